@@ -1,0 +1,229 @@
+"""The result model: everything a run found out, as plain typed data.
+
+Every room may import this one. A run is one `Report`; it holds modules, which hold
+Functions, which hold cases, which hold one `CheckResult` for each rule that was asked.
+All types are frozen msgspec structs, so a report encodes to JSON, crosses a process
+boundary and decodes again without a line of code for it.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+
+import msgspec
+
+SCHEMA_VERSION = 1
+"""Version of the JSON form of `Report`. It grows when a field changes meaning or goes."""
+
+
+class Verdict(enum.Enum):
+    """The answer to one check, or to everything below a case, Function or module."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    UNVERIFIED = "unverified"
+    ERROR = "error"
+    SKIPPED = "skipped"
+
+
+class Severity(enum.Enum):
+    """What a broken rule does to the gate."""
+
+    ERROR = "error"
+    """Fails the gate."""
+    WARNING = "warning"
+    """Fails the gate under ``--strict``."""
+    NOTE = "note"
+    """Never fails the gate."""
+
+
+class _Struct(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What every result type has in common: frozen, keyword-only, defaults left out of JSON."""
+
+
+class Location(_Struct):
+    """A place in the user's source."""
+
+    path: str
+    line: int | None = None
+
+
+class Evidence(_Struct):
+    """The numbers behind a finding, at its worst entry.
+
+    Values are kept as Python scalars; a complex value is kept as its text, and so is
+    a value that is not finite, because JSON has neither.
+    """
+
+    argument: str | None = None
+    """Name of the input the derivative is taken with respect to."""
+    output: int | None = None
+    """Position of the output that is differentiated."""
+    input_index: tuple[int, ...] | None = None
+    output_index: tuple[int, ...] | None = None
+    analytic: float | str | None = None
+    numeric: float | str | None = None
+    error: float | str | None = None
+    """The oracle's own estimate of the error of `numeric`."""
+    difference: float | str | None = None
+    tolerance: float | str | None = None
+    """What `difference` was allowed to be, the oracle's error included."""
+    wrong: int | None = None
+    """How many entries lie outside their tolerance."""
+    compared: int | None = None
+    """How many entries were compared."""
+
+
+class Finding(_Struct):
+    """One rule broken at one case, with what a person needs to act on it."""
+
+    rule: str
+    """Stable code, such as ``GT101``."""
+    name: str
+    """Stable words for the code, such as ``wrong-gradient``."""
+    severity: Severity
+    node_id: str
+    """``path/mod.py::Function[case]::GT101``."""
+    message: str
+    """One line: what is wrong and where."""
+    location: Location
+    evidence: Evidence | None = None
+    hint: str | None = None
+    """What to do about it."""
+    detail: str | None = None
+    """More lines for ``-v``: usually a traceback."""
+    seed: int | None = None
+    replay: str | None = None
+    """A command line that reproduces just this finding."""
+
+
+class CheckResult(_Struct):
+    """The answer to one rule at one case."""
+
+    rule: str
+    verdict: Verdict
+    reason: str | None = None
+    """Why it was skipped, is unverified or passed as declared."""
+    findings: tuple[Finding, ...] = ()
+
+
+class Cost(_Struct):
+    """What a case took, in calls of the user's code."""
+
+    forward: int = 0
+    backward: int = 0
+
+
+class CaseResult(_Struct):
+    """One set of arguments for one Function, and every check made with it."""
+
+    name: str
+    arguments: tuple[str, ...] = ()
+    """One line for each argument, as ``weight: float64[30, 20]``."""
+    source: str = ""
+    """Where the arguments come from: ``config``, ``sample_inputs`` or ``inferred``."""
+    checks: tuple[CheckResult, ...] = ()
+    cost: Cost = Cost()
+    seconds: float = 0.0
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst verdict of the checks."""
+        return worst(check.verdict for check in self.checks)
+
+
+class FunctionResult(_Struct):
+    """One Function of a module. A finding of its own means that no case could be made."""
+
+    name: str
+    location: Location
+    cases: tuple[CaseResult, ...] = ()
+    checks: tuple[CheckResult, ...] = ()
+    """Checks of the Function as a whole, made before any case (GT002, GT507)."""
+    declared: tuple[str, ...] = ()
+    """What the Function declares about itself, such as ``once_differentiable``."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst verdict of its own checks and of its cases."""
+        own = [check.verdict for check in self.checks]
+        return worst([*own, *(case.verdict for case in self.cases)])
+
+
+class ModuleResult(_Struct):
+    """One module that was loaded, or could not be."""
+
+    path: str
+    functions: tuple[FunctionResult, ...] = ()
+    checks: tuple[CheckResult, ...] = ()
+    """Checks of the module as a whole (GT001)."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst verdict of its own checks and of its Functions."""
+        own = [check.verdict for check in self.checks]
+        return worst([*own, *(function.verdict for function in self.functions)])
+
+
+class Environment(_Struct):
+    """What the run ran on."""
+
+    gradtool: str
+    python: str
+    numpy: str
+    platform: str
+    engine: str = "bundled"
+    device: str = "cpu"
+
+
+class Report(_Struct):
+    """A whole run."""
+
+    schema: int = SCHEMA_VERSION
+    environment: Environment
+    command: str = ""
+    seed: int = 0
+    strict: bool = False
+    modules: tuple[ModuleResult, ...] = ()
+    notices: tuple[str, ...] = ()
+    """Lines about the run itself: paths that held no Function, cases that matched nothing."""
+    seconds: float = 0.0
+    interrupted: bool = False
+
+    def functions(self) -> Iterator[tuple[ModuleResult, FunctionResult]]:
+        """Every Function with the module it is in."""
+        for module in self.modules:
+            for function in module.functions:
+                yield module, function
+
+    def checks(self) -> Iterator[CheckResult]:
+        """Every check of the run: of modules, of Functions, of cases."""
+        for module in self.modules:
+            yield from module.checks
+            for function in module.functions:
+                yield from function.checks
+                for case in function.cases:
+                    yield from case.checks
+
+    def findings(self) -> Iterator[Finding]:
+        """Every finding of the run, in the order in which the checks were made."""
+        for check in self.checks():
+            yield from check.findings
+
+
+_BADNESS = {
+    Verdict.SKIPPED: 0,
+    Verdict.PASS: 1,
+    Verdict.UNVERIFIED: 2,
+    Verdict.FAIL: 3,
+    Verdict.ERROR: 4,
+}
+
+
+def worst(verdicts: Iterator[Verdict] | list[Verdict]) -> Verdict:
+    """The verdict that decides for a whole: ERROR, FAIL, UNVERIFIED, PASS, SKIPPED in that order.
+
+    An empty whole is SKIPPED: what holds no answer has not passed.
+    """
+    return max(verdicts, key=_BADNESS.__getitem__, default=Verdict.SKIPPED)

@@ -1,0 +1,178 @@
+"""What `verify` sees of an autograd engine: nothing but this protocol.
+
+A `Differentiable` is one Function at one case. An adapter in `gradtool.gate.adapters`
+implements it for an engine. Arrays that cross this seam are NumPy arrays; the adapter
+moves them to the engine's tensors, device and layout and back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+Primals = Sequence[Array]
+"""One array for each tensor argument, in the order of `Differentiable.arguments`."""
+
+Cotangents = Sequence[Array | None]
+"""One array, or None for an undefined one, for each output."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One tensor argument of the Function.
+
+    `position` counts all arguments of ``forward`` (without ctx), tensors or not.
+    """
+
+    name: str
+    position: int
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    differentiable: bool
+    """The case asks for its gradient, and its dtype is floating or complex."""
+
+
+Stage = Literal["forward", "backward"]
+
+FailureKind = Literal[
+    "raised",
+    "gradient-count",
+    "gradient-shape",
+    "gradient-type",
+    "gradient-device",
+    "undeclared-in-place",
+    "dirty-not-returned",
+    "both-backward-and-vjp",
+    "no-backward",
+    "once-differentiable",
+    "no-graph",
+]
+"""Why the engine refused: ``raised`` is the user's own exception, the others are contracts."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The user's code raised, or the engine refused what it did."""
+
+    stage: Stage
+    kind: FailureKind
+    message: str
+    """One line: the exception's type and text."""
+    traceback: str = ""
+    path: str | None = None
+    """The user's file and line that raised, innermost first."""
+    line: int | None = None
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """One entry of what ``backward`` returned, before the engine casts or reduces it.
+
+    `value` is None for ``None``. `type_name` says what it was when it is no tensor.
+    """
+
+    value: Array | None
+    dtype: np.dtype[Any] | None = None
+    device: str = "cpu"
+    type_name: str = "Tensor"
+
+
+@dataclass(frozen=True)
+class Observation:
+    """Everything one call of the Function showed.
+
+    `gradients` has one entry for each of `Differentiable.arguments`, as a caller receives
+    them; `raw` has what ``backward`` itself returned, for all arguments of ``forward`` and
+    whatever it returned beyond them. Both are None when no backward was asked for or it failed.
+    """
+
+    outputs: tuple[Array | None, ...] = ()
+    """One for each output; None where an output is not a tensor."""
+    output_requires_grad: tuple[bool, ...] = ()
+    gradients: tuple[Array | None, ...] | None = None
+    raw: tuple[Gradient, ...] | None = None
+    failure: Failure | None = None
+    mutated_arguments: tuple[int, ...] = ()
+    """Indices into `arguments` whose values ``forward`` changed."""
+    mutated_in_backward: tuple[int, ...] = ()
+    """Indices into `arguments` whose values ``backward`` changed."""
+    mutated_cotangents: tuple[int, ...] = ()
+    """Indices of outputs whose cotangent ``backward`` changed."""
+    mutated_saved: tuple[int, ...] = ()
+    """Indices of saved tensors that ``backward`` changed."""
+    declared_dirty: tuple[int, ...] = ()
+    """Indices into `arguments` that ``forward`` marked dirty."""
+    dirty_not_returned: tuple[int, ...] = ()
+    """Those of `declared_dirty` that are not among the outputs."""
+    non_differentiable: tuple[int, ...] = ()
+    """Indices of outputs marked non-differentiable."""
+    aliases: tuple[tuple[int, int], ...] = ()
+    """(argument, output) pairs that share memory."""
+    saved: tuple[str, ...] = ()
+    """What was saved, one each: ``input:weight``, ``output:0``, ``intermediate`` or ``none``."""
+    ctx_attributes: dict[str, str] = field(default_factory=dict)
+    """Names and kinds of the attributes set on ctx."""
+
+
+class Differentiable(Protocol):
+    """One Function at one case."""
+
+    @property
+    def name(self) -> str:
+        """The Function's name as the user wrote it."""
+
+    @property
+    def arguments(self) -> tuple[Argument, ...]:
+        """The tensor arguments. Others are fixed by the case."""
+
+    @property
+    def primals(self) -> tuple[Array, ...]:
+        """The case's values for `arguments`. Fresh copies are made for each call."""
+
+    @property
+    def declares_once_differentiable(self) -> bool:
+        """The Function says that its backward cannot be differentiated."""
+
+    @property
+    def defines_both_backward_and_vjp(self) -> bool:
+        """The Function overrides both names of the same method."""
+
+    def evaluate(self, primals: Primals) -> tuple[Array | None, ...]:
+        """Outputs at `primals`, without building a graph. Exceptions of the user's code pass."""
+
+    def call(
+        self,
+        primals: Primals,
+        cotangents: Cotangents | None = None,
+        *,
+        needs: Sequence[bool] | None = None,
+    ) -> Observation:
+        """One fully observed call: forward, and backward when `cotangents` are given.
+
+        `needs` overrides which arguments require a gradient. Never raises for what the
+        user's code does: that is `Observation.failure`.
+        """
+
+    def vjps(
+        self, primals: Primals, rows: Sequence[Cotangents]
+    ) -> list[tuple[Array | None, ...]]:
+        """One forward, then one backward for each row; gradients as in `Observation.gradients`.
+
+        Raises what the user's code or the engine raises.
+        """
+
+    def backward_map(self, cotangents: Cotangents) -> Differentiable:
+        """The map (primals, cotangents) -> gradients, as a Differentiable of its own.
+
+        Its arguments are all of this one's followed by one named ``grad_output`` (or
+        ``grad_output[i]``) for each output that has a cotangent, which are differentiable.
+        Its outputs are the gradients of this one's differentiable arguments; an output
+        without a graph shows in `Observation.output_requires_grad`. Checking its first
+        derivative checks the Function's second.
+        """
