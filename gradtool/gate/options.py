@@ -1,0 +1,56 @@
+"""What a run of the gate is asked to do, and how it tells the caller what goes on."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import msgspec
+
+from gradtool.results import CaseResult, FunctionResult, ModuleResult
+
+
+class UsageError(Exception):
+    """The run cannot start as asked: a path, an option or the configuration is wrong.
+
+    The text is one line for the user: what, where, what to do.
+    """
+
+
+class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Options of one run. None means: as the configuration or the default says."""
+
+    paths: tuple[str, ...]
+    """Files, folders, ``file.py::Function`` or ``file.py::Function[case]``."""
+    config: str | None = None
+    """A configuration file to use in place of the one found beside or above each module."""
+    keyword: str | None = None
+    """``-k``: a boolean expression of words found in node ids, as pytest's."""
+    select: tuple[str, ...] = ()
+    """Rule codes or prefixes (``GT1``) to ask; empty means all."""
+    ignore: tuple[str, ...] = ()
+    seed: int | None = None
+    device: str | None = None
+    dtype: str | None = None
+    """Overrides the dtype of floating tensors: ``float32`` or ``float64``."""
+    strict: bool = False
+    command: str = ""
+    """The command line as typed, kept in the report."""
+
+
+class Watcher(Protocol):
+    """Told what happens while a run is under way."""
+
+    def started(self, cases: int) -> None:
+        """All modules are loaded and `cases` cases will be checked."""
+
+    def case_started(self, node_id: str) -> None:
+        """A case is about to be checked."""
+
+    def case_finished(self, function: str, case: CaseResult) -> None:
+        """A case has been checked."""
+
+    def function_finished(self, path: str, function: FunctionResult) -> None:
+        """All cases of a Function have been checked."""
+
+    def module_finished(self, module: ModuleResult) -> None:
+        """All Functions of a module have been checked."""
