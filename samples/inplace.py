@@ -1,0 +1,23 @@
+"""A Function that changes its input.
+
+``mark_dirty`` tells autograd so. Without it, an earlier operation that saved the old
+value would go on with the new one, and its gradient would be wrong without a word.
+"""
+
+from gradtool import Function, once_differentiable
+
+
+class Inplace(Function):
+    """``x + 1``, written over ``x``."""
+
+    @staticmethod
+    def forward(ctx, x):
+        x_npy = x.numpy()  # the same memory under a NumPy name
+        x_npy += 1
+        ctx.mark_dirty(x)
+        return x
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        return grad_output

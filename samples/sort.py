@@ -1,0 +1,27 @@
+"""Two outputs, one of which has no derivative.
+
+The permutation that sorts is made of integers. ``mark_non_differentiable`` says so;
+backward still receives a gradient for it, always zero, and ignores it.
+"""
+
+import gradtool.engine as torch
+from gradtool import Function, once_differentiable
+
+
+class Func(Function):
+    """The sorted vector and the permutation that sorts it."""
+
+    @staticmethod
+    def forward(ctx, x):
+        sorted, idx = x.sort()
+        ctx.mark_non_differentiable(idx)
+        ctx.save_for_backward(x, idx)
+        return sorted, idx
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g1, g2):  # g2 belongs to idx
+        x, idx = ctx.saved_tensors
+        grad_input = torch.zeros_like(x)
+        grad_input.index_add_(0, idx, g1)
+        return grad_input
