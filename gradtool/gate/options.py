@@ -32,7 +32,14 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
     device: str | None = None
     dtype: str | None = None
     """Overrides the dtype of floating tensors: ``float32`` or ``float64``."""
-    strict: bool = False
+    atol: float | None = None
+    rtol: float | None = None
+    timeout: float | None = None
+    """Seconds that one Function may take."""
+    exclude: tuple[str, ...] = ()
+    """Patterns of paths left out when a folder is walked; they replace the configuration's."""
+    strict: bool | None = None
+    """Warnings fail the gate too. None leaves it to the configuration."""
     command: str = ""
     """The command line as typed, kept in the report."""
 

@@ -1,0 +1,1 @@
+"""What is checked: modules, their Functions, the cases of each, and the run over them."""
