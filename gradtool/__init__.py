@@ -1,0 +1,91 @@
+"""gradtool checks hand-written gradients before they merge.
+
+What a module of autograd Functions needs, and what a test suite needs to check one, is
+here. Everything else of the engine has torch's names under ``gradtool.engine``
+(``import gradtool.engine as torch``). Names are loaded when they are first used, so that
+``gradtool --help`` starts without NumPy.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gradtool.engine import (
+        Tensor,
+        float32,
+        float64,
+        no_grad,
+        ones,
+        ones_like,
+        randn,
+        tensor,
+        zeros,
+        zeros_like,
+    )
+    from gradtool.engine.autograd import Function, gradcheck, gradgradcheck
+    from gradtool.engine.autograd.function import once_differentiable
+    from gradtool.gate.case import Case
+    from gradtool.results import Finding, Report, Verdict
+    from gradtool.testing import check
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Case",
+    "Finding",
+    "Function",
+    "Report",
+    "Tensor",
+    "Verdict",
+    "__version__",
+    "check",
+    "float32",
+    "float64",
+    "gradcheck",
+    "gradgradcheck",
+    "no_grad",
+    "once_differentiable",
+    "ones",
+    "ones_like",
+    "randn",
+    "tensor",
+    "zeros",
+    "zeros_like",
+]
+
+_HOMES = {
+    "Case": "gradtool.gate.case",
+    "Finding": "gradtool.results",
+    "Function": "gradtool.engine.autograd",
+    "Report": "gradtool.results",
+    "Tensor": "gradtool.engine",
+    "Verdict": "gradtool.results",
+    "check": "gradtool.testing",
+    "float32": "gradtool.engine",
+    "float64": "gradtool.engine",
+    "gradcheck": "gradtool.engine.autograd",
+    "gradgradcheck": "gradtool.engine.autograd",
+    "no_grad": "gradtool.engine",
+    "once_differentiable": "gradtool.engine.autograd.function",
+    "ones": "gradtool.engine",
+    "ones_like": "gradtool.engine",
+    "randn": "gradtool.engine",
+    "tensor": "gradtool.engine",
+    "zeros": "gradtool.engine",
+    "zeros_like": "gradtool.engine",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from its home on first use."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,41 @@
+"""`Case`: one set of arguments, as a user writes it in Python.
+
+Modules of Functions import it, so it imports no NumPy and no engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One set of arguments for a Function.
+
+    ``Case((x, weight), name="no-bias")`` and ``Case((x,), {"alpha": 0.5}, atol=1e-4)``.
+
+    Args:
+        args: Positional arguments: tensors, or whatever else ``forward`` takes.
+        kwargs: Keyword arguments.
+        name: Name in node ids and reports; numbered when it is left out.
+        atol: Absolute tolerance of this case.
+        rtol: Relative tolerance of this case.
+
+    Raises:
+        TypeError: `args` is not a tuple or list of arguments, such as a bare tensor.
+    """
+
+    args: Sequence[Any] = ()
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    name: str | None = field(default=None, kw_only=True)
+    atol: float | None = field(default=None, kw_only=True)
+    rtol: float | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.args, tuple | list):
+            raise TypeError(
+                f"Case takes a tuple of arguments, not a {type(self.args).__name__}: "
+                "write Case((x,)) for a single one"
+            )
