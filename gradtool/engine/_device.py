@@ -1,0 +1,49 @@
+"""torch.device, and which device an array lies on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+class device:  # noqa: N801 - torch's name
+    """A place for tensors: ``cpu``, ``cuda`` or ``cuda:1``."""
+
+    __slots__ = ("index", "type")
+
+    def __init__(self, type: str | device, index: int | None = None) -> None:  # noqa: A002 - torch's name
+        if isinstance(type, device):
+            type, index = type.type, type.index  # noqa: A001 - torch's name
+        name, _, number = type.partition(":")
+        if name not in ("cpu", "cuda"):
+            raise RuntimeError(f"Expected one of cpu, cuda device type at start of device string: {type}")
+        if number and not number.isdigit():
+            raise RuntimeError(f"Invalid device string: '{type}'")
+        self.type = name
+        self.index: int | None = int(number) if number else index
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, device):
+            return NotImplemented
+        return (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __repr__(self) -> str:
+        index = "" if self.index is None else f", index={self.index}"
+        return f"device(type='{self.type}'{index})"
+
+
+CPU = device("cpu")
+
+
+def device_of(array: Any) -> device:
+    """The device that an array lies on."""
+    if array.__class__ is np.ndarray or isinstance(array, np.ndarray):
+        return CPU
+    return device("cuda", int(array.device.id))

@@ -1,0 +1,37 @@
+"""Errors that say which contract of autograd was broken, beside torch's message and type."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+ContractKind = Literal[
+    "gradient-count",
+    "gradient-shape",
+    "gradient-type",
+    "gradient-device",
+    "undeclared-in-place",
+    "dirty-not-returned",
+    "both-backward-and-vjp",
+    "no-backward",
+    "once-differentiable",
+    "no-graph",
+]
+
+
+class ContractError(RuntimeError):
+    """A custom Function, or the use of it, breaks a rule of autograd.
+
+    `kind` names the rule, so that a checker need not parse the message.
+    """
+
+    def __init__(self, kind: ContractKind, message: str) -> None:
+        super().__init__(message)
+        self.kind: ContractKind = kind
+
+
+class ContractTypeError(ContractError, TypeError):
+    """The same where torch raises a TypeError."""
+
+
+class MissingMethodError(ContractError, NotImplementedError):
+    """The same where torch raises a NotImplementedError."""

@@ -1,0 +1,1 @@
+"""The table of primitives by family, and the functions made of them."""

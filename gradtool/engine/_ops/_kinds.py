@@ -1,0 +1,240 @@
+"""The kinds of primitive that most of the table is made of, each declared by its calculus alone.
+
+An elementwise entry states its derivative; vjp and jvp follow. A linear entry states its
+transpose. Promotion, broadcasting and casting gradients back are done here once.
+
+Gradients follow torch's convention for complex numbers: the vjp of a holomorphic function
+multiplies by the conjugate of its derivative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtool.engine import _dtypes
+from gradtool.engine._modes import modes
+from gradtool.engine._ops import _primitive
+from gradtool.engine._ops._primitive import Primitive, Vjp, positional_names, vjp_of
+from gradtool.engine._tensor import Tensor, wrap
+
+Operation = Callable[..., Tensor]
+Derivative = Callable[..., Any] | float | str
+"""A function of any of the arguments and ``out``; a constant; or the name of one of them."""
+
+quiet = np.errstate(all="ignore")
+"""torch computes infinities and NaNs without a word; NumPy would warn."""
+
+
+def unary(
+    name: str, compute: Callable[..., Any], derivative: Derivative, *, of_integers: str = "float"
+) -> Operation:
+    """An elementwise function of one tensor, given its derivative as a function of x and out.
+
+    `of_integers` says what becomes of integer input: ``float`` (torch's default dtype) or
+    ``keep``.
+    """
+    primitive = _elementwise(name, compute, (derivative,), ("x",))
+
+    def operation(x: Tensor) -> Tensor:
+        array = x._array
+        if of_integers == "float" and array.dtype.kind in "iub":
+            array = array.astype(_dtypes.get_default_dtype().numpy)
+        out = wrap(compute(array))
+        if x._requires_grad and modes.grad:
+            primitive.record((0,), (x,), {}, out)
+        return out
+
+    return _named(operation, name)
+
+
+def binary(
+    name: str,
+    compute: Callable[..., Any],
+    derivatives: tuple[Derivative, Derivative],
+    *,
+    of_integers: str = "keep",
+) -> Operation:
+    """An elementwise function of two tensors or numbers, broadcast and promoted as torch does.
+
+    Each derivative is a function of any of x, y and out.
+    """
+    primitive = _elementwise(name, compute, derivatives, ("x", "y"))
+    keep = of_integers == "keep"
+
+    def operation(x: Any, y: Any) -> Tensor:
+        if x.__class__ is Tensor and y.__class__ is Tensor:
+            a, b = x._array, y._array
+            if a.dtype is b.dtype and (keep or a.dtype.kind in "fc"):
+                out = wrap(compute(a, b))
+                if (x._requires_grad or y._requires_grad) and modes.grad:
+                    if a.shape == b.shape:
+                        primitive.record_pair(x, y, out)
+                    else:
+                        _record_unlike(primitive, (x, y), (a, b), out)
+                return out
+        return _promoted(primitive, x, y, keep)
+
+    return _named(operation, name)
+
+
+def _promoted(primitive: Primitive, x: Any, y: Any, keep_integers: bool) -> Tensor:
+    """The general road: operands of different dtypes, Python numbers, subclasses."""
+    for operand in (x, y):
+        if not isinstance(operand, Tensor | int | float | complex | np.generic):
+            raise TypeError(
+                f"{primitive.name}(): argument must be Tensor or a number, "
+                f"not {type(operand).__name__}"
+            )
+    common = result_type(x, y)
+    if not keep_integers and common.category < _dtypes.FLOATING:
+        common = _dtypes.get_default_dtype()
+    a, b = (_cast(operand, common.numpy) for operand in (x, y))
+    out = wrap(primitive.compute(a, b))
+    if modes.grad:
+        _record_unlike(primitive, (x, y), (a, b), out)
+    return out
+
+
+def _record_unlike(
+    primitive: Primitive, operands: tuple[Any, Any], arrays: tuple[Any, Any], out: Tensor
+) -> None:
+    """Record an operation whose operands differ in shape or dtype from its output."""
+    needed = tuple(
+        [
+            position
+            for position, operand in enumerate(operands)
+            if isinstance(operand, Tensor) and operand._requires_grad
+        ]
+    )
+    if needed:
+        sources = [
+            operand._array if isinstance(operand, Tensor) else array
+            for operand, array in zip(operands, arrays)
+        ]
+        primitive.record(needed, operands, {}, out, _fix_of(needed, sources, out._array))
+
+
+def _cast(operand: Any, numpy_dtype: Any) -> Any:
+    if isinstance(operand, Tensor):
+        array = operand._array
+        return array if array.dtype == numpy_dtype else array.astype(numpy_dtype)
+    return numpy_dtype.type(operand)
+
+
+def _fix_of(needed: tuple[int, ...], sources: Sequence[Any], out: Any) -> Any:
+    """(shape, dtype) for each needed input that is not as the output is; None if all are."""
+    fix = tuple(
+        [
+            None
+            if sources[at].shape == out.shape and sources[at].dtype == out.dtype
+            else (sources[at].shape, sources[at].dtype)
+            for at in needed
+        ]
+    )
+    return None if all(entry is None for entry in fix) else fix
+
+
+def result_type(*operands: Any) -> _dtypes.dtype:
+    """The dtype that an operation on these tensors and numbers has."""
+    dimensioned: list[_dtypes.dtype] = []
+    zero_dim: list[_dtypes.dtype] = []
+    scalars: list[_dtypes.dtype] = []
+    for operand in operands:
+        if isinstance(operand, Tensor):
+            (dimensioned if operand._array.ndim else zero_dim).append(operand.dtype)
+        elif isinstance(operand, np.generic):
+            scalars.append(_dtypes.of_scalar(operand.item()))
+        else:
+            scalars.append(_dtypes.of_scalar(operand))
+    return _dtypes.result_type_of(dimensioned, zero_dim, scalars)
+
+
+def linear(
+    name: str, compute: Callable[..., Any], vjp: Callable[..., Any], *, is_view: bool = False
+) -> Primitive:
+    """A function that is linear in its one tensor, given the transpose of it as its vjp."""
+    return Primitive(name, compute, (vjp_of(vjp),), kind="linear", is_view=is_view)
+
+
+def multilinear(
+    name: str, compute: Callable[..., Any], *vjps: Callable[..., Any]
+) -> Primitive:
+    """A function that is linear in each of its tensors while the others are held."""
+    return Primitive(name, compute, tuple(vjp_of(vjp) for vjp in vjps), kind="multilinear")
+
+
+def general(name: str, compute: Callable[..., Any], *vjps: Callable[..., Any]) -> Primitive:
+    """A function that states a vjp for each of its tensors."""
+    return Primitive(name, compute, tuple(vjp_of(vjp) for vjp in vjps))
+
+
+def constant(name: str, compute: Callable[..., Any]) -> Primitive:
+    """A function without a derivative: of integers, or piecewise constant by nature."""
+    return Primitive(name, compute)
+
+
+def _elementwise(
+    name: str,
+    compute: Callable[..., Any],
+    derivatives: Sequence[Derivative],
+    arguments: tuple[str, ...],
+) -> Primitive:
+    stated = [_as_derivative(each) for each in derivatives]
+    vjps = [_vjp_from(each) for each in derivatives]
+    return Primitive(
+        name, compute, vjps, arguments=arguments, kind="elementwise", derivatives=stated
+    )
+
+
+def _as_derivative(derivative: Derivative) -> Vjp:
+    if isinstance(derivative, str):
+        return Vjp(lambda value: value, (derivative,))
+    if callable(derivative):
+        return Vjp(derivative, positional_names(derivative))
+    return Vjp(lambda: derivative, ())
+
+
+def _vjp_from(derivative: Derivative) -> Vjp:
+    """g times the conjugate of the derivative, as cheaply as the derivative allows."""
+    if isinstance(derivative, str):
+        return Vjp(lambda g, value: g * value, (derivative,), lambda g, value: g * conjugate(value))
+    if callable(derivative):
+        return Vjp(
+            lambda g, *values: g * derivative(*values),
+            positional_names(derivative),
+            lambda g, *values: g * conjugate(derivative(*values)),
+        )
+    if derivative == 1:
+        return Vjp(lambda g: g, ())
+    if derivative == -1:
+        return Vjp(lambda g: -g, ())
+    return Vjp(lambda g: g * derivative, ())
+
+
+def conjugate(value: Any) -> Any:
+    """The complex conjugate; a real tensor or number is returned as it is."""
+    if isinstance(value, Tensor):
+        return value if value._array.dtype.kind != "c" else value.conj()
+    return value.conjugate() if isinstance(value, complex) else value
+
+
+def _named(operation: Operation, name: str) -> Operation:
+    operation.__name__ = operation.__qualname__ = name
+    return operation
+
+
+def _sum_and_cast(grad: Tensor, shape: tuple[int, ...], numpy_dtype: Any) -> Tensor:
+    if grad._array.shape != shape:
+        grad = grad.sum_to_size(shape)
+    have = grad._array.dtype
+    if have == numpy_dtype:
+        return grad
+    if have.kind == "c" and numpy_dtype.kind != "c":
+        grad = grad.real
+    return grad.to(_dtypes.from_numpy_dtype(numpy_dtype))
+
+
+_primitive._bring_back.append(_sum_and_cast)

@@ -1,0 +1,375 @@
+"""What a primitive is, and how applying one is recorded for the backward walk.
+
+A primitive is one entry of the op table: `compute` works on arrays, each vjp on tensors, so
+that a vjp can itself be recorded and every order of differentiation works.
+
+Conventions. Tensor arguments are positional, everything else is keyword-only. A vjp names
+what it needs by its parameters: ``g`` first, then any of the tensor arguments by the names
+they have in `compute`, ``out``, ``NAME_shape`` and ``NAME_dtype`` of a tensor argument, and
+the keyword parameters. Only what is named is kept for the backward walk.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from gradtool.engine import _dtypes
+from gradtool.engine._modes import modes
+from gradtool.engine._tensor import Storage, Tensor, alias, as_array, wrap
+from gradtool.engine.autograd._node import (
+    FREED,
+    FREED_MESSAGE,
+    Gradients,
+    Node,
+    next_order,
+)
+
+Compute = Callable[..., Any]
+_new = object.__new__
+
+
+class Vjp(NamedTuple):
+    """The gradient with respect to one argument: ``apply(g, *values of needs)``.
+
+    `of_complex` takes its place when ``g`` is complex; elementwise entries conjugate there.
+    """
+
+    apply: Callable[..., Any]
+    needs: tuple[str, ...]
+    of_complex: Callable[..., Any] | None = None
+
+
+def vjp_of(function: Callable[..., Any]) -> Vjp:
+    """A vjp that names what it needs by its parameters after ``g``."""
+    return Vjp(function, tuple(inspect.signature(function).parameters)[1:])
+
+
+class ViewOf(NamedTuple):
+    """How a view came about: applying `steps` to `base` gives it."""
+
+    base: Tensor
+    steps: tuple[tuple[Primitive, dict[str, Any]], ...]
+
+    def replay(self, base: Tensor) -> Tensor:
+        """The same view of another tensor of the base's shape."""
+        for primitive, params in self.steps:
+            base = primitive(base, **params)
+        return base
+
+
+class Plan:
+    """What recording a primitive amounts to, for one choice of arguments that need gradients."""
+
+    __slots__ = (
+        "complex_rules", "getters", "out_slot", "primitive", "rules", "take", "tensor_slots",
+    )  # fmt: skip
+
+    def __init__(self, primitive: Primitive, needed: tuple[int, ...]) -> None:
+        self.primitive = primitive
+        vjps = [primitive.vjps[position] for position in needed]
+        names = list(dict.fromkeys(name for vjp in vjps for name in vjp.needs))
+        self.rules = tuple(_rule(vjp.apply, vjp.needs, names) for vjp in vjps)
+        self.complex_rules = tuple(
+            _rule(vjp.of_complex or vjp.apply, vjp.needs, names) for vjp in vjps
+        )
+        self.getters = [primitive.getter(name) for name in names]
+        self.take = _taker(primitive, names)
+        """Picks the saved values out of the arguments where they are all tensor arguments."""
+        self.out_slot = names.index("out") if "out" in names else None
+        self.tensor_slots = tuple(
+            slot for slot, name in enumerate(names) if name in primitive.arguments
+        )
+
+
+def _rule(
+    apply: Callable[..., Any], needs: tuple[str, ...], names: list[str]
+) -> Callable[[Tensor, Sequence[Any]], Tensor | None]:
+    """A vjp as a function of (g, saved values); written out for the short cases, which are hot."""
+    slots = [names.index(name) for name in needs]
+    if not slots:
+        return lambda g, _saved: apply(g)
+    first = slots[0]
+    if len(slots) == 1:
+        return lambda g, saved: apply(g, saved[first])
+    return lambda g, saved: apply(g, *[saved[slot] for slot in slots])
+
+
+def _taker(
+    primitive: Primitive, names: list[str]
+) -> Callable[[Sequence[Any]], tuple[Any, ...]] | None:
+    if not all(name in primitive.arguments for name in names):
+        return None
+    positions = [primitive.arguments.index(name) for name in names]
+    if not positions:
+        return lambda _args: ()
+    if len(positions) == 1:
+        only = positions[0]
+        return lambda args: (args[only],)
+    return itemgetter(*positions)
+
+
+class PrimitiveNode(Node):
+    """One application of a primitive in the graph."""
+
+    __slots__ = ("fix", "plan", "saved", "versions")
+
+    plan: Plan
+    saved: Sequence[Any]
+    versions: tuple[int, ...] | None
+    """Versions of the saved tensors: of `plan.tensor_slots`, then of the output if saved.
+
+    None stands for all zeros: nothing had been changed in place yet.
+    """
+    fix: tuple[tuple[tuple[int, ...], Any] | None, ...] | None
+    """For each edge (shape, dtype) that its gradient is to be brought back to."""
+
+    def apply(self, grad: Tensor, wanted: set[int] | None) -> Gradients:
+        """The vjp of each needed argument."""
+        plan = self.plan
+        saved = self._unpack() if plan.getters else ()
+        rules = plan.rules if grad._array.dtype.kind != "c" else plan.complex_rules
+        results: Gradients
+        if wanted is None:
+            results = [rule(grad, saved) for rule in rules]
+        else:
+            results = [
+                rule(grad, saved) if edge.order in wanted else None
+                for rule, edge in zip(rules, self.edges)
+            ]
+        if self.fix is None:
+            return results
+        return [
+            result if result is None or fix is None else bring_back(result, *fix)
+            for result, fix in zip(results, self.fix)
+        ]
+
+    def _unpack(self) -> Sequence[Any]:
+        """The saved values, once it is sure that none was changed in place since."""
+        saved = self.saved
+        if saved is FREED:
+            raise RuntimeError(FREED_MESSAGE)
+        plan = self.plan
+        versions = self.versions
+        for position, slot in enumerate(plan.tensor_slots):
+            value = saved[slot]
+            storage = value._storage if isinstance(value, Tensor) else None
+            if storage is not None and storage.version != (versions[position] if versions else 0):
+                raise modified_in_place(value, versions[position] if versions else 0, self.name())
+        if plan.out_slot is not None:
+            saved = self._unpack_output(saved, plan.out_slot)
+        return saved
+
+    def _unpack_output(self, saved: Sequence[Any], slot: int) -> Sequence[Any]:
+        kept = saved[slot]
+        expected = self.versions[-1] if self.versions else 0
+        if kept._version != expected:
+            raise modified_in_place(kept, expected, self.name())
+        if not modes.grad:
+            return saved
+        output = alias(kept._array, kept._storage)
+        output._node = self
+        output._requires_grad = True
+        return [*saved[:slot], output, *saved[slot + 1 :]]
+
+    def keep_output(self, output: Tensor) -> None:
+        """Remember `output` as the node's own, without a reference cycle."""
+        slot = self.plan.out_slot
+        if slot is not None:
+            kept = alias(output._array, output._shared_storage())
+            self.saved = [*self.saved[:slot], kept, *self.saved[slot + 1 :]]
+            count = len(self.plan.tensor_slots)
+            of_arguments = (self.versions or (0,) * count)[:count]
+            self.versions = (*of_arguments, output._version)
+
+    def release(self) -> None:
+        """Drop saved values. A node that saved no tensor can be walked again."""
+        if self.plan.tensor_slots or self.plan.out_slot is not None:
+            self.saved = FREED
+
+    def name(self) -> str:
+        """As torch names it: ``MulBackward0``."""
+        words = self.plan.primitive.name.strip("_").split("_")
+        return "".join(word.capitalize() for word in words) + "Backward0"
+
+
+def modified_in_place(tensor: Tensor, version: int, consumer: str) -> RuntimeError:
+    """The error for a tensor that was changed between forward and backward."""
+    return RuntimeError(
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        f"operation: [{tensor.dtype} {list(tensor.shape)}], needed by {consumer}, is at version "
+        f"{tensor._version}; expected version {version} instead."
+    )
+
+
+class Primitive:
+    """One entry of the op table."""
+
+    __slots__ = ("arguments", "compute", "derivatives", "is_view", "kind", "name", "plans", "vjps")
+
+    def __init__(
+        self,
+        name: str,
+        compute: Compute,
+        vjps: Sequence[Vjp] = (),
+        *,
+        arguments: tuple[str, ...] | None = None,
+        kind: str = "general",
+        derivatives: Sequence[Vjp] = (),
+        is_view: bool = False,
+    ) -> None:
+        self.name = name
+        self.compute = compute
+        self.vjps = tuple(vjps)
+        """Empty for a primitive that is not differentiable."""
+        self.arguments = positional_names(compute) if arguments is None else arguments
+        self.kind = kind
+        """``elementwise``, ``linear`` (in all arguments at once), ``multilinear``, ``general``."""
+        self.derivatives = tuple(derivatives)
+        """For an elementwise primitive: the derivative with respect to each argument."""
+        self.is_view = is_view
+        self.plans: dict[tuple[int, ...], Plan] = {}
+
+    def __call__(self, *args: Any, **params: Any) -> Tensor:
+        """Compute, and record when an argument requires a gradient."""
+        arrays = [arg._array if isinstance(arg, Tensor) else arg for arg in args]
+        out = wrap(self.compute(*arrays, **params))
+        if self.vjps and modes.grad:
+            needed = tuple(
+                [
+                    position
+                    for position, arg in enumerate(args)
+                    if isinstance(arg, Tensor) and arg._requires_grad
+                ]
+            )
+            if needed:
+                self.record(needed, args, params, out)
+        if self.is_view:
+            _link_view(out, args[0], self, params)
+        return out
+
+    def record(
+        self,
+        needed: tuple[int, ...],
+        args: Sequence[Any],
+        params: dict[str, Any],
+        out: Tensor,
+        fix: Any = None,
+    ) -> PrimitiveNode:
+        """Make `out` the output of a new node over the `needed` arguments."""
+        plan = self.plan(needed)
+        node: PrimitiveNode = _new(PrimitiveNode)
+        node.order = next_order()
+        node.hooks = None
+        node.plan = plan
+        node.fix = fix
+        node.edges = tuple([args[at]._node or args[at]._accumulator() for at in needed])
+        saved = node.saved = [getter(args, params) for getter in plan.getters]
+        node.versions = _versions([saved[slot] for slot in plan.tensor_slots])
+        if plan.out_slot is not None:
+            node.keep_output(out)
+        out._node = node
+        out._requires_grad = True
+        return node
+
+    def plan(self, needed: tuple[int, ...]) -> Plan:
+        """What recording amounts to when these arguments need gradients."""
+        plan = self.plans.get(needed)
+        if plan is None:
+            plan = self.plans[needed] = Plan(self, needed)
+        return plan
+
+    def record_pair(self, x: Tensor, y: Tensor, out: Tensor) -> None:
+        """`record` written out for two tensors of the output's shape and dtype: the hot path."""
+        node: PrimitiveNode = _new(PrimitiveNode)
+        if not y._requires_grad:
+            plan = self.plan(_FIRST)
+            node.edges = (x._node or x._accumulator(),)
+        elif x._requires_grad:
+            plan = self.plan(_BOTH)
+            node.edges = (x._node or x._accumulator(), y._node or y._accumulator())
+        else:
+            plan = self.plan(_SECOND)
+            node.edges = (y._node or y._accumulator(),)
+        node.order = next_order()
+        node.hooks = node.fix = node.versions = None
+        node.plan = plan
+        pair = (x, y)
+        if plan.take is None:
+            saved = node.saved = [getter(pair, _NO_PARAMS) for getter in plan.getters]
+        else:
+            saved = node.saved = plan.take(pair)
+        if x._storage is not None or y._storage is not None:
+            node.versions = _versions([saved[slot] for slot in plan.tensor_slots])
+        if plan.out_slot is not None:
+            node.keep_output(out)
+        out._node = node
+        out._requires_grad = True
+
+    def getter(self, name: str) -> Callable[[Sequence[Any], dict[str, Any]], Any]:
+        """How to take a value that a vjp names out of (args, params)."""
+        if name in self.arguments:
+            position = self.arguments.index(name)
+            return lambda args, _params: args[position]
+        for suffix, read in (("_shape", _shape), ("_dtype", _dtype)):
+            if name.endswith(suffix) and name.removesuffix(suffix) in self.arguments:
+                position = self.arguments.index(name.removesuffix(suffix))
+                return lambda args, _params, read=read: read(args[position])  # type: ignore[misc]
+        if name == "out":
+            return lambda _args, _params: None
+        return lambda _args, params: params[name]
+
+    def __repr__(self) -> str:
+        return f"<primitive {self.name}>"
+
+
+_FIRST, _SECOND, _BOTH = (0,), (1,), (0, 1)
+_NO_PARAMS: dict[str, Any] = {}
+
+
+def _versions(saved: Sequence[Any]) -> tuple[int, ...] | None:
+    """Versions of saved values, 0 for what is not a tensor; None if all are 0."""
+    versions = tuple([value._version if isinstance(value, Tensor) else 0 for value in saved])
+    return versions if any(versions) else None
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    return value._array.shape if isinstance(value, Tensor) else ()
+
+
+def _dtype(value: Any) -> _dtypes.dtype:
+    return value.dtype if isinstance(value, Tensor) else _dtypes.of_scalar(value)
+
+
+def positional_names(compute: Compute) -> tuple[str, ...]:
+    """Names of the tensor arguments: the positional parameters."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = inspect.signature(compute).parameters.values()
+    return tuple(each.name for each in parameters if each.kind in kinds)
+
+
+def _link_view(out: Tensor, source: Tensor, primitive: Primitive, params: dict[str, Any]) -> None:
+    """Let `out` share the version counter of what it is a view of."""
+    out._storage = source._shared_storage()
+    step = ((primitive, params),)
+    held = source._view
+    if held is None:
+        out._view = ViewOf(source, step)
+    else:
+        out._view = ViewOf(held.base, held.steps + step)
+
+
+_bring_back: list[Callable[[Tensor, tuple[int, ...], Any], Tensor]] = []
+
+
+def bring_back(grad: Tensor, shape: tuple[int, ...], numpy_dtype: Any) -> Tensor:
+    """Sum a gradient over broadcast axes and cast it, to the shape and dtype of its input."""
+    return _bring_back[0](grad, shape, numpy_dtype)
+
+
+__all__ = [
+    "Compute", "Plan", "Primitive", "PrimitiveNode", "Storage", "ViewOf", "Vjp", "as_array",
+    "bring_back", "modified_in_place", "positional_names", "vjp_of",
+]  # fmt: skip

@@ -1,0 +1,532 @@
+"""Tensor: an array, where it lies, and what autograd remembers of it.
+
+Methods that compute are the functions of `gradtool.engine._ops`; `_ops.methods` attaches them
+to the class, so that ``x.exp()`` is the function ``exp`` itself, with no call in between.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradtool.engine import _dtypes
+from gradtool.engine._device import device, device_of
+from gradtool.engine._modes import modes
+from gradtool.engine.autograd._node import (
+    AccumulateGrad,
+    Node,
+    OutputEdge,
+    RemovableHandle,
+    hooks_of,
+    node_and_number,
+)
+
+if TYPE_CHECKING:
+    from gradtool.engine._ops._primitive import ViewOf
+
+ndarray = np.ndarray
+_new = object.__new__
+
+
+class Size(tuple[int, ...]):
+    """A shape."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """The product of the extents."""
+        count = 1
+        for extent in self:
+            count *= extent
+        return count
+
+    def __repr__(self) -> str:
+        return f"torch.Size({list(self)})"
+
+
+class Storage:
+    """Memory that a tensor and its views share. It counts its in-place changes."""
+
+    __slots__ = ("version",)
+
+    def __init__(self, version: int = 0) -> None:
+        self.version = version
+
+
+class Tensor:
+    """An n-dimensional array that can take part in automatic differentiation."""
+
+    __slots__ = (
+        "__dict__", "__weakref__", "_array", "_grad", "_leaf_node", "_node", "_requires_grad",
+        "_storage", "_view",
+    )  # fmt: skip
+
+    _array: Any
+    """A NumPy array, or a CuPy one on a CUDA device; never a NumPy scalar."""
+    _requires_grad: bool
+    _node: Node | None
+    """The node that computed it, or None for a leaf."""
+    _grad: Tensor | None
+    _storage: Storage | None
+    """None until the memory is shared or changed in place: then nothing can have gone wrong."""
+    _view: ViewOf | None
+    """For a view: of what, and how to make it again."""
+    _leaf_node: weakref.ref[AccumulateGrad] | None
+
+    def __init__(self, data: Any = (), *, device: Any = None) -> None:
+        """A tensor of the default dtype with a copy of `data`; `torch.tensor` infers the dtype."""
+        del device
+        array = np.array(data, dtype=_dtypes.get_default_dtype().numpy)
+        _fill(self, array)
+
+    # ---- what it is -------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Size:
+        """Extent of each dimension."""
+        return Size(self._array.shape)
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return int(self._array.ndim)
+
+    @property
+    def dtype(self) -> _dtypes.dtype:
+        """Element type."""
+        return _dtypes.from_numpy_dtype(self._array.dtype)
+
+    @property
+    def device(self) -> device:
+        """Where the memory lies."""
+        return device_of(self._array)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return int(self._array.itemsize)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return int(self._array.nbytes)
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or the extent of one dimension."""
+        return self.shape if dim is None else self._array.shape[dim]
+
+    def dim(self) -> int:
+        """Number of dimensions."""
+        return int(self._array.ndim)
+
+    def numel(self) -> int:
+        """Number of elements."""
+        return int(self._array.size)
+
+    def element_size(self) -> int:
+        """Bytes of one element."""
+        return int(self._array.itemsize)
+
+    def stride(self, dim: int | None = None) -> Any:
+        """Steps between neighbours in each dimension, in elements."""
+        strides = tuple(step // self._array.itemsize for step in self._array.strides)
+        return strides if dim is None else strides[dim]
+
+    def is_contiguous(self) -> bool:
+        """Whether the elements lie in row-major order without gaps."""
+        return bool(self._array.flags.c_contiguous)
+
+    def is_floating_point(self) -> bool:
+        """Whether the dtype is a real floating one."""
+        return bool(self._array.dtype.kind == "f")
+
+    def is_complex(self) -> bool:
+        """Whether the dtype is a complex one."""
+        return bool(self._array.dtype.kind == "c")
+
+    def is_signed(self) -> bool:
+        """Whether the dtype holds negative values."""
+        return self.dtype.is_signed
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether it lies on a CUDA device."""
+        return self._array.__class__ is not ndarray
+
+    def data_ptr(self) -> int:
+        """Address of the first element."""
+        if self._array.__class__ is ndarray:
+            return int(self._array.__array_interface__["data"][0])
+        return int(self._array.data.ptr)
+
+    # ---- autograd ---------------------------------------------------------------------
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether operations on it are recorded."""
+        return self._requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if self._node is not None and not value:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use "
+                "a computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach()."
+            )
+        if value and self._array.dtype.kind not in "fc":
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        self._requires_grad = bool(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:  # noqa: FBT001, FBT002 - torch's signature
+        """Set `requires_grad` in place.
+
+        Raises:
+            RuntimeError: the dtype is not floating or complex, or it is not a leaf.
+        """
+        self.requires_grad = requires_grad
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded operation computed it."""
+        return self._node is None
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node that computed it; None for a leaf."""
+        node = self._node
+        return node.node if isinstance(node, OutputEdge) else node
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of `grad_fn` it is."""
+        return self._node.number if isinstance(self._node, OutputEdge) else 0
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient accumulated by `backward`, or None."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            self._check_grad(value)
+        self._grad = value
+
+    def _check_grad(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(
+                f"assigned grad expected to be a Tensor or None but got {type(value).__name__}"
+            )
+        if value._array.shape != self._array.shape:
+            raise RuntimeError(
+                f"assigned grad has data of a different size: expected {list(self.shape)}, "
+                f"got {list(value.shape)}"
+            )
+        if value._array.dtype != self._array.dtype:
+            raise RuntimeError(
+                f"assigned grad has data of a different type: expected {self.dtype}, "
+                f"got {value.dtype}"
+            )
+
+    def _accumulator(self) -> AccumulateGrad:
+        """The graph's end for this leaf, one as long as anything refers to it."""
+        reference = self._leaf_node
+        node = None if reference is None else reference()
+        if node is None:
+            node = AccumulateGrad(self)
+            self._leaf_node = weakref.ref(node)
+        return node
+
+    def _accumulate(self, grad: Tensor) -> None:
+        """Add a gradient to `grad`; the graph of it is kept when it is being recorded."""
+        held = self._grad
+        if held is None:
+            self._grad = grad.clone() if modes.grad else alias(np.array(grad._array, copy=True))
+        elif modes.grad:
+            self._grad = held + grad
+        else:
+            held._array[...] = held._array + grad._array
+            held._bump()
+
+    def backward(
+        self,
+        gradient: Tensor | None = None,
+        retain_graph: bool | None = None,  # noqa: FBT001 - torch's signature
+        create_graph: bool = False,  # noqa: FBT001, FBT002 - torch's signature
+        inputs: Any = None,
+    ) -> None:
+        """Add the gradients of this tensor to the ``grad`` of the leaves it depends on.
+
+        See `gradtool.engine.autograd.backward`.
+        """
+        from gradtool.engine.autograd._api import backward
+
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+        """Call ``hook(grad)`` whenever the gradient of this tensor is computed.
+
+        What it returns, unless None, replaces the gradient.
+
+        Raises:
+            RuntimeError: the tensor does not require a gradient.
+        """
+        if not self._requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        node, number = node_and_number(self)
+        if self._node is None:
+            self.__dict__["_hooked_accumulator"] = node
+        return RemovableHandle(hooks_of(node).of_tensor(number), hook)
+
+    def retain_grad(self) -> None:
+        """Keep the gradient in ``grad`` although this is not a leaf.
+
+        Raises:
+            RuntimeError: the tensor does not require a gradient.
+        """
+        if not self._requires_grad:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if self._node is not None:
+            node, number = node_and_number(self)
+            hooks_of(node).retain[number] = weakref.ref(self)
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether `retain_grad` was called on this non-leaf."""
+        if self._node is None:
+            return False
+        node, number = node_and_number(self)
+        held = None if node.hooks is None else node.hooks.retain.get(number)
+        return held is not None and held() is self
+
+    # ---- memory -----------------------------------------------------------------------
+
+    @property
+    def _version(self) -> int:
+        """How often the memory was changed in place."""
+        return 0 if self._storage is None else self._storage.version
+
+    def _bump(self) -> None:
+        """Count an in-place change."""
+        self._shared_storage().version += 1
+
+    def _shared_storage(self) -> Storage:
+        if self._storage is None:
+            self._storage = Storage()
+        return self._storage
+
+    @property
+    def _base(self) -> Tensor | None:
+        """The tensor that this one is a view of."""
+        return None if self._view is None else self._view.base
+
+    def _is_view(self) -> bool:
+        return self._view is not None
+
+    def detach(self) -> Tensor:
+        """The same memory outside the graph."""
+        return alias(self._array, self._shared_storage())
+
+    def detach_(self) -> Tensor:
+        """Take this tensor out of the graph that computed it."""
+        if self._view is not None:
+            raise RuntimeError(
+                "Can't detach views in-place. Use detach() instead."
+            )
+        self._node = None
+        self._requires_grad = False
+        return self
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory outside the graph; in-place changes through it go uncounted."""
+        return alias(self._array, Storage())
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        self._array = value._array
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """The elements as a NumPy array that shares memory.
+
+        Raises:
+            RuntimeError: the tensor requires a gradient, unless `force`.
+            TypeError: it lies on another device, unless `force`.
+        """
+        if force:
+            return to_numpy(self._array)
+        if self._requires_grad:
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. "
+                "Use tensor.detach().numpy() instead."
+            )
+        if self.is_cuda:
+            raise TypeError(
+                f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to "
+                "copy the tensor to host memory first."
+            )
+        return self._array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:  # noqa: FBT001 - NumPy's protocol
+        array = self.numpy()
+        return np.array(array, dtype=dtype, copy=copy)
+
+    def item(self) -> Any:
+        """The only element as a Python number.
+
+        Raises:
+            RuntimeError: there is not exactly one element.
+        """
+        if self._array.size != 1:
+            raise RuntimeError(
+                f"a Tensor with {self._array.size} elements cannot be converted to Scalar"
+            )
+        return self._array.item()
+
+    def tolist(self) -> Any:
+        """The elements as (nested lists of) Python numbers."""
+        return self._array.tolist()
+
+    # ---- as a Python object -----------------------------------------------------------
+
+    def __bool__(self) -> bool:
+        if self._array.size == 0:
+            raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+        if self._array.size > 1:
+            raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+        return bool(self._array)
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __index__(self) -> int:
+        if self._array.dtype.kind not in "iub" or self._array.size != 1:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self._array.item())
+
+    def __len__(self) -> int:
+        if self._array.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return len(self._array)
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if self._array.ndim == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter([self[position] for position in range(len(self._array))])
+
+    def __contains__(self, element: Any) -> bool:
+        return bool((self == element)._array.any())
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec and self._array.ndim == 0 else str(self)
+
+    def __repr__(self) -> str:
+        from gradtool.engine._print import text_of
+
+        return text_of(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        if self._node is not None:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+                "protocol at the moment."
+            )
+        copied = _fill(_new(type(self)), self._array.copy())
+        copied._requires_grad = self._requires_grad
+        memo[id(self)] = copied
+        return copied
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self._array, self._requires_grad and self._node is None)
+
+    if TYPE_CHECKING:
+        # Attached by `_ops.methods`; the checker learns the operators, the rest is dynamic.
+        def __getattr__(self, name: str) -> Any: ...
+        def __add__(self, other: Any) -> Tensor: ...
+        def __radd__(self, other: Any) -> Tensor: ...
+        def __sub__(self, other: Any) -> Tensor: ...
+        def __rsub__(self, other: Any) -> Tensor: ...
+        def __mul__(self, other: Any) -> Tensor: ...
+        def __rmul__(self, other: Any) -> Tensor: ...
+        def __truediv__(self, other: Any) -> Tensor: ...
+        def __rtruediv__(self, other: Any) -> Tensor: ...
+        def __floordiv__(self, other: Any) -> Tensor: ...
+        def __mod__(self, other: Any) -> Tensor: ...
+        def __pow__(self, other: Any) -> Tensor: ...
+        def __rpow__(self, other: Any) -> Tensor: ...
+        def __matmul__(self, other: Any) -> Tensor: ...
+        def __neg__(self) -> Tensor: ...
+        def __invert__(self) -> Tensor: ...
+        def __and__(self, other: Any) -> Tensor: ...
+        def __or__(self, other: Any) -> Tensor: ...
+        def __xor__(self, other: Any) -> Tensor: ...
+        def __lt__(self, other: Any) -> Tensor: ...
+        def __le__(self, other: Any) -> Tensor: ...
+        def __gt__(self, other: Any) -> Tensor: ...
+        def __ge__(self, other: Any) -> Tensor: ...
+        def __eq__(self, other: object) -> Tensor: ...  # type: ignore[override]  # elementwise, as torch's
+        def __ne__(self, other: object) -> Tensor: ...  # type: ignore[override]  # elementwise, as torch's
+        def __getitem__(self, key: Any) -> Tensor: ...
+        def __setitem__(self, key: Any, value: Any) -> None: ...
+
+
+def _fill(tensor: Tensor, array: Any) -> Tensor:
+    """Give a bare Tensor object its fields."""
+    tensor._array = array
+    tensor._requires_grad = False
+    tensor._node = None
+    tensor._grad = None
+    tensor._storage = None
+    tensor._view = None
+    tensor._leaf_node = None
+    return tensor
+
+
+def wrap(array: Any) -> Tensor:
+    """A new tensor over an array that nothing else holds; the hot path of every operation."""
+    tensor = _new(Tensor)
+    tensor._array = array if array.__class__ is ndarray else as_array(array)
+    tensor._requires_grad = False
+    tensor._node = None
+    tensor._grad = None
+    tensor._storage = None
+    tensor._view = None
+    tensor._leaf_node = None
+    return tensor
+
+
+def alias(array: Any, storage: Storage | None = None) -> Tensor:
+    """A new tensor outside the graph over memory that `storage` keeps the version of."""
+    tensor = wrap(array)
+    tensor._storage = storage
+    return tensor
+
+
+def as_array(value: Any) -> Any:
+    """The array for what an array function returned: NumPy returns a scalar for a 0-d result."""
+    return np.asarray(value) if isinstance(value, np.generic | bool | int | float) else value
+
+
+def to_numpy(array: Any) -> Any:
+    """The elements of any backend's array in host memory."""
+    return array if array.__class__ is ndarray else array.get()
+
+
+def _rebuild(array: Any, requires_grad: bool) -> Tensor:
+    tensor = wrap(array)
+    tensor._requires_grad = requires_grad
+    return tensor

@@ -1,0 +1,169 @@
+"""The graph: what a tensor that was computed remembers of its computation.
+
+A node knows how to turn the gradient of its outputs into gradients of its inputs, and the
+nodes (`edges`) that those gradients go to. Nodes are numbered as they are made: an edge
+always leads to an older node, so handling nodes from the newest to the oldest handles
+every consumer of a tensor before its producer.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gradtool.engine._tensor import Tensor
+
+Gradients = Sequence["Tensor | None"]
+Hook = Callable[..., Any]
+
+FREED = ("freed",)
+"""Stands in the place of saved values once the graph was walked without ``retain_graph``."""
+
+FREED_MESSAGE = (
+    "Trying to backward through the graph a second time (or directly access saved tensors "
+    "after they have already been freed). Saved intermediate values of the graph are freed "
+    "when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
+    "backward through the graph a second time or if you need to access saved tensors after "
+    "calling backward."
+)
+
+next_order = itertools.count(0, -1).__next__
+"""Newer nodes have a smaller order."""
+
+_next_leaf_order = itertools.count(1).__next__
+"""Leaves come after every other node: their gradients are complete last."""
+
+
+class Node:
+    """One step of a recorded computation."""
+
+    __slots__ = ("__weakref__", "edges", "hooks", "order")
+
+    edges: tuple[Node, ...]
+    order: int
+    hooks: NodeHooks | None
+
+    outputs = 1
+    """How many outputs it has; a gradient for each comes in."""
+
+    def apply(self, grad: Any, wanted: set[int] | None) -> Gradients:
+        """Gradients for `edges`, given that of the output (a list where there are several).
+
+        Entries for edges whose order is not in `wanted` (None: all are) may be None.
+        """
+        raise NotImplementedError
+
+    def release(self) -> None:
+        """Drop saved values: the graph will not be walked again."""
+
+    def name(self) -> str:
+        """The name that ``repr(tensor)`` shows as ``grad_fn``."""
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """(node, output number) that each input's gradient goes to."""
+        return tuple(
+            (edge.node, edge.number) if isinstance(edge, OutputEdge) else (edge, 0)
+            for edge in self.edges
+        )
+
+    def register_hook(self, hook: Hook) -> RemovableHandle:
+        """Call ``hook(grad_inputs, grad_outputs)`` after the node ran; it may replace the former."""
+        return RemovableHandle(hooks_of(self).after, hook)
+
+    def register_prehook(self, hook: Hook) -> RemovableHandle:
+        """Call ``hook(grad_outputs)`` before the node runs; it may replace them."""
+        return RemovableHandle(hooks_of(self).before, hook)
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} object at {id(self):#x}>"
+
+
+class OutputEdge(Node):
+    """One output of a node that has several: what its tensor holds in the node's place."""
+
+    __slots__ = ("node", "number")
+
+    def __init__(self, node: Node, number: int) -> None:
+        self.node = node
+        self.number = number
+        self.order = node.order
+        self.edges = ()
+        self.hooks = None
+
+
+class AccumulateGrad(Node):
+    """The end of the graph: adds to the ``grad`` of a leaf."""
+
+    __slots__ = ("variable",)
+
+    def __init__(self, variable: Tensor) -> None:
+        self.variable = variable
+        self.edges = ()
+        self.order = _next_leaf_order()
+        self.hooks = None
+
+    def apply(self, grad: Tensor, wanted: set[int] | None) -> Gradients:  # noqa: ARG002 - Node's signature
+        """Add to the leaf's ``grad``."""
+        self.variable._accumulate(grad)
+        return ()
+
+
+class NodeHooks:
+    """Hooks of one node; made only when the first is registered."""
+
+    __slots__ = ("after", "before", "retain", "tensor")
+
+    def __init__(self) -> None:
+        self.tensor: dict[int, dict[int, Hook]] = {}
+        """Output number -> hooks on the gradient of that output's tensor."""
+        self.retain: dict[int, weakref.ref[Tensor]] = {}
+        """Output number -> the tensor that keeps its gradient."""
+        self.before: dict[int, Hook] = {}
+        self.after: dict[int, Hook] = {}
+
+    def of_tensor(self, number: int) -> dict[int, Hook]:
+        """The hooks on one output's gradient."""
+        return self.tensor.setdefault(number, {})
+
+
+def hooks_of(node: Node) -> NodeHooks:
+    """The node's hooks, made if it has none."""
+    if node.hooks is None:
+        node.hooks = NodeHooks()
+    return node.hooks
+
+
+class RemovableHandle:
+    """Takes a hook back: ``handle.remove()``, or leaving it as a context manager."""
+
+    _next_id = itertools.count().__next__
+
+    def __init__(self, hooks: dict[int, Hook], hook: Hook) -> None:
+        self.id = self._next_id()
+        self._hooks = hooks
+        hooks[self.id] = hook
+
+    def remove(self) -> None:
+        """Take the hook back; a second call does nothing."""
+        self._hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.remove()
+
+
+def node_and_number(tensor: Tensor) -> tuple[Node, int]:
+    """Where the gradient of a tensor that requires one goes to."""
+    node = tensor._node
+    if node is None:
+        return tensor._accumulator(), 0
+    if isinstance(node, OutputEdge):
+        return node.node, node.number
+    return node, 0

@@ -1,0 +1,192 @@
+"""The backward walk: from the roots' cotangents to the leaves, newest node first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Any
+
+from gradtool.engine._modes import modes
+from gradtool.engine.autograd._node import (
+    AccumulateGrad,
+    Node,
+    NodeHooks,
+    OutputEdge,
+    node_and_number,
+)
+
+if TYPE_CHECKING:
+    from gradtool.engine._tensor import Tensor
+
+
+
+def walk(
+    roots: Iterable[tuple[Tensor, Tensor]],
+    *,
+    keep_graph: bool,
+    create_graph: bool,
+    targets: Sequence[Tensor] | None = None,
+    accumulate: bool = True,
+) -> list[Tensor | None]:
+    """Send each root's cotangent through the graph.
+
+    With `targets`, only nodes that lead to one of them run, and the gradients that arrive
+    there are returned in their order; unless `accumulate`, leaves keep their ``grad``.
+    """
+    walker = _Walker(keep_graph, targets, accumulate)
+    for tensor, cotangent in roots:
+        walker.deposit(tensor._node or tensor._accumulator(), cotangent)
+    before = modes.grad
+    modes.grad = create_graph
+    try:
+        walker.run()
+    finally:
+        modes.grad = before
+    return walker.captured
+
+
+class _Walker:
+    """The state of one walk."""
+
+    def __init__(
+        self, keep_graph: bool, targets: Sequence[Tensor] | None, accumulate: bool
+    ) -> None:
+        self.keep_graph = keep_graph
+        self.accumulate = accumulate
+        self.heap: list[int] = []
+        self.nodes: dict[int, Node] = {}
+        self.grads: dict[int, Any] = {}
+        self.owned: set[int] = set()
+        """Orders whose gradient so far is a sum that nothing outside has seen."""
+        self.captured: list[Tensor | None] = [None] * len(targets or ())
+        self.captures: dict[int, list[tuple[int, int]]] | None = None
+        self.wanted: set[int] | None = None
+        if targets is not None:
+            self.captures = {}
+            for position, target in enumerate(targets):
+                node, number = node_and_number(target)
+                self.captures.setdefault(node.order, []).append((position, number))
+
+    def deposit(self, edge: Node, grad: Tensor) -> None:
+        """Add a gradient to what has arrived at an edge."""
+        order = edge.order
+        grads = self.grads
+        if edge.__class__ is OutputEdge:
+            self._deposit_at_output(edge, grad)
+        elif order in grads:
+            grads[order] = self._add(order, grads[order], grad)
+        else:
+            grads[order] = grad
+            self.nodes[order] = edge
+            heappush(self.heap, order)
+
+    def _add(self, order: int, held: Tensor, grad: Tensor) -> Tensor:
+        """The sum of two gradients; into the first where that is a sum of ours already."""
+        if order not in self.owned:
+            if not modes.grad:
+                self.owned.add(order)
+            return held + grad
+        held._array += grad._array
+        return held
+
+    def _deposit_at_output(self, edge: Node, grad: Tensor) -> None:
+        assert isinstance(edge, OutputEdge)
+        order = edge.order
+        slots = self.grads.get(order)
+        if slots is None:
+            slots = self.grads[order] = [None] * edge.node.outputs
+            self.nodes[order] = edge.node
+            heappush(self.heap, order)
+        held = slots[edge.number]
+        slots[edge.number] = grad if held is None else held + grad
+
+    def run(self) -> None:
+        """Run nodes until none is left."""
+        if self.captures is not None:
+            self.wanted = _leading_to(self.captures, self.nodes.values())
+        heap, nodes, grads, wanted = self.heap, self.nodes, self.grads, self.wanted
+        release = not self.keep_graph
+        while heap:
+            order = heappop(heap)
+            node = nodes.pop(order)
+            grad = grads.pop(order)
+            hooks = node.hooks
+            if hooks is not None:
+                grad = _run_pre_hooks(hooks, grad)
+            if wanted is not None and not self._proceed(node, order, grad):
+                continue
+            results = node.apply(grad, wanted)
+            if hooks is not None and hooks.after:
+                results = _run_post_hooks(hooks, results, grad)
+            if release:
+                node.release()
+            for edge, result in zip(node.edges, results):
+                if result is None or (wanted is not None and edge.order not in wanted):
+                    continue
+                order = edge.order
+                if order in grads or edge.__class__ is OutputEdge:
+                    self.deposit(edge, result)
+                else:  # `deposit` written out for the first gradient to arrive: the hot path
+                    grads[order] = result
+                    nodes[order] = edge
+                    heappush(heap, order)
+
+    def _proceed(self, node: Node, order: int, grad: Any) -> bool:
+        """Capture what was asked for here; say whether the node is to run."""
+        assert self.captures is not None
+        assert self.wanted is not None
+        for position, number in self.captures.get(order, ()):
+            self.captured[position] = grad[number] if isinstance(grad, list) else grad
+        if isinstance(node, AccumulateGrad):
+            return self.accumulate and order in self.captures
+        return any(edge.order in self.wanted for edge in node.edges)
+
+
+def _leading_to(captures: dict[int, Any], roots: Iterable[Node]) -> set[int]:
+    """Orders of the nodes from which a captured node can be reached, those included."""
+    wanted = set(captures)
+    oldest = max(captures, default=0)
+    reached: dict[int, Node] = {}
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if node.order in reached or node.order > oldest:
+            continue
+        reached[node.order] = node
+        stack.extend(
+            edge.node if isinstance(edge, OutputEdge) else edge for edge in node.edges
+        )
+    for order in sorted(reached, reverse=True):
+        if any(edge.order in wanted for edge in reached[order].edges):
+            wanted.add(order)
+    return wanted
+
+
+def _run_pre_hooks(hooks: NodeHooks, grad: Any) -> Any:
+    """Tensor hooks, then retained gradients, then the node's own pre-hooks."""
+    single = not isinstance(grad, list)
+    slots = [grad] if single else list(grad)
+    for number, of_tensor in hooks.tensor.items():
+        for hook in list(of_tensor.values()):
+            if slots[number] is not None:
+                replaced = hook(slots[number])
+                slots[number] = slots[number] if replaced is None else replaced
+    for number, reference in hooks.retain.items():
+        tensor = reference()
+        if tensor is not None and slots[number] is not None and not tensor.is_leaf:
+            tensor._grad = slots[number] if modes.grad else slots[number].detach()
+    for hook in list(hooks.before.values()):
+        replaced = hook(tuple(slots))
+        if replaced is not None:
+            slots = list(replaced) if isinstance(replaced, tuple) else [replaced]
+    return slots[0] if single else slots
+
+
+def _run_post_hooks(hooks: NodeHooks, results: Any, grad: Any) -> Any:
+    """The node's hooks; each may replace the gradients of the inputs."""
+    outgoing = tuple(grad) if isinstance(grad, list) else (grad,)
+    for hook in list(hooks.after.values()):
+        replaced = hook(tuple(results), outgoing)
+        if replaced is not None:
+            results = replaced if isinstance(replaced, tuple) else (replaced,)
+    return results
