@@ -50,10 +50,23 @@ class Size(tuple[int, ...]):
 class Storage:
     """Memory that a tensor and its views share. It counts its in-place changes."""
 
-    __slots__ = ("version",)
+    __slots__ = ("_prune_at", "_views", "version")
 
     def __init__(self, version: int = 0) -> None:
         self.version = version
+        self._views: list[weakref.ref[Tensor]] = []
+        self._prune_at = 64
+
+    def add_view(self, view: Tensor) -> None:
+        """Remember a view, as long as anything else refers to it."""
+        self._views.append(weakref.ref(view))
+        if len(self._views) > self._prune_at:
+            self._views = [each for each in self._views if each() is not None]
+            self._prune_at = 64 + 2 * len(self._views)
+
+    def living_views(self) -> list[Tensor]:
+        """The views that are still referred to, oldest first."""
+        return [view for view in (each() for each in self._views) if view is not None]
 
 
 class Tensor:

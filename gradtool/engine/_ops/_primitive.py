@@ -352,7 +352,8 @@ def positional_names(compute: Compute) -> tuple[str, ...]:
 
 def _link_view(out: Tensor, source: Tensor, primitive: Primitive, params: dict[str, Any]) -> None:
     """Let `out` share the version counter of what it is a view of."""
-    out._storage = source._shared_storage()
+    storage = out._storage = source._shared_storage()
+    storage.add_view(out)
     step = ((primitive, params),)
     held = source._view
     if held is None:

@@ -1,0 +1,52 @@
+"""``x[key] = value``, ``x.zero_()`` and ``x.fill_(value)``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtool.engine._modes import modes
+from gradtool.engine._ops.indexing import index_put, normalise_key
+from gradtool.engine._ops.inplace import (
+    before_change,
+    check_distinct_elements,
+    check_in_place,
+    replace,
+)
+from gradtool.engine._tensor import Tensor
+
+
+def setitem(x: Tensor, key: Any, value: Any) -> None:
+    """Write `value`, broadcast, over the elements that `key` picks.
+
+    Raises:
+        IndexError: the key is out of range or has too many indices.
+        RuntimeError: `x` is a leaf that requires a gradient, or is expanded.
+    """
+    if modes.grad and x._requires_grad and x._node is None:
+        raise RuntimeError(
+            "a view of a leaf Variable that requires grad is being used in an in-place operation."
+        )
+    check_in_place(x)
+    if modes.grad and (x._requires_grad or (isinstance(value, Tensor) and value._requires_grad)):
+        replace(x, index_put(before_change(x), key, value))
+        return
+    check_distinct_elements(x._array)
+    x._array[normalise_key(x, key)] = value._array if isinstance(value, Tensor) else value
+    x._bump()
+
+
+def fill_(x: Tensor, value: Any) -> Tensor:
+    """Set every element to `value`."""
+    check_in_place(x)
+    if modes.grad and (x._requires_grad or (isinstance(value, Tensor) and value._requires_grad)):
+        filled = x.new_zeros(x.shape) + value
+        return replace(x, filled.to(x.dtype))
+    check_distinct_elements(x._array)
+    x._array[...] = value._array if isinstance(value, Tensor) else value
+    x._bump()
+    return x
+
+
+def zero_(x: Tensor) -> Tensor:
+    """Set every element to zero."""
+    return fill_(x, 0)

@@ -1,0 +1,132 @@
+"""From what a custom forward returned to the outputs that its caller gets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from gradtool.engine._errors import ContractError
+from gradtool.engine._ops.inplace import check_in_place
+from gradtool.engine._tensor import Tensor, alias
+from gradtool.engine.autograd._node import OutputEdge
+from gradtool.engine.autograd._returned import TensorInfo
+from gradtool.engine.autograd._saved import SavedTensor
+
+if TYPE_CHECKING:
+    from gradtool.engine.autograd.function import BackwardCFunction
+
+
+def finish(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, record: bool) -> Any:
+    """Give the outputs their place in the graph and store what was saved.
+
+    Raises:
+        ContractError: a tensor marked dirty is not returned, or may not be changed in place.
+    """
+    single = not isinstance(output, tuple)
+    raw = (output,) if single else output
+    dirty = {id(tensor) for tensor in ctx.dirty_tensors}
+    if dirty:
+        _check_dirty(ctx, args, raw)
+    if record:
+        _connect(ctx, args, len(raw))
+    inputs = {id(arg) for arg in args if isinstance(arg, Tensor)}
+    fixed = {id(tensor) for tensor in ctx.non_differentiable}
+    outputs = [
+        _place(ctx, tensor, number, inputs, dirty, record and id(tensor) not in fixed)
+        if isinstance(tensor, Tensor)
+        else tensor
+        for number, tensor in enumerate(raw)
+    ]
+    if record:
+        ctx._output_infos = tuple(
+            [TensorInfo.of(each) if isinstance(each, Tensor) else None for each in outputs]
+        )
+        _save(ctx, raw, outputs)
+    ctx.__dict__.pop("to_save", None)
+    ctx.__dict__.pop("non_differentiable", None)
+    ctx.__dict__.pop("dirty_tensors", None)
+    return outputs[0] if single else tuple(outputs)
+
+
+def _check_dirty(ctx: BackwardCFunction, args: tuple[Any, ...], raw: tuple[Any, ...]) -> None:
+    for position, tensor in enumerate(ctx.dirty_tensors):
+        if not any(tensor is arg for arg in args):
+            raise ContractError(
+                "dirty-not-returned",
+                f"mark_dirty only accepts input tensors, but argument {position} isn't one",
+            )
+        if not any(tensor is each for each in raw):
+            raise ContractError(
+                "dirty-not-returned",
+                "Some elements marked as dirty during the forward method were not returned as "
+                "output. The inputs that are modified inplace must all be outputs of the Function.",
+            )
+
+
+def _connect(ctx: BackwardCFunction, args: tuple[Any, ...], outputs: int) -> None:
+    """Where the gradient of each argument goes."""
+    ctx._input_edges = tuple(
+        [
+            (arg._node or arg._accumulator()) if needed else None
+            for arg, needed in zip(args, ctx.needs_input_grad)
+        ]
+    )
+    ctx._input_infos = tuple(
+        [TensorInfo.of(arg) if isinstance(arg, Tensor) else None for arg in args]
+    )
+    ctx.edges = tuple([edge for edge in ctx._input_edges if edge is not None])
+    ctx.outputs = outputs
+    ctx._output_edges = (
+        (ctx,) if outputs == 1 else tuple([OutputEdge(ctx, number) for number in range(outputs)])
+    )
+
+
+def _place(
+    ctx: BackwardCFunction,
+    tensor: Tensor,
+    number: int,
+    inputs: set[int],
+    dirty: set[int],
+    record: bool,
+) -> Tensor:
+    """One output as the caller gets it, with its place in the graph."""
+    differentiable = record and tensor._array.dtype.kind in "fc"
+    changed = id(tensor) in dirty
+    if changed:
+        if record:
+            check_in_place(tensor)
+        tensor._bump()
+    elif id(tensor) in inputs:
+        # An input returned as it is: a new tensor over its memory, so that it can have a node.
+        tensor = alias(tensor._array, tensor._shared_storage())
+    elif tensor._requires_grad and not differentiable and record:
+        tensor = tensor.detach()
+    if differentiable:
+        tensor._node = ctx._output_edges[number]
+        tensor._requires_grad = True
+    return tensor
+
+
+def _save(ctx: BackwardCFunction, raw: Sequence[Any], outputs: Sequence[Any]) -> None:
+    if not ctx.to_save:
+        ctx._saved = ()
+        return
+    numbers = {id(tensor): number for number, tensor in enumerate(raw)}
+    saved: list[SavedTensor | None] = []
+    for position, tensor in enumerate(ctx.to_save):
+        if tensor is None:
+            saved.append(None)
+        elif not isinstance(tensor, Tensor):
+            raise TypeError(
+                "save_for_backward can only save variables, but argument "
+                f"{position} is of type {type(tensor).__name__}"
+            )
+        else:
+            number = numbers.get(id(tensor))
+            if number is not None and outputs[number] is not tensor:
+                # An input that was returned as it is: it was saved as the input it is.
+                number = None
+            saved.append(SavedTensor(tensor, number))
+    ctx._saved = tuple(saved)
+
+

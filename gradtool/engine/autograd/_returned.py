@@ -1,0 +1,121 @@
+"""Checks of what a custom backward returned, against the inputs the gradients are for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gradtool.engine import _dtypes
+from gradtool.engine._errors import ContractError, ContractTypeError
+from gradtool.engine._ops._primitive import bring_back
+from gradtool.engine._tensor import Tensor
+
+if TYPE_CHECKING:
+    from gradtool.engine.autograd._node import Gradients
+    from gradtool.engine.autograd.function import BackwardCFunction
+
+
+class TensorInfo(NamedTuple):
+    """What is remembered of an input or output when the tensor itself is not."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+    device: Any
+    array_type: type
+
+    @classmethod
+    def of(cls, tensor: Tensor) -> TensorInfo:
+        """Of a tensor."""
+        array = tensor._array
+        return cls(array.shape, array.dtype, tensor.device, array.__class__)
+
+    def zeros(self) -> Tensor:
+        """A zero gradient for it."""
+        from gradtool.engine._ops.creation import zeros
+
+        return zeros(
+            self.shape, dtype=_dtypes.from_numpy_dtype(self.dtype), device=self.device
+        )
+
+
+def gradients(node: BackwardCFunction, returned: Any) -> Gradients:
+    """One gradient for each edge of the node.
+
+    Raises:
+        ContractError: a wrong number of gradients, one that is no tensor, one for an argument
+            that has none, or one of a shape or device that does not fit its input.
+    """
+    if not isinstance(returned, tuple):
+        returned = (returned,)
+    returned = _drop_trailing_nones(node, returned)
+    results: list[Tensor | None] = []
+    for position, (grad, edge) in enumerate(zip(returned, node._input_edges)):
+        info = node._input_infos[position]
+        if grad is None:
+            fitted = None
+        elif not isinstance(grad, Tensor):
+            raise ContractTypeError(
+                "gradient-type",
+                f"{node.name()}: expected Variable or None at position {position}, "
+                f"got {type(grad).__name__}",
+            )
+        elif info is None:
+            raise ContractError(
+                "gradient-type",
+                f"function {node.name()} returned a gradient different from None at position "
+                f"{position + 1}, but the corresponding forward input was not a Variable",
+            )
+        else:
+            fitted = None if edge is None else _fit(node, position, grad, info)
+        if edge is not None:
+            results.append(fitted)
+    return results
+
+
+def _drop_trailing_nones(node: BackwardCFunction, returned: tuple[Any, ...]) -> tuple[Any, ...]:
+    expected = len(node._input_edges)
+    if len(returned) > expected and all(grad is None for grad in returned[expected:]):
+        return returned[:expected]
+    if len(returned) != expected:
+        raise ContractError(
+            "gradient-count",
+            f"function {node.name()} returned an incorrect number of gradients "
+            f"(expected {expected}, got {len(returned)})",
+        )
+    return returned
+
+
+def _fit(node: BackwardCFunction, position: int, grad: Tensor, info: TensorInfo) -> Tensor:
+    """Check a gradient against its input; sum broadcast axes and cast, as torch does."""
+    array = grad._array
+    if array.__class__ is not info.array_type:
+        raise ContractError(
+            "gradient-device",
+            f"Function {node.name()} returned an invalid gradient at index {position} - expected "
+            f"device {info.device} but got {grad.device}",
+        )
+    if array.shape == info.shape and array.dtype == info.dtype:
+        return grad
+    if not _expandable(info.shape, array.shape):
+        raise ContractError(
+            "gradient-shape",
+            f"Function {node.name()} returned an invalid gradient at index {position} - got "
+            f"{list(array.shape)} but expected shape compatible with {list(info.shape)}",
+        )
+    if array.dtype.kind == "c" and info.dtype.kind != "c":
+        raise ContractError(
+            "gradient-type",
+            f"Function {node.name()} returned an invalid gradient at index {position} - expected "
+            f"type {_dtypes.from_numpy_dtype(info.dtype)} but got {grad.dtype}",
+        )
+    return bring_back(grad, info.shape, info.dtype)
+
+
+def _expandable(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
+    """Whether `shape` broadcasts to `to`."""
+    if len(shape) > len(to):
+        return False
+    return all(
+        extent in (1, target) for extent, target in zip(reversed(shape), reversed(to))
+    )
+
+

@@ -1,0 +1,351 @@
+"""Custom Functions: a user's forward and backward as one node of the graph.
+
+The rules are those of torch's "Extending torch.autograd". Where a user's Function breaks one,
+the error is a `ContractError`, which is torch's RuntimeError and also names the rule.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, NoReturn
+
+from gradtool.engine._errors import ContractError, MissingMethodError
+from gradtool.engine._modes import modes
+from gradtool.engine._tensor import Tensor
+from gradtool.engine.autograd import _apply, _returned
+from gradtool.engine.autograd._node import FREED_MESSAGE, Gradients, Node, next_order
+from gradtool.engine.autograd._saved import SavedTensor
+
+__all__ = [
+    "BackwardCFunction",
+    "Function",
+    "FunctionCtx",
+    "FunctionMeta",
+    "InplaceFunction",
+    "once_differentiable",
+    "traceable",
+]
+
+
+class FunctionCtx:
+    """What ``forward`` leaves for ``backward``. Other attributes may be set freely."""
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keep inputs or outputs of ``forward`` for `saved_tensors`."""
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Keep tensors for ``jvp``, which finds them in `saved_tensors`."""
+        for tensor in tensors:
+            if tensor is not None and not isinstance(tensor, Tensor):
+                raise AssertionError(
+                    "save_for_forward expects all arguments to be tensors; you should save "
+                    "non-tensors as attributes on ctx."
+                )
+        self.saved_for_forward = tensors
+
+    def mark_dirty(self, *args: Tensor) -> None:
+        """Name the inputs that ``forward`` changed in place; each must be returned."""
+        self.dirty_tensors = args
+
+    def mark_non_differentiable(self, *args: Tensor) -> None:
+        """Name the outputs that have no gradient."""
+        self.non_differentiable = args
+
+    def set_materialize_grads(self, value: bool) -> None:  # noqa: FBT001 - torch's signature
+        """Whether undefined cotangents reach ``backward`` as zeros (the default) or as None."""
+        self.materialize_grads = value
+
+    def mark_shared_storage(self, *pairs: Any) -> None:  # noqa: ARG002 - torch's signature
+        """Does nothing: shared memory is tracked without being told."""
+        warnings.warn(
+            "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically "
+            "tracked. Note that calls to `set_()` are not tracked",
+            FutureWarning,
+            stacklevel=2,
+        )
+
+    to_save: tuple[Tensor | None, ...] = ()
+    saved_for_forward: tuple[Tensor | None, ...] = ()
+    dirty_tensors: tuple[Tensor, ...] = ()
+    non_differentiable: tuple[Tensor, ...] = ()
+    materialize_grads: bool = True
+    needs_input_grad: tuple[bool, ...] = ()
+
+
+class BackwardCFunction(FunctionCtx, Node):
+    """The node of one call of a Function, and the ``ctx`` that its methods receive."""
+
+    _forward_cls: ClassVar[type[Function]]
+
+    edges: tuple[Node, ...] = ()
+    hooks = None
+    outputs = 1
+    _input_edges: tuple[Node | None, ...] = ()
+    """For each argument of ``forward`` where its gradient goes; None where it has none."""
+    _input_infos: tuple[_returned.TensorInfo | None, ...] = ()
+    _output_infos: tuple[_returned.TensorInfo | None, ...] = ()
+    _output_edges: tuple[Node | None, ...] = ()
+    _saved: tuple[SavedTensor | None, ...] | None = ()
+
+    def __init__(self) -> None:
+        self.order = next_order()
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        """What was saved, once it is sure that none of it was changed in place.
+
+        Raises:
+            RuntimeError: a saved tensor was changed in place, or the graph was freed.
+        """
+        if self._saved is None:
+            raise RuntimeError(FREED_MESSAGE)
+        edges = self._output_edges
+        return tuple(
+            [
+                None
+                if saved is None
+                else saved.unpack(self, None if saved.number is None else edges[saved.number])
+                for saved in self._saved
+            ]
+        )
+
+    @property
+    def saved_variables(self) -> tuple[Tensor | None, ...]:
+        """The old name of `saved_tensors`."""
+        warnings.warn(
+            "'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2
+        )
+        return self.saved_tensors
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """(node, output number) that each tensor argument's gradient goes to."""
+        edges = iter(super().next_functions)
+        return tuple(
+            (None, 0) if edge is None else next(edges)
+            for edge, info in zip(self._input_edges, self._input_infos)
+            if info is not None
+        )
+
+    def apply(self, grad: Any, wanted: set[int] | None) -> Gradients:  # noqa: ARG002 - Node's signature
+        """Run the user's backward and check what it returns."""
+        grads = grad if self.outputs > 1 else [grad]
+        returned = self.run_backward(*self._materialise(grads))
+        return _returned.gradients(self, returned)
+
+    def run_backward(self, *cotangents: Tensor | None) -> Any:
+        """The user's ``backward`` or ``vjp``."""
+        return backward_method(self._forward_cls)(self, *cotangents)
+
+    def _materialise(self, grads: Sequence[Tensor | None]) -> Sequence[Tensor | None]:
+        if not self.materialize_grads:
+            return grads
+        return [
+            info.zeros() if grad is None and info is not None else grad
+            for grad, info in zip(grads, self._output_infos)
+        ]
+
+    def release(self) -> None:
+        """Drop saved tensors: the graph will not be walked again."""
+        if self._saved:
+            self._saved = None
+
+    def name(self) -> str:
+        """The Function's name and ``Backward``."""
+        return type(self).__name__
+
+
+def backward_method(cls: type[Function]) -> Callable[..., Any]:
+    """The method that computes gradients, under either of its two names.
+
+    Raises:
+        ContractError: the Function overrides both.
+    """
+    has_backward = cls.backward is not Function.backward
+    has_vjp = cls.vjp is not Function.vjp
+    if has_backward and has_vjp:
+        raise ContractError(
+            "both-backward-and-vjp",
+            f"{cls.__name__}: implementing both 'backward' and 'vjp' for a custom Function is "
+            "not allowed. You should only implement one of them.",
+        )
+    return cls.vjp if has_vjp else cls.backward
+
+
+class FunctionMeta(type):
+    """Gives each Function the class of its graph node, named after it."""
+
+    _backward_cls: type[BackwardCFunction]
+
+    def __init__(cls, name: str, bases: tuple[type, ...], attrs: dict[str, Any]) -> None:
+        super().__init__(name, bases, attrs)
+        cls._backward_cls = type(name + "Backward", (BackwardCFunction,), {"_forward_cls": cls})
+
+
+class Function(metaclass=FunctionMeta):
+    """Base class of custom Functions. Override the static methods, then call ``apply``."""
+
+    generate_vmap_rule = False
+    """The methods consist of tensor operations only, so that batching can be derived."""
+    is_traceable = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ARG002 - torch's signature
+        warnings.warn(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all "
+            "static, so you should invoke them on the class itself. Instantiating an autograd "
+            "function will raise an error in a future version of PyTorch.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:  # noqa: ARG002 - torch's signature
+        """Refused: Functions are called through ``apply``."""
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use "
+            "new-style autograd function with static forward method. "
+            "(Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+        )
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:  # noqa: ARG004 - overridden
+        """Compute the output: ``forward(ctx, ...)``, or without ctx beside `setup_context`."""
+        raise MissingMethodError(
+            "no-backward", "You must implement the forward function for custom autograd.Function."
+        )
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:  # noqa: ARG004 - overridden
+        """Save what ``backward`` needs, after a ``forward`` that takes no ctx."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:  # noqa: ARG004 - overridden
+        """The gradient of each argument of ``forward``, given that of each output."""
+        raise MissingMethodError(
+            "no-backward",
+            "You must implement either the backward or vjp method for your custom "
+            "autograd.Function to use it with backward mode AD.",
+        )
+
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:  # noqa: ARG004 - overridden
+        """The tangent of each output, given that of each argument of ``forward``."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with "
+            "forward mode AD."
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:  # noqa: ARG004 - overridden
+        """The batched output and where its batch dimensions are."""
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod "
+            "or set generate_vmap_rule=True."
+        )
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Run ``forward`` and record it.
+
+        Default and keyword arguments are bound for a Function with `setup_context`; as in
+        torch, one whose ``forward`` takes ctx is called with positional arguments only.
+        """
+        separate = cls.setup_context is not Function.setup_context
+        if separate:
+            args = _bind(cls.forward, args, kwargs)
+        elif kwargs:
+            raise TypeError(f"{cls.__name__}.apply() takes no keyword arguments")
+        ctx = cls._backward_cls()
+        ctx.needs_input_grad = tuple(
+            [isinstance(arg, Tensor) and arg._requires_grad for arg in args]
+        )
+        recording = modes.grad
+        modes.grad = False
+        try:
+            if separate:
+                output = cls.forward(*args)
+                cls.setup_context(ctx, args, output)
+            else:
+                output = cls.forward(ctx, *args)
+        finally:
+            modes.grad = recording
+        return _apply.finish(ctx, args, output, recording and any(ctx.needs_input_grad))
+
+
+def _bind(
+    forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, ...]:
+    bound = inspect.signature(forward).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.args
+
+
+def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Declare that a ``backward`` cannot be differentiated; trying to is an error.
+
+    As in torch, the error is raised when the second derivative is taken through a gradient
+    whose cotangent required one.
+    """
+
+    @functools.wraps(fn)
+    def wrapper(ctx: Any, *args: Any) -> Any:
+        recording = modes.grad
+        modes.grad = False
+        try:
+            outputs = fn(ctx, *args)
+        finally:
+            modes.grad = recording
+        if recording and any(isinstance(arg, Tensor) and arg._requires_grad for arg in args):
+            return _refuse_derivative(outputs)
+        return outputs
+
+    wrapper._once_differentiable = True  # type: ignore[attr-defined]  # read by checkers
+    return wrapper
+
+
+class _DifferentiatedTwice(Node):
+    """Where a once-differentiable gradient would have its graph."""
+
+    def __init__(self) -> None:
+        self.order = next_order()
+        self.edges = ()
+        self.hooks = None
+
+    def apply(self, grad: Any, wanted: set[int] | None) -> Gradients:  # noqa: ARG002 - Node's signature
+        """Refuse."""
+        raise ContractError(
+            "once-differentiable",
+            "trying to differentiate twice a function that was marked with @once_differentiable",
+        )
+
+
+def _refuse_derivative(outputs: Any) -> Any:
+    def guarded(output: Any) -> Any:
+        if not isinstance(output, Tensor):
+            return output
+        detached = output.detach()
+        detached._node = _DifferentiatedTwice()
+        detached._requires_grad = True
+        return detached
+
+    return tuple(map(guarded, outputs)) if isinstance(outputs, tuple) else guarded(outputs)
+
+
+def traceable(fn_cls: type[Function]) -> type[Function]:
+    """Mark a Function as traceable. Nothing reads the mark."""
+    fn_cls.is_traceable = True
+    return fn_cls
+
+
+class InplaceFunction(Function):
+    """An old name of `Function`, kept for modules that still derive from it."""
+
+    def __init__(self, inplace: bool = False) -> None:  # noqa: FBT001, FBT002 - torch's signature
+        super().__init__()
+        self.inplace = inplace

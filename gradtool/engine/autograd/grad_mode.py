@@ -1,0 +1,116 @@
+"""Switches for recording: as context managers, as decorators, or called as functions."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from gradtool.engine._modes import modes
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+class _GradMode:
+    """Sets the recording of operations for a block, or for each call of a function."""
+
+    mode = True
+
+    def __init__(self) -> None:
+        self._before: list[bool] = []
+
+    def __enter__(self) -> None:
+        self._before.append(modes.grad)
+        modes.grad = self.mode
+
+    def __exit__(self, *exc_info: object) -> None:
+        modes.grad = self._before.pop()
+
+    def _again(self) -> _GradMode:
+        return type(self)()
+
+    def __call__(self, function: _F) -> _F:
+        if inspect.isgeneratorfunction(function):
+            return _wrap_generator(self, function)
+
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            with self._again():
+                return function(*args, **kwargs)
+
+        return wrapped  # type: ignore[return-value]  # wraps keeps the signature
+
+
+def _wrap_generator(mode: _GradMode, function: Any) -> Any:
+    """Each step of the generator runs under the mode; its caller's code between steps does not."""
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        generator = function(*args, **kwargs)
+        sent = None
+        while True:
+            try:
+                with mode._again():
+                    value = generator.send(sent)
+            except StopIteration as stop:
+                return stop.value
+            sent = yield value
+
+    return wrapped
+
+
+class no_grad(_GradMode):  # noqa: N801 - torch's name
+    """Operations are not recorded. Also decorates, with or without parentheses."""
+
+    mode = False
+
+    def __new__(cls, function: Any = None) -> Any:
+        """A switch; or, given a function, that function decorated with one."""
+        return _switch_or_decorate(cls, function)
+
+
+class enable_grad(_GradMode):  # noqa: N801 - torch's name
+    """Operations on tensors that require a gradient are recorded. Also decorates."""
+
+    mode = True
+
+    def __new__(cls, function: Any = None) -> Any:
+        """A switch; or, given a function, that function decorated with one."""
+        return _switch_or_decorate(cls, function)
+
+
+def _switch_or_decorate(cls: type[_GradMode], function: Any) -> Any:
+    switch = object.__new__(cls)
+    if function is None:
+        return switch
+    _GradMode.__init__(switch)
+    return switch(function)
+
+
+class set_grad_enabled(_GradMode):  # noqa: N801 - torch's name
+    """Record or not, from here on; as a context manager, until the block ends."""
+
+    def __init__(self, mode: bool) -> None:  # noqa: FBT001 - torch's signature
+        super().__init__()
+        self.mode = bool(mode)
+        self._outer = modes.grad
+        modes.grad = self.mode
+
+    def __enter__(self) -> None:
+        modes.grad = self.mode
+
+    def __exit__(self, *exc_info: object) -> None:
+        modes.grad = self._outer
+
+    def __call__(self, function: _F) -> _F:
+        modes.grad = self._outer
+        return super().__call__(function)
+
+    def _again(self) -> _GradMode:
+        return set_grad_enabled(self.mode)
+
+
+def is_grad_enabled() -> bool:
+    """Whether operations are recorded in this thread."""
+    return modes.grad
