@@ -1,0 +1,3 @@
+from __future__ import annotations
+from tests.engine.ops.case import OpCase
+CASES: list[OpCase] = []
