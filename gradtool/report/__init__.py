@@ -1,0 +1,1 @@
+"""One `Report`, many renderers: each a file, each a function from a report to text."""

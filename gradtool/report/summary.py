@@ -1,0 +1,86 @@
+"""What a run amounts to: the counts and the closing line that every renderer shares."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import msgspec
+
+from gradtool.report.rows import rows
+from gradtool.report.unchecked import unchecked
+from gradtool.report.words import plural
+from gradtool.results import Report, Severity, Verdict
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """The counts of a run.
+
+    The five verdicts count cases, and also each Function or module that broke before
+    any case of it could be checked.
+    """
+
+    functions: int
+    cases: int
+    passed: int
+    failed: int
+    unverified: int
+    errors: int
+    skipped: int
+    warnings: int
+    notes: int
+    unchecked: tuple[str, ...]
+    """What was not checked, in phrases."""
+
+
+def summarize(report: Report) -> Summary:
+    """Count the verdicts of a run and collect what it left unchecked."""
+    verdicts = Counter(row.verdict for row in rows(report))
+    severities = Counter(finding.severity for finding in report.findings())
+    functions = [function for _, function in report.functions()]
+    return Summary(
+        functions=len(functions),
+        cases=sum(len(function.cases) for function in functions),
+        passed=verdicts[Verdict.PASS],
+        failed=verdicts[Verdict.FAIL],
+        unverified=verdicts[Verdict.UNVERIFIED],
+        errors=verdicts[Verdict.ERROR],
+        skipped=verdicts[Verdict.SKIPPED],
+        warnings=severities[Severity.WARNING],
+        notes=severities[Severity.NOTE],
+        unchecked=unchecked(report),
+    )
+
+
+def counts(summary: Summary) -> list[tuple[Verdict, str]]:
+    """The words for each verdict's count, in the order in which they are told."""
+    return [
+        (Verdict.PASS, f"{summary.passed} passed"),
+        (Verdict.FAIL, f"{summary.failed} failed"),
+        (Verdict.UNVERIFIED, f"{summary.unverified} unverified"),
+        (Verdict.ERROR, plural(summary.errors, "error")),
+        (Verdict.SKIPPED, f"{summary.skipped} skipped"),
+    ]
+
+
+def opening(report: Report, summary: Summary) -> str:
+    """How much was looked at: ``3 Functions, 4 cases``."""
+    stopped = "interrupted: " if report.interrupted else ""
+    return f"{stopped}{plural(summary.functions, 'Function')}, {plural(summary.cases, 'case')}"
+
+
+def remarks(summary: Summary) -> str:
+    """What follows the counts: warnings, notes and what was not checked."""
+    parts = []
+    if summary.warnings:
+        parts.append(plural(summary.warnings, "warning"))
+    if summary.notes:
+        parts.append(plural(summary.notes, "note"))
+    said = f"; {', '.join(parts)}" if parts else ""
+    return f"{said}; not checked: {'; '.join(summary.unchecked) or 'nothing'}"
+
+
+def summary_line(report: Report) -> str:
+    """The last line of every report for people."""
+    summary = summarize(report)
+    told = ", ".join(text for _, text in counts(summary))
+    return f"{opening(report, summary)}: {told}{remarks(summary)}"

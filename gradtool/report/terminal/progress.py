@@ -1,0 +1,73 @@
+"""What a person at a terminal sees while a run is under way; it vanishes when the run ends."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Column
+
+from gradtool.report.silent import Silent
+from gradtool.report.terminal.styles import VERDICTS
+from gradtool.results import CaseResult, Verdict
+
+
+class LiveProgress(Silent):
+    """A bar, the count of cases done, the case under way and how many have failed so far.
+
+    Implements `gradtool.gate.options.Watcher`. Use as a context manager around the run;
+    what the checked code prints meanwhile appears above the bar.
+    """
+
+    def __init__(self, console: Console) -> None:
+        """Draw on `console`, which should be a terminal's."""
+        self._progress = Progress(
+            BarColumn(bar_width=24, style="dim", complete_style="none", finished_style="none"),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[failed]}", markup=False, style=VERDICTS[Verdict.FAIL]),
+            TextColumn(
+                "{task.description}",
+                markup=False,
+                style="dim",
+                table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1),
+            ),
+            console=console,
+            transient=True,
+            expand=True,
+        )
+        self._task = self._progress.add_task("loading", total=None, failed="")
+        self._failed = 0
+
+    def __enter__(self) -> LiveProgress:
+        """Start drawing."""
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Take the bar off the screen."""
+        self._progress.stop()
+
+    def started(self, cases: int) -> None:
+        """The number of cases is known."""
+        self._progress.update(self._task, total=cases)
+
+    def case_started(self, node_id: str) -> None:
+        """Show which case is under way."""
+        self._progress.update(self._task, description=node_id)
+
+    def case_finished(
+        self,
+        function: str,  # noqa: ARG002 - the protocol names it
+        case: CaseResult,
+    ) -> None:
+        """Move the bar on, and count a case that failed."""
+        if case.verdict in (Verdict.FAIL, Verdict.ERROR):
+            self._failed += 1
+            self._progress.update(self._task, failed=f"{self._failed} failed")
+        self._progress.advance(self._task)

@@ -1,0 +1,134 @@
+"""The table of a run: for each case its verdict, its name, what it took, what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from rich.text import Text
+
+from gradtool.report.families import PROVES
+from gradtool.report.rows import Row
+from gradtool.report.terminal.page import Page
+from gradtool.report.terminal.styles import DIM, SEVERITIES, STRONG, VERDICTS
+from gradtool.report.verdicts import STOPPING, standing, stops
+from gradtool.report.words import duration, one_line, plural, printable
+from gradtool.results import CheckResult, Verdict
+
+_INDENT = 2
+_GAP = 2
+_ENOUGH = 26
+"""Columns for what was found below which the number of calls makes way."""
+
+
+def write_table(page: Page, listed: list[Row], *, strict: bool, verbosity: int) -> None:
+    """Write the rows, grouped under the paths of their modules."""
+    table = _Table(page, listed, strict, verbosity)
+    for path, group in groupby(listed, key=lambda row: row.module.path):
+        page.whole(Text(printable(path), style=STRONG))
+        for row in group:
+            table.write(row)
+        page.blank()
+
+
+class _Table:
+    """The columns that all rows of a run share."""
+
+    def __init__(self, page: Page, listed: list[Row], strict: bool, verbosity: int) -> None:
+        self._page = page
+        self._strict = strict
+        self._verbosity = verbosity
+        self._verdict = max(len(row.verdict.value) for row in listed)
+        self._name = min(max(len(row.name) for row in listed), max(page.width // 2 - 10, 16))
+        self._calls = max(len(_calls(row)) for row in listed)
+        self._time = max(len(_time(row)) for row in listed)
+        if page.width - self._outcome_column < _ENOUGH:
+            self._calls = 0
+
+    def write(self, row: Row) -> None:
+        lead, column = self._lead(row)
+        self._page.wrapped(_outcome(row, self._strict), first=lead, indent=column)
+        below = _INDENT + self._verdict + _GAP
+        for line in self._more(row):
+            self._page.wrapped(Text(line, style=DIM), first=Text(" " * below), indent=below + 2)
+
+    @property
+    def _outcome_column(self) -> int:
+        widths = (self._verdict, self._name, self._calls, self._time)
+        return _INDENT + sum(width + _GAP for width in widths if width)
+
+    def _lead(self, row: Row) -> tuple[Text, int]:
+        """The cells in front of the outcome, and the column at which it begins."""
+        gap = " " * _GAP
+        line = Text(" " * _INDENT)
+        line.append(_word(row.verdict).ljust(self._verdict) + gap, style=VERDICTS[row.verdict])
+        if not row.name:
+            return line, len(line)
+        line.append(row.name.ljust(self._name) + gap)
+        for cell, width in ((_calls(row), self._calls), (_time(row), self._time)):
+            line.append(cell.rjust(width) + gap if width else "", style=DIM)
+        return line, self._outcome_column
+
+    def _more(self, row: Row) -> Iterator[str]:
+        """The lines under a row: what the case was called with, and what its checks said."""
+        if row.case is not None and (row.case.source == "inferred" or self._verbosity > 0):
+            yield ", ".join(row.case.arguments)
+        if self._verbosity > 0:
+            yield from _check_lines(row.checks, every=self._verbosity > 1)
+
+
+def _word(verdict: Verdict) -> str:
+    """The verdict; in capitals when it stops the gate, for eyes and logs without colour."""
+    return verdict.value.upper() if verdict in STOPPING else verdict.value
+
+
+def _calls(row: Row) -> str:
+    if row.case is None:
+        return ""
+    return plural(row.case.cost.forward + row.case.cost.backward, "call")
+
+
+def _time(row: Row) -> str:
+    return "" if row.case is None else duration(row.case.seconds)
+
+
+def _outcome(row: Row, strict: bool) -> Text:
+    """What stopped the row or, when nothing did, what was found right; then what was remarked."""
+    stopping = [check for check in row.checks if standing(check, strict=strict) in STOPPING]
+    parts = [part for check in stopping for part in _stopped(check, strict)] or _right(row)
+    parts += [
+        Text(f"{finding.severity.value} {finding.rule}", style=SEVERITIES[finding.severity])
+        for check in row.checks
+        for finding in check.findings
+        if not stops(finding, strict=strict)
+    ]
+    return Text(", ").join(parts)
+
+
+def _stopped(check: CheckResult, strict: bool) -> list[Text]:
+    found = (finding for finding in check.findings if stops(finding, strict=strict))
+    names = dict.fromkeys(f"{finding.rule} {finding.name}" for finding in found)
+    style = VERDICTS[check.verdict]
+    return [Text(name, style=style) for name in names or [f"{check.rule} {check.verdict.value}"]]
+
+
+def _right(row: Row) -> list[Text]:
+    """The derivatives that passed, and why others were not asked for."""
+    if row.case is None:
+        return [Text("no case", style=DIM)]
+    proofs = [check for check in row.checks if check.rule in PROVES]
+    passed = [PROVES[check.rule] for check in proofs if check.verdict is Verdict.PASS]
+    skipped = [check for check in proofs if check.verdict is Verdict.SKIPPED and check.reason]
+    parts = [Text(what) for what in passed]
+    parts += [
+        Text(f"no {PROVES[check.rule]}: {one_line(check.reason or '')}", style=DIM)
+        for check in skipped
+    ]
+    return parts or [Text("no derivative was checked", style=DIM)]
+
+
+def _check_lines(checks: tuple[CheckResult, ...], *, every: bool) -> Iterator[str]:
+    for check in checks:
+        if every or check.reason:
+            reason = f": {one_line(check.reason)}" if check.reason else ""
+            yield f"{check.rule} {check.verdict.value}{reason}"

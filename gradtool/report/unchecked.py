@@ -1,0 +1,67 @@
+"""What a run did not check, in phrases: the honest end of every report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from gradtool.report.families import family
+from gradtool.report.rows import Row, rows
+from gradtool.report.words import one_line, plural
+from gradtool.results import Report, Verdict
+
+_NAMED = 3
+"""How many modules or Functions a phrase names before it only counts them."""
+
+
+def unchecked(report: Report) -> tuple[str, ...]:
+    """One phrase for each kind of thing that was left unchecked; empty when there is none."""
+    listed = list(rows(report))
+    return (*_whole(report, listed), *_skipped(listed), *_cut_short(report, listed))
+
+
+def _whole(report: Report, listed: list[Row]) -> Iterator[str]:
+    modules = [row.module.path for row in listed if row.function is None]
+    if modules:
+        verb = "does" if len(modules) == 1 else "do"
+        yield f"{plural(len(modules), 'module')} that {verb} not import{_names(modules)}"
+    functions = [function.name for _, function in report.functions() if not function.cases]
+    if functions:
+        yield f"{plural(len(functions), 'Function')} without a case{_names(functions)}"
+
+
+def _names(names: list[str]) -> str:
+    return f" ({', '.join(names)})" if len(names) <= _NAMED else ""
+
+
+def _skipped(listed: list[Row]) -> Iterator[str]:
+    """Checks skipped in cases that did not fail, grouped by family and reason."""
+    groups: Counter[tuple[str, str]] = Counter()
+    for row in listed:
+        if row.case is not None and row.verdict not in (Verdict.FAIL, Verdict.ERROR):
+            groups.update(_reasons(row))
+    for (what, reason), count in groups.items():
+        why = f" ({reason})" if reason else ""
+        yield f"{what} of {plural(count, 'case')}{why}"
+
+
+def _reasons(row: Row) -> set[tuple[str, str]]:
+    return {
+        (family(check.rule), one_line(check.reason or ""))
+        for check in row.checks
+        if check.verdict is Verdict.SKIPPED
+    }
+
+
+def _cut_short(report: Report, listed: list[Row]) -> Iterator[str]:
+    broken = sum(_stopped_early(row) for row in listed)
+    if broken:
+        yield f"what could not be asked after a failure in {plural(broken, 'case')}"
+    if report.interrupted:
+        yield "whatever was left when the run was interrupted"
+
+
+def _stopped_early(row: Row) -> bool:
+    if row.case is None or row.verdict not in (Verdict.FAIL, Verdict.ERROR):
+        return False
+    return any(check.verdict is Verdict.SKIPPED for check in row.checks)

@@ -1,0 +1,42 @@
+"""How numbers, durations and counts are written for people, the same in every renderer."""
+
+from __future__ import annotations
+
+
+def plural(count: int, noun: str, nouns: str | None = None) -> str:
+    """``1 case``, ``2 cases``; a plural that does not end in s is given as `nouns`."""
+    return f"{count} {noun if count == 1 else nouns or noun + 's'}"
+
+
+def printable(text: str) -> str:
+    """The text with control characters escaped, so that it cannot steer a terminal."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def one_line(text: str) -> str:
+    """The text, made printable, with each run of white space made one space."""
+    return printable(" ".join(text.split()))
+
+
+def number(value: float | str) -> str:
+    """A value to ten digits; text, which stands for complex and non-finite values, as it is."""
+    return value if isinstance(value, str) else f"{value:.10g}"
+
+
+def magnitude(value: float | str) -> str:
+    """A value of which only the size matters, such as an error or a tolerance."""
+    return value if isinstance(value, str) else f"{value:.3g}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds in the unit a person would choose: ``12 ms``, ``3.4 s``, ``2 min 05 s``."""
+    if seconds < 0.0005:
+        return "<1 ms"
+    if round(seconds * 1000) < 1000:
+        return f"{seconds * 1000:.0f} ms"
+    if round(seconds, 1) < 10:
+        return f"{seconds:.1f} s"
+    if round(seconds) < 100:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s"

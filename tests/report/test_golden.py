@@ -1,0 +1,42 @@
+"""The renderings of a report that holds everything, compared with files kept beside the tests.
+
+``GRADTOOL_UPDATE_GOLDEN=1 pytest tests/report`` writes the files anew; read the difference.
+"""
+
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from gradtool.report import concise, json
+from gradtool.report.terminal import plain
+from gradtool.results import Report
+
+GOLDEN = Path(__file__).parent / "golden"
+
+RENDERERS = {
+    "text-80.txt": lambda report: plain(report, width=80),
+    "text-200.txt": lambda report: plain(report, width=200),
+    "text-verbose.txt": lambda report: plain(report, verbosity=2),
+    "text-quiet.txt": lambda report: plain(report, verbosity=-1),
+    "concise.txt": concise.render,
+    "report.json": json.render,
+}
+
+
+@pytest.mark.parametrize("name", RENDERERS)
+def test_a_report_is_rendered_as_its_golden_file_says(name: str, report: Report) -> None:
+    rendered = RENDERERS[name](report)
+    path = GOLDEN / name
+    if os.environ.get("GRADTOOL_UPDATE_GOLDEN"):
+        path.write_text(rendered, encoding="utf-8")
+    assert rendered == path.read_text(encoding="utf-8")
+
+
+def test_every_golden_file_is_compared() -> None:
+    assert {path.name for path in GOLDEN.iterdir()} == set(RENDERERS)
+
+
+def test_the_golden_json_decodes_to_the_report_it_was_made_from(report: Report) -> None:
+    assert msgspec.json.decode((GOLDEN / "report.json").read_bytes(), type=Report) == report

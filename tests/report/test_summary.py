@@ -1,0 +1,82 @@
+"""The counts, the closing line, and what it says was not checked."""
+
+import msgspec
+
+from gradtool.report.concise import render
+from gradtool.report.summary import summarize, summary_line
+from gradtool.results import (
+    CaseResult,
+    CheckResult,
+    Environment,
+    FunctionResult,
+    Location,
+    ModuleResult,
+    Report,
+    Verdict,
+)
+
+
+def test_every_row_is_counted_once(report: Report) -> None:
+    summary = summarize(report)
+    assert (summary.functions, summary.cases) == (6, 7)
+    assert (summary.passed, summary.failed, summary.unverified) == (2, 2, 1)
+    assert (summary.errors, summary.skipped) == (3, 1)
+    assert (summary.warnings, summary.notes) == (1, 1)
+
+
+def test_the_last_line_says_what_was_not_checked(report: Report) -> None:
+    assert summary_line(report) == (
+        "6 Functions, 7 cases: 2 passed, 2 failed, 1 unverified, 3 errors, 1 skipped; "
+        "1 warning, 1 note; not checked: 1 module that does not import (ops/broken.py); "
+        "1 Function without a case (Opaque); "
+        "double backward of 1 case (declared once_differentiable); "
+        "devices of 1 case (no CUDA device); "
+        "what could not be asked after a failure in 2 cases"
+    )
+
+
+def run(*cases: tuple[CheckResult, ...], interrupted: bool = False) -> Report:
+    results = tuple(CaseResult(name=str(i), checks=checks) for i, checks in enumerate(cases))
+    function = FunctionResult(name="F", location=Location(path="a.py"), cases=results)
+    return Report(
+        environment=Environment(gradtool="1", python="3", numpy="2", platform="linux"),
+        modules=(ModuleResult(path="a.py", functions=(function,)),),
+        interrupted=interrupted,
+    )
+
+
+def test_a_run_that_left_nothing_out_says_so() -> None:
+    line = summary_line(run((CheckResult(rule="GT101", verdict=Verdict.PASS),)))
+    assert line == (
+        "1 Function, 1 case: 1 passed, 0 failed, 0 unverified, 0 errors, 0 skipped; "
+        "not checked: nothing"
+    )
+
+
+def test_equal_reasons_are_counted_per_case_and_not_per_rule() -> None:
+    skips = tuple(
+        CheckResult(rule=rule, verdict=Verdict.SKIPPED, reason="declared once_differentiable")
+        for rule in ("GT201", "GT202", "GT204")
+    )
+    passed = CheckResult(rule="GT101", verdict=Verdict.PASS)
+    line = summary_line(run((passed, *skips), (passed, *skips)))
+    assert line.endswith("not checked: double backward of 2 cases (declared once_differentiable)")
+
+
+def test_an_interrupted_run_says_so_first_and_last() -> None:
+    line = summary_line(run((CheckResult(rule="GT101", verdict=Verdict.PASS),), interrupted=True))
+    assert line.startswith("interrupted: 1 Function")
+    assert line.endswith("not checked: whatever was left when the run was interrupted")
+
+
+def test_an_unverified_check_without_a_finding_is_listed_too() -> None:
+    check = CheckResult(rule="GT101", verdict=Verdict.UNVERIFIED, reason="too noisy\nto tell")
+    assert render(run((check,))).splitlines()[0] == "a.py: GT101 too noisy to tell"
+
+
+def test_many_modules_are_counted_and_not_named(report: Report) -> None:
+    broken = report.modules[-1]
+    modules = tuple(msgspec.structs.replace(broken, path=f"{i}.py") for i in range(5))
+    line = summary_line(msgspec.structs.replace(report, modules=modules))
+    assert "not checked: 5 modules that do not import" in line
+    assert "0.py" not in line

@@ -1,0 +1,169 @@
+"""The text report: widths, colour, what each verbosity shows, and nothing cut off."""
+
+import io
+
+import msgspec
+import pytest
+
+from gradtool.report.problems import problems
+from gradtool.report.rows import rows
+from gradtool.report.terminal import plain, render
+from gradtool.report.terminal.console import make_console
+from gradtool.results import CheckResult, Finding, Location, Report, Severity, Verdict
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def squeezed(text: str) -> str:
+    return "".join(text.split())
+
+
+@pytest.mark.parametrize("width", [40, 80, 200, None])
+def test_nothing_a_person_needs_is_cut_at_any_width(report: Report, width: int | None) -> None:
+    text = plain(report, width=width)
+    for finding in problems(report):
+        assert squeezed(finding.message) in squeezed(text)
+        assert squeezed(finding.hint or "") in squeezed(text)
+        assert (finding.replay or "") in text
+        assert f"{finding.severity.value} {finding.rule}" in text
+    for row in rows(report):
+        assert row.name in text
+    assert "…" not in text
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_only_what_is_copied_is_wider_than_the_terminal(report: Report, width: int) -> None:
+    for line in plain(report, width=width).splitlines():
+        assert len(line) <= width or line.split()[0] in ("replay", "node")
+
+
+def test_without_a_width_every_message_is_one_line(report: Report) -> None:
+    lines = plain(report).splitlines()
+    assert any(line.strip().endswith("block that was compared") for line in lines)
+
+
+def test_no_line_ends_in_spaces(report: Report) -> None:
+    text = plain(report, width=80)
+    assert text == "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+
+
+def test_the_number_of_calls_makes_way_where_columns_are_few(report: Report) -> None:
+    assert "31 calls" not in plain(report, width=80)
+    assert "31 calls" in plain(report, width=100)
+
+
+def test_quiet_leaves_out_the_header_and_the_table(passing_report: Report) -> None:
+    text = plain(passing_report, verbosity=-1)
+    assert len(text.splitlines()) == 1
+    assert text.startswith("2 Functions, 2 cases in 20 ms: 2 passed")
+
+
+def test_arguments_that_were_chosen_are_shown_and_others_on_request(report: Report) -> None:
+    assert "weight: float64[5, 4], bias: None" in plain(report)
+    assert "bias: float64[5]" not in plain(report)
+    assert "bias: float64[5]" in plain(report, verbosity=1)
+
+
+def test_a_traceback_is_shown_on_request_only(report: Report) -> None:
+    assert "Traceback" not in plain(report)
+    assert "    Traceback (most recent call last):\n" in plain(report, verbosity=1)
+
+
+def test_a_row_says_why_a_derivative_was_not_asked_for(report: Report) -> None:
+    assert "gradient, no double backward: declared once_differentiable" in plain(report)
+
+
+def test_verdicts_that_stop_the_gate_are_in_capitals(report: Report) -> None:
+    words = {line.split()[0] for line in plain(report).splitlines() if line.startswith("  ")}
+    assert {"pass", "FAIL", "ERROR", "UNVERIFIED", "skipped"} <= words
+
+
+def with_only(report: Report, severity: Severity, *, strict: bool) -> Report:
+    finding = Finding(
+        rule="GT506",
+        name="saved-intermediate",
+        severity=severity,
+        node_id="a.py::F[x]::GT506",
+        message="saved",
+        location=Location(path="a.py", line=1),
+    )
+    check = CheckResult(rule="GT506", verdict=Verdict.FAIL, findings=(finding,))
+    module = report.modules[0]
+    case = msgspec.structs.replace(module.functions[0].cases[0], checks=(check,))
+    function = msgspec.structs.replace(module.functions[0], cases=(case,))
+    module = msgspec.structs.replace(module, functions=(function,))
+    return msgspec.structs.replace(report, modules=(module,), strict=strict)
+
+
+def test_a_warning_fails_its_row_when_strict_only(report: Report) -> None:
+    lax = plain(with_only(report, Severity.WARNING, strict=False))
+    strict = plain(with_only(report, Severity.WARNING, strict=True))
+    assert "  pass  Linear[inferred]" in lax
+    assert "1 passed, 0 failed" in lax
+    assert "  FAIL  Linear[inferred]" in strict
+    assert "0 passed, 1 failed" in strict
+
+
+def test_a_note_never_fails_its_row(report: Report) -> None:
+    assert "  pass  Linear[inferred]" in plain(with_only(report, Severity.NOTE, strict=True))
+
+
+def test_brackets_and_markup_are_printed_as_they_are(report: Report) -> None:
+    odd = with_only(report, Severity.NOTE, strict=False)
+    case = odd.modules[0].functions[0].cases[0]
+    finding = msgspec.structs.replace(case.checks[0].findings[0], message="[bold]x[/bold] :smile:")
+    check = msgspec.structs.replace(case.checks[0], findings=(finding,))
+    case = msgspec.structs.replace(case, checks=(check,))
+    function = msgspec.structs.replace(odd.modules[0].functions[0], cases=(case,))
+    module = msgspec.structs.replace(odd.modules[0], functions=(function,))
+    assert "[bold]x[/bold] :smile:" in plain(msgspec.structs.replace(odd, modules=(module,)))
+
+
+def rendered(report: Report, stream: io.StringIO, color: str) -> str:
+    render(report, make_console(stream, color, width=100))
+    return stream.getvalue()
+
+
+@pytest.fixture(autouse=True)
+def ordinary_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLORTERM"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_a_terminal_is_coloured_and_a_file_is_not(report: Report) -> None:
+    assert "\x1b[" in rendered(report, Terminal(), "auto")
+    assert "\x1b[" not in rendered(report, io.StringIO(), "auto")
+
+
+def test_no_color_is_honoured_and_always_overrides_it(
+    report: Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[" not in rendered(report, Terminal(), "auto")
+    assert "\x1b[1;31m" in rendered(report, io.StringIO(), "always")
+
+
+def test_never_and_a_dumb_terminal_have_no_colour(
+    report: Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "\x1b[" not in rendered(report, Terminal(), "never")
+    monkeypatch.setenv("TERM", "dumb")
+    assert "\x1b[" not in rendered(report, Terminal(), "auto")
+
+
+def test_force_color_colours_a_log(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b[" in rendered(report, io.StringIO(), "auto")
+
+
+def test_colour_changes_no_character(report: Report) -> None:
+    import re
+
+    colored = rendered(report, Terminal(), "always")
+    assert re.sub(r"\x1b\[[0-9;]*m", "", colored) == plain(report, width=100)
