@@ -1,0 +1,1 @@
+"""The terminal edge: parsing, printing and exit codes, and nothing else."""

@@ -1,0 +1,89 @@
+"""The ``gradtool`` command: what it is called with, and which command that is."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any, cast
+
+import typer
+
+from gradtool import __version__
+from gradtool.cli import streams
+from gradtool.cli.check import check
+from gradtool.cli.errors import guarded, refuse
+from gradtool.cli.exit_codes import ExitCode
+from gradtool.cli.explain import explain
+
+# Click's own class, which Typer brings along under different names in different versions.
+_ParseError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[1])
+
+app = typer.Typer(
+    name="gradtool",
+    help="Check hand-written gradients before they merge.",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(check)
+app.command()(explain)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"gradtool {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code; never raises.
+
+    Args:
+        argv: Arguments without the name of the program; by default those of the process.
+    """
+    streams.prepare()
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    command = shlex.join(["gradtool", *arguments])
+    return guarded(
+        lambda: _dispatch(arguments, command), command=command, verbose=_verbose(arguments)
+    )
+
+
+def _dispatch(arguments: list[str], command: str) -> ExitCode:
+    """Let Typer parse; what it returns is the work, which is done outside it.
+
+    Typer would turn a keyboard interrupt or a broken pipe into exit codes of its own.
+    """
+    if not arguments:
+        # Nothing was checked, and a script with an empty variable must not take that for a pass.
+        _parse(["--help"], command)
+        return ExitCode.USAGE
+    try:
+        work = _parse(arguments, command)
+    except _ParseError as error:
+        return refuse(error.format_message())
+    return work() if callable(work) else ExitCode(work or 0)
+
+
+def _parse(arguments: list[str], command: str) -> Any:
+    return app(arguments, prog_name="gradtool", standalone_mode=False, obj=command)
+
+
+def _verbose(arguments: list[str]) -> bool:
+    """Whether ``-v`` is among the arguments, which must be known before they are parsed."""
+    flags = (argument for argument in arguments if not argument.startswith("--"))
+    return "--verbose" in arguments or any(f[:1] == "-" and "v" in f for f in flags)

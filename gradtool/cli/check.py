@@ -1,0 +1,97 @@
+"""``gradtool check``: check the gradients of the Functions in files and folders."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+import typer
+
+from gradtool.cli import options as cli
+from gradtool.cli.choices import choose, split
+from gradtool.cli.exit_codes import ExitCode, collected_code, exit_code
+
+if TYPE_CHECKING:
+    from gradtool.cli.display import Display
+    from gradtool.gate.options import CheckOptions
+    from gradtool.report.terminal.console import Color
+
+
+def check(
+    context: typer.Context,
+    paths: cli.Paths,
+    config: cli.Config = None,
+    keyword: cli.Keyword = None,
+    select: cli.Select = None,
+    ignore: cli.Ignore = None,
+    exclude: cli.Exclude = None,
+    strict: cli.Strict = None,
+    seed: cli.Seed = None,
+    device: cli.Device = None,
+    dtype: cli.Dtype = None,
+    atol: cli.Atol = None,
+    rtol: cli.Rtol = None,
+    timeout: cli.Timeout = None,
+    form: cli.Format = "text",
+    reports: cli.Reports = None,
+    collect_only: cli.CollectOnly = False,
+    quiet: cli.Quiet = 0,
+    verbose: cli.Verbose = 0,
+    color: cli.Color = "auto",
+) -> Callable[[], ExitCode]:
+    """Check the gradients of the Functions in files and folders."""
+    from gradtool.cli.display import Display
+    from gradtool.gate.options import CheckOptions
+
+    options = CheckOptions(
+        paths=tuple(paths),
+        config=config,
+        keyword=keyword,
+        select=split(select),
+        ignore=split(ignore),
+        exclude=split(exclude),
+        strict=strict,
+        seed=seed,
+        device=device,
+        dtype=dtype and choose(dtype, cli.DTYPES, "value of --dtype:"),
+        atol=atol,
+        rtol=rtol,
+        timeout=timeout,
+        command=context.obj,
+    )
+    display = Display(
+        form=choose(form, cli.FORMATS, "value of --format:"),
+        color=cast("Color", choose(color, cli.COLORS, "value of --color:")),
+        verbosity=verbose - quiet,
+    )
+    if collect_only:
+        return partial(_collect, options, reports or (), display)
+    return partial(_check, options, reports or (), display)
+
+
+def _check(options: CheckOptions, reports: Sequence[str], display: Display) -> ExitCode:
+    from gradtool.cli.outputs import STDOUT, claimed
+    from gradtool.gate import runner
+
+    with claimed(reports) as outputs:
+        with display.watching() as watcher:
+            report = runner.check(options, watcher)
+        for output in outputs:
+            output.write(report)
+        taken = any(output.target == STDOUT for output in outputs)
+        display.show(report, sys.stderr if taken else sys.stdout)
+    return exit_code(report, strict=report.strict)
+
+
+def _collect(options: CheckOptions, reports: Sequence[str], display: Display) -> ExitCode:
+    from gradtool.gate import runner
+    from gradtool.gate.options import UsageError
+
+    if reports:
+        raise UsageError("--collect-only checks nothing, so --report would have nothing to write")
+    with display.watching():
+        modules = runner.collect(options)
+    display.show_collected(modules)
+    return collected_code(modules)

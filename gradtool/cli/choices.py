@@ -1,0 +1,30 @@
+"""Values of options: from a closed list, or several in one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def choose(value: str, known: Sequence[str], what: str) -> str:
+    """Return `value` if it is one of `known`.
+
+    Args:
+        value: What was typed.
+        known: What could have been typed.
+        what: The words for it in the message, such as ``format``.
+
+    Raises:
+        UsageError: The value is unknown; the text names the nearest known one, or all.
+    """
+    if value in known:
+        return value
+    from gradtool.gate.options import UsageError
+    from gradtool.gate.suggest import known_names
+
+    raise UsageError(f"unknown {what} {value!r}{known_names(value, known)}")
+
+
+def split(values: Sequence[str] | None) -> tuple[str, ...]:
+    """The values of an option that is repeated, or given once with commas, or both."""
+    parts = (part.strip() for value in values or () for part in value.split(","))
+    return tuple(part for part in parts if part)

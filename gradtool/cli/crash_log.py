@@ -1,0 +1,71 @@
+"""The log of a fault in gradtool itself: a file that can be pasted into a bug report."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+_PACKAGES = (
+    "gradtool",
+    "numpy",
+    "msgspec",
+    "typer",
+    "rich",
+    "pyyaml",
+    "cupy-cuda12x",
+    "cupy-cuda13x",
+)
+
+
+def write_crash_log(error: BaseException, command: str) -> Path | None:
+    """Write versions, command and traceback to ``gradtool-crash-<timestamp>.log``.
+
+    The file goes to the current directory or, if that cannot be written, to the directory
+    for temporary files. An existing file is never overwritten.
+
+    Returns:
+        Where the log is, or None if it could not be written anywhere.
+    """
+    text = "\n".join(_lines(error, command))
+    for folder in (Path(), Path(tempfile.gettempdir())):
+        for path in _candidates(folder):
+            try:
+                with path.open("x", encoding="utf-8", errors="backslashreplace") as file:
+                    file.write(text)
+            except FileExistsError:
+                continue
+            except OSError:
+                break
+            return path
+    return None
+
+
+def _candidates(folder: Path) -> Iterator[Path]:
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    yield folder / f"gradtool-crash-{stamp}.log"
+    for number in range(2, 100):
+        yield folder / f"gradtool-crash-{stamp}-{number}.log"
+
+
+def _lines(error: BaseException, command: str) -> Sequence[str]:
+    return [
+        f"command: {command}",
+        f"python: {sys.version}",
+        f"platform: {platform.platform()}",
+        *(f"{package}: {_version(package)}" for package in _PACKAGES),
+        "",
+        "".join(traceback.format_exception(error)),
+    ]
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"

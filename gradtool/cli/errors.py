@@ -1,0 +1,47 @@
+"""The one place where an exception becomes an exit code and a line on standard error."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable
+
+from gradtool.cli.crash_log import write_crash_log
+from gradtool.cli.exit_codes import ExitCode
+
+
+def guarded(action: Callable[[], ExitCode], *, command: str, verbose: bool = False) -> ExitCode:
+    """Run `action`, which returns an exit code, and turn whatever escapes from it into one.
+
+    Args:
+        action: What to do.
+        command: The command line, for the log of a crash.
+        verbose: Print the traceback of a crash too.
+    """
+    from gradtool.gate.options import UsageError
+
+    try:
+        return action()
+    except UsageError as error:
+        return refuse(str(error))
+    except (KeyboardInterrupt, BrokenPipeError):
+        return ExitCode.INTERRUPTED
+    except BaseException as error:
+        # SystemExit as well: checked code that ends the process must not choose its exit code.
+        return _apologize(error, command, verbose)
+
+
+def refuse(message: str) -> ExitCode:
+    """Say in one line why the command cannot be carried out as given."""
+    print(f"error: {message}", file=sys.stderr)
+    return ExitCode.USAGE
+
+
+def _apologize(error: BaseException, command: str, verbose: bool) -> ExitCode:
+    if verbose:
+        traceback.print_exception(error)
+    path = write_crash_log(error, command)
+    log = f"please report it with {path}" if path else "no log could be written; -v shows more"
+    what = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
+    print(f"internal error: {what}; sorry, this is gradtool's own fault: {log}", file=sys.stderr)
+    return ExitCode.INTERNAL

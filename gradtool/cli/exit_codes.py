@@ -1,0 +1,75 @@
+"""The exit codes of ``gradtool``, which scripts and CI jobs may rely on.
+
+1 means that the checked code is wrong; 2 and above, that the gate could not do its work.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Iterator
+
+from gradtool.report.verdicts import STOPPING, overall, standing
+from gradtool.results import CheckResult, ModuleResult, Report, Verdict
+
+_NOT_IMPORTED = "GT001"
+_RUNNING = "GT0"
+"""The family that asks whether code runs at all, which is not yet to check a gradient."""
+
+
+class ExitCode(enum.IntEnum):
+    """What the process ends with."""
+
+    PASSED = 0
+    """Everything that was checked is right."""
+    FAILED = 1
+    """At least one Function is wrong, unverified, or brought its process down."""
+    USAGE = 2
+    """The command line or the configuration is wrong, or a requested device is not there."""
+    INTERNAL = 3
+    """A fault of gradtool itself."""
+    NOT_IMPORTED = 4
+    """At least one module could not be imported."""
+    NOTHING_CHECKED = 5
+    """There was nothing to check, or all of it was skipped."""
+    INTERRUPTED = 130
+    """Stopped from outside before the end."""
+
+
+def exit_code(report: Report, *, strict: bool) -> ExitCode:
+    """The exit code for a run that came to its end or was interrupted.
+
+    Args:
+        report: What the run found out.
+        strict: Whether warnings stop the gate.
+    """
+    if report.interrupted:
+        return ExitCode.INTERRUPTED
+    stopping = set(_stopping_rules(report, strict))
+    if stopping - {_NOT_IMPORTED}:
+        return ExitCode.FAILED
+    if stopping:
+        return ExitCode.NOT_IMPORTED
+    if not any(_answers(check) for check in report.checks()):
+        return ExitCode.NOTHING_CHECKED
+    return ExitCode.PASSED
+
+
+def _stopping_rules(report: Report, strict: bool) -> Iterator[str]:
+    for check in report.checks():
+        if standing(check, strict=strict) in STOPPING:
+            yield check.rule
+
+
+def _answers(check: CheckResult) -> bool:
+    """Whether the check says anything about a gradient or its contract."""
+    return check.verdict is not Verdict.SKIPPED and not check.rule.startswith(_RUNNING)
+
+
+def collected_code(modules: Iterable[ModuleResult]) -> ExitCode:
+    """The exit code for a listing of cases: it fails where a check could not even begin."""
+    listed = list(modules)
+    if any(overall(module.checks, strict=False) in STOPPING for module in listed):
+        return ExitCode.NOT_IMPORTED
+    if not any(function.cases for module in listed for function in module.functions):
+        return ExitCode.NOTHING_CHECKED
+    return ExitCode.PASSED

@@ -1,0 +1,65 @@
+"""``gradtool explain``: the page of a rule, or the list of all rules."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gradtool.cli.exit_codes import ExitCode
+from gradtool.cli.streams import reader_may_leave
+
+if TYPE_CHECKING:
+    from gradtool.verify.rules import Rule
+
+
+def explain(
+    codes: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[RULE]...", show_default=False, help="Codes or names of rules."),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Print the pages of all rules.")] = False,
+) -> Callable[[], ExitCode]:
+    """Print the page of a rule; without one, list them all."""
+    return partial(_explain, tuple(codes or ()), every)
+
+
+def _explain(codes: Sequence[str], every: bool) -> ExitCode:
+    from gradtool.verify.rules import RULES
+
+    rules = list(RULES.values()) if every else [_rule(code, RULES) for code in codes]
+    text = _SEPARATOR.join(_page(rule) for rule in rules) if rules else _index(RULES.values())
+    with reader_may_leave(sys.stdout):
+        sys.stdout.write(text)
+    return ExitCode.PASSED
+
+
+_SEPARATOR = "\n\n"
+
+
+def _rule(code: str, rules: dict[str, Rule]) -> Rule:
+    """The rule with this code or name, in any case of letters."""
+    by_word = {rule.name: rule for rule in rules.values()} | rules
+    folded = {word.casefold(): rule for word, rule in by_word.items()}
+    if code.casefold() in folded:
+        return folded[code.casefold()]
+    from gradtool.gate.options import UsageError
+    from gradtool.gate.suggest import did_you_mean
+
+    near = did_you_mean(code, by_word) or "; gradtool explain lists them all"
+    raise UsageError(f"unknown rule {code!r}{near}")
+
+
+def _page(rule: Rule) -> str:
+    heading = f"{rule.code} {rule.name} ({rule.severity.value})"
+    return f"{heading}\n\n{rule.page.strip()}\n"
+
+
+def _index(rules: Iterable[Rule]) -> str:
+    listed = list(rules)
+    width = max(len(rule.name) for rule in listed)
+    lines = [f"{rule.code}  {rule.name:<{width}}  {rule.summary}" for rule in listed]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,103 @@
+"""The options of ``gradtool check``, as the command line declares and explains them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+FORMATS = ("text", "concise")
+COLORS = ("auto", "always", "never")
+DTYPES = ("float32", "float64")
+
+Paths = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="PATH",
+        show_default=False,
+        help="Files, folders, file.py::Function or file.py::Function[case].",
+    ),
+]
+Config = Annotated[
+    str | None,
+    typer.Option("--config", metavar="FILE", help="Configuration in place of the one found."),
+]
+Keyword = Annotated[
+    str | None,
+    typer.Option(
+        "-k", metavar="EXPRESSION", help="Only cases whose node ids match: 'exp and not sort'."
+    ),
+]
+Select = Annotated[
+    list[str] | None,
+    typer.Option("--select", metavar="RULES", help="Only these rules or families: GT101,GT2."),
+]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option("--ignore", metavar="RULES", help="Leave out these rules or families."),
+]
+Exclude = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--exclude", metavar="PATTERNS", help="Paths to leave out when a folder is walked."
+    ),
+]
+Strict = Annotated[
+    bool | None, typer.Option("--strict/--no-strict", help="Let warnings fail the run too.")
+]
+Seed = Annotated[
+    int | None,
+    typer.Option("--seed", metavar="N", min=0, help="Seed of the random arguments."),
+]
+Device = Annotated[
+    str | None, typer.Option("--device", metavar="DEVICE", help="Where to run: cpu or cuda.")
+]
+Dtype = Annotated[
+    str | None,
+    typer.Option("--dtype", metavar="|".join(DTYPES), help="Dtype of all floating arguments."),
+]
+Atol = Annotated[
+    float | None, typer.Option("--atol", metavar="X", min=0, help="Absolute tolerance.")
+]
+Rtol = Annotated[
+    float | None, typer.Option("--rtol", metavar="X", min=0, help="Relative tolerance.")
+]
+Timeout = Annotated[
+    float | None,
+    typer.Option("--timeout", metavar="SECONDS", min=0, help="Time for one Function."),
+]
+Format = Annotated[
+    str, typer.Option("--format", metavar="|".join(FORMATS), help="How to print the outcome.")
+]
+Reports = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--report",
+        metavar="FORMAT=PATH",
+        help="Write a report too: json=out.json. Repeatable; - is standard output.",
+    ),
+]
+CollectOnly = Annotated[
+    bool, typer.Option("--collect-only", help="List the cases without checking them.")
+]
+Quiet = Annotated[
+    int,
+    typer.Option(
+        "-q",
+        "--quiet",
+        count=True,
+        show_default=False,
+        help="Print findings and the summary only.",
+    ),
+]
+Verbose = Annotated[
+    int,
+    typer.Option(
+        "-v",
+        "--verbose",
+        count=True,
+        show_default=False,
+        help="Add arguments, reasons, tracebacks; -vv: every check.",
+    ),
+]
+Color = Annotated[str, typer.Option("--color", metavar="|".join(COLORS), help="When to colour.")]

@@ -1,0 +1,104 @@
+"""Whatever escapes becomes an exit code and a line, never a traceback of its own accord."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gradtool.cli.errors import guarded
+from gradtool.cli.exit_codes import ExitCode
+from gradtool.gate.options import UsageError
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+def raising(error: BaseException) -> Callable[[], ExitCode]:
+    def action() -> ExitCode:
+        raise error
+
+    return action
+
+
+def test_a_usage_error_is_its_text_and_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
+    code = guarded(raising(UsageError("no such path: x.py")), command="gradtool check x.py")
+    assert code is ExitCode.USAGE
+    assert capsys.readouterr().err == "error: no such path: x.py\n"
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), BrokenPipeError()])
+def test_being_stopped_from_outside_is_quiet(
+    error: BaseException, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert guarded(raising(error), command="gradtool") is ExitCode.INTERRUPTED
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    "error", [KeyError("x"), SystemExit(0), MemoryError(), RecursionError("deep"), GeneratorExit()]
+)
+def test_anything_else_is_exit_code_3_and_a_log(
+    error: BaseException, gate, run: Run, empty_folder: Path
+) -> None:
+    gate.during = raising(error)
+    code, out, err = run("check", "a.py")
+    (log,) = empty_folder.glob("gradtool-crash-*.log")
+    assert code == 3
+    assert out == ""
+    assert len(err.splitlines()) == 1
+    assert f"internal error: {type(error).__name__}" in err
+    assert log.name in err
+    text = log.read_text()
+    assert "command: gradtool check a.py\n" in text
+    assert f"python: {sys.version}" in text
+    assert "numpy: " in text
+    assert "Traceback (most recent call last)" in text
+
+
+def test_verbose_prints_the_traceback_too(gate, run: Run) -> None:
+    gate.during = raising(ZeroDivisionError("1/0"))
+    code, _, err = run("check", "a.py", "-v")
+    assert code == 3
+    assert "Traceback" in err
+    assert err.splitlines()[-1].startswith("internal error: ZeroDivisionError: 1/0")
+
+
+def test_a_second_log_does_not_overwrite_the_first(gate, run: Run, empty_folder: Path) -> None:
+    gate.during = raising(KeyError("first"))
+    run("check", "a.py")
+    gate.during = raising(KeyError("second"))
+    run("check", "a.py")
+    texts = [log.read_text() for log in empty_folder.glob("gradtool-crash-*.log")]
+    assert len(texts) == 2
+    assert sum("first" in text for text in texts) == 1
+
+
+def test_the_log_goes_elsewhere_where_the_folder_is_read_only(
+    gate, run: Run, empty_folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("temporary")
+    monkeypatch.setattr("tempfile.tempdir", str(elsewhere))
+    opened = Path.open
+
+    def open_elsewhere_only(path: Path, *args: str, **kwargs: str) -> object:
+        if path.parent == Path():
+            raise PermissionError
+        return opened(path, *args, **kwargs)
+
+    monkeypatch.setattr(Path, "open", open_elsewhere_only)
+    gate.during = raising(KeyError("x"))
+    _, _, err = run("check", "a.py")
+    (log,) = elsewhere.glob("gradtool-crash-*.log")
+    assert str(log) in err
+    assert list(empty_folder.iterdir()) == []
+
+
+def test_a_log_that_cannot_be_written_anywhere_is_said(gate, run: Run, monkeypatch) -> None:
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "open", refuse)
+    gate.during = raising(KeyError("x"))
+    code, _, err = run("check", "a.py")
+    assert code == 3
+    assert "no log could be written" in err

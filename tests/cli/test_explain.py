@@ -1,0 +1,73 @@
+"""``gradtool explain``: pages, the list, and suggestions for what is not a rule."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+
+import pytest
+
+import gradtool.verify
+from gradtool.results import Severity
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@dataclass(frozen=True)
+class FakeRule:
+    code: str
+    name: str
+    summary: str
+    severity: Severity
+    page: str
+
+
+@pytest.fixture(autouse=True)
+def two_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = ModuleType("gradtool.verify.rules")
+    first = FakeRule("GT101", "wrong-gradient", "It differs.", Severity.ERROR, "A page.\n\nMore.\n")
+    second = FakeRule("GT506", "saved-intermediate", "It is cut.", Severity.WARNING, "Another.")
+    rules.__dict__["RULES"] = {rule.code: rule for rule in (first, second)}
+    monkeypatch.setitem(sys.modules, "gradtool.verify.rules", rules)
+    monkeypatch.setattr(gradtool.verify, "rules", rules, raising=False)
+
+
+@pytest.mark.parametrize("word", ["GT101", "gt101", "wrong-gradient", "Wrong-Gradient"])
+def test_a_page_is_found_by_code_or_name(run: Run, word: str) -> None:
+    assert run("explain", word) == (0, "GT101 wrong-gradient (error)\n\nA page.\n\nMore.\n", "")
+
+
+def test_several_pages_and_all_pages(run: Run) -> None:
+    _, several, _ = run("explain", "GT506", "GT101")
+    assert several.index("GT506") < several.index("GT101")
+    _, every, _ = run("explain", "--all")
+    assert every == (
+        "GT101 wrong-gradient (error)\n\nA page.\n\nMore.\n\n\n"
+        "GT506 saved-intermediate (warning)\n\nAnother.\n"
+    )
+
+
+def test_without_a_rule_all_are_listed(run: Run) -> None:
+    assert run("explain") == (
+        0,
+        "GT101  wrong-gradient      It differs.\nGT506  saved-intermediate  It is cut.\n",
+        "",
+    )
+
+
+@pytest.mark.parametrize(
+    ("word", "near"),
+    [
+        ("GT105", "(did you mean 'GT101'?)"),
+        ("wrong-gradent", "(did you mean 'wrong-gradient'?)"),
+        ("zzz", "gradtool explain lists them all"),
+    ],
+)
+def test_an_unknown_rule_is_exit_code_2_and_a_suggestion(run: Run, word: str, near: str) -> None:
+    code, out, err = run("explain", word)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"error: unknown rule {word!r}")
+    assert near in err
+    assert len(err.splitlines()) == 1

@@ -1,0 +1,72 @@
+"""Standard streams that are closed, narrow or abandoned do not change the exit code."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gradtool
+
+_SOURCE = Path(gradtool.__file__).parents[1]
+_GOLDEN = Path(__file__).parents[1] / "report" / "golden" / "report.json"
+
+_PROGRAM = f"""
+import sys, types
+sys.path.insert(0, {str(_SOURCE)!r})
+import msgspec
+import gradtool.gate
+from gradtool.results import Report
+from pathlib import Path
+report = msgspec.json.decode(Path({str(_GOLDEN)!r}).read_bytes(), type=Report)
+runner = types.ModuleType("runner")
+runner.check = lambda options, watcher: report
+gradtool.gate.runner = sys.modules["gradtool.gate.runner"] = runner
+from gradtool.cli.app import main
+raise SystemExit(main())
+"""
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-c", _PROGRAM, "check", "ops", *arguments]
+
+
+def environment(**variables: str) -> dict[str, str]:
+    return {**os.environ, **variables}
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_leaves_changes_neither_exit_code_nor_reports(
+    tmp_path: Path, unbuffered: str
+) -> None:
+    process = subprocess.Popen(
+        command("-vv", "--report", "json=out.json"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+        env=environment(PYTHONUNBUFFERED=unbuffered),
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    err = process.stderr.read()
+    process.stderr.close()
+    assert (process.wait(), err) == (1, b"")
+    assert (tmp_path / "out.json").read_bytes() == _GOLDEN.read_bytes()
+
+
+def test_a_stream_that_knows_no_unicode_gets_escapes() -> None:
+    done = subprocess.run(command(), capture_output=True, env=environment(PYTHONIOENCODING="ascii"))
+    assert done.returncode == 1
+    assert b"4.48168907 \\xb1 3.1e-13" in done.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="closing a descriptor needs a POSIX shell")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_closed_streams_are_no_crash(closed: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f'"$@" {closed}', "sh", *command()], capture_output=True, cwd=tmp_path
+    )
+    assert done.returncode == 1
+    assert list(tmp_path.iterdir()) == []
