@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import sys
-import traceback
 from collections.abc import Callable
 
-from gradtool.cli.crash_log import write_crash_log
 from gradtool.cli.exit_codes import ExitCode
 
 
@@ -38,6 +36,10 @@ def refuse(message: str) -> ExitCode:
 
 
 def _apologize(error: BaseException, command: str, verbose: bool) -> ExitCode:
+    import traceback
+
+    from gradtool.cli.crash_log import write_crash_log
+
     if verbose:
         traceback.print_exception(error)
     path = write_crash_log(error, command)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Column
 
 from gradtool.report.silent import Silent
@@ -24,7 +24,7 @@ class LiveProgress(Silent):
         """Draw on `console`, which should be a terminal's."""
         self._progress = Progress(
             BarColumn(bar_width=24, style="dim", complete_style="none", finished_style="none"),
-            MofNCompleteColumn(),
+            TextColumn("{task.fields[count]}", markup=False),
             TextColumn("{task.fields[failed]}", markup=False, style=VERDICTS[Verdict.FAIL]),
             TextColumn(
                 "{task.description}",
@@ -36,8 +36,8 @@ class LiveProgress(Silent):
             transient=True,
             expand=True,
         )
-        self._task = self._progress.add_task("loading", total=None, failed="")
-        self._failed = 0
+        self._task = self._progress.add_task("loading", total=None, count="", failed="")
+        self._cases = self._done = self._failed = 0
 
     def __enter__(self) -> LiveProgress:
         """Start drawing."""
@@ -55,7 +55,8 @@ class LiveProgress(Silent):
 
     def started(self, cases: int) -> None:
         """The number of cases is known."""
-        self._progress.update(self._task, total=cases)
+        self._cases = cases
+        self._progress.update(self._task, total=cases, count=f"0/{cases}")
 
     def case_started(self, node_id: str) -> None:
         """Show which case is under way."""
@@ -67,7 +68,11 @@ class LiveProgress(Silent):
         case: CaseResult,
     ) -> None:
         """Move the bar on, and count a case that failed."""
-        if case.verdict in (Verdict.FAIL, Verdict.ERROR):
-            self._failed += 1
-            self._progress.update(self._task, failed=f"{self._failed} failed")
-        self._progress.advance(self._task)
+        self._done += 1
+        self._failed += case.verdict in (Verdict.FAIL, Verdict.ERROR)
+        self._progress.update(
+            self._task,
+            advance=1,
+            count=f"{self._done}/{self._cases}",
+            failed=f"{self._failed} failed" if self._failed else "",
+        )
