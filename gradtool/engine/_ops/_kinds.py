@@ -36,18 +36,30 @@ def unary(
     `of_integers` says what becomes of integer input: ``float`` (torch's default dtype) or
     ``keep``.
     """
+    if of_integers == "float":
+        compute = _of_floats(compute)
     primitive = _elementwise(name, compute, (derivative,), ("x",))
 
     def operation(x: Tensor) -> Tensor:
-        array = x._array
-        if of_integers == "float" and array.dtype.kind in "iub":
-            array = array.astype(_dtypes.get_default_dtype().numpy)
-        out = wrap(compute(array))
+        if x.__class__ is not Tensor:
+            return primitive(x)
+        out = wrap(compute(x._array))
         if x._requires_grad and modes.grad:
             primitive.record((0,), (x,), {}, out)
         return out
 
     return _named(operation, name)
+
+
+def _of_floats(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """`compute`, with integers made floats of the default dtype first, as torch does."""
+
+    def floating(x: Any) -> Any:
+        if x.dtype.kind in "iub":
+            x = x.astype(_dtypes.get_default_dtype().numpy)
+        return compute(x)
+
+    return floating
 
 
 def binary(

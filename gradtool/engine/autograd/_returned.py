@@ -61,7 +61,7 @@ def gradients(node: BackwardCFunction, returned: Any) -> Gradients:
         elif info is None:
             raise ContractError(
                 "gradient-type",
-                f"function {node.name()} returned a gradient different from None at position "
+                f"function {node.name()} returned a gradient different than None at position "
                 f"{position + 1}, but the corresponding forward input was not a Variable",
             )
         else:

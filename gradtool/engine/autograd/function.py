@@ -253,14 +253,12 @@ class Function(metaclass=FunctionMeta):
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run ``forward`` and record it.
 
-        Default and keyword arguments are bound for a Function with `setup_context`; as in
-        torch, one whose ``forward`` takes ctx is called with positional arguments only.
+        Keyword arguments are bound to their positions, and for a Function with
+        `setup_context` defaults are filled in, so that each has its place among the gradients.
         """
         separate = cls.setup_context is not Function.setup_context
-        if separate:
-            args = _bind(cls.forward, args, kwargs)
-        elif kwargs:
-            raise TypeError(f"{cls.__name__}.apply() takes no keyword arguments")
+        if separate or kwargs:
+            args, kwargs = _bind(cls.forward, args, kwargs, separate)
         ctx = cls._backward_cls()
         ctx.needs_input_grad = tuple(
             [isinstance(arg, Tensor) and arg._requires_grad for arg in args]
@@ -269,21 +267,26 @@ class Function(metaclass=FunctionMeta):
         modes.grad = False
         try:
             if separate:
-                output = cls.forward(*args)
+                output = cls.forward(*args, **kwargs)
                 cls.setup_context(ctx, args, output)
             else:
-                output = cls.forward(ctx, *args)
+                output = cls.forward(ctx, *args, **kwargs)
         finally:
             modes.grad = recording
         return _apply.finish(ctx, args, output, recording and any(ctx.needs_input_grad))
 
 
 def _bind(
-    forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[Any, ...]:
-    bound = inspect.signature(forward).bind(*args, **kwargs)
-    bound.apply_defaults()
-    return bound.args
+    forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], separate: bool
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Positional and keyword-only arguments of a call of ``forward``, ctx left out."""
+    signature = inspect.signature(forward)
+    if separate:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        return bound.args, bound.kwargs
+    bound = signature.bind(None, *args, **kwargs)
+    return bound.args[1:], bound.kwargs
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:

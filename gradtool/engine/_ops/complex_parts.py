@@ -1,0 +1,28 @@
+"""The parts of complex numbers: views of the same memory."""
+
+from __future__ import annotations
+
+from gradtool.engine._ops._kinds import linear
+from gradtool.engine._tensor import Tensor
+
+_real = linear("real", lambda x: x.real, lambda g, x_dtype: g.to(x_dtype), is_view=True)
+_imag = linear("imag", lambda x: x.imag, lambda g, x_dtype: g.to(x_dtype) * 1j, is_view=True)
+
+
+def real(x: Tensor) -> Tensor:
+    """The real parts, as a view; a real tensor is returned as it is."""
+    return _real(x) if x.is_complex() else x
+
+
+def imag(x: Tensor) -> Tensor:
+    """The imaginary parts, as a view.
+
+    Raises:
+        RuntimeError: the tensor is not complex.
+    """
+    if not x.is_complex():
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return _imag(x)
+
+
+__all__ = ["imag", "real"]
