@@ -11,7 +11,7 @@ from gradtool.engine._dtypes import (
     set_default_dtype,
 )
 from gradtool.engine._ops import methods as _methods
-from gradtool.engine._ops._kinds import result_type
+from gradtool.engine._ops._promotion import result_type
 from gradtool.engine._tensor import Size, Tensor
 from gradtool.engine.autograd.grad_mode import (
     enable_grad,

@@ -10,7 +10,7 @@ multiplies by the conjugate of its derivative.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,14 +18,23 @@ from gradtool.engine import _dtypes
 from gradtool.engine._modes import modes
 from gradtool.engine._ops import _primitive
 from gradtool.engine._ops._primitive import Primitive, Vjp, positional_names, vjp_of
+from gradtool.engine._ops._promotion import cast, check_operands, result_type, unlike_shapes
 from gradtool.engine._tensor import Tensor, wrap
 
 Operation = Callable[..., Tensor]
-Derivative = Callable[..., Any] | float | str
-"""A function of any of the arguments and ``out``; a constant; or the name of one of them."""
 
-quiet = np.errstate(all="ignore")
-"""torch computes infinities and NaNs without a word; NumPy would warn."""
+
+class Product(NamedTuple):
+    """A derivative stated as its product with ``g``: a function of g and any of the arguments.
+
+    For what is cheaper, or right at more points, as a product: ``g / y`` for ``g * (1 / y)``.
+    """
+
+    of: Callable[..., Any]
+
+
+Derivative = Callable[..., Any] | Product | float | str
+"""A function of any of the arguments and ``out``; a constant; or the name of one of them."""
 
 
 def unary(
@@ -77,15 +86,25 @@ def binary(
     keep = of_integers == "keep"
 
     def operation(x: Any, y: Any) -> Tensor:
-        if x.__class__ is Tensor and y.__class__ is Tensor:
-            a, b = x._array, y._array
-            if a.dtype is b.dtype and (keep or a.dtype.kind in "fc"):
-                out = wrap(compute(a, b))
-                if (x._requires_grad or y._requires_grad) and modes.grad:
-                    if a.shape == b.shape:
-                        primitive.record_pair(x, y, out)
-                    else:
-                        _record_unlike(primitive, (x, y), (a, b), out)
+        if x.__class__ is Tensor:
+            a = x._array
+            if y.__class__ is Tensor:
+                b = y._array
+                if a.dtype is b.dtype and (keep or a.dtype.kind in "fc"):
+                    try:
+                        out = wrap(compute(a, b))
+                    except ValueError:
+                        raise unlike_shapes(a.shape, b.shape) from None
+                    if (x._requires_grad or y._requires_grad) and modes.grad:
+                        if a.shape == b.shape:
+                            primitive.record_pair(x, y, out)
+                        else:
+                            record_unlike(primitive, (x, y), (a, b), out)
+                    return out
+            elif y.__class__ in _REAL_NUMBERS and a.dtype.kind in "fc":
+                out = wrap(compute(a, y))
+                if x._requires_grad and modes.grad:
+                    primitive.record((0,), (x, y), {}, out)
                 return out
         return _promoted(primitive, x, y, keep)
 
@@ -94,24 +113,38 @@ def binary(
 
 def _promoted(primitive: Primitive, x: Any, y: Any, keep_integers: bool) -> Tensor:
     """The general road: operands of different dtypes, Python numbers, subclasses."""
-    for operand in (x, y):
-        if not isinstance(operand, Tensor | int | float | complex | np.generic):
-            raise TypeError(
-                f"{primitive.name}(): argument must be Tensor or a number, "
-                f"not {type(operand).__name__}"
-            )
+    check_operands(primitive.name, x, y)
     common = result_type(x, y)
     if not keep_integers and common.category < _dtypes.FLOATING:
         common = _dtypes.get_default_dtype()
-    a, b = (_cast(operand, common.numpy) for operand in (x, y))
-    out = wrap(primitive.compute(a, b))
+    return broadcast(primitive, (x, y), tuple([cast(each, common.numpy) for each in (x, y)]))
+
+
+def broadcast(
+    primitive: Primitive, operands: Sequence[Any], arrays: Sequence[Any], **params: Any
+) -> Tensor:
+    """Compute from `arrays`, which the operands became when cast, and record over the operands."""
+    try:
+        out = wrap(primitive.compute(*arrays, **params))
+    except ValueError:
+        raise unlike_shapes(*[np.shape(array) for array in arrays]) from None
     if modes.grad:
-        _record_unlike(primitive, (x, y), (a, b), out)
+        record_unlike(primitive, operands, arrays, out, params)
     return out
 
 
-def _record_unlike(
-    primitive: Primitive, operands: tuple[Any, Any], arrays: tuple[Any, Any], out: Tensor
+def _not_a_tensor(name: str, value: Any) -> TypeError:
+    return TypeError(
+        f"{name}(): argument 'input' (position 1) must be Tensor, not {type(value).__name__}"
+    )
+
+
+def record_unlike(
+    primitive: Primitive,
+    operands: Sequence[Any],
+    arrays: Sequence[Any],
+    out: Tensor,
+    params: dict[str, Any] | None = None,
 ) -> None:
     """Record an operation whose operands differ in shape or dtype from its output."""
     needed = tuple(
@@ -124,16 +157,13 @@ def _record_unlike(
     if needed:
         sources = [
             operand._array if isinstance(operand, Tensor) else array
-            for operand, array in zip(operands, arrays)
+            for operand, array in zip(operands, arrays, strict=True)
         ]
-        primitive.record(needed, operands, {}, out, _fix_of(needed, sources, out._array))
+        fix = _fix_of(needed, sources, out._array)
+        primitive.record(needed, operands, params or {}, out, fix)
 
 
-def _cast(operand: Any, numpy_dtype: Any) -> Any:
-    if isinstance(operand, Tensor):
-        array = operand._array
-        return array if array.dtype == numpy_dtype else array.astype(numpy_dtype)
-    return numpy_dtype.type(operand)
+_REAL_NUMBERS = (float, int)
 
 
 def _fix_of(needed: tuple[int, ...], sources: Sequence[Any], out: Any) -> Any:
@@ -147,21 +177,6 @@ def _fix_of(needed: tuple[int, ...], sources: Sequence[Any], out: Any) -> Any:
         ]
     )
     return None if all(entry is None for entry in fix) else fix
-
-
-def result_type(*operands: Any) -> _dtypes.dtype:
-    """The dtype that an operation on these tensors and numbers has."""
-    dimensioned: list[_dtypes.dtype] = []
-    zero_dim: list[_dtypes.dtype] = []
-    scalars: list[_dtypes.dtype] = []
-    for operand in operands:
-        if isinstance(operand, Tensor):
-            (dimensioned if operand._array.ndim else zero_dim).append(operand.dtype)
-        elif isinstance(operand, np.generic):
-            scalars.append(_dtypes.of_scalar(operand.item()))
-        else:
-            scalars.append(_dtypes.of_scalar(operand))
-    return _dtypes.result_type_of(dimensioned, zero_dim, scalars)
 
 
 def linear(
@@ -201,7 +216,12 @@ def _elementwise(
     )
 
 
+_zeros_like = Primitive("zeros_like", np.zeros_like)
+
+
 def _as_derivative(derivative: Derivative) -> Vjp:
+    if isinstance(derivative, Product):
+        return vjp_of(derivative.of)
     if isinstance(derivative, str):
         return Vjp(lambda value: value, (derivative,))
     if callable(derivative):
@@ -210,7 +230,12 @@ def _as_derivative(derivative: Derivative) -> Vjp:
 
 
 def _vjp_from(derivative: Derivative) -> Vjp:
-    """g times the conjugate of the derivative, as cheaply as the derivative allows."""
+    """Multiply g by the conjugate of the derivative, as cheaply as the derivative allows."""
+    if isinstance(derivative, Product):
+        of = derivative.of
+        return vjp_of(of)._replace(
+            of_complex=lambda g, *values: conjugate(of(conjugate(g), *values))
+        )
     if isinstance(derivative, str):
         return Vjp(lambda g, value: g * value, (derivative,), lambda g, value: g * conjugate(value))
     if callable(derivative):
@@ -223,6 +248,8 @@ def _vjp_from(derivative: Derivative) -> Vjp:
         return Vjp(lambda g: g, ())
     if derivative == -1:
         return Vjp(lambda g: -g, ())
+    if derivative == 0:
+        return Vjp(_zeros_like, ())
     return Vjp(lambda g: g * derivative, ())
 
 
@@ -246,7 +273,8 @@ def _sum_and_cast(grad: Tensor, shape: tuple[int, ...], numpy_dtype: Any) -> Ten
         return grad
     if have.kind == "c" and numpy_dtype.kind != "c":
         grad = grad.real
-    return grad.to(_dtypes.from_numpy_dtype(numpy_dtype))
+    cast_back: Tensor = grad.to(_dtypes.from_numpy_dtype(numpy_dtype))
+    return cast_back
 
 
 _primitive._bring_back.append(_sum_and_cast)
