@@ -56,9 +56,9 @@ def one_by_one(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     @functools.wraps(function)
     def spread(x: Tensor, *given: Any, **named: Any) -> Tensor:
         if name in named:
-            given = named.pop(name)
-        elif len(given) == 1 and isinstance(given[0], tuple | list):
-            given = given[0]
+            return function(x, as_ints(named.pop(name)), **named)
+        if len(given) == 1 and isinstance(given[0], tuple | list):
+            return function(x, as_ints(given[0]), **named)
         return function(x, as_ints(given), **named)
 
     return spread

@@ -9,13 +9,13 @@ from gradtool.engine._tensor import Tensor
 _transpose = linear(
     "transpose",
     lambda x, *, dim0, dim1: x.swapaxes(dim0, dim1),
-    lambda g, dim0, dim1: _transpose(g, dim0=dim0, dim1=dim1),
+    lambda g, dim0, dim1: g.transpose(dim0, dim1),
     is_view=True,
 )
 _permute = linear(
     "permute",
     lambda x, *, dims: x.transpose(dims),
-    lambda g, dims: _permute(g, dims=_inverse(dims)),
+    lambda g, dims: g.permute(_inverse(dims)),
     is_view=True,
 )
 

@@ -13,7 +13,7 @@ from gradtool.engine._tensor import Size, Tensor
 _expand = linear(
     "expand",
     lambda x, *, shape: x[...] if x.shape == shape else np.broadcast_to(x, shape),
-    lambda g, x_shape: sum_to_size(g, x_shape),
+    lambda g, x_shape: g.sum_to_size(x_shape),
     is_view=True,
 )
 
@@ -27,7 +27,7 @@ def _summed_to(x: Any, *, shape: Ints) -> Any:
     return x.sum(axis=axes, dtype=dtype, keepdims=True).reshape(shape)
 
 
-_sum_to_size = linear("sum_to_size", _summed_to, lambda g, x_shape: _expand(g, shape=x_shape))
+_sum_to_size = linear("sum_to_size", _summed_to, lambda g, x_shape: g.expand(x_shape))
 
 
 @one_by_one

@@ -14,24 +14,24 @@ from gradtool.engine._tensor import Tensor, wrap
 _view = linear(
     "view",
     lambda x, *, shape: x.reshape(shape),
-    lambda g, x_shape: reshape(g, x_shape),
+    lambda g, x_shape: g.reshape(x_shape),
     is_view=True,
 )
 _copying_reshape = linear(
     "unsafe_view",
     lambda x, *, shape: x.reshape(shape),
-    lambda g, x_shape: reshape(g, x_shape),
+    lambda g, x_shape: g.reshape(x_shape),
 )
 _unsqueeze = linear(
     "unsqueeze",
     lambda x, *, dim: x[(*[slice(None)] * dim, None)],
-    lambda g, dim: _squeeze(g, dims=(dim,)),
+    lambda g, dim: g.squeeze(dim),
     is_view=True,
 )
 _squeeze = linear(
     "squeeze",
     lambda x, *, dims: x.squeeze(dims),
-    lambda g, x_shape: reshape(g, x_shape),
+    lambda g, x_shape: g.reshape(x_shape),
     is_view=True,
 )
 

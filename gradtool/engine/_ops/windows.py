@@ -8,6 +8,7 @@ import numpy as np
 
 from gradtool.engine._ops._dims import Ints, wrap_dim
 from gradtool.engine._ops._kinds import linear
+from gradtool.engine._ops._primitive import Primitive
 from gradtool.engine._tensor import Tensor
 
 
@@ -27,13 +28,13 @@ def _summed_windows(x: Any, *, shape: Ints, dim: int, step: int) -> Any:
     return out
 
 
-_unfold = linear(
+_unfold: Primitive = linear(
     "unfold",
     _windows,
     lambda g, x_shape, dim, step: _fold(g, shape=x_shape, dim=dim, step=step),
     is_view=True,
 )
-_fold = linear(
+_fold: Primitive = linear(
     "unfold_backward",
     _summed_windows,
     lambda g, x_shape, dim, step: _unfold(g, dim=dim, size=x_shape[-1], step=step),

@@ -1,0 +1,250 @@
+"""Elements gathered from, and scattered to, positions along a dimension."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradtool.device import add_at, module_of
+from gradtool.engine._ops._dims import Ints, wrap_dim
+from gradtool.engine._ops._kinds import linear
+from gradtool.engine._ops._primitive import Primitive, vjp_of
+from gradtool.engine._ops.expansion import broadcast_shapes
+from gradtool.engine._ops.indexing import check_bounds, indexed, written
+from gradtool.engine._ops._keys import Key
+from gradtool.engine._tensor import Tensor
+
+# ---- one position per element ---------------------------------------------------------------
+
+
+def _along(index: Any, dim: int, extent: int) -> tuple[Any, ...]:
+    """The key that picks ``[i, index[i, j], …]``: `index` at `dim`, own positions elsewhere."""
+    check_bounds(index, extent, dim, error=RuntimeError, lowest=0)
+    library = module_of(index)
+    key = list(library.ogrid[tuple([slice(each) for each in index.shape])])
+    key[dim] = index
+    return tuple(key)
+
+
+def _gathered(x: Any, index: Any, *, dim: int) -> Any:
+    return x[_along(index, dim, x.shape[dim])]
+
+
+def _spread(g: Any, index: Any, *, shape: Ints, dim: int) -> Any:
+    """Zeros with elements added at positions along a dimension: the transpose of gathering."""
+    out = np.zeros_like(g, shape=shape)
+    add_at(out, _along(index, dim, shape[dim]), g)
+    return out
+
+
+def gathering(name: str) -> Primitive:
+    """A primitive that gathers, under the name that the graph shows."""
+    return linear(
+        name,
+        _gathered,
+        lambda g, x_shape, index, dim: _gather_backward(g, index, shape=x_shape, dim=dim),
+    )
+
+
+_gather = gathering("gather")
+_gather_backward: Primitive = linear(
+    "gather_backward", _spread, lambda g, index, dim: g.gather(dim, index)
+)
+
+
+def _scattered(x: Any, src: Any, index: Any, *, dim: int) -> Any:
+    out = x.copy()
+    out[_along(index, dim, x.shape[dim])] = src
+    return out
+
+
+def _scattered_sum(x: Any, src: Any, index: Any, *, dim: int) -> Any:
+    out = x.copy()
+    add_at(out, _along(index, dim, x.shape[dim]), src)
+    return out
+
+
+_scatter = Primitive(
+    "scatter",
+    _scattered,
+    (
+        vjp_of(lambda g, index, dim: g.scatter(dim, index, 0)),
+        vjp_of(lambda g, index, dim: g.gather(dim, index)),
+    ),
+    kind="linear",
+)
+_scatter_add = Primitive(
+    "scatter_add",
+    _scattered_sum,
+    (vjp_of(lambda g: g), vjp_of(lambda g, index, dim: g.gather(dim, index))),
+    kind="linear",
+)
+
+
+def gather(x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:  # noqa: ARG001 - torch's signature
+    """The elements at positions along a dimension: ``out[i][j] = x[index[i][j]][j]`` for dim 0.
+
+    Raises:
+        RuntimeError: `index` has other dimensions, a larger extent, or is out of bounds.
+    """
+    dim = _checked(x, dim, index, "gather")
+    if x.ndim == 0 or index.ndim == 0:
+        return gather(x.reshape(-1), 0, index.reshape(-1)).reshape(index.shape)
+    _check_extents(x.shape, dim, index.shape)
+    return _gather(_cut(x, index, dim), index, dim=dim)
+
+
+def scatter(x: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None) -> Tensor:
+    """A copy with elements of `src`, or one number, written at positions along a dimension."""
+    number = value if src is None else src
+    if isinstance(src, Tensor):
+        return _scattered_into(x, dim, index, src, _scatter)
+    return _scattered_into(x, dim, index, x.new_tensor(number).expand(index.shape), _scatter)
+
+
+def scatter_add(x: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """A copy with elements of `src` added at positions along a dimension; repeats add up."""
+    return _scattered_into(x, dim, index, src, _scatter_add)
+
+
+def _scattered_into(
+    x: Tensor, dim: int, index: Tensor, src: Tensor, primitive: Primitive
+) -> Tensor:
+    dim = _checked(x, dim, index, "scatter")
+    if src._array.dtype != x._array.dtype:
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    if x.ndim == 0 or index.ndim == 0:
+        vectors = [each.reshape(-1) for each in (x, src, index)]
+        return _scattered_into(vectors[0], 0, vectors[2], vectors[1], primitive).reshape(x.shape)
+    _check_source(x.shape, dim, index.shape, src.shape)
+    return primitive(x, _cut(src, index), index, dim=dim)
+
+
+def _checked(x: Tensor, dim: int, index: Tensor, name: str) -> int:
+    if index._array.dtype not in (np.int64, np.int32):
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
+    if max(index.ndim, 1) != max(x.ndim, 1):
+        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
+    return wrap_dim(dim, x.ndim)
+
+
+def _check_extents(shape: Ints, dim: int, index_shape: Ints) -> None:
+    pairs = enumerate(zip(shape, index_shape, strict=False))
+    for axis, (extent, wanted) in pairs:
+        if axis != dim and wanted > extent:
+            raise RuntimeError(
+                f"Size does not match at dimension {axis} expected index {list(index_shape)} to "
+                f"be no larger than self {list(shape)} apart from dimension {dim}"
+            )
+
+
+def _cut(x: Tensor, index: Tensor, dim: int | None = None) -> Tensor:
+    """`x` without what lies beyond the index, but for one dimension."""
+    for axis, extent in enumerate(index.shape):
+        if axis != dim and extent < x.shape[axis]:
+            x = x.narrow(axis, 0, extent)
+    return x
+
+
+def _check_source(shape: Ints, dim: int, index_shape: Ints, src_shape: Ints) -> None:
+    extents = enumerate(zip(index_shape, shape, src_shape, strict=True))
+    if any(wanted > src or (axis != dim and wanted > x) for axis, (wanted, x, src) in extents):
+        raise RuntimeError(
+            f"Expected index {list(index_shape)} to be no larger than self {list(shape)} apart "
+            f"from dimension {dim} and to be no larger size than src {list(src_shape)}"
+        )
+
+
+def take_along_dim(x: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    """`gather` that broadcasts; without `dim` the tensors are flattened first."""
+    if dim is None:
+        return gather(x.reshape(-1), 0, indices.reshape(-1))
+    dim = wrap_dim(dim, x.ndim)
+    around = [(*each.shape[:dim], 1, *each.shape[dim + 1 :]) for each in (x, indices)]
+    shape = broadcast_shapes(*around)
+    x, indices = (
+        each.expand((*shape[:dim], each.shape[dim], *shape[dim + 1 :])) for each in (x, indices)
+    )
+    return gather(x, dim, indices)
+
+
+# ---- one position per slice -----------------------------------------------------------------
+
+
+def index_select(x: Tensor, dim: int, index: Tensor) -> Tensor:
+    """The slices at positions along a dimension.
+
+    Raises:
+        IndexError: a position is out of range, or `index` has more than one dimension.
+    """
+    if index.ndim > 1:
+        raise IndexError("index_select(): Index is supposed to be a vector")
+    dim = wrap_dim(dim, x.ndim)
+    positions = index.reshape(-1)
+    try:
+        check_bounds(positions._array, x.shape[dim] if x.ndim else 1, dim, lowest=0)
+    except IndexError:
+        raise IndexError("index out of range in self") from None
+    if x.ndim == 0:
+        return indexed(x.unsqueeze(0), (0,), [positions], "index_select").squeeze(0)
+    return indexed(x, (dim,), [positions], "index_select")
+
+
+def index_add(x: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+    """A copy with slices of `source`, times `alpha`, added at positions along a dimension."""
+    if source._array.dtype != x._array.dtype:
+        raise RuntimeError(
+            f"index_add_(): self ({x.dtype}) and source ({source.dtype}) must have the same scalar "
+            "type"
+        )
+    scaled = source if alpha == 1 else source * alpha
+    return _slices_written(x, dim, index, scaled, "index_add", accumulate=True)
+
+
+def index_copy(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """A copy with slices of `source` written at positions along a dimension."""
+    if source._array.dtype != x._array.dtype:
+        raise RuntimeError(
+            f"index_copy_(): self and source expected to have the same dtype, but got (self) "
+            f"{x.dtype} and (source) {source.dtype}"
+        )
+    return _slices_written(x, dim, index, source, "index_copy", accumulate=False)
+
+
+def _slices_written(
+    x: Tensor, dim: int, index: Tensor, source: Tensor, name: str, *, accumulate: bool
+) -> Tensor:
+    if x.ndim == 0:
+        vector, values = x.reshape(1), source.reshape(1)
+        out = _slices_written(vector, 0, index, values, name, accumulate=accumulate)
+        return out.reshape(())
+    dim = wrap_dim(dim, x.ndim)
+    positions = index.reshape(-1)
+    error = RuntimeError if accumulate else IndexError
+    if source.ndim == x.ndim and source.shape[dim] != positions.numel():
+        raise error(
+            f"{name}_(): Number of indices ({positions.numel()}) should be equal to "
+            f"source.size(dim): ({source.shape[dim]}), for dim: {dim}"
+        )
+    check_bounds(positions._array, x.shape[dim], dim, error=error, lowest=0)
+    key = Key((slice(None),) * x.ndim, (dim,), (positions,))
+    return written(x, key, source, accumulate=accumulate, name=name)
+
+
+def take(x: Tensor, index: Tensor) -> Tensor:
+    """Elements by their position in row-major order, in the shape of `index`."""
+    flat, count = x.reshape(-1), x.numel()
+    positions = index._array
+    beyond = positions[(positions >= count) | (positions < -count)]
+    if beyond.size:
+        raise IndexError(
+            f"out of range: tried to access index {int(beyond[0])} on a tensor of {count} elements."
+        )
+    return indexed(flat, (0,), [index], "take")
+
+
+__all__ = [
+    "gather", "index_add", "index_copy", "index_select", "scatter", "scatter_add", "take",
+    "take_along_dim",
+]  # fmt: skip

@@ -1,0 +1,306 @@
+"""``x[key]`` in every form that a key takes, and the functional form of ``x[key] = values``."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtool.device import add_at, module_of
+from gradtool.engine._ops._dims import Ints, wrap_dim
+from gradtool.engine._ops._keys import Key, parsed
+from gradtool.engine._ops._kinds import linear
+from gradtool.engine._ops._primitive import Primitive, Vjp
+from gradtool.engine._tensor import Tensor
+
+# ---- views: a key of integers, slices and None ----------------------------------------------
+
+
+def _view_at(x: Any, *, key: tuple[Any, ...]) -> Any:
+    return x[(*key, Ellipsis)]  # without the ellipsis an element would be a copy
+
+
+def _zeros_with(x: Any, *, shape: Ints, key: tuple[Any, ...]) -> Any:
+    """Zeros with `x` written at a key: the transpose of taking it from there."""
+    out = np.zeros_like(x, shape=shape)
+    out[key] = x
+    return out
+
+
+_put_in_zeros: Primitive = linear(
+    "slice_backward", _zeros_with, lambda g, key: _slice(g, key=key)
+)
+
+
+def _viewing(name: str) -> Primitive:
+    return linear(
+        name,
+        _view_at,
+        lambda g, x_shape, key: _put_in_zeros(g, shape=x_shape, key=key),
+        is_view=True,
+    )
+
+
+_select, _slice, _split = _viewing("select"), _viewing("slice"), _viewing("split")
+
+# ---- copies: dimensions indexed by integer tensors ------------------------------------------
+
+
+def _key_of(arrays: Sequence[Any], dims: Ints, shape: Ints) -> tuple[Any, ...]:
+    """The array library's key for index arrays at these dimensions, checked against the shape."""
+    key: list[Any] = [slice(None)] * (max(dims, default=-1) + 1)
+    for dim, array in zip(dims, arrays, strict=True):
+        check_bounds(array, shape[dim], dim)
+        key[dim] = array
+    try:
+        np.broadcast_shapes(*[array.shape for array in arrays])
+    except ValueError:
+        shapes = ", ".join(str(list(array.shape)) for array in arrays)
+        raise IndexError(
+            "shape mismatch: indexing tensors could not be broadcast together with shapes "
+            f"{shapes}"
+        ) from None
+    return tuple(key)
+
+
+def check_bounds(
+    positions: Any,
+    extent: int,
+    dim: int,
+    *,
+    error: type[Exception] = IndexError,
+    lowest: int | None = None,
+) -> None:
+    """Refuse positions outside a dimension, which CuPy would wrap around.
+
+    Raises:
+        IndexError: (or `error`) one is below `lowest`, by default minus the extent, or too large.
+    """
+    if positions.size == 0:
+        return
+    least, largest = int(positions.min()), int(positions.max())
+    wrong = largest if largest >= extent else least
+    if largest >= extent or least < (-extent if lowest is None else lowest):
+        raise error(f"index {wrong} is out of bounds for dimension {dim} with size {extent}")
+
+
+@functools.cache
+def _index_of(count: int, name: str) -> Primitive:
+    """Indexing by so many tensors."""
+    names = tuple(f"i{position}" for position in range(count))
+    return Primitive(
+        name,
+        lambda x, *indices, dims: x[_key_of(indices, dims, x.shape)],
+        [Vjp(
+            lambda g, shape, dims, *indices: _index_backward_of(count)(
+                g, *indices, shape=shape, dims=dims
+            ),
+            ("x_shape", "dims", *names),
+        )],
+        arguments=("x", *names),
+        kind="linear",
+    )  # fmt: skip
+
+
+@functools.cache
+def _index_backward_of(count: int) -> Primitive:
+    """Zeros, with values added where so many tensors index: the transpose of indexing."""
+
+    def added(g: Any, *indices: Any, shape: Ints, dims: Ints) -> Any:
+        out = np.zeros_like(g, shape=shape)
+        add_at(out, _key_of(indices, dims, shape), g)
+        return out
+
+    names = tuple(f"i{position}" for position in range(count))
+    return Primitive(
+        "index_backward",
+        added,
+        [Vjp(
+            lambda g, dims, *indices: _index_of(count, "index")(g, *indices, dims=dims),
+            ("dims", *names),
+        )],
+        arguments=("g", *names),
+        kind="linear",
+    )  # fmt: skip
+
+
+def indexed(x: Tensor, dims: Ints, indices: Sequence[Tensor], name: str = "index") -> Tensor:
+    """Some dimensions of `x` indexed by integer tensors, which broadcast with each other."""
+    return _index_of(len(indices), name)(x, *indices, dims=dims)
+
+
+# ---- copies with values written at a key ----------------------------------------------------
+
+
+@functools.cache
+def _index_put_of(count: int, name: str) -> Primitive:
+    """A copy of a tensor with values written, or added, where a key points."""
+    names = tuple(f"i{position}" for position in range(count))
+
+    def put(x: Any, values: Any, *indices: Any, basic: Any, dims: Ints, accumulate: bool) -> Any:
+        out = x.copy()
+        target = out[(*basic, Ellipsis)]
+        key = _key_of(indices, dims, target.shape) or Ellipsis
+        if accumulate:
+            add_at(target, key, values)
+        else:
+            target[key] = values
+        return out
+
+    def of_x(g: Tensor, basic: Any, dims: Ints, accumulate: bool, *indices: Tensor) -> Tensor:
+        if accumulate:
+            return g
+        zero = g.new_zeros(())
+        return _index_put_of(count, name)(
+            g, zero, *indices, basic=basic, dims=dims, accumulate=False
+        )
+
+    def of_values(g: Tensor, shape: Ints, basic: Any, dims: Ints, *indices: Tensor) -> Tensor:
+        taken = _slice(g, key=basic)
+        return (indexed(taken, dims, indices) if indices else taken).sum_to_size(shape)
+
+    return Primitive(
+        name,
+        put,
+        [
+            Vjp(of_x, ("basic", "dims", "accumulate", *names)),
+            Vjp(of_values, ("values_shape", "basic", "dims", *names)),
+        ],
+        arguments=("x", "values", *names),
+        kind="linear",
+    )
+
+
+def written(
+    x: Tensor, key: Key, values: Tensor, *, accumulate: bool = False, name: str = "index_put"
+) -> Tensor:
+    """A copy of `x` with `values`, broadcast, written or added where the key points."""
+    put = _index_put_of(len(key.indices), name)
+    return put(x, values, *key.indices, basic=key.basic, dims=key.dims, accumulate=accumulate)
+
+
+# ---- the functions --------------------------------------------------------------------------
+
+
+def getitem(x: Tensor, key: Any) -> Tensor:
+    """``x[key]``: a view for integers, slices, None and an ellipsis; a copy for tensors.
+
+    Raises:
+        IndexError: the key is out of range, has too many parts, or a part of it is no index.
+    """
+    found = parsed(x, key)
+    if not found.indices:
+        picks_one = all(not isinstance(part, slice) for part in found.basic) and found.basic
+        return (_select if picks_one else _slice)(x, key=found.basic)
+    taken = x if found.is_trivial else _slice(x, key=found.basic)
+    return indexed(taken, found.dims, found.indices)
+
+
+def index_put(x: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Tensor:  # noqa: FBT001, FBT002 - torch's signature
+    """A copy of `x` with `values` at ``x[indices]``, or added to what is there.
+
+    `indices` is any key that `getitem` takes; added values add up where the key repeats.
+
+    Raises:
+        IndexError: the key is out of range.
+        RuntimeError: the values have another dtype, or do not broadcast to what the key picks.
+    """
+    key = parsed(x, tuple(indices) if isinstance(indices, list) else indices)
+    if not isinstance(values, Tensor):
+        values = x.new_tensor(values)
+    if values._array.dtype != x._array.dtype:
+        if key.indices and values.ndim:
+            raise RuntimeError(
+                "Index put requires the source and destination dtypes match, got "
+                f"{x.dtype} for the destination and {values.dtype} for the source."
+            )
+        values = values.to(x.dtype)
+    return written(x, key, _fitted(x, key, values), accumulate=accumulate)
+
+
+def _fitted(x: Tensor, key: Key, values: Tensor) -> Tensor:
+    """`values` without leading extents of one that the key's result has no dimension for."""
+    shape = _result_shape(x, key)
+    while values.ndim > len(shape) and values.shape[0] == 1:
+        values = values.squeeze(0)
+    extents = zip(reversed(values.shape), reversed(shape), strict=False)
+    if values.ndim > len(shape) or any(have not in (1, want) for have, want in extents):
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to "
+            f"indexing result of shape {list(shape)}"
+        )
+    return values
+
+
+def _result_shape(x: Tensor, key: Key) -> Ints:
+    """The shape of ``x[key]``, found on a stand-in that takes no memory."""
+    stand_in = np.broadcast_to(np.False_, x._array.shape)[(*key.basic, Ellipsis)]
+    if not key.indices:
+        return stand_in.shape
+    shape = np.broadcast_shapes(*[each._array.shape for each in key.indices])
+    rest = [extent for dim, extent in enumerate(stand_in.shape) if dim not in key.dims]
+    first, last = key.dims[0], key.dims[-1]
+    front = first if last - first + 1 == len(key.dims) else 0
+    return (*rest[:front], *shape, *rest[front:])
+
+
+def normalise_key(x: Tensor, key: Any) -> Any:
+    """A key that does to the array of `x` what `key` does to `x`.
+
+    Raises:
+        IndexError: the key is out of range, has too many parts, or a part of it is no index.
+    """
+    found = parsed(x, key)
+    if not found.indices:
+        return (*found.basic, Ellipsis)
+    arrays = [each._array for each in found.indices]
+    if found.is_trivial:
+        return _key_of(arrays, found.dims, x._array.shape)
+    library = module_of(x._array)
+    positions = library.arange(x.numel()).reshape(x.shape)[(*found.basic, Ellipsis)]
+    picked = positions[_key_of(arrays, found.dims, positions.shape)]
+    return library.unravel_index(picked, x._array.shape)
+
+
+def select(x: Tensor, dim: int, index: int) -> Tensor:
+    """One slice along a dimension, without it: a view."""
+    if x.ndim == 0:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    dim, position = wrap_dim(dim, x.ndim), int(index)
+    if not -x.shape[dim] <= position < x.shape[dim]:
+        raise IndexError(
+            f"select(): index {position} out of range for tensor of size {list(x.shape)} at "
+            f"dimension {dim}"
+        )
+    return _select(x, key=(*[slice(None)] * dim, position))
+
+
+def narrow(x: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
+    """So many slices along a dimension from `start` on: a view."""
+    if x.ndim == 0:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    dim, first = wrap_dim(dim, x.ndim), int(start)
+    extent = x.shape[dim]
+    if not -extent <= first <= extent:
+        raise IndexError(
+            f"start out of range (expected to be in range of [{-extent}, {extent}], "
+            f"but got {first})"
+        )
+    first += extent if first < 0 else 0
+    if first + length > extent:
+        raise RuntimeError(
+            f"start ({first}) + length ({length}) exceeds dimension size ({extent})."
+        )
+    return _slice(x, key=(*[slice(None)] * dim, slice(first, first + length)))
+
+
+def piece(x: Tensor, dim: int, start: int, end: int) -> Tensor:
+    """One of several views that a tensor is taken apart into."""
+    return _split(x, key=(*[slice(None)] * dim, slice(start, end)))
+
+
+__all__ = ["getitem", "index_put", "narrow", "select"]
