@@ -42,14 +42,14 @@ class _Struct(msgspec.Struct, frozen=True, omit_defaults=True):
     """What every result type has in common: frozen, defaults left out of JSON."""
 
 
-class Location(_Struct, kw_only=True):
+class Location(_Struct, frozen=True, kw_only=True):
     """A place in the user's source."""
 
     path: str
     line: int | None = None
 
 
-class Evidence(_Struct, kw_only=True):
+class Evidence(_Struct, frozen=True, kw_only=True):
     """The numbers behind a finding, at its worst entry.
 
     Values are kept as Python scalars; a complex value is kept as its text, and so is
@@ -75,7 +75,7 @@ class Evidence(_Struct, kw_only=True):
     """How many entries were compared."""
 
 
-class Finding(_Struct, kw_only=True):
+class Finding(_Struct, frozen=True, kw_only=True):
     """One rule broken at one case, with what a person needs to act on it."""
 
     rule: str
@@ -98,7 +98,7 @@ class Finding(_Struct, kw_only=True):
     """A command line that reproduces just this finding."""
 
 
-class CheckResult(_Struct, kw_only=True):
+class CheckResult(_Struct, frozen=True, kw_only=True):
     """The answer to one rule at one case."""
 
     rule: str
@@ -108,14 +108,14 @@ class CheckResult(_Struct, kw_only=True):
     findings: tuple[Finding, ...] = ()
 
 
-class Cost(_Struct, kw_only=True):
+class Cost(_Struct, frozen=True, kw_only=True):
     """What a case took, in calls of the user's code."""
 
     forward: int = 0
     backward: int = 0
 
 
-class CaseResult(_Struct, kw_only=True):
+class CaseResult(_Struct, frozen=True, kw_only=True):
     """One set of arguments for one Function, and every check made with it."""
 
     name: str
@@ -133,7 +133,7 @@ class CaseResult(_Struct, kw_only=True):
         return worst(check.verdict for check in self.checks)
 
 
-class FunctionResult(_Struct, kw_only=True):
+class FunctionResult(_Struct, frozen=True, kw_only=True):
     """One Function of a module. A finding of its own means that no case could be made."""
 
     name: str
@@ -151,7 +151,7 @@ class FunctionResult(_Struct, kw_only=True):
         return worst([*own, *(case.verdict for case in self.cases)])
 
 
-class ModuleResult(_Struct, kw_only=True):
+class ModuleResult(_Struct, frozen=True, kw_only=True):
     """One module that was loaded, or could not be."""
 
     path: str
@@ -166,7 +166,7 @@ class ModuleResult(_Struct, kw_only=True):
         return worst([*own, *(function.verdict for function in self.functions)])
 
 
-class Environment(_Struct, kw_only=True):
+class Environment(_Struct, frozen=True, kw_only=True):
     """What the run ran on."""
 
     gradtool: str
@@ -177,7 +177,7 @@ class Environment(_Struct, kw_only=True):
     device: str = "cpu"
 
 
-class Report(_Struct, kw_only=True):
+class Report(_Struct, frozen=True, kw_only=True):
     """A whole run."""
 
     schema: int = SCHEMA_VERSION
