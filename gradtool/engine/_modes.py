@@ -15,6 +15,8 @@ class Modes(threading.local):
 
     grad: bool = True
     """Operations on tensors that require a gradient are recorded."""
+    levels: tuple[Any, ...] = ()
+    """Transforms under way, outermost first; see `gradtool.engine._levels`."""
     saved_tensor_hooks: tuple[tuple[Callable[[Any], Any], Callable[[Any], Any]], ...] = ()
     """(pack, unpack) pairs; the last one is in force."""
 

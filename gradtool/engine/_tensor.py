@@ -25,6 +25,7 @@ from gradtool.engine.autograd._node import (
 )
 
 if TYPE_CHECKING:
+    from gradtool.engine._levels import Level
     from gradtool.engine._ops._primitive import ViewOf
 
 ndarray = np.ndarray
@@ -88,6 +89,9 @@ class Tensor:
     _view: ViewOf | None
     """For a view: of what, and how to make it again."""
     _leaf_node: weakref.ref[AccumulateGrad] | None
+
+    _level: Level | None = None
+    """The transform it is a tensor of; None on the ground."""
 
     def __init__(self, data: Any = (), *, device: Any = None) -> None:
         """A tensor of the default dtype with a copy of `data`; `torch.tensor` infers the dtype."""

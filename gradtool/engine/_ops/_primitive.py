@@ -17,6 +17,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from gradtool.engine import _dtypes
+from gradtool.engine._levels import highest
 from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Storage, Tensor, alias, as_array, wrap
 from gradtool.engine.autograd._node import (
@@ -207,7 +208,9 @@ def modified_in_place(tensor: Tensor, version: int, consumer: str) -> RuntimeErr
 class Primitive:
     """One entry of the op table."""
 
-    __slots__ = ("arguments", "compute", "derivatives", "is_view", "kind", "name", "plans", "vjps")
+    __slots__ = (
+        "arguments", "compute", "derivatives", "is_view", "kind", "name", "operation", "plans", "vjps",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -230,25 +233,56 @@ class Primitive:
         self.derivatives = tuple(derivatives)
         """For an elementwise primitive: the derivative with respect to each argument."""
         self.is_view = is_view
+        self.operation: Callable[..., Tensor] = self
+        """What applies it with promotion and broadcasting, where that is more than itself."""
         self.plans: dict[tuple[int, ...], Plan] = {}
 
     def __call__(self, *args: Any, **params: Any) -> Tensor:
         """Compute, and record when an argument requires a gradient."""
-        arrays = [arg._array if isinstance(arg, Tensor) else arg for arg in args]
+        arrays = []
+        for arg in args:
+            if arg.__class__ is Tensor:
+                arrays.append(arg._array)
+            elif isinstance(arg, Tensor):
+                if arg._level is not None:
+                    out: Tensor = highest(args).apply(self, args, params)  # type: ignore[union-attr]  # one has a level
+                    return out
+                arrays.append(arg._array)
+            else:
+                arrays.append(arg)
         out = wrap(self.compute(*arrays, **params))
-        if self.vjps and modes.grad:
-            needed = tuple(
-                [
-                    position
-                    for position, arg in enumerate(args)
-                    if isinstance(arg, Tensor) and arg._requires_grad
-                ]
-            )
-            if needed:
-                self.record(needed, args, params, out)
+        if modes.grad and self.vjps:
+            self.record_needed(args, params, out)
         if self.is_view:
-            _link_view(out, args[0], self, params)
+            self.link_view(out, args[0], params)
         return out
+
+    def record_needed(self, args: Sequence[Any], params: dict[str, Any], out: Tensor) -> None:
+        """Record, if an argument of the output's own level requires a gradient."""
+        if not self.vjps:
+            return
+        level = out._level
+        needed = tuple(
+            [
+                position
+                for position, arg in enumerate(args)
+                if isinstance(arg, Tensor) and arg._requires_grad and arg._level is level
+            ]
+        )
+        if needed:
+            fix = _fix_of(needed, args, out._array) if self.kind == "elementwise" else None
+            self.record(needed, args, params, out, fix)
+
+    def link_view(self, out: Tensor, source: Tensor, params: dict[str, Any]) -> None:
+        """Let `out` share the version counter of what it is a view of."""
+        storage = out._storage = source._shared_storage()
+        storage.add_view(out)
+        step = ((self, params),)
+        held = source._view
+        if held is None:
+            out._view = ViewOf(source, step)
+        else:
+            out._view = ViewOf(held.base, held.steps + step)
 
     def record(
         self,
@@ -308,6 +342,14 @@ class Primitive:
         out._node = node
         out._requires_grad = True
 
+    @staticmethod
+    def value_of(name: str, values: dict[str, Any]) -> Any:
+        """The value that a vjp names, from those of arguments, parameters and output."""
+        if name in values:
+            return values[name]
+        source, _, aspect = name.rpartition("_")
+        return _shape(values[source]) if aspect == "shape" else _dtype(values[source])
+
     def getter(self, name: str) -> Callable[[Sequence[Any], dict[str, Any]], Any]:
         """How to take a value that a vjp names out of (args, params)."""
         if name in self.arguments:
@@ -350,16 +392,18 @@ def positional_names(compute: Compute) -> tuple[str, ...]:
     return tuple(each.name for each in parameters if each.kind in kinds)
 
 
-def _link_view(out: Tensor, source: Tensor, primitive: Primitive, params: dict[str, Any]) -> None:
-    """Let `out` share the version counter of what it is a view of."""
-    storage = out._storage = source._shared_storage()
-    storage.add_view(out)
-    step = ((primitive, params),)
-    held = source._view
-    if held is None:
-        out._view = ViewOf(source, step)
-    else:
-        out._view = ViewOf(held.base, held.steps + step)
+def _fix_of(needed: tuple[int, ...], args: Sequence[Any], out: Any) -> Any:
+    """(shape, dtype) for each needed input that is not as the output is; None if all are."""
+    arrays = [args[position]._array for position in needed]
+    fix = tuple(
+        [
+            None
+            if array.shape == out.shape and array.dtype == out.dtype
+            else (array.shape, array.dtype)
+            for array in arrays
+        ]
+    )
+    return None if all(entry is None for entry in fix) else fix
 
 
 _bring_back: list[Callable[[Tensor, tuple[int, ...], Any], Tensor]] = []

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.engine._levels import Wrapped, highest
 from gradtool.engine._modes import modes
 from gradtool.engine._ops._primitive import Primitive, PrimitiveNode, ViewOf, vjp_of
 from gradtool.engine._tensor import Tensor, alias, wrap
@@ -55,6 +56,9 @@ def in_place(operation: Callable[..., Tensor], name: str) -> InPlace:
 
 def before_change(x: Tensor) -> Tensor:
     """`x` as it is now, for the graph to keep while the memory of `x` changes."""
+    if x.__class__ is not Tensor and isinstance(x, Wrapped):
+        old: Tensor = x._level.before_change(x)
+        return old
     if not (x._requires_grad and modes.grad):
         return x if x._view is None and not x._requires_grad else alias(x._array, x._storage)
     old = wrap(x._array.copy())
@@ -83,6 +87,12 @@ def replace(x: Tensor, result: Tensor) -> Tensor:
 
 def write(x: Tensor, result: Tensor) -> None:
     """Copy the values of `result` over those of `x`."""
+    level = highest((x, result))
+    if level is not None:
+        if not level.owns(x):
+            level.lift(x)
+        level.write(x, result)
+        return
     source, target = result._array, x._array
     if source.shape != target.shape:
         raise RuntimeError(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradtool.engine._modes import modes
+from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd._node import (
     AccumulateGrad,
     Node,
@@ -14,9 +15,6 @@ from gradtool.engine.autograd._node import (
     OutputEdge,
     node_and_number,
 )
-
-if TYPE_CHECKING:
-    from gradtool.engine._tensor import Tensor
 
 
 
@@ -83,8 +81,10 @@ class _Walker:
     def _add(self, order: int, held: Tensor, grad: Tensor) -> Tensor:
         """The sum of two gradients; into the first where that is a sum of ours already."""
         if order not in self.owned:
-            if not modes.grad:
+            if not modes.grad and held.__class__ is Tensor is grad.__class__:
                 self.owned.add(order)
+            return held + grad
+        if grad.__class__ is not Tensor:
             return held + grad
         held._array += grad._array
         return held

@@ -1,0 +1,184 @@
+"""Levels: how vmap, forward mode and nested reverse mode look at an operation.
+
+A transform enters a level and wraps the tensors it transforms. A wrapped tensor holds a
+tensor of the levels below. An operation on tensors of several levels is handed to the
+highest: it does what its transform means with the operation, in terms of operations on the
+tensors below, which the next level then handles in the same way. No level looks into
+another, so transforms nest in any order; where no tensor is wrapped, no level is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtool.engine._modes import modes
+from gradtool.engine._tensor import Tensor, _fill, _new
+
+
+class Level:
+    """One transform under way. Entered and left as a context manager."""
+
+    number: int
+
+    def __enter__(self) -> Level:
+        self.number = len(modes.levels) + 1
+        modes.levels = (*modes.levels, self)
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        modes.levels = modes.levels[:-1]
+
+    def apply(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        """What the transform makes of a primitive, some of whose `args` are of this level."""
+        raise NotImplementedError
+
+    def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the transform makes of a custom Function."""
+        raise NotImplementedError
+
+    def write(self, x: Any, result: Tensor) -> None:
+        """Let `x`, which is of this level, take the values of `result` in place."""
+        raise NotImplementedError
+
+    def lift(self, x: Tensor) -> None:
+        """Make `x`, of a lower level, a tensor of this one with the same values."""
+        raise NotImplementedError
+
+    def before_change(self, x: Any) -> Any:
+        """`x` as it is now, for graphs to keep while `x` changes in place."""
+        from gradtool.engine._ops.inplace import before_change
+
+        old = wrap_at(self, x.__class__, before_change(x._value), x._array)
+        old._node, old._requires_grad = x._node, x._requires_grad
+        return old
+
+    def owns(self, value: Any) -> bool:
+        """Whether a value is a tensor of this level."""
+        return value.__class__ is not Tensor and isinstance(value, Wrapped) and value._level is self
+
+    def below(self, value: Any) -> Any:
+        """A tensor of this level as the tensor it holds; anything else as it is."""
+        return value._value if self.owns(value) else value
+
+
+class Wrapped(Tensor):
+    """A tensor of some level. Its fields beyond Tensor's are in ``__dict__``.
+
+    No slots are added, so that an unwrapped tensor can become a wrapped one in place.
+    """
+
+    __slots__ = ()
+
+    _level: Level
+    _value: Tensor
+
+
+def wrap_at(level: Level, kind: type[Wrapped], value: Tensor, array: Any) -> Any:
+    """A tensor of `level` that holds `value`; `array` has the shape and dtype it shows."""
+    wrapped = _fill(_new(kind), array)
+    wrapped.__dict__["_level"] = level
+    wrapped.__dict__["_value"] = value
+    return wrapped
+
+
+def highest(values: Sequence[Any]) -> Level | None:
+    """The level that an operation on these values belongs to; None for the ground."""
+    found: Level | None = None
+    for value in values:
+        if value.__class__ is not Tensor and isinstance(value, Wrapped):
+            level = value._level
+            if found is None or level.number > found.number:
+                found = level
+    return found
+
+
+class NotBatchableError(RuntimeError):
+    """A value was asked for that a batched tensor does not have: it has one for each example."""
+
+
+class Outline:
+    """Shape and dtype in the place of an array, for a tensor that has no single one."""
+
+    __slots__ = ("device", "dtype", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any], device: Any) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.device = device
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        count = 1
+        for extent in self.shape:
+            count *= extent
+        return count
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.itemsize
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """As of a contiguous array: what lies behind it is not this tensor's to know."""
+        steps: list[int] = []
+        step = self.itemsize
+        for extent in reversed(self.shape):
+            steps.append(step)
+            step *= max(extent, 1)
+        return tuple(reversed(steps))
+
+    @property
+    def flags(self) -> Any:
+        """As of a contiguous array."""
+        return np.empty(0).flags
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getattr__(self, name: str) -> Any:
+        raise NotBatchableError(
+            f"vmap: a batched tensor has no single value (`{name}` was asked of its elements). "
+            "Calling .item(), .numpy(), bool() or data-dependent control flow on a Tensor is not "
+            "supported under vmap."
+        )
+
+    def __bool__(self) -> bool:
+        raise NotBatchableError(
+            "vmap: a Tensor decides control flow, but a batched one has a value for each example. "
+            "Use torch.where instead of if."
+        )
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise NotBatchableError("vmap: a batched tensor has no single value to compute with.")
+
+
+def become(x: Tensor, wrapped: Wrapped) -> None:
+    """Turn `x` itself into `wrapped`, for whoever holds it.
+
+    Raises:
+        NotBatchableError: `x` is a view, and its base would not follow.
+    """
+    if x._view is not None:
+        raise NotBatchableError(
+            "an in-place change would give this view a transform's level, but not the tensor "
+            "that it is a view of"
+        )
+    x.__class__ = wrapped.__class__
+    x._array = wrapped._array
+    x._node, x._requires_grad = wrapped._node, wrapped._requires_grad
+    x.__dict__.update(wrapped.__dict__)

@@ -1,0 +1,93 @@
+"""A level of forward mode: its tensors carry a tangent beside the primal they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gradtool.engine._levels import Level, Wrapped, become, wrap_at
+from gradtool.engine._levels.jvp import jvp_of_primitive
+from gradtool.engine._tensor import Tensor, alias
+
+
+class DualTensor(Wrapped):
+    """A primal with a tangent; operations push both forward."""
+
+    __slots__ = ()
+
+    _tangent: Tensor
+
+
+class DualLevel(Level):
+    """Pushes tangents through operations by each primitive's jvp."""
+
+    def wrap(self, primal: Tensor, tangent: Tensor) -> DualTensor:
+        """A tensor of this level."""
+        wrapped: DualTensor = wrap_at(self, DualTensor, primal, primal._array)
+        wrapped.__dict__["_tangent"] = tangent
+        return wrapped
+
+    def tangent_of(self, value: Any) -> Tensor | None:
+        """The tangent of a tensor of this level; None for anything else, which is constant."""
+        return value._tangent if self.owns(value) else None
+
+    def apply(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
+        """The primitive of the primals, and its jvp."""
+        primals = [self.below(arg) for arg in args]
+        tangents = [self.tangent_of(arg) for arg in args]
+        out: Tensor = primitive.operation(*primals, **params)
+        tangent = jvp_of_primitive(primitive, primals, tangents, out, params)
+        return out if tangent is None else self.wrap(out, tangent)
+
+    def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The Function of the primals, and its own jvp."""
+        primals = tuple([self.below(arg) for arg in args])
+        ctx, output = function._apply_with_ctx(primals, kwargs)
+        tangents = self._input_tangents(ctx, args)
+        returned = function.jvp(ctx, *tangents)
+        single = not isinstance(output, tuple)
+        outputs = (output,) if single else output
+        pushed = (returned,) if not isinstance(returned, tuple) else returned
+        if len(pushed) != len(outputs):
+            raise RuntimeError(
+                f"{function.__name__}.jvp: expected {len(outputs)} tangents, one for each output, "
+                f"got {len(pushed)}"
+            )
+        paired = tuple(
+            self.wrap(each, tangent)
+            if isinstance(each, Tensor) and tangent is not None
+            else each
+            for each, tangent in zip(outputs, pushed)
+        )
+        return paired[0] if single else paired
+
+    def _input_tangents(self, ctx: Any, args: tuple[Any, ...]) -> list[Tensor | None]:
+        """One for each argument; zeros for a constant tensor unless the ctx says otherwise."""
+        tangents: list[Tensor | None] = []
+        for arg in args:
+            tangent = self.tangent_of(arg)
+            floating = isinstance(arg, Tensor) and arg._array.dtype.kind in "fc"
+            if tangent is None and floating and ctx.materialize_grads:
+                tangent = self.below(arg).detach() * 0
+            tangents.append(tangent)
+        return tangents
+
+    def before_change(self, x: Any) -> Any:
+        """`x` as it is now, its tangent included."""
+        from gradtool.engine._ops.inplace import before_change
+
+        return self.wrap(before_change(x._value), before_change(x._tangent))
+
+    def write(self, x: Any, result: Tensor) -> None:
+        """Change primal to primal and tangent to tangent."""
+        from gradtool.engine._ops.inplace import replace
+
+        tangent = self.tangent_of(result)
+        replace(x._value, self.below(result))
+        replace(x._tangent, x._tangent * 0 if tangent is None else tangent)
+
+    def lift(self, x: Tensor) -> None:
+        """Make `x` a tensor of this level whose tangent is zero."""
+        primal = alias(x._array, x._shared_storage())
+        primal._node, primal._requires_grad = x._node, x._requires_grad
+        become(x, self.wrap(primal, primal.detach() * 0))

@@ -1,0 +1,83 @@
+"""A level of reverse mode: its tensors have a graph of their own above the tensors they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gradtool.engine._levels import Level, Wrapped, become, wrap_at
+from gradtool.engine._modes import modes
+from gradtool.engine._tensor import Tensor, alias
+
+
+class GradTensor(Wrapped):
+    """A tensor that may require a gradient at its level."""
+
+    __slots__ = ()
+
+
+class GradLevel(Level):
+    """Records operations on its tensors, as the ground does for plain ones."""
+
+    def __enter__(self) -> GradLevel:
+        super().__enter__()
+        self._outer = modes.grad
+        modes.grad = True
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        modes.grad = self._outer
+        super().__exit__(*exc_info)
+
+    def wrap(self, value: Tensor) -> GradTensor:
+        """A tensor of this level over `value`."""
+        wrapped: GradTensor = wrap_at(self, GradTensor, value, value._array)
+        return wrapped
+
+    def apply(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
+        """Compute below, then record here."""
+        recording = modes.grad
+        modes.grad = recording and self._outer
+        try:
+            value = primitive.operation(*map(self.below, args), **params)
+        finally:
+            modes.grad = recording
+        out = self.wrap(value)
+        if recording:
+            primitive.record_needed(args, params, out)
+        if primitive.is_view:
+            primitive.link_view(out, args[0], params)
+        return out
+
+    def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Compute below, then record the Function's own node here."""
+        recording = modes.grad
+        modes.grad = recording and self._outer
+        try:
+            output = function.apply(*map(self.below, args), **kwargs)
+        finally:
+            modes.grad = recording
+        wrapped = (
+            tuple([self._wrap_output(each) for each in output])
+            if isinstance(output, tuple)
+            else self._wrap_output(output)
+        )
+        return function._record_at_level(args, wrapped)
+
+    def _wrap_output(self, value: Any) -> Any:
+        return self.wrap(value) if isinstance(value, Tensor) else value
+
+    def write(self, x: Any, result: Tensor) -> None:
+        """Change what `x` holds to what `result` holds."""
+        from gradtool.engine._ops.inplace import replace
+
+        recording = modes.grad
+        modes.grad = recording and self._outer
+        try:
+            replace(x._value, self.below(result))
+        finally:
+            modes.grad = recording
+
+    def lift(self, x: Tensor) -> None:
+        """Make `x` a constant of this level."""
+        become(x, self.wrap(alias(x._array, x._shared_storage())))

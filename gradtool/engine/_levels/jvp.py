@@ -1,0 +1,100 @@
+"""The jvp of a primitive, from what its entry in the table states.
+
+Elementwise entries state derivatives, linear ones are their own jvp, multilinear ones are
+linear in one argument at a time. For the rest the jvp is the transpose of the vjp: the vjp
+is linear in its cotangent, so its own vjp at the tangent is what is sought.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gradtool.engine._tensor import Tensor
+
+Tangents = Sequence["Tensor | None"]
+
+
+def jvp_of_primitive(
+    primitive: Any, primals: Sequence[Any], tangents: Tangents, out: Tensor, params: dict[str, Any]
+) -> Tensor | None:
+    """The tangent of the output, or None where it is constant.
+
+    Args:
+        primitive: the entry of the table.
+        primals: its arguments, one level below.
+        tangents: one for each argument; None for a constant one.
+        out: its output.
+        params: its keyword arguments.
+    """
+    if not primitive.vjps or all(tangent is None for tangent in tangents):
+        return None
+    rule = _RULES.get(primitive.kind, _transposed)
+    return rule(primitive, primals, tangents, out, params)
+
+
+def _elementwise(
+    primitive: Any, primals: Sequence[Any], tangents: Tangents, out: Tensor, params: dict[str, Any]
+) -> Tensor | None:
+    values = dict(zip(primitive.arguments, primals), out=out, **params)
+    total: Any = None
+    for derivative, tangent in zip(primitive.derivatives, tangents):
+        if tangent is not None:
+            term = tangent * derivative.apply(*[values[name] for name in derivative.needs])
+            total = term if total is None else total + term
+    return _fitted(total, out)
+
+
+def _linear(
+    primitive: Any, primals: Sequence[Any], tangents: Tangents, out: Tensor, params: dict[str, Any]
+) -> Tensor | None:
+    zeros = [
+        (primal * 0 if isinstance(primal, Tensor) else 0) if tangent is None else tangent
+        for primal, tangent in zip(primals, tangents)
+    ]
+    tangent: Tensor = primitive.operation(*zeros, **params)
+    return tangent
+
+
+def _multilinear(
+    primitive: Any, primals: Sequence[Any], tangents: Tangents, out: Tensor, params: dict[str, Any]
+) -> Tensor | None:
+    total: Any = None
+    for position, tangent in enumerate(tangents):
+        if tangent is not None:
+            args = [*primals[:position], tangent, *primals[position + 1 :]]
+            term = primitive.operation(*args, **params)
+            total = term if total is None else total + term
+    return _fitted(total, out)
+
+
+def _transposed(
+    primitive: Any, primals: Sequence[Any], tangents: Tangents, out: Tensor, params: dict[str, Any]
+) -> Tensor | None:
+    from gradtool.engine._levels.grad import GradLevel
+    from gradtool.engine.autograd._walk import walk
+
+    values = {**dict(zip(primitive.arguments, primals)), **params, "out": out}
+    with GradLevel() as level:
+        g = level.wrap(out.detach() * 0)
+        g._requires_grad = True
+        roots = []
+        for rule, tangent in zip(primitive.vjps, tangents):
+            if tangent is not None:
+                pulled = rule.apply(g, *[primitive.value_of(name, values) for name in rule.needs])
+                if pulled is not None and pulled._requires_grad:
+                    roots.append((pulled, tangent))
+        (pushed,) = walk(
+            roots, keep_graph=False, create_graph=True, targets=[g], accumulate=False
+        )
+    return None if pushed is None else level.below(pushed)
+
+
+def _fitted(tangent: Tensor, out: Tensor) -> Tensor:
+    """A tangent in the shape and dtype of its primal: constant derivatives do not broadcast."""
+    if tangent._array.shape != out._array.shape:
+        tangent = tangent.expand(out.shape)
+    return tangent if tangent._array.dtype == out._array.dtype else tangent.to(out.dtype)
+
+
+_RULES = {"elementwise": _elementwise, "linear": _linear, "multilinear": _multilinear}
