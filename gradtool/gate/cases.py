@@ -1,0 +1,172 @@
+"""Where the arguments of a Function come from: configuration, ``sample_inputs``, inference.
+
+The first of these that has any case decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gradtool.gate.arguments import adopt, bind, make_value, show_arguments
+from gradtool.gate.case import Case
+from gradtool.gate.config_format import CaseConfig
+from gradtool.gate.infer import Search, infer
+from gradtool.gate.infer_clues import read_clues
+from gradtool.gate.no_case import NoCase
+from gradtool.gate.samples import has_samples, read_samples
+from gradtool.gate.seeding import global_generators, stable_seed
+from gradtool.gate.settings import Settings
+from gradtool.gate.snippet import one_line_snippet
+from gradtool.gate.subject import Subject
+from gradtool.gate.trial import Trial, attempt
+
+
+@dataclass(frozen=True, eq=False)
+class ResolvedCase:
+    """One set of arguments, ready for a Function."""
+
+    name: str
+    source: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    seed: int
+    """Of whatever else is random in its checks: made of its node id and the run's seed."""
+    atol: float | None
+    rtol: float | None
+    arguments: tuple[str, ...]
+    """One line for each argument."""
+
+
+def resolve_cases(
+    subject: Subject, settings: Settings, configured: Sequence[CaseConfig] = ()
+) -> list[ResolvedCase]:
+    """The cases of `subject` from the first source that has any.
+
+    Raises:
+        NoCase: No source has one, or the source is faulty.
+    """
+    with global_generators(case_seed(subject, settings, "")):
+        if configured:
+            return [
+                _drawn(subject, settings, case, case.name or f"case{number}", "config")
+                for number, case in enumerate(configured, 1)
+            ]
+        if has_samples(subject):
+            return given_cases(subject, settings, read_samples(subject), "sample_inputs")
+        found = _inferred(subject, settings)
+        return [_drawn(subject, settings, case, str(case.name), "inferred") for case in found]
+
+
+def given_cases(
+    subject: Subject, settings: Settings, cases: Sequence[Case], source: str
+) -> list[ResolvedCase]:
+    """Cases that hold their tensors already; those without a name are numbered.
+
+    Raises:
+        NoCase: Two of them have the same name.
+    """
+    word = "sample" if source == "sample_inputs" else "case"
+    names = [case.name or f"{word}{number}" for number, case in enumerate(cases, 1)]
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated:
+        raise NoCase(f"{source} has two cases of the name {repeated!r}: name each differently")
+    made = []
+    for case, name in zip(cases, names, strict=True):
+        args, kwargs = adopt(case.args, case.kwargs, settings)
+        tolerances = settings.tolerances(case.atol, case.rtol)
+        made.append(_resolved(subject, settings, args, kwargs, tolerances, name, source))
+    return made
+
+
+def case_seed(subject: Subject, settings: Settings, case: str) -> int:
+    """The seed of a case.
+
+    It is made of the file's name rather than its path, so that the folder a run is
+    started in does not change the numbers.
+    """
+    return stable_seed(f"{subject.file.name}::{subject.name}[{case}]", settings.seed)
+
+
+def _drawn(
+    subject: Subject, settings: Settings, case: CaseConfig, name: str, source: str
+) -> ResolvedCase:
+    """A case whose tensors are drawn here."""
+    args, kwargs = _make(subject, settings, case, name)
+    tolerances = settings.tolerances(case.atol, case.rtol)
+    return _resolved(subject, settings, args, kwargs, tolerances, name, source)
+
+
+def _make(
+    subject: Subject, settings: Settings, case: CaseConfig, name: str
+) -> tuple[list[Any], dict[str, Any]]:
+    seed = case_seed(subject, settings, name)
+    try:
+        args = [make_value(v, settings, seed, str(i)) for i, v in enumerate(case.args)]
+        kwargs = {k: make_value(v, settings, seed, k) for k, v in case.kwargs.items()}
+    except (MemoryError, ValueError) as error:
+        raise NoCase(f"the tensors of case {name!r} cannot be made: {error}") from None
+    return args, kwargs
+
+
+def _resolved(
+    subject: Subject,
+    settings: Settings,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    tolerances: tuple[float | None, float | None],
+    name: str,
+    source: str,
+) -> ResolvedCase:
+    bound, named = bind(subject, args, kwargs)
+    atol, rtol = tolerances
+    return ResolvedCase(
+        name=name,
+        source=source,
+        args=bound,
+        kwargs=named,
+        seed=case_seed(subject, settings, name),
+        atol=atol,
+        rtol=rtol,
+        arguments=show_arguments(subject, bound, named),
+    )
+
+
+def _inferred(subject: Subject, settings: Settings) -> list[CaseConfig]:
+    """Cases found by trying.
+
+    Raises:
+        NoCase: Nothing that was tried will do.
+    """
+    try:
+        parameters = subject.parameters()
+    except (ValueError, TypeError):
+        raise NoCase("it has no signature, so its arguments cannot be inferred") from None
+    if not parameters:
+        raise NoCase("forward takes no argument, so there is nothing to differentiate")
+    names = tuple(parameter.name for parameter in parameters)
+
+    def tried(case: CaseConfig) -> Trial:
+        args, kwargs = _make(subject, settings, case, str(case.name))
+        return attempt(subject, *bind(subject, args, kwargs))
+
+    search = infer(parameters, read_clues(subject.target, names), tried)
+    if not search.cases:
+        raise _fruitless(subject, search)
+    return search.cases
+
+
+def _fruitless(subject: Subject, search: Search) -> NoCase:
+    reasons = search.refusals.most_common()
+    most = f"; most often: {reasons[0][0]}" if reasons else ""
+    hint = None
+    if search.likeliest is not None:
+        hint = (
+            f"give it a case in gradtool.yaml: {one_line_snippet(subject.name, search.likeliest)}"
+        )
+    return NoCase(
+        f"no arguments found that forward accepts ({search.calls} tried{most})",
+        hint=hint,
+        detail="\n".join(f"{count} x {reason}" for reason, count in reasons),
+    )

@@ -1,0 +1,40 @@
+"""Rule codes and prefixes as users write them, held against the rules that exist."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gradtool.gate.options import UsageError
+from gradtool.gate.suggest import did_you_mean
+from gradtool.verify.rules import RULES
+
+RUNNING = "GT0"
+"""The family that says whether there was anything to ask. No selection leaves it out."""
+
+NOT_IMPORTED = "GT001"
+NO_CASE = "GT002"
+
+
+def problem_with(code: str) -> str | None:
+    """What is wrong with `code` as a rule code or prefix; None when nothing is."""
+    if code and any(known.startswith(code) for known in RULES):
+        return None
+    return f"unknown rule {code!r}{did_you_mean(code, RULES)}"
+
+
+def matching(patterns: Iterable[str]) -> frozenset[str]:
+    """The codes that `patterns`, codes or prefixes, stand for."""
+    prefixes = tuple(patterns)
+    return frozenset(code for code in RULES if code.startswith(prefixes))
+
+
+def require_known(patterns: Iterable[str], option: str) -> None:
+    """Refuse codes that do not exist, given by the command line's `option`.
+
+    Raises:
+        UsageError: A code or prefix matches no rule.
+    """
+    for code in patterns:
+        problem = problem_with(code)
+        if problem:
+            raise UsageError(f"{option}: {problem}")

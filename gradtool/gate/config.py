@@ -1,0 +1,89 @@
+"""``gradtool.yaml``: how it is found and read.
+
+A `Config` is a file that has been read and found right. Every mistake in it is one line
+that names the file, the line and the key.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gradtool.gate.config_format import Defaults, File, FunctionConfig
+from gradtool.gate.config_mistakes import refuse_mistakes
+from gradtool.gate.schema import decode
+from gradtool.gate.yaml_document import Document, Where, read_document
+
+FILE_NAME = "gradtool.yaml"
+
+
+@dataclass(frozen=True)
+class Config:
+    """A configuration file that is right, or the empty one where there is none."""
+
+    check: Defaults = field(default_factory=Defaults)
+    functions: Mapping[str, FunctionConfig] = field(default_factory=dict)
+    path: Path | None = None
+    lines: Mapping[Where, int] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        """The folder that paths and patterns of the file are relative to."""
+        return self.path.parent if self.path else Path.cwd()
+
+    def function(self, module: Path, name: str) -> FunctionConfig:
+        """What the file says about Function `name` of `module`; the longest key decides."""
+        keys = [key for key in self.functions if self._names(key, module, name)]
+        return self.functions[max(keys, key=len)] if keys else FunctionConfig()
+
+    def _names(self, key: str, module: Path, name: str) -> bool:
+        path, _, function = key.rpartition("::")
+        if function != name:
+            return False
+        return not path or (self.folder / path).resolve() == module.resolve()
+
+
+def load_config(path: str | os.PathLike[str]) -> Config:
+    """Read and check the configuration file at `path`.
+
+    Raises:
+        UsageError: The file cannot be read or something in it is wrong.
+    """
+    place = Path(path)
+    document = read_document(place, _shown(place))
+    if document.value is None:
+        raise document.error((), "the file is empty: its first line should be 'version: 1'")
+    _require_version(document)
+    file = decode(document, File)
+    refuse_mistakes(document, file)
+    return Config(file.check, file.functions, place.resolve(), document.lines)
+
+
+def find_config(folder: Path) -> Path | None:
+    """The nearest ``gradtool.yaml`` in `folder` or above it, within its repository."""
+    for place in (folder, *folder.parents):
+        if (place / FILE_NAME).is_file():
+            return place / FILE_NAME
+        if (place / ".git").exists():
+            return None
+    return None
+
+
+def _shown(path: Path) -> str:
+    """The path as messages name it: relative where that is shorter to read."""
+    relative = os.path.relpath(path)
+    return str(path) if relative.startswith("..") else relative
+
+
+def _require_version(document: Document) -> None:
+    """Say first, and plainly, when the file is of another version or of no version."""
+    if not isinstance(document.value, dict):
+        return
+    version = document.value.get("version")
+    if version is None:
+        raise document.error(("version",), "'version' is missing: begin the file with 'version: 1'")
+    if version != 1 or isinstance(version, bool):
+        message = f"version {version!r} is not known here: this gradtool reads version 1"
+        raise document.error(("version",), message)

@@ -1,0 +1,82 @@
+"""Finds the Functions of a loaded module, in the order of its source."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from typing import Any
+
+from gradtool.gate.load import LoadedModule
+from gradtool.gate.options import UsageError
+from gradtool.gate.source_lines import definition
+from gradtool.gate.subject import Subject, is_function
+from gradtool.gate.suggest import did_you_mean
+from gradtool.results import Location
+
+
+def discover(loaded: LoadedModule, shown: str) -> list[Subject]:
+    """The Functions that the module itself defines.
+
+    Imported ones belong to their own module. A leading underscore says that a Function is
+    not for use on its own; one without a forward is a base for others.
+    """
+    subjects = [
+        _subject(loaded, shown, name, value)
+        for name, value in _own_names(loaded)
+        if is_function(value) and not name.startswith("_")
+    ]
+    return sorted(subjects, key=lambda subject: subject.location.line or 0)
+
+
+def named(loaded: LoadedModule, shown: str, names: Iterable[str]) -> list[Subject]:
+    """The Functions or callables with these names, wherever they were defined.
+
+    Raises:
+        UsageError: The module has no such name, or it is nothing that can be checked.
+    """
+    return [_subject(loaded, shown, name, _look_up(loaded, shown, name)) for name in names]
+
+
+def can_define_functions(tree: ast.Module) -> bool:
+    """Whether the source has a class with a base, without which it has no Function.
+
+    A walk does not import what cannot matter: scripts, settings, ``setup.py``.
+    """
+    return any(isinstance(node, ast.ClassDef) and node.bases for node in ast.walk(tree))
+
+
+def _own_names(loaded: LoadedModule) -> list[tuple[str, Any]]:
+    """Names of the module and what they stand for, each value once, under its own name first."""
+    module = loaded.module
+    own = [
+        (name, value)
+        for name, value in vars(module).items()
+        if isinstance(value, type) and value.__module__ == module.__name__
+    ]
+    own.sort(key=lambda item: item[0] != item[1].__name__)
+    unique: dict[int, tuple[str, Any]] = {}
+    for name, value in own:
+        unique.setdefault(id(value), (name, value))
+    return list(unique.values())
+
+
+def _look_up(loaded: LoadedModule, shown: str, name: str) -> Any:
+    value: Any = loaded.module
+    for part in name.split("."):
+        value = getattr(value, part, None)
+    if value is None:
+        known = [subject.name for subject in discover(loaded, shown)]
+        callables = [key for key, found in vars(loaded.module).items() if callable(found)]
+        hint = did_you_mean(name, known) or did_you_mean(name, callables)
+        raise UsageError(f"{shown} has no Function {name!r}{hint}")
+    if isinstance(value, type) and not is_function(value):
+        raise UsageError(f"{shown}::{name} is a class but no Function with a forward")
+    if not callable(value):
+        raise UsageError(f"{shown}::{name} is neither a Function nor a callable")
+    return value
+
+
+def _subject(loaded: LoadedModule, shown: str, name: str, value: Any) -> Subject:
+    node = definition(loaded.tree, value)
+    location = Location(path=shown, line=node.lineno if node else None)
+    return Subject(name, value, loaded.path, location)

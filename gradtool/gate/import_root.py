@@ -1,0 +1,86 @@
+"""A folder that modules are imported from, as if it were the first entry of ``sys.path``.
+
+Two folders may both hold a ``helper.py``. Each root therefore keeps the modules that
+were imported from it and shows them to Python only while it is active. The standard
+library is never hidden by a file of the same name: gradtool itself needs it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+from types import ModuleType
+
+RESERVED = frozenset({*sys.stdlib_module_names, "gradtool", "numpy"})
+"""Top-level names that a user's folder cannot take over while gradtool runs."""
+
+
+class ImportRoot:
+    """One such folder, and the modules that came from it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._modules: dict[str, ModuleType] = {}
+        importlib.invalidate_caches()
+
+    @contextmanager
+    def active(self) -> Iterator[None]:
+        """Let imports find this folder, and the modules already imported from it."""
+        finder = _Finder(self.folder)
+        outside = dict(sys.modules)
+        sys.modules.update(self._modules)
+        sys.meta_path.insert(0, finder)
+        try:
+            yield
+        finally:
+            sys.meta_path.remove(finder)
+            self._take_back(outside)
+
+    def _take_back(self, outside: dict[str, ModuleType]) -> None:
+        """Remember the modules of this folder and take them out of Python's sight."""
+        for name, module in list(sys.modules.items()):
+            if outside.get(name) is module or not self._holds(module):
+                continue
+            self._modules[name] = module
+            if name in outside:
+                sys.modules[name] = outside[name]
+            else:
+                del sys.modules[name]
+
+    def _holds(self, module: ModuleType) -> bool:
+        """Whether `module`, or the package it belongs to, lies directly in the folder."""
+        spec = getattr(module, "__spec__", None)
+        top = spec.name.partition(".")[0] if spec else ""
+        if top in RESERVED:
+            return False
+        places = [spec.origin] if spec and spec.origin else list(getattr(module, "__path__", ()))
+        return any(self._is_below(Path(place), top) for place in places)
+
+    def _is_below(self, place: Path, top: str) -> bool:
+        if not place.is_relative_to(self.folder):
+            return False
+        first = place.relative_to(self.folder).parts[:1]
+        return first == (place.name,) or first == (top,)
+
+
+class _Finder(MetaPathFinder):
+    """Finds top-level modules in one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._search = [str(folder)]
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """As the import system asks; submodules are left to their package."""
+        if path is not None or fullname in RESERVED:
+            return None
+        spec = PathFinder.find_spec(fullname, self._search, target)
+        if spec is not None and spec.loader is None and PathFinder.find_spec(fullname):
+            return None  # A folder without __init__.py gives way to an installed package.
+        return spec

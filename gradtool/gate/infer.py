@@ -1,0 +1,161 @@
+"""Finds arguments that a Function accepts, from its signature and by trying.
+
+The search is deterministic: the same source gives the same cases. What it finds is a case
+as configuration writes it, so it is shown, drawn and replayed like any other.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from gradtool.gate.config_format import CaseConfig
+from gradtool.gate.infer_candidates import (
+    Candidate,
+    Domain,
+    Parameters,
+    candidates,
+    with_optional,
+)
+from gradtool.gate.infer_clues import Clues
+from gradtool.gate.infer_roles import Shape, may_be_tensor
+from gradtool.gate.infer_shapes import is_degenerate
+from gradtool.gate.trial import Trial
+
+Try = Callable[[CaseConfig], Trial]
+
+BUDGET = 200
+"""Calls of forward in the search for the arguments of one Function."""
+
+_POSITIVE_BUDGET = 60
+"""How many of these are kept for positive values, when shapes alone did not help."""
+
+_OPTIONAL_BUDGET = 40
+"""Further calls in the search for optional tensors."""
+
+_BACKWARD_PROBES = 8
+"""Candidates whose backward is tried before the first that forward accepted is taken."""
+
+_DOMAINS: tuple[Domain, ...] = (
+    {},
+    {"low": 0.5, "high": 1.5},
+    {"low": 0.1, "high": 0.9},
+    {"low": 1.5, "high": 2.5},
+)
+"""Where values are drawn from: anywhere, then the domains of log, of logit and of acosh."""
+
+
+@dataclass
+class Search:
+    """What became of a search."""
+
+    cases: list[CaseConfig] = field(default_factory=list)
+    calls: int = 0
+    refusals: Counter[str] = field(default_factory=Counter)
+    """Why forward refused, by how often it said so."""
+    likeliest: CaseConfig | None = None
+    """The first candidate: a start for a person who knows better."""
+
+
+@dataclass(frozen=True)
+class _Found:
+    candidate: Candidate
+    domain: Domain
+    case: CaseConfig
+    output: Shape
+    backward: bool
+
+
+def infer(parameters: Parameters, clues: Clues, attempt: Try) -> Search:
+    """Search for cases of a Function with `parameters`; `attempt` tries one.
+
+    The first case leaves optional parameters alone. A second one gives tensors for those
+    that are None by default.
+    """
+    seeker = _Seeker(attempt)
+    found = seeker.seek(candidates(parameters, clues))
+    if found is not None:
+        seeker.search.cases.append(found.case)
+        optional = [p for p in parameters if p.default is None and may_be_tensor(p, clues)]
+        seeker.seek_optional(found, optional, clues)
+    return seeker.search
+
+
+class _Seeker:
+    """Tries candidates and counts what it costs."""
+
+    def __init__(self, attempt: Try) -> None:
+        self.search = Search()
+        self._attempt = attempt
+
+    def seek(self, stream: Iterable[Candidate]) -> _Found | None:
+        """The best candidate of `stream`, tried with positive values if it must be."""
+        tried: list[Candidate] = []
+        best = self._best(stream, "inferred", _DOMAINS, BUDGET - _POSITIVE_BUDGET, tried)
+        if best is None:
+            best = self._best(tried, "inferred", _DOMAINS[1:3], BUDGET, [])
+        return best
+
+    def seek_optional(
+        self, found: _Found, optional: Sequence[inspect.Parameter], clues: Clues
+    ) -> None:
+        """Add a case with all of `optional`, or else one for each that can be given."""
+        together = [optional] if optional else []
+        singly = [[parameter] for parameter in optional] if len(optional) > 1 else []
+        if not any(self._add_optional(found, some, clues) for some in together):
+            for some in singly:
+                self._add_optional(found, some, clues)
+
+    def _add_optional(
+        self, found: _Found, optional: Sequence[inspect.Parameter], clues: Clues
+    ) -> bool:
+        stream = with_optional(found.candidate, found.output, optional, clues)
+        name = "-".join(["inferred-with", *(parameter.name for parameter in optional)])
+        limit = self.search.calls + _OPTIONAL_BUDGET
+        best = self._best(stream, name, (found.domain,), limit, [])
+        if best is not None:
+            self.search.cases.append(best.case)
+        return best is not None
+
+    def _best(
+        self,
+        stream: Iterable[Candidate],
+        name: str,
+        domains: Sequence[Domain],
+        limit: int,
+        tried: list[Candidate],
+    ) -> _Found | None:
+        """The first candidate that forward and backward accept, else the first of forward.
+
+        A square never replaces what forward accepted before: that backward accepts it too
+        may only mean that the square hides an error of shape.
+        """
+        best, probes = None, 0
+        for candidate in stream:
+            if self.search.calls >= limit or probes >= _BACKWARD_PROBES:
+                break
+            if best and is_degenerate(candidate.shapes):
+                continue
+            tried.append(candidate)
+            found = self._try(candidate, name, domains)
+            if found and found.backward:
+                return found
+            if found:
+                best, probes = best or found, probes + 1
+        return best
+
+    def _try(self, candidate: Candidate, name: str, domains: Sequence[Domain]) -> _Found | None:
+        """What `candidate` leads to in the first domain where its result is finite."""
+        for domain in domains:
+            case = candidate.case(name, domain)
+            trial = self._attempt(case)
+            self.search.calls += 1
+            self.search.likeliest = self.search.likeliest or case
+            if trial.refusal is None:
+                return _Found(candidate, domain, case, trial.output, trial.backward)
+            self.search.refusals[trial.refusal] += 1
+            if trial.finite:
+                break
+        return None

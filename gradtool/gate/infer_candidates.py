@@ -1,0 +1,148 @@
+"""The candidates of a search for arguments: roles and shapes for every required parameter."""
+
+from __future__ import annotations
+
+import heapq
+import inspect
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gradtool.gate.config_format import CaseConfig
+from gradtool.gate.infer_clues import Clues
+from gradtool.gate.infer_roles import TENSOR, Role, Shape, roles
+from gradtool.gate.infer_shapes import Shapes, optional_shapes, schemes
+
+Parameters = tuple[inspect.Parameter, ...]
+Domain = dict[str, float]
+"""``low`` and ``high`` of the values of tensors; empty for the standard normal."""
+
+_COMBINATIONS = 40
+"""Ways to assign roles to parameters that are considered."""
+
+_ROLE_COST = 4
+"""How many more shapes are tried with the likeliest roles before less likely ones."""
+
+_STARRED = (2, 1, 3, 0)
+"""Numbers of arguments that ``*args`` may stand for, likeliest first."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One assignment of roles and shapes to parameters."""
+
+    parameters: Parameters
+    roles: tuple[Role, ...]
+    shapes: Shapes
+
+    def case(self, name: str, domain: Domain) -> CaseConfig:
+        """The case it stands for, with values of its tensors drawn from `domain`."""
+        shapes = iter(self.shapes)
+        base = next((shape for shape in self.shapes if shape), ())
+        values = [_value(role, shapes, base, domain) for role in self.roles]
+        by_name = {
+            parameter.name: value
+            for parameter, value in zip(self.parameters, values, strict=True)
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+        }
+        return CaseConfig(
+            args=tuple(values[: len(values) - len(by_name)]), kwargs=by_name, name=name
+        )
+
+    def extended(self, parameter: inspect.Parameter, role: Role, shape: Shape) -> Candidate:
+        """The same with one more argument, given by name."""
+        named = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        shapes = (*self.shapes, shape) if role.is_tensor else self.shapes
+        return Candidate((*self.parameters, named), (*self.roles, role), shapes)
+
+
+def _value(role: Role, shapes: Iterator[Shape], base: Shape, domain: Domain) -> Any:
+    if role.fill is not None:
+        return role.fill(base)
+    spec: dict[str, Any] = {"shape": list(next(shapes)), **domain}
+    return spec if role.gradient else {**spec, "requires_grad": False}
+
+
+def candidates(parameters: Parameters, clues: Clues) -> Iterator[Candidate]:
+    """Candidates for the required ones of `parameters`, likeliest first."""
+    streams = [_ranked(variant, clues) for variant in _variants(parameters)]
+    for _, candidate in heapq.merge(*streams, key=lambda ranked: ranked[0]):
+        yield candidate
+
+
+def _variants(parameters: Parameters) -> Iterator[Parameters]:
+    """The required parameters, with ``*args`` written out as so many single ones."""
+    required = [p for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
+    starred = next((p for p in required if p.kind is p.VAR_POSITIONAL), None)
+    if starred is None:
+        yield tuple(required)
+        return
+    at = required.index(starred)
+    for count in _STARRED:
+        single = [
+            starred.replace(name=f"{starred.name}_{i}", kind=inspect.Parameter.POSITIONAL_ONLY)
+            for i in range(count)
+        ]
+        yield (*required[:at], *single, *required[at + 1 :])
+
+
+def _ranked(parameters: Parameters, clues: Clues) -> Iterator[tuple[int, Candidate]]:
+    """Candidates with their cost: an unlikely role costs more than an unlikely shape."""
+    choices = [list(enumerate(_roles(p, clues, parameters))) for p in parameters]
+    combinations = sorted(
+        itertools.islice(itertools.product(*choices), 5000),
+        key=lambda combination: sum(rank for rank, _ in combination),
+    )
+    streams = [_shaped(parameters, chosen) for chosen in combinations[:_COMBINATIONS]]
+    yield from heapq.merge(*streams, key=lambda ranked: ranked[0])
+
+
+def _roles(parameter: inspect.Parameter, clues: Clues, among: Parameters) -> list[Role]:
+    """The roles of `parameter`; alone it is a tensor, whatever it is called."""
+    if len(among) == 1:
+        return [TENSOR]
+    return roles(parameter, clues)
+
+
+def _shaped(
+    parameters: Parameters, chosen: Sequence[tuple[int, Role]]
+) -> Iterator[tuple[int, Candidate]]:
+    cost = _ROLE_COST * sum(rank for rank, _ in chosen)
+    filled = tuple(role for _, role in chosen)
+    names = tuple(p.name for p, role in zip(parameters, filled, strict=True) if role.is_tensor)
+    for rank, shapes in enumerate(schemes(names) if names else ()):
+        yield cost + rank, Candidate(parameters, filled, shapes)
+
+
+def with_optional(
+    base: Candidate, output: Shape, optional: Sequence[inspect.Parameter], clues: Clues
+) -> list[Candidate]:
+    """`base` with a value for each of `optional`, likeliest first."""
+    fills = [_optional_fills(base, output, parameter, clues) for parameter in optional]
+    combinations = sorted(
+        itertools.islice(itertools.product(*map(enumerate, fills)), 5000),
+        key=lambda combination: sum(rank for rank, _ in combination),
+    )
+    return [_extend(base, optional, combination) for combination in combinations]
+
+
+def _optional_fills(
+    base: Candidate, output: Shape, parameter: inspect.Parameter, clues: Clues
+) -> list[tuple[Role, Shape]]:
+    return [
+        (role, shape)
+        for role in roles(parameter, clues)
+        if role.is_tensor or role.discrete
+        for shape in (optional_shapes(base.shapes, output) if role.is_tensor else [()])
+    ]
+
+
+def _extend(
+    base: Candidate,
+    optional: Sequence[inspect.Parameter],
+    combination: Sequence[tuple[int, tuple[Role, Shape]]],
+) -> Candidate:
+    for parameter, (_, (role, shape)) in zip(optional, combination, strict=True):
+        base = base.extended(parameter, role, shape)
+    return base

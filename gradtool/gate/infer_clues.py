@@ -1,0 +1,143 @@
+"""What a Function's source says about its arguments, where their names do not.
+
+``ctx.save_for_backward(x)`` shows a tensor; ``ctx.k = k`` beside a backward that returns
+None for ``k`` shows a plain value. Clues only order the search: what ``forward`` accepts
+decides. Without source there are none.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+_KEEPERS = {"save_for_backward", "save_for_forward", "mark_dirty"}
+
+_FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class Clues:
+    """Names of parameters, by what the source does with them."""
+
+    tensors: frozenset[str] = frozenset()
+    """Saved, or used through an attribute such as ``x.shape`` or ``x.mm``."""
+    plain: frozenset[str] = frozenset()
+    """Kept as an attribute of ctx, and not a tensor for all that is known."""
+    undifferentiated: frozenset[str] = frozenset()
+    """Every return of backward has a literal None in their place."""
+
+
+@dataclass
+class _Seen:
+    saved: set[str] = field(default_factory=set)
+    attributes: set[str] = field(default_factory=set)
+    kept: set[str] = field(default_factory=set)
+
+
+def read_clues(function: Any, names: tuple[str, ...]) -> Clues:
+    """Clues about the parameters `names` of a Function class or a plain callable."""
+    if not isinstance(function, type):
+        node = _source(function)
+        return Clues(tensors=frozenset(_use(node).attributes & set(names)) if node else frozenset())
+    forward = _use(_source(function.forward))
+    context = _use(_context(function, names))
+    backward = _source(_backward(function))
+    none = set(_always_none(backward, names)) if backward else set()
+    differentiated = set(names) - none if backward and _returns(backward) else set()
+    tensors = forward.saved | context.saved | forward.attributes
+    plain = (forward.kept | context.kept) - tensors - differentiated
+    return Clues(*(frozenset(found & set(names)) for found in (tensors, plain, none)))
+
+
+def _backward(function: Any) -> Any:
+    """The method that computes gradients, under whichever of its two names it is defined."""
+    own = [name for cls in function.__mro__ for name in ("backward", "vjp") if name in vars(cls)]
+    return getattr(function, own[0], None) if own else None
+
+
+def _source(function: Any) -> _FunctionNode | None:
+    """The definition of `function` as a tree; None where there is no source."""
+    try:
+        text = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
+        statement = ast.parse(text).body[0]
+    except (OSError, TypeError, SyntaxError, IndexError, ValueError):
+        return None
+    return statement if isinstance(statement, _FunctionNode) else None
+
+
+def _context(function: Any, names: tuple[str, ...]) -> _FunctionNode | None:
+    """``setup_context`` with its names for the inputs replaced by those of ``forward``."""
+    node = _source(function.setup_context)
+    if node is None or len(node.args.args) < 2:
+        return None
+    inputs = node.args.args[1].arg
+    renamed = {}
+    for statement in ast.walk(node):
+        match statement:
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Name(id=source)) if (
+                source == inputs
+            ):
+                renamed = {
+                    target.id: name
+                    for target, name in zip(targets, names, strict=False)
+                    if isinstance(target, ast.Name)
+                }
+    for found in ast.walk(node):
+        if isinstance(found, ast.Name):
+            found.id = renamed.get(found.id, found.id)
+    return node
+
+
+def _use(node: _FunctionNode | None) -> _Seen:
+    """How the body of `node` uses names."""
+    seen = _Seen()
+    for found in ast.walk(node) if node else ():
+        match found:
+            case ast.Call(func=ast.Attribute(attr=method), args=args) if method in _KEEPERS:
+                seen.saved.update(arg.id for arg in args if isinstance(arg, ast.Name))
+            case ast.Attribute(value=ast.Name(id=name)):
+                seen.attributes.add(name)
+            case ast.Assign(targets=[ast.Attribute()], value=ast.Name(id=name)):
+                seen.kept.add(name)
+    return seen
+
+
+def _returns(node: _FunctionNode) -> list[list[ast.expr]]:
+    """What each return statement of `node` returns, entry by entry."""
+    values = [found.value for found in ast.walk(node) if isinstance(found, ast.Return)]
+    return [value.elts if isinstance(value, ast.Tuple) else [value] for value in values if value]
+
+
+def _always_none(node: _FunctionNode, names: Iterable[str]) -> Iterator[str]:
+    """Those of `names` for which every return has None, or a name that is only ever None."""
+    returns = _returns(node)
+    if any(isinstance(entry, ast.Starred) for entries in returns for entry in entries):
+        return
+    empty = _only_none(node)
+    for position, name in enumerate(names):
+        entries = [entries[position] for entries in returns if position < len(entries)]
+        if entries and all(_is_none(entry, empty) for entry in entries):
+            yield name
+
+
+def _only_none(node: _FunctionNode) -> set[str]:
+    """Local names that nothing but None is ever assigned to."""
+    assigned: dict[str, bool] = {}
+    for found in ast.walk(node):
+        if isinstance(found, ast.Assign):
+            none = isinstance(found.value, ast.Constant) and found.value.value is None
+            for target in found.targets:
+                for name in ast.walk(target):
+                    if isinstance(name, ast.Name):
+                        assigned[name.id] = assigned.get(name.id, True) and none
+    return {name for name, none in assigned.items() if none}
+
+
+def _is_none(entry: ast.expr, empty: set[str]) -> bool:
+    if isinstance(entry, ast.Constant):
+        return entry.value is None
+    return isinstance(entry, ast.Name) and entry.id in empty

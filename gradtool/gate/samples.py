@@ -1,0 +1,57 @@
+"""Cases that a Function brings along in its static method ``sample_inputs``."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import gradtool.engine as torch
+from gradtool.gate.case import Case
+from gradtool.gate.no_case import NoCase
+from gradtool.gate.subject import Subject
+from gradtool.gate.user_errors import describe
+
+_MOST = 1000
+"""Cases beyond which ``sample_inputs`` is taken to be endless."""
+
+
+def has_samples(subject: Subject) -> bool:
+    """Whether the Function has ``sample_inputs``."""
+    return hasattr(subject.target, "sample_inputs")
+
+
+def read_samples(subject: Subject) -> list[Case]:
+    """Everything that ``sample_inputs`` yields, as cases.
+
+    Raises:
+        NoCase: It raises, yields nothing, does not end, or yields what is no case.
+    """
+    try:
+        yielded = list(itertools.islice(iter(subject.target.sample_inputs()), _MOST + 1))
+    except (Exception, SystemExit) as error:
+        told = describe(error, subject.folder)
+        hint = "make it a @staticmethod without parameters that yields tuples of arguments"
+        raise NoCase(
+            f"sample_inputs raised {told.summary}",
+            hint=hint if isinstance(error, TypeError) else None,
+            detail=told.detail,
+            location=told.location,
+        ) from None
+    if not yielded:
+        raise NoCase("sample_inputs yields no case")
+    if len(yielded) > _MOST:
+        raise NoCase(f"sample_inputs yields more than {_MOST} cases")
+    return [_case(value) for value in yielded]
+
+
+def _case(value: Any) -> Case:
+    if isinstance(value, Case):
+        return value
+    if isinstance(value, tuple | list):
+        return Case(tuple(value))
+    if isinstance(value, torch.Tensor):
+        return Case((value,))
+    raise NoCase(
+        f"sample_inputs yields {type(value).__name__} in place of arguments",
+        hint="yield a tuple of arguments, or a gradtool.Case",
+    )

@@ -1,0 +1,107 @@
+"""What holds for one Function once flags, its configuration and defaults are weighed.
+
+A flag overrides the file, and the file the default. Settings are plain data, so that a
+unit of work can be handed to another process.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import TypeVar
+
+import msgspec
+
+from gradtool.gate import codes
+from gradtool.gate.config_format import Defaults, FunctionConfig
+from gradtool.gate.options import CheckOptions
+
+T = TypeVar("T")
+D = TypeVar("D")
+
+DEFAULT_SEED = 0
+DEFAULT_DEVICE = "cpu"
+DEFAULT_DTYPE = "float64"
+DEFAULT_TIMEOUT = 60.0
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """How one Function is checked."""
+
+    seed: int = DEFAULT_SEED
+    device: str = DEFAULT_DEVICE
+    dtype: str = DEFAULT_DTYPE
+    """Of floating tensors that name no dtype."""
+    forced_dtype: str | None = None
+    """Of all floating tensors, when a flag says so."""
+    timeout: float = DEFAULT_TIMEOUT
+    flag_atol: float | None = None
+    """Overrides the tolerance of a case."""
+    flag_rtol: float | None = None
+    atol: float | None = None
+    """Holds where a case has no tolerance of its own."""
+    rtol: float | None = None
+    codes: tuple[str, ...] = ()
+    """Rules that are asked, sorted."""
+    ignored: dict[str, str] = {}
+    """Rules that are not asked because the configuration says why."""
+    flags: tuple[str, ...] = ()
+    """Options that a replay needs beside the rule and the seed."""
+
+    def tolerances(
+        self, atol: float | None, rtol: float | None
+    ) -> tuple[float | None, float | None]:
+        """Tolerances of a case that asks for `atol` and `rtol` itself."""
+        return (
+            _first(self.flag_atol, atol, self.atol, default=None),
+            _first(self.flag_rtol, rtol, self.rtol, default=None),
+        )
+
+
+def settings_for(options: CheckOptions, check: Defaults, function: FunctionConfig) -> Settings:
+    """Weigh the flags of a run, the ``check`` section of a file and its word on a Function."""
+    select, ignore = options.select or check.select, options.ignore or check.ignore
+    ignored = _ignored(ignore, function)
+    selected = codes.matching(select or [""]) - codes.matching(ignore) - ignored.keys()
+    return Settings(
+        seed=_first(options.seed, check.seed, default=DEFAULT_SEED),
+        device=options.device or check.device or DEFAULT_DEVICE,
+        dtype=options.dtype or check.dtype or DEFAULT_DTYPE,
+        forced_dtype=options.dtype,
+        timeout=_first(options.timeout, check.timeout, default=DEFAULT_TIMEOUT),
+        flag_atol=options.atol,
+        flag_rtol=options.rtol,
+        atol=_first(function.atol, check.atol, default=None),
+        rtol=_first(function.rtol, check.rtol, default=None),
+        codes=tuple(sorted(selected)),
+        ignored=ignored,
+        flags=_flags(options),
+    )
+
+
+def _ignored(ignore: tuple[str, ...], function: FunctionConfig) -> dict[str, str]:
+    """Rules to skip with a reason: those of the file, and those that are asked in any case."""
+    always = {code for code in codes.matching(ignore) if code.startswith(codes.RUNNING)}
+    reasons = {
+        code: f"ignored by the configuration: {reason}"
+        for prefix, reason in function.ignore.items()
+        for code in codes.matching([prefix])
+    }
+    return {**dict.fromkeys(sorted(always), "ignored by option"), **reasons}
+
+
+def _flags(options: CheckOptions) -> tuple[str, ...]:
+    given = {
+        "--config": options.config,
+        "--device": options.device,
+        "--dtype": options.dtype,
+        "--atol": options.atol,
+        "--rtol": options.rtol,
+    }
+    return tuple(
+        f"{flag} {shlex.quote(str(value))}" for flag, value in given.items() if value is not None
+    )
+
+
+def _first(*values: T | None, default: D) -> T | D:
+    """The first value that is given; 0 is one."""
+    return next((value for value in values if value is not None), default)
