@@ -1,8 +1,9 @@
 """The jvp of a primitive, from what its entry in the table states.
 
-Elementwise entries state derivatives, linear ones are their own jvp, multilinear ones are
-linear in one argument at a time. For the rest the jvp is the transpose of the vjp: the vjp
-is linear in its cotangent, so its own vjp at the tangent is what is sought.
+An elementwise entry multiplies by its derivative, in either direction. A linear one is its own
+jvp; a multilinear one is linear in one argument at a time. For the rest the jvp is the
+transpose of the vjp: the vjp is linear in its cotangent, so its own vjp at the tangent is
+what is sought.
 """
 
 from __future__ import annotations
@@ -36,11 +37,11 @@ def jvp_of_primitive(
 def _elementwise(
     primitive: Any, primals: Sequence[Any], tangents: Tangents, out: Tensor, params: dict[str, Any]
 ) -> Tensor | None:
-    values = dict(zip(primitive.arguments, primals), out=out, **params)
+    values = {**dict(zip(primitive.arguments, primals)), **params, "out": out}
     total: Any = None
-    for derivative, tangent in zip(primitive.derivatives, tangents):
+    for rule, tangent in zip(primitive.vjps, tangents):
         if tangent is not None:
-            term = tangent * derivative.apply(*[values[name] for name in derivative.needs])
+            term = rule.apply(tangent, *[primitive.value_of(name, values) for name in rule.needs])
             total = term if total is None else total + term
     return _fitted(total, out)
 

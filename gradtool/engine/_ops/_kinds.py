@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradtool.engine import _dtypes
+from gradtool.engine._levels import highest
 from gradtool.engine._modes import modes
 from gradtool.engine._ops import _primitive
 from gradtool.engine._ops._primitive import Primitive, Vjp, positional_names, vjp_of
@@ -36,6 +37,11 @@ class Product(NamedTuple):
 Derivative = Callable[..., Any] | Product | float | str
 """A function of any of the arguments and ``out``; a constant; or the name of one of them."""
 
+_REAL_NUMBERS = (float, int)
+
+
+# ---- elementwise ----------------------------------------------------------------------------
+
 
 def unary(
     name: str, compute: Callable[..., Any], derivative: Derivative, *, of_integers: str = "float"
@@ -47,10 +53,11 @@ def unary(
     """
     if of_integers == "float":
         compute = _of_floats(compute)
-    primitive = _elementwise(name, compute, (derivative,), ("x",))
+    primitive = elementwise(name, compute, derivative, arguments=("x",))
 
     def operation(x: Tensor) -> Tensor:
         if x.__class__ is not Tensor:
+            require_tensor(name, x)
             return primitive(x)
         out = wrap(compute(x._array))
         if x._requires_grad and modes.grad:
@@ -58,17 +65,6 @@ def unary(
         return out
 
     return _named(operation, name)
-
-
-def _of_floats(compute: Callable[..., Any]) -> Callable[..., Any]:
-    """`compute`, with integers made floats of the default dtype first, as torch does."""
-
-    def floating(x: Any) -> Any:
-        if x.dtype.kind in "iub":
-            x = x.astype(_dtypes.get_default_dtype().numpy)
-        return compute(x)
-
-    return floating
 
 
 def binary(
@@ -82,7 +78,7 @@ def binary(
 
     Each derivative is a function of any of x, y and out.
     """
-    primitive = _elementwise(name, compute, derivatives, ("x", "y"))
+    primitive = elementwise(name, compute, *derivatives, arguments=("x", "y"))
     keep = of_integers == "keep"
 
     def operation(x: Any, y: Any) -> Tensor:
@@ -99,134 +95,99 @@ def binary(
                         if a.shape == b.shape:
                             primitive.record_pair(x, y, out)
                         else:
-                            record_unlike(primitive, (x, y), (a, b), out)
+                            primitive.record_needed((x, y), {}, out)
                     return out
             elif y.__class__ in _REAL_NUMBERS and a.dtype.kind in "fc":
                 out = wrap(compute(a, y))
                 if x._requires_grad and modes.grad:
                     primitive.record((0,), (x, y), {}, out)
                 return out
-        return _promoted(primitive, x, y, keep)
+        return promoted(primitive, (x, y), keep_integers=keep)
 
-    return _named(operation, name)
+    primitive.operation = _named(operation, name)
+    return operation
 
 
-def _promoted(primitive: Primitive, x: Any, y: Any, keep_integers: bool) -> Tensor:
-    """The general road: operands of different dtypes, Python numbers, subclasses."""
-    check_operands(primitive.name, x, y)
-    common = result_type(x, y)
+def _of_floats(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """`compute`, with integers made floats of the default dtype first, as torch does."""
+
+    def floating(x: Any) -> Any:
+        if x.dtype.kind in "iub":
+            x = x.astype(_dtypes.get_default_dtype().numpy)
+        return compute(x)
+
+    return floating
+
+
+def promoted(
+    primitive: Primitive,
+    operands: Sequence[Any],
+    *,
+    keep_integers: bool = True,
+    **params: Any,
+) -> Tensor:
+    """Apply an elementwise primitive to operands of whatever dtypes, numbers among them.
+
+    Raises:
+        TypeError: an operand is neither a tensor nor a number.
+        RuntimeError: the shapes do not broadcast.
+    """
+    check_operands(primitive.name, *operands)
+    common = result_type(*operands)
     if not keep_integers and common.category < _dtypes.FLOATING:
         common = _dtypes.get_default_dtype()
-    return broadcast(primitive, (x, y), tuple([cast(each, common.numpy) for each in (x, y)]))
+    level = highest(operands)
+    if level is not None:
+        below = [_cast_at_level(each, common) for each in operands]
+        out: Tensor = level.apply(primitive, below, params)
+        return out
+    return broadcast(primitive, operands, [cast(each, common.numpy) for each in operands], params)
 
 
 def broadcast(
-    primitive: Primitive, operands: Sequence[Any], arrays: Sequence[Any], **params: Any
+    primitive: Primitive, operands: Sequence[Any], arrays: Sequence[Any], params: dict[str, Any]
 ) -> Tensor:
-    """Compute from `arrays`, which the operands became when cast, and record over the operands."""
+    """Compute from what the operands became when cast, and record over the operands.
+
+    Raises:
+        RuntimeError: the shapes do not broadcast.
+    """
     try:
         out = wrap(primitive.compute(*arrays, **params))
     except ValueError:
         raise unlike_shapes(*[np.shape(array) for array in arrays]) from None
     if modes.grad:
-        record_unlike(primitive, operands, arrays, out, params)
+        primitive.record_needed(operands, params, out)
     return out
 
 
-def _not_a_tensor(name: str, value: Any) -> TypeError:
-    return TypeError(
-        f"{name}(): argument 'input' (position 1) must be Tensor, not {type(value).__name__}"
-    )
+def _cast_at_level(operand: Any, common: _dtypes.dtype) -> Any:
+    if isinstance(operand, Tensor) and operand._array.dtype != common.numpy:
+        return operand.to(common)
+    return operand
 
 
-def record_unlike(
-    primitive: Primitive,
-    operands: Sequence[Any],
-    arrays: Sequence[Any],
-    out: Tensor,
-    params: dict[str, Any] | None = None,
-) -> None:
-    """Record an operation whose operands differ in shape or dtype from its output."""
-    needed = tuple(
-        [
-            position
-            for position, operand in enumerate(operands)
-            if isinstance(operand, Tensor) and operand._requires_grad
-        ]
-    )
-    if needed:
-        sources = [
-            operand._array if isinstance(operand, Tensor) else array
-            for operand, array in zip(operands, arrays, strict=True)
-        ]
-        fix = _fix_of(needed, sources, out._array)
-        primitive.record(needed, operands, params or {}, out, fix)
+def require_tensor(name: str, value: Any) -> None:
+    """Refuse what is not a tensor.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    if not isinstance(value, Tensor):
+        raise TypeError(
+            f"{name}(): argument 'input' (position 1) must be Tensor, not {type(value).__name__}"
+        )
 
 
-_REAL_NUMBERS = (float, int)
-
-
-def _fix_of(needed: tuple[int, ...], sources: Sequence[Any], out: Any) -> Any:
-    """(shape, dtype) for each needed input that is not as the output is; None if all are."""
-    fix = tuple(
-        [
-            None
-            if sources[at].shape == out.shape and sources[at].dtype == out.dtype
-            else (sources[at].shape, sources[at].dtype)
-            for at in needed
-        ]
-    )
-    return None if all(entry is None for entry in fix) else fix
-
-
-def linear(
-    name: str, compute: Callable[..., Any], vjp: Callable[..., Any], *, is_view: bool = False
-) -> Primitive:
-    """A function that is linear in its one tensor, given the transpose of it as its vjp."""
-    return Primitive(name, compute, (vjp_of(vjp),), kind="linear", is_view=is_view)
-
-
-def multilinear(
-    name: str, compute: Callable[..., Any], *vjps: Callable[..., Any]
-) -> Primitive:
-    """A function that is linear in each of its tensors while the others are held."""
-    return Primitive(name, compute, tuple(vjp_of(vjp) for vjp in vjps), kind="multilinear")
-
-
-def general(name: str, compute: Callable[..., Any], *vjps: Callable[..., Any]) -> Primitive:
-    """A function that states a vjp for each of its tensors."""
-    return Primitive(name, compute, tuple(vjp_of(vjp) for vjp in vjps))
-
-
-def constant(name: str, compute: Callable[..., Any]) -> Primitive:
-    """A function without a derivative: of integers, or piecewise constant by nature."""
-    return Primitive(name, compute)
-
-
-def _elementwise(
+def elementwise(
     name: str,
     compute: Callable[..., Any],
-    derivatives: Sequence[Derivative],
-    arguments: tuple[str, ...],
+    *derivatives: Derivative,
+    arguments: tuple[str, ...] | None = None,
 ) -> Primitive:
-    stated = [_as_derivative(each) for each in derivatives]
+    """A function of tensors that broadcast, given its derivative with respect to each."""
     vjps = [_vjp_from(each) for each in derivatives]
-    return Primitive(
-        name, compute, vjps, arguments=arguments, kind="elementwise", derivatives=stated
-    )
-
-
-_zeros_like = Primitive("zeros_like", np.zeros_like)
-
-
-def _as_derivative(derivative: Derivative) -> Vjp:
-    if isinstance(derivative, Product):
-        return vjp_of(derivative.of)
-    if isinstance(derivative, str):
-        return Vjp(lambda value: value, (derivative,))
-    if callable(derivative):
-        return Vjp(derivative, positional_names(derivative))
-    return Vjp(lambda: derivative, ())
+    return Primitive(name, compute, vjps, arguments=arguments, kind="elementwise")
 
 
 def _vjp_from(derivative: Derivative) -> Vjp:
@@ -244,13 +205,21 @@ def _vjp_from(derivative: Derivative) -> Vjp:
             positional_names(derivative),
             lambda g, *values: g * conjugate(derivative(*values)),
         )
+    return _vjp_from_constant(derivative)
+
+
+def _vjp_from_constant(derivative: float) -> Vjp:
     if derivative == 1:
         return Vjp(lambda g: g, ())
     if derivative == -1:
         return Vjp(lambda g: -g, ())
     if derivative == 0:
-        return Vjp(_zeros_like, ())
+        return Vjp(zeros_like, ())
     return Vjp(lambda g: g * derivative, ())
+
+
+zeros_like = Primitive("zeros_like", np.zeros_like)
+"""Zeros, where zero times an infinite cotangent would not be."""
 
 
 def conjugate(value: Any) -> Any:
@@ -263,6 +232,34 @@ def conjugate(value: Any) -> Any:
 def _named(operation: Operation, name: str) -> Operation:
     operation.__name__ = operation.__qualname__ = name
     return operation
+
+
+# ---- the other kinds ------------------------------------------------------------------------
+
+
+def linear(
+    name: str, compute: Callable[..., Any], vjp: Callable[..., Any], *, is_view: bool = False
+) -> Primitive:
+    """A function that is linear in its one tensor, given the transpose of it as its vjp."""
+    return Primitive(name, compute, (vjp_of(vjp),), kind="linear", is_view=is_view)
+
+
+def multilinear(name: str, compute: Callable[..., Any], *vjps: Callable[..., Any]) -> Primitive:
+    """A function that is linear in each of its tensors while the others are held."""
+    return Primitive(name, compute, tuple(vjp_of(vjp) for vjp in vjps), kind="multilinear")
+
+
+def general(name: str, compute: Callable[..., Any], *vjps: Callable[..., Any]) -> Primitive:
+    """A function that states a vjp for each of its tensors."""
+    return Primitive(name, compute, tuple(vjp_of(vjp) for vjp in vjps))
+
+
+def constant(name: str, compute: Callable[..., Any]) -> Primitive:
+    """A function without a derivative: of integers, or piecewise constant by nature."""
+    return Primitive(name, compute)
+
+
+# ---- gradients of broadcast and promoted operands -------------------------------------------
 
 
 def _sum_and_cast(grad: Tensor, shape: tuple[int, ...], numpy_dtype: Any) -> Tensor:

@@ -209,7 +209,7 @@ class Primitive:
     """One entry of the op table."""
 
     __slots__ = (
-        "arguments", "compute", "derivatives", "is_view", "kind", "name", "operation", "plans", "vjps",
+        "arguments", "compute", "is_view", "kind", "name", "operation", "plans", "vjps",
     )  # fmt: skip
 
     def __init__(
@@ -220,7 +220,6 @@ class Primitive:
         *,
         arguments: tuple[str, ...] | None = None,
         kind: str = "general",
-        derivatives: Sequence[Vjp] = (),
         is_view: bool = False,
     ) -> None:
         self.name = name
@@ -229,9 +228,10 @@ class Primitive:
         """Empty for a primitive that is not differentiable."""
         self.arguments = positional_names(compute) if arguments is None else arguments
         self.kind = kind
-        """``elementwise``, ``linear`` (in all arguments at once), ``multilinear``, ``general``."""
-        self.derivatives = tuple(derivatives)
-        """For an elementwise primitive: the derivative with respect to each argument."""
+        """``elementwise``, ``linear`` (in all arguments at once), ``multilinear``, ``general``.
+
+        The vjp of an elementwise one is ``g`` times its derivative, so it is also its jvp.
+        """
         self.is_view = is_view
         self.operation: Callable[..., Tensor] = self
         """What applies it with promotion and broadcasting, where that is more than itself."""
