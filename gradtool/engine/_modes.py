@@ -17,6 +17,8 @@ class Modes(threading.local):
     """Operations on tensors that require a gradient are recorded."""
     levels: tuple[Any, ...] = ()
     """Transforms under way, outermost first; see `gradtool.engine._levels`."""
+    dual_level: Any = None
+    """The level of `autograd.forward_ad`, while it is entered."""
     saved_tensor_hooks: tuple[tuple[Callable[[Any], Any], Callable[[Any], Any]], ...] = ()
     """(pack, unpack) pairs; the last one is in force."""
 

@@ -49,6 +49,12 @@ class BatchLevel(Level):
             out.__dict__["_detached_view"] = True
         return out
 
+    def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call the Function's own vmap, or batch its methods."""
+        from gradtool.engine._levels.functions import batched
+
+        return batched(self, function, args, kwargs)
+
     def _by_example(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
         from gradtool.engine._ops.joining import stack
 

@@ -40,37 +40,10 @@ class DualLevel(Level):
         return out if tangent is None else self.wrap(out, tangent)
 
     def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The Function of the primals, and its own jvp."""
-        primals = tuple([self.below(arg) for arg in args])
-        ctx, output = function._apply_with_ctx(primals, kwargs)
-        tangents = self._input_tangents(ctx, args)
-        returned = function.jvp(ctx, *tangents)
-        single = not isinstance(output, tuple)
-        outputs = (output,) if single else output
-        pushed = (returned,) if not isinstance(returned, tuple) else returned
-        if len(pushed) != len(outputs):
-            raise RuntimeError(
-                f"{function.__name__}.jvp: expected {len(outputs)} tangents, one for each output, "
-                f"got {len(pushed)}"
-            )
-        paired = tuple(
-            self.wrap(each, tangent)
-            if isinstance(each, Tensor) and tangent is not None
-            else each
-            for each, tangent in zip(outputs, pushed)
-        )
-        return paired[0] if single else paired
+        """Call the Function's own jvp."""
+        from gradtool.engine._levels.functions import pushed_forward
 
-    def _input_tangents(self, ctx: Any, args: tuple[Any, ...]) -> list[Tensor | None]:
-        """One for each argument; zeros for a constant tensor unless the ctx says otherwise."""
-        tangents: list[Tensor | None] = []
-        for arg in args:
-            tangent = self.tangent_of(arg)
-            floating = isinstance(arg, Tensor) and arg._array.dtype.kind in "fc"
-            if tangent is None and floating and ctx.materialize_grads:
-                tangent = self.below(arg).detach() * 0
-            tangents.append(tangent)
-        return tangents
+        return pushed_forward(self, function, args, kwargs)
 
     def before_change(self, x: Any) -> Any:
         """`x` as it is now, its tangent included."""

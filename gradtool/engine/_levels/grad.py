@@ -21,12 +21,12 @@ class GradLevel(Level):
 
     def __enter__(self) -> GradLevel:
         super().__enter__()
-        self._outer = modes.grad
+        self.outer = modes.grad
         modes.grad = True
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        modes.grad = self._outer
+        modes.grad = self.outer
         super().__exit__(*exc_info)
 
     def wrap(self, value: Tensor) -> GradTensor:
@@ -37,7 +37,7 @@ class GradLevel(Level):
     def apply(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
         """Compute below, then record here."""
         recording = modes.grad
-        modes.grad = recording and self._outer
+        modes.grad = recording and self.outer
         try:
             value = primitive.operation(*map(self.below, args), **params)
         finally:
@@ -50,29 +50,17 @@ class GradLevel(Level):
         return out
 
     def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Compute below, then record the Function's own node here."""
-        recording = modes.grad
-        modes.grad = recording and self._outer
-        try:
-            output = function.apply(*map(self.below, args), **kwargs)
-        finally:
-            modes.grad = recording
-        wrapped = (
-            tuple([self._wrap_output(each) for each in output])
-            if isinstance(output, tuple)
-            else self._wrap_output(output)
-        )
-        return function._record_at_level(args, wrapped)
+        """Record the Function's own backward."""
+        from gradtool.engine._levels.functions import recorded
 
-    def _wrap_output(self, value: Any) -> Any:
-        return self.wrap(value) if isinstance(value, Tensor) else value
+        return recorded(self, function, args, kwargs)
 
     def write(self, x: Any, result: Tensor) -> None:
         """Change what `x` holds to what `result` holds."""
         from gradtool.engine._ops.inplace import replace
 
         recording = modes.grad
-        modes.grad = recording and self._outer
+        modes.grad = recording and self.outer
         try:
             replace(x._value, self.below(result))
         finally:

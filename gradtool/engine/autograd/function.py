@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NoReturn
 
 from gradtool.engine._errors import ContractError, MissingMethodError
+from gradtool.engine._levels import highest
 from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd import _apply, _returned
@@ -101,6 +102,9 @@ class BackwardCFunction(FunctionCtx, Node):
         Raises:
             RuntimeError: a saved tensor was changed in place, or the graph was freed.
         """
+        in_jvp = self.__dict__.get("_saved_for_jvp")
+        if in_jvp is not None:
+            return in_jvp  # type: ignore[no-any-return]  # what save_for_forward was given
         if self._saved is None:
             raise RuntimeError(FREED_MESSAGE)
         edges = self._output_edges
@@ -259,6 +263,17 @@ class Function(metaclass=FunctionMeta):
         separate = cls.setup_context is not Function.setup_context
         if separate or kwargs:
             args, kwargs = _bind(cls.forward, args, kwargs, separate)
+        level = highest(args)
+        if level is not None:
+            return level.apply_function(cls, args, kwargs)
+        ctx, output = cls._run_forward(args, kwargs)
+        return _apply.finish(ctx, args, output, modes.grad and any(ctx.needs_input_grad))
+
+    @classmethod
+    def _run_forward(
+        cls, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[BackwardCFunction, Any]:
+        """The user's forward, unrecorded, with the ctx it filled."""
         ctx = cls._backward_cls()
         ctx.needs_input_grad = tuple(
             [isinstance(arg, Tensor) and arg._requires_grad for arg in args]
@@ -266,14 +281,14 @@ class Function(metaclass=FunctionMeta):
         recording = modes.grad
         modes.grad = False
         try:
-            if separate:
+            if cls.setup_context is Function.setup_context:
+                output = cls.forward(ctx, *args, **kwargs)
+            else:
                 output = cls.forward(*args, **kwargs)
                 cls.setup_context(ctx, args, output)
-            else:
-                output = cls.forward(ctx, *args, **kwargs)
         finally:
             modes.grad = recording
-        return _apply.finish(ctx, args, output, recording and any(ctx.needs_input_grad))
+        return ctx, output
 
 
 def _bind(

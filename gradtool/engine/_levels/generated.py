@@ -1,0 +1,193 @@
+"""A Function for a batch, made of one for an example whose methods consist of tensor operations.
+
+Its methods run the original ones on batched tensors. What the original saves is saved with
+the examples along the first dimension, and batched again for the original's backward.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtool.engine._levels.batch import BatchLevel
+from gradtool.engine._tensor import Tensor
+
+Dims = tuple[int | None, ...]
+
+
+class _ContextView:
+    """The ctx that the original's methods see: tensors go through the batch level."""
+
+    def __init__(self, ctx: Any, batch: _Batch) -> None:
+        object.__setattr__(self, "_ctx", ctx)
+        object.__setattr__(self, "_batch", batch)
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        values, dims = self._batch.lower(tensors)
+        self._ctx.save_for_backward(*values)
+        self._ctx.__dict__["_saved_dims"] = dims
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        values, dims = self._batch.lower(tensors)
+        self._ctx.save_for_forward(*values)
+        self._ctx.__dict__["_forward_dims"] = dims
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        ctx = self._ctx
+        jvp = "_saved_for_jvp" in ctx.__dict__
+        dims = ctx.__dict__.get("_forward_dims" if jvp else "_saved_dims", ())
+        return self._batch.lift(ctx.saved_tensors, dims)
+
+    def mark_dirty(self, *tensors: Any) -> None:
+        self._ctx.mark_dirty(*self._batch.lower(tensors)[0])
+
+    def mark_non_differentiable(self, *tensors: Any) -> None:
+        self._ctx.mark_non_differentiable(*self._batch.lower(tensors)[0])
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._ctx, name)
+        return self._batch.lift([value.tensor], [0])[0] if isinstance(value, _Kept) else value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if self._batch.level.owns(value):
+            value = _Kept(self._batch.level.below(value))
+        setattr(self._ctx, name, value)
+
+
+class _Kept:
+    """A batched tensor that the original set as an attribute of its ctx."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+
+
+class _Batch:
+    """Moves tensors between a batch level and the one below."""
+
+    def __init__(self, level: BatchLevel) -> None:
+        self.level = level
+
+    def lift(self, values: Any, dims: Any) -> tuple[Any, ...]:
+        return tuple(
+            [
+                self.level.wrap(value) if dim is not None and isinstance(value, Tensor) else value
+                for value, dim in zip(values, dims)
+            ]
+        )
+
+    def lower(self, values: Any) -> tuple[tuple[Any, ...], Dims]:
+        dims = tuple([0 if self.level.owns(value) else None for value in values])
+        return tuple([self.level.below(value) for value in values]), dims
+
+
+class batched_function:  # noqa: N801 - reads as the adjective it is
+    """The Function for a batch, for one placing of the batch dimension among the arguments."""
+
+    def __init__(self, function: Any, level: BatchLevel, dims: Dims) -> None:
+        self.function = function
+        self.size, self.randomness = level.size, level.randomness
+        self.dims = dims
+        self.out_dims: Any = None
+
+    def call(self, values: list[Any]) -> tuple[Any, Any]:
+        """Outputs one level below, and where the examples are in each."""
+        return self._make().apply(*values), self.out_dims
+
+    def _level(self) -> BatchLevel:
+        return BatchLevel(self.size, self.randomness)
+
+    def _make(self) -> Any:
+        from gradtool.engine.autograd.function import Function
+
+        outer = self
+
+        class Batched(Function):
+            """The original's methods, each run at a batch level."""
+
+            generate_vmap_rule = True
+
+            @staticmethod
+            def forward(*values: Any) -> Any:
+                with outer._level() as level:
+                    batch = _Batch(level)
+                    output = outer.function.forward(*batch.lift(values, outer.dims))
+                    return outer._lowered(batch, output)
+
+            @staticmethod
+            def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+                with outer._level() as level:
+                    batch = _Batch(level)
+                    lifted = outer._lifted(batch, output)
+                    outer.function.setup_context(
+                        _ContextView(ctx, batch), batch.lift(inputs, outer.dims), lifted
+                    )
+
+            @staticmethod
+            def backward(ctx: Any, *cotangents: Any) -> Any:
+                return outer._backward(ctx, cotangents)
+
+            @staticmethod
+            def jvp(ctx: Any, *tangents: Any) -> Any:
+                with outer._level() as level:
+                    batch = _Batch(level)
+                    pushed = outer.function.jvp(
+                        _ContextView(ctx, batch), *batch.lift(tangents, outer.dims)
+                    )
+                    return outer._lowered_like_outputs(batch, pushed)
+
+        Batched.__name__ = Batched.__qualname__ = f"Vmapped{outer.function.__name__}"
+        return Batched
+
+    def _lowered(self, batch: _Batch, output: Any) -> Any:
+        if not isinstance(output, tuple):
+            (value,), (self.out_dims,) = batch.lower((output,))
+            return value
+        values, self.out_dims = batch.lower(output)
+        return values
+
+    def _lowered_like_outputs(self, batch: _Batch, output: Any) -> Any:
+        """Tangents with the examples where the outputs have them."""
+        single = not isinstance(output, tuple)
+        dims = (self.out_dims,) if single else self.out_dims
+        values = [
+            self._with_examples(batch, value, dim)
+            for value, dim in zip((output,) if single else output, dims)
+        ]
+        return values[0] if single else tuple(values)
+
+    def _with_examples(self, batch: _Batch, value: Any, dim: int | None) -> Any:
+        if not isinstance(value, Tensor):
+            return value
+        if batch.level.owns(value):
+            return batch.level.below(value)
+        return value if dim is None else value.unsqueeze(0).expand(self.size, *value.shape)
+
+    def _lifted(self, batch: _Batch, output: Any) -> Any:
+        if not isinstance(output, tuple):
+            return batch.lift((output,), (self.out_dims,))[0]
+        return batch.lift(output, self.out_dims)
+
+    def _backward(self, ctx: Any, cotangents: tuple[Any, ...]) -> Any:
+        from gradtool.engine.autograd.function import backward_method
+
+        single = not isinstance(self.out_dims, tuple)
+        out_dims = (self.out_dims,) if single else self.out_dims
+        with self._level() as level:
+            batch = _Batch(level)
+            returned = backward_method(self.function)(
+                _ContextView(ctx, batch), *batch.lift(cotangents, out_dims)
+            )
+            grads = returned if isinstance(returned, tuple) else (returned,)
+            return tuple(
+                [self._gradient(batch, each, dim) for each, dim in zip(grads, self.dims)]
+            )
+
+    def _gradient(self, batch: _Batch, value: Any, dim: int | None) -> Any:
+        """A gradient for an argument: of each example, or summed where all share the argument."""
+        if not isinstance(value, Tensor):
+            return value
+        if dim is not None:
+            return self._with_examples(batch, value, 0)
+        if batch.level.owns(value):
+            return batch.level.below(value).sum(0)
+        return value * self.size

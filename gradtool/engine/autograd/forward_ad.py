@@ -1,0 +1,111 @@
+"""Forward mode by hand: tensors made dual carry a tangent through what is done with them.
+
+As in torch there is one level of it at a time; `gradtool.engine.func.jvp` nests.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from gradtool.engine._levels.dual import DualLevel
+from gradtool.engine._modes import modes
+from gradtool.engine._tensor import Tensor
+
+__all__ = [
+    "UnpackedDualTensor",
+    "dual_level",
+    "enter_dual_level",
+    "exit_dual_level",
+    "make_dual",
+    "unpack_dual",
+]
+
+
+class UnpackedDualTensor(NamedTuple):
+    """What `unpack_dual` returns; the tangent of a constant is None."""
+
+    primal: Tensor
+    tangent: Tensor | None
+
+
+def _current() -> DualLevel | None:
+    return modes.dual_level
+
+
+def enter_dual_level() -> int:
+    """Enter the level and return its number.
+
+    Raises:
+        RuntimeError: it has been entered already.
+    """
+    if _current() is not None:
+        raise RuntimeError("Nested forward mode AD is not supported at the moment")
+    level = DualLevel()
+    level.__enter__()
+    modes.dual_level = level
+    return 0
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """Leave the level: tangents are dropped.
+
+    Raises:
+        RuntimeError: it was not entered.
+    """
+    current = _current()
+    if current is None or level not in (None, 0):
+        raise RuntimeError(
+            "Trying to exit a forward AD level that was not the last one that was created. "
+            "This is not supported."
+        )
+    modes.dual_level = None
+    current.__exit__()
+
+
+class dual_level:  # noqa: N801 - torch's name
+    """The level as a context manager."""
+
+    def __enter__(self) -> int:
+        return enter_dual_level()
+
+    def __exit__(self, *exc_info: object) -> None:
+        exit_dual_level()
+
+
+def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
+    """A tensor with the values of `tensor` that carries `tangent`.
+
+    Raises:
+        RuntimeError: no level was entered, or the shapes differ.
+        ValueError: a tensor is not floating or complex.
+    """
+    del level
+    current = _current()
+    if current is None:
+        raise RuntimeError(
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to "
+            "enter_dual_level() first."
+        )
+    for name, value in (("primal", tensor), ("tangent", tangent)):
+        if value._array.dtype.kind not in "fc":
+            raise ValueError(
+                f"Expected {name} to be floating point or complex, but got: {value.dtype}"
+            )
+    if tensor._array.shape != tangent._array.shape:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original "
+            f"Tensor, this is not supported. Tensor is of size {list(tensor.shape)} while the "
+            f"given forward gradient is of size {list(tangent.shape)}."
+        )
+    if current.owns(tensor):
+        raise RuntimeError("Cannot make a dual tensor of a tensor that has a tangent already")
+    return current.wrap(tensor, tangent)
+
+
+def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
+    """Take a tensor apart into its primal and its tangent."""
+    del level
+    current = _current()
+    if current is None or not current.owns(tensor):
+        return UnpackedDualTensor(tensor, None)
+    return UnpackedDualTensor(current.below(tensor), current.tangent_of(tensor))
