@@ -72,7 +72,7 @@ def check(
 
 
 def _check(options: CheckOptions, reports: Sequence[str], display: Display) -> ExitCode:
-    from gradtool.cli.outputs import STDOUT, claimed
+    from gradtool.cli.outputs import claimed
     from gradtool.gate import runner
 
     with claimed(reports) as outputs:
@@ -80,7 +80,7 @@ def _check(options: CheckOptions, reports: Sequence[str], display: Display) -> E
             report = runner.check(options, watcher)
         for output in outputs:
             output.write(report)
-        taken = any(output.target == STDOUT for output in outputs)
+        taken = any(output.takes_stdout for output in outputs)
         display.show(report, sys.stderr if taken else sys.stdout)
     return exit_code(report, strict=report.strict)
 

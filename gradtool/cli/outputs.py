@@ -1,120 +1,79 @@
-"""Files that ``--report FORMAT=PATH`` asks for.
-
-Each is claimed before the work, so that a path which cannot be written is refused at once.
-It is written beside its place and renamed when complete, so that a run which ends early
-leaves neither half a report nor a damaged old one.
-"""
+"""The reports that ``--report FORMAT=PATH`` asks for, from the request to the written file."""
 
 from __future__ import annotations
 
 import contextlib
-import os
-import shutil
-import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from dataclasses import dataclass
 
 from gradtool.cli.choices import choose
-from gradtool.cli.streams import reader_may_leave
+from gradtool.cli.targets import STDOUT, Target, claim
 from gradtool.gate.options import UsageError
-from gradtool.report.formats import FORMATS, Renderer
+from gradtool.report.formats import FORMATS
 from gradtool.results import Report
 
-STDOUT = "-"
 
-
+@dataclass(frozen=True)
 class Output:
-    """One report that was asked for: its renderer and its place."""
+    """One report that was asked for, with its place claimed."""
 
-    def __init__(self, render: Renderer, target: str) -> None:
-        """Claim `target` for what `render` will make of the report.
+    form: str
+    name: str
+    target: Target
 
-        Raises:
-            UsageError: The target cannot be written.
-        """
-        self._render = render
-        self.target = target
-        self._partial: Path | None = None
-        if target != STDOUT:
-            with _explained(target):
-                self._claim()
-
-    def _claim(self) -> None:
-        # Resolved, so that a symbolic link stays one and the file behind it is replaced.
-        self._path = Path(self.target).resolve()
-        if self._path.exists() and not self._path.is_file():
-            # A pipe or a device cannot be replaced, only written to; a folder neither.
-            self._path.open("ab").close()
-            return
-        partial = self._path.with_name(f".{self._path.name}.{os.getpid()}.partial")
-        partial.touch(exist_ok=False)
-        self._partial = partial
+    @property
+    def takes_stdout(self) -> bool:
+        """Whether it needs standard output for itself."""
+        return self.name == STDOUT
 
     def write(self, report: Report) -> None:
         """Render the report and put it in its place, complete.
 
         Raises:
-            UsageError: The target could not be written after all.
+            UsageError: The place could not be written after all.
         """
-        text = self._render(report)
-        if self.target == STDOUT:
-            with reader_may_leave(sys.stdout):
-                sys.stdout.write(text)
-            return
-        with _explained(self.target):
-            self._put(text)
-
-    def _put(self, text: str) -> None:
-        if self._partial is None:
-            self._path.write_text(text, encoding="utf-8")
-            return
-        self._partial.write_text(text, encoding="utf-8")
-        if self._path.exists():
-            shutil.copymode(self._path, self._partial)
-        self._partial.replace(self._path)
-
-    def discard(self) -> None:
-        """Remove what was not put in place."""
-        if self._partial is not None:
-            self._partial.unlink(missing_ok=True)
+        text = FORMATS[self.form](report)
+        with _explained(self.name):
+            self.target.put(text)
 
 
 @contextlib.contextmanager
 def claimed(requests: Sequence[str]) -> Iterator[list[Output]]:
-    """Claim every ``FORMAT=PATH`` of `requests` for the time of a run.
+    """Claim a place for every ``FORMAT=PATH`` of `requests` for the time of a run.
 
     Raises:
         UsageError: A request is malformed, names no known format or no writable path.
     """
     pairs = [_parsed(request) for request in requests]
-    _refuse_repetition([target for _, target in pairs])
+    _refuse_repetition([name for _, name in pairs])
     with contextlib.ExitStack() as stack:
         outputs = []
-        for name, target in pairs:
-            output = Output(FORMATS[name], target)
-            stack.callback(output.discard)
-            outputs.append(output)
+        for form, name in pairs:
+            with _explained(name):
+                target = claim(name)
+            stack.callback(target.close)
+            outputs.append(Output(form, name, target))
         yield outputs
 
 
 def _parsed(request: str) -> tuple[str, str]:
-    name, equals, target = request.partition("=")
-    choose(name, list(FORMATS), "format for --report:")
-    if not equals or not target:
-        raise UsageError(f"--report {request}: no file named; write --report {name}=PATH")
-    return name, target
+    form, _, name = request.partition("=")
+    choose(form, list(FORMATS), "format for --report:")
+    if not name:
+        raise UsageError(f"--report {request}: no file named; write --report {form}=PATH")
+    return form, name
 
 
-def _refuse_repetition(targets: list[str]) -> None:
-    for target in targets:
-        if targets.count(target) > 1:
-            raise UsageError(f"--report: two reports for {target}; give each its own file")
+def _refuse_repetition(names: list[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"--report: two reports for {name}; give each its own file")
 
 
 @contextlib.contextmanager
-def _explained(target: str) -> Iterator[None]:
+def _explained(name: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise UsageError(f"--report: cannot write {target}: {reason}") from error
+        raise UsageError(f"--report: cannot write {name}: {reason}") from error

@@ -1,6 +1,7 @@
 """``gradtool check``: its options, what it prints where, and its reports."""
 
 import json
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -156,6 +157,16 @@ def test_a_device_is_written_to_and_not_replaced(gate, run: Run) -> None:
     code, _, err = run("check", "ops", "--report", "json=/dev/null")
     assert (code, err) == (1, "")
     assert Path("/dev/null").is_char_device()
+
+
+def test_a_pipe_gets_the_whole_report(gate, run: Run) -> None:
+    gate.passes()
+    read, write = os.pipe()
+    code, _, err = run("check", "ops", "--report", f"json=/dev/fd/{write}")
+    document = json.loads(os.read(read, 1 << 20))
+    os.close(read)
+    os.close(write)
+    assert (code, err, document["schema"]) == (0, "", 1)
 
 
 def test_a_listing_names_every_case_and_checks_none(gate, run: Run) -> None:

@@ -1,0 +1,84 @@
+"""The places a report can be written to.
+
+A file is claimed before the work, so that a path which cannot be written is refused at
+once. It is written beside its place and renamed when complete, so that a run which ends
+early leaves neither half a report nor a damaged old one.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Protocol
+
+from gradtool.cli.streams import reader_may_leave
+
+STDOUT = "-"
+
+
+class Target(Protocol):
+    """A claimed place for one report."""
+
+    def put(self, text: str) -> None:
+        """Write the whole report."""
+
+    def close(self) -> None:
+        """Give up what was claimed and not used."""
+
+
+def claim(name: str) -> Target:
+    """Claim the place that `name` stands for.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    if name == STDOUT:
+        return _Stdout()
+    path = Path(name)
+    return _Stream(path) if path.exists() and not path.is_file() else _File(path)
+
+
+class _Stdout:
+    """Standard output."""
+
+    def put(self, text: str) -> None:
+        with reader_may_leave(sys.stdout):
+            sys.stdout.write(text)
+
+    def close(self) -> None:
+        pass
+
+
+class _Stream:
+    """A pipe or a device, which is written to and cannot be replaced."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("w", encoding="utf-8")
+
+    def put(self, text: str) -> None:
+        self._file.write(text)
+        self._file.flush()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class _File:
+    """A regular file, which appears or is replaced when the report is complete."""
+
+    def __init__(self, path: Path) -> None:
+        # Resolved, so that a symbolic link stays one and the file behind it is replaced.
+        self._path = path.resolve()
+        self._partial = self._path.with_name(f".{self._path.name}.{os.getpid()}.partial")
+        self._partial.touch(exist_ok=False)
+
+    def put(self, text: str) -> None:
+        self._partial.write_text(text, encoding="utf-8")
+        if self._path.exists():
+            shutil.copymode(self._path, self._partial)
+        self._partial.replace(self._path)
+
+    def close(self) -> None:
+        self._partial.unlink(missing_ok=True)
