@@ -21,6 +21,15 @@ class Modes(threading.local):
     """The level of `autograd.forward_ad`, while it is entered."""
     saved_tensor_hooks: tuple[tuple[Callable[[Any], Any], Callable[[Any], Any]], ...] = ()
     """(pack, unpack) pairs; the last one is in force."""
+    saved_tensor_hooks_disabled: str | None = None
+    """The message of the error that setting such hooks is."""
+    anomaly: bool = False
+    """Nodes remember where they were made, and NaN gradients are errors."""
+    check_nan: bool = True
+    watch: Callable[[Any], None] | None = None
+    """Called with each new node, while hooks or anomaly mode are in force."""
+    walk: Any = None
+    """The backward walk that this thread is in."""
 
 
 modes = Modes()

@@ -80,7 +80,7 @@ class _Batch:
         return tuple([self.level.below(value) for value in values]), dims
 
 
-class batched_function:  # noqa: N801 - reads as the adjective it is
+class batched_function:
     """The Function for a batch, for one placing of the batch dimension among the arguments."""
 
     def __init__(self, function: Any, level: BatchLevel, dims: Dims) -> None:
@@ -178,9 +178,7 @@ class batched_function:  # noqa: N801 - reads as the adjective it is
                 _ContextView(ctx, batch), *batch.lift(cotangents, out_dims)
             )
             grads = returned if isinstance(returned, tuple) else (returned,)
-            return tuple(
-                [self._gradient(batch, each, dim) for each, dim in zip(grads, self.dims)]
-            )
+            return tuple([self._gradient(batch, each, dim) for each, dim in zip(grads, self.dims)])
 
     def _gradient(self, batch: _Batch, value: Any, dim: int | None) -> Any:
         """A gradient for an argument: of each example, or summed where all share the argument."""

@@ -85,9 +85,7 @@ def _transposed(
                 pulled = rule.apply(g, *[primitive.value_of(name, values) for name in rule.needs])
                 if pulled is not None and pulled._requires_grad:
                     roots.append((pulled, tangent))
-        (pushed,) = walk(
-            roots, keep_graph=False, create_graph=True, targets=[g], accumulate=False
-        )
+        (pushed,) = walk(roots, keep_graph=False, create_graph=True, targets=[g], accumulate=False)
     return None if pushed is None else level.below(pushed)
 
 

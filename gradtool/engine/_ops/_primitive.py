@@ -27,6 +27,7 @@ from gradtool.engine.autograd._node import (
     Node,
     next_order,
 )
+from gradtool.engine.autograd._packing import Packed
 
 Compute = Callable[..., Any]
 _new = object.__new__
@@ -159,12 +160,18 @@ class PrimitiveNode(Node):
             storage = value._storage if isinstance(value, Tensor) else None
             if storage is not None and storage.version != (versions[position] if versions else 0):
                 raise modified_in_place(value, versions[position] if versions else 0, self.name())
+            if value.__class__ is Packed:
+                saved = [*saved[:slot], value.restore(), *saved[slot + 1 :]]
         if plan.out_slot is not None:
             saved = self._unpack_output(saved, plan.out_slot)
         return saved
 
     def _unpack_output(self, saved: Sequence[Any], slot: int) -> Sequence[Any]:
         kept = saved[slot]
+        if isinstance(kept, Packed):
+            kept = kept.restore()
+            self.versions = None
+            saved = [*saved[:slot], kept, *saved[slot + 1 :]]
         expected = self.versions[-1] if self.versions else 0
         if kept._version != expected:
             raise modified_in_place(kept, expected, self.name())
@@ -184,6 +191,17 @@ class PrimitiveNode(Node):
             count = len(self.plan.tensor_slots)
             of_arguments = (self.versions or (0,) * count)[:count]
             self.versions = (*of_arguments, output._version)
+
+    def pack_saved(self, pack: Callable[[Tensor], Any]) -> None:
+        """Keep what `pack` makes of each saved tensor in its place."""
+        slots = [*self.plan.tensor_slots]
+        if self.plan.out_slot is not None:
+            slots.append(self.plan.out_slot)
+        saved = list(self.saved)
+        for slot in slots:
+            if isinstance(saved[slot], Tensor):
+                saved[slot] = pack(saved[slot])
+        self.saved = saved
 
     def release(self) -> None:
         """Drop saved values. A node that saved no tensor can be walked again."""
@@ -306,6 +324,8 @@ class Primitive:
             node.keep_output(out)
         out._node = node
         out._requires_grad = True
+        if modes.watch is not None:
+            modes.watch(node)
         return node
 
     def plan(self, needed: tuple[int, ...]) -> Plan:
@@ -341,6 +361,8 @@ class Primitive:
             node.keep_output(out)
         out._node = node
         out._requires_grad = True
+        if modes.watch is not None:
+            modes.watch(node)
 
     @staticmethod
     def value_of(name: str, values: dict[str, Any]) -> Any:

@@ -111,10 +111,7 @@ def check_distinct_elements(array: Any) -> None:
     """Refuse to write to an expanded tensor, whose elements share memory."""
     if not array.flags.writeable or (
         0 in array.strides
-        and any(
-            step == 0 and extent > 1
-            for step, extent in zip(array.strides, array.shape)
-        )
+        and any(step == 0 and extent > 1 for step, extent in zip(array.strides, array.shape))
     ):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a "
@@ -173,9 +170,7 @@ def _copy_slices(base: Tensor, view: ViewOf, result: Tensor | None) -> Tensor | 
     """The changed base as a node over the old base and the view's new history."""
     inputs = [base, result]
     needed = tuple(
-        position
-        for position, each in enumerate(inputs)
-        if each is not None and each._requires_grad
+        position for position, each in enumerate(inputs) if each is not None and each._requires_grad
     )
     if not needed:
         return None
@@ -208,4 +203,4 @@ copy_slices = Primitive(
     ),
     kind="linear",
 )
-"""The base after one of its views was overwritten, as a function of the base before and the view."""
+"""The base after one of its views was overwritten, of the base before and the view."""

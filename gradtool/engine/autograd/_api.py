@@ -13,8 +13,8 @@ from gradtool.engine.autograd._walk import walk
 def backward(
     tensors: Tensor | Sequence[Tensor],
     grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
-    retain_graph: bool | None = None,  # noqa: FBT001 - torch's signature
-    create_graph: bool = False,  # noqa: FBT001, FBT002 - torch's signature
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
     inputs: Tensor | Sequence[Tensor] | None = None,
 ) -> None:
     """Add gradients of the sum of `tensors`, weighted by `grad_tensors`, to leaves' ``grad``.
@@ -46,12 +46,12 @@ def grad(
     outputs: Tensor | Sequence[Tensor],
     inputs: Any,
     grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
-    retain_graph: bool | None = None,  # noqa: FBT001 - torch's signature
-    create_graph: bool = False,  # noqa: FBT001, FBT002 - torch's signature
-    only_inputs: bool = True,  # noqa: ARG001, FBT001, FBT002 - torch's signature; deprecated there
-    allow_unused: bool | None = None,  # noqa: FBT001 - torch's signature
-    is_grads_batched: bool = False,  # noqa: FBT001, FBT002 - torch's signature
-    materialize_grads: bool = False,  # noqa: FBT001, FBT002 - torch's signature
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
     """Gradients of the sum of `outputs`, weighted by `grad_outputs`, with respect to `inputs`.
 
@@ -61,6 +61,7 @@ def grad(
         grad_outputs: a cotangent of the shape of each output; may be left out for one element.
         retain_graph: keep saved values for another walk; by default as `create_graph`.
         create_graph: record the walk itself, so that gradients can be differentiated.
+        only_inputs: ignored, as in torch.
         allow_unused: an input that no output depends on gets None rather than an error.
         is_grads_batched: each cotangent has one more leading dimension; so have the results.
         materialize_grads: zeros in the place of None.
@@ -109,9 +110,7 @@ def _batched_grad(
 ) -> tuple[Tensor | None, ...]:
     """One walk for each row of the cotangents, stacked."""
     rows = zip(*(tuple(each) for each in _as_tuple(cotangents)), strict=True)
-    found = [
-        grad(outputs, targets, row, True, create_graph, allow_unused=allow) for row in rows
-    ]
+    found = [grad(outputs, targets, row, True, create_graph, allow_unused=allow) for row in rows]
     return tuple(
         None if column[0] is None else stack_tensors(list(column))
         for column in zip(*found, strict=True)
@@ -134,9 +133,7 @@ def _roots(outputs: Any, cotangents: Any) -> list[tuple[Tensor, Tensor]]:
     tensors = _as_tuple(outputs)
     given = (None,) * len(tensors) if cotangents is None else _as_tuple(cotangents)
     if len(given) != len(tensors):
-        raise RuntimeError(
-            f"got {len(tensors)} tensors and {len(given)} gradients"
-        )
+        raise RuntimeError(f"got {len(tensors)} tensors and {len(given)} gradients")
     return [
         (tensor, _cotangent(tensor, each, position))
         for position, (tensor, each) in enumerate(zip(tensors, given))
@@ -162,9 +159,7 @@ def _cotangent(tensor: Tensor, given: Tensor | None, position: int) -> Tensor:
         ones[...] = 1
         return wrap(ones)
     if not isinstance(given, Tensor):
-        raise TypeError(
-            f"gradients can be either Tensors or None, but got {type(given).__name__}"
-        )
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(given).__name__}")
     if given._array.shape != array.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{position}] has a shape of {given.shape} and "

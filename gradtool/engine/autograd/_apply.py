@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradtool.engine._errors import ContractError
+from gradtool.engine._modes import modes
 from gradtool.engine._ops.inplace import check_in_place
 from gradtool.engine._tensor import Tensor, alias
 from gradtool.engine.autograd._node import OutputEdge
@@ -42,6 +43,8 @@ def finish(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, record: b
             [TensorInfo.of(each) if isinstance(each, Tensor) else None for each in outputs]
         )
         _save(ctx, raw, outputs)
+        if modes.watch is not None:
+            modes.watch(ctx)
     ctx.__dict__.pop("to_save", None)
     ctx.__dict__.pop("non_differentiable", None)
     ctx.__dict__.pop("dirty_tensors", None)
@@ -128,5 +131,3 @@ def _save(ctx: BackwardCFunction, raw: Sequence[Any], outputs: Sequence[Any]) ->
                 number = None
             saved.append(SavedTensor(tensor, number))
     ctx._saved = tuple(saved)
-
-

@@ -59,6 +59,9 @@ class Node:
     def release(self) -> None:
         """Drop saved values: the graph will not be walked again."""
 
+    def pack_saved(self, pack: Callable[[Tensor], Any]) -> None:
+        """Keep what `pack` makes of each saved tensor in its place."""
+
     def name(self) -> str:
         """The name that ``repr(tensor)`` shows as ``grad_fn``."""
         return type(self).__name__
@@ -72,7 +75,7 @@ class Node:
         )
 
     def register_hook(self, hook: Hook) -> RemovableHandle:
-        """Call ``hook(grad_inputs, grad_outputs)`` after the node ran; it may replace the former."""
+        """Call ``hook(grad_inputs, grad_outputs)`` after the run; it may replace the first."""
         return RemovableHandle(hooks_of(self).after, hook)
 
     def register_prehook(self, hook: Hook) -> RemovableHandle:
@@ -107,7 +110,7 @@ class AccumulateGrad(Node):
         self.order = _next_leaf_order()
         self.hooks = None
 
-    def apply(self, grad: Tensor, wanted: set[int] | None) -> Gradients:  # noqa: ARG002 - Node's signature
+    def apply(self, grad: Tensor, wanted: set[int] | None) -> Gradients:
         """Add to the leaf's ``grad``."""
         self.variable._accumulate(grad)
         return ()

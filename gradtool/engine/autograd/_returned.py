@@ -32,9 +32,7 @@ class TensorInfo(NamedTuple):
         """A zero gradient for it."""
         from gradtool.engine._ops.creation import zeros
 
-        return zeros(
-            self.shape, dtype=_dtypes.from_numpy_dtype(self.dtype), device=self.device
-        )
+        return zeros(self.shape, dtype=_dtypes.from_numpy_dtype(self.dtype), device=self.device)
 
 
 def gradients(node: BackwardCFunction, returned: Any) -> Gradients:
@@ -114,8 +112,4 @@ def _expandable(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
     """Whether `shape` broadcasts to `to`."""
     if len(shape) > len(to):
         return False
-    return all(
-        extent in (1, target) for extent, target in zip(reversed(shape), reversed(to))
-    )
-
-
+    return all(extent in (1, target) for extent, target in zip(reversed(shape), reversed(to)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gradtool.engine._ops._primitive import modified_in_place
@@ -9,6 +10,7 @@ from gradtool.engine._tensor import Tensor, alias
 
 if TYPE_CHECKING:
     from gradtool.engine.autograd._node import Node
+    from gradtool.engine.autograd._packing import Packed
 
 
 class SavedTensor:
@@ -18,7 +20,7 @@ class SavedTensor:
     be a reference cycle, and gets that place back when it is unpacked.
     """
 
-    __slots__ = ("number", "tensor", "version")
+    __slots__ = ("number", "packed", "tensor", "version")
 
     def __init__(self, tensor: Tensor, output_number: int | None) -> None:
         self.number = output_number
@@ -28,6 +30,12 @@ class SavedTensor:
             self.tensor = alias(tensor._array, tensor._shared_storage())
             self.tensor._requires_grad = tensor._requires_grad
         self.version = tensor._version
+        self.packed: Packed | None = None
+
+    def pack(self, pack: Callable[[Tensor], Packed]) -> None:
+        """Keep what the pack hook makes of the tensor in its place."""
+        self.packed = pack(self.tensor)
+        del self.tensor
 
     def unpack(self, node: Node, edge: Node | None) -> Tensor:
         """The tensor again.
@@ -39,7 +47,9 @@ class SavedTensor:
         Raises:
             RuntimeError: it was changed in place since.
         """
-        tensor = self.tensor
+        tensor = self.tensor if self.packed is None else self.packed.restore()
+        if self.packed is not None:
+            self.version = tensor._version
         storage = tensor._storage
         if storage is not None and storage.version != self.version:
             raise modified_in_place(tensor, self.version, node.name())

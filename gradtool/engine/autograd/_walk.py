@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
 from typing import Any
@@ -16,6 +17,7 @@ from gradtool.engine.autograd._node import (
     node_and_number,
 )
 
+_walk_numbers = itertools.count()
 
 
 def walk(
@@ -34,12 +36,12 @@ def walk(
     walker = _Walker(keep_graph, targets, accumulate)
     for tensor, cotangent in roots:
         walker.deposit(tensor._node or tensor._accumulator(), cotangent)
-    before = modes.grad
-    modes.grad = create_graph
+    before, outer = modes.grad, modes.walk
+    modes.grad, modes.walk = create_graph, walker
     try:
         walker.run()
     finally:
-        modes.grad = before
+        modes.grad, modes.walk = before, outer
     return walker.captured
 
 
@@ -51,6 +53,9 @@ class _Walker:
     ) -> None:
         self.keep_graph = keep_graph
         self.accumulate = accumulate
+        self.number = next(_walk_numbers)
+        self.roots: tuple[Node, ...] = ()
+        self._reachable: set[int] | None = None
         self.heap: list[int] = []
         self.nodes: dict[int, Node] = {}
         self.grads: dict[int, Any] = {}
@@ -105,7 +110,8 @@ class _Walker:
         if self.captures is not None:
             self.wanted = _leading_to(self.captures, self.nodes.values())
         heap, nodes, grads, wanted = self.heap, self.nodes, self.grads, self.wanted
-        release = not self.keep_graph
+        self.roots = tuple(nodes.values())
+        release, anomaly = not self.keep_graph, modes.anomaly
         while heap:
             order = heappop(heap)
             node = nodes.pop(order)
@@ -115,7 +121,9 @@ class _Walker:
                 grad = _run_pre_hooks(hooks, grad)
             if wanted is not None and not self._proceed(node, order, grad):
                 continue
-            results = node.apply(grad, wanted)
+            results = (
+                node.apply(grad, wanted) if not anomaly else _apply_watched(node, grad, wanted)
+            )
             if hooks is not None and hooks.after:
                 results = _run_post_hooks(hooks, results, grad)
             if release:
@@ -130,6 +138,14 @@ class _Walker:
                     grads[order] = result
                     nodes[order] = edge
                     heappush(heap, order)
+
+    def will_run(self, node: Node) -> bool:
+        """Whether this walk comes, or came, by a node."""
+        if self.wanted is not None:
+            return node.order in self.wanted
+        if self._reachable is None:
+            self._reachable = set(_reachable(self.roots, oldest=None))
+        return node.order in self._reachable
 
     def _proceed(self, node: Node, order: int, grad: Any) -> bool:
         """Capture what was asked for here; say whether the node is to run."""
@@ -146,20 +162,37 @@ def _leading_to(captures: dict[int, Any], roots: Iterable[Node]) -> set[int]:
     """Orders of the nodes from which a captured node can be reached, those included."""
     wanted = set(captures)
     oldest = max(captures, default=0)
-    reached: dict[int, Node] = {}
-    stack = list(roots)
-    while stack:
-        node = stack.pop()
-        if node.order in reached or node.order > oldest:
-            continue
-        reached[node.order] = node
-        stack.extend(
-            edge.node if isinstance(edge, OutputEdge) else edge for edge in node.edges
-        )
+    reached = _reachable(roots, oldest)
     for order in sorted(reached, reverse=True):
         if any(edge.order in wanted for edge in reached[order].edges):
             wanted.add(order)
     return wanted
+
+
+def _reachable(roots: Iterable[Node], oldest: int | None) -> dict[int, Node]:
+    """Order -> node, for what the roots lead to, down to the age of `oldest`."""
+    reached: dict[int, Node] = {}
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if node.order in reached or (oldest is not None and node.order > oldest):
+            continue
+        reached[node.order] = node
+        stack.extend(edge.node if isinstance(edge, OutputEdge) else edge for edge in node.edges)
+    return reached
+
+
+def _apply_watched(node: Node, grad: Any, wanted: set[int] | None) -> Any:
+    """Run a node in anomaly mode."""
+    from gradtool.engine.autograd import anomaly_mode
+
+    try:
+        results = node.apply(grad, wanted)
+    except Exception:
+        anomaly_mode.explain(node)
+        raise
+    anomaly_mode.check(node, results)
+    return results
 
 
 def _run_pre_hooks(hooks: NodeHooks, grad: Any) -> Any:

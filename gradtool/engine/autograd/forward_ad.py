@@ -62,7 +62,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
     current.__exit__()
 
 
-class dual_level:  # noqa: N801 - torch's name
+class dual_level:
     """The level as a context manager."""
 
     def __enter__(self) -> int:

@@ -56,11 +56,11 @@ class FunctionCtx:
         """Name the outputs that have no gradient."""
         self.non_differentiable = args
 
-    def set_materialize_grads(self, value: bool) -> None:  # noqa: FBT001 - torch's signature
+    def set_materialize_grads(self, value: bool) -> None:
         """Whether undefined cotangents reach ``backward`` as zeros (the default) or as None."""
         self.materialize_grads = value
 
-    def mark_shared_storage(self, *pairs: Any) -> None:  # noqa: ARG002 - torch's signature
+    def mark_shared_storage(self, *pairs: Any) -> None:
         """Does nothing: shared memory is tracked without being told."""
         warnings.warn(
             "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically "
@@ -135,7 +135,7 @@ class BackwardCFunction(FunctionCtx, Node):
             if info is not None
         )
 
-    def apply(self, grad: Any, wanted: set[int] | None) -> Gradients:  # noqa: ARG002 - Node's signature
+    def apply(self, grad: Any, wanted: set[int] | None) -> Gradients:
         """Run the user's backward and check what it returns."""
         grads = grad if self.outputs > 1 else [grad]
         returned = self.run_backward(*self._materialise(grads))
@@ -152,6 +152,12 @@ class BackwardCFunction(FunctionCtx, Node):
             info.zeros() if grad is None and info is not None else grad
             for grad, info in zip(grads, self._output_infos)
         ]
+
+    def pack_saved(self, pack: Callable[[Tensor], Any]) -> None:
+        """Keep what `pack` makes of each saved tensor in its place."""
+        for saved in self._saved or ():
+            if saved is not None:
+                saved.pack(pack)
 
     def release(self) -> None:
         """Drop saved tensors: the graph will not be walked again."""
@@ -197,7 +203,7 @@ class Function(metaclass=FunctionMeta):
     """The methods consist of tensor operations only, so that batching can be derived."""
     is_traceable = False
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ARG002 - torch's signature
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn(
             f"{type(self)} should not be instantiated. Methods on autograd functions are all "
             "static, so you should invoke them on the class itself. Instantiating an autograd "
@@ -206,7 +212,7 @@ class Function(metaclass=FunctionMeta):
             stacklevel=2,
         )
 
-    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:  # noqa: ARG002 - torch's signature
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Refused: Functions are called through ``apply``."""
         raise RuntimeError(
             "Legacy autograd function with non-static forward method is deprecated. Please use "
@@ -215,19 +221,19 @@ class Function(metaclass=FunctionMeta):
         )
 
     @staticmethod
-    def forward(*args: Any, **kwargs: Any) -> Any:  # noqa: ARG004 - overridden
+    def forward(*args: Any, **kwargs: Any) -> Any:
         """Compute the output: ``forward(ctx, ...)``, or without ctx beside `setup_context`."""
         raise MissingMethodError(
             "no-backward", "You must implement the forward function for custom autograd.Function."
         )
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:  # noqa: ARG004 - overridden
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
         """Save what ``backward`` needs, after a ``forward`` that takes no ctx."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> Any:  # noqa: ARG004 - overridden
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """The gradient of each argument of ``forward``, given that of each output."""
         raise MissingMethodError(
             "no-backward",
@@ -238,7 +244,7 @@ class Function(metaclass=FunctionMeta):
     vjp = backward
 
     @staticmethod
-    def jvp(ctx: Any, *grad_inputs: Any) -> Any:  # noqa: ARG004 - overridden
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
         """The tangent of each output, given that of each argument of ``forward``."""
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with "
@@ -246,7 +252,7 @@ class Function(metaclass=FunctionMeta):
         )
 
     @staticmethod
-    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:  # noqa: ARG004 - overridden
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
         """The batched output and where its batch dimensions are."""
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap staticmethod "
@@ -335,7 +341,7 @@ class _DifferentiatedTwice(Node):
         self.edges = ()
         self.hooks = None
 
-    def apply(self, grad: Any, wanted: set[int] | None) -> Gradients:  # noqa: ARG002 - Node's signature
+    def apply(self, grad: Any, wanted: set[int] | None) -> Gradients:
         """Refuse."""
         raise ContractError(
             "once-differentiable",
@@ -364,6 +370,6 @@ def traceable(fn_cls: type[Function]) -> type[Function]:
 class InplaceFunction(Function):
     """An old name of `Function`, kept for modules that still derive from it."""
 
-    def __init__(self, inplace: bool = False) -> None:  # noqa: FBT001, FBT002 - torch's signature
+    def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace

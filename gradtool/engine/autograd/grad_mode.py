@@ -60,7 +60,7 @@ def _wrap_generator(mode: _GradMode, function: Any) -> Any:
     return wrapped
 
 
-class no_grad(_GradMode):  # noqa: N801 - torch's name
+class no_grad(_GradMode):
     """Operations are not recorded. Also decorates, with or without parentheses."""
 
     mode = False
@@ -70,7 +70,7 @@ class no_grad(_GradMode):  # noqa: N801 - torch's name
         return _switch_or_decorate(cls, function)
 
 
-class enable_grad(_GradMode):  # noqa: N801 - torch's name
+class enable_grad(_GradMode):
     """Operations on tensors that require a gradient are recorded. Also decorates."""
 
     mode = True
@@ -88,10 +88,10 @@ def _switch_or_decorate(cls: type[_GradMode], function: Any) -> Any:
     return switch(function)
 
 
-class set_grad_enabled(_GradMode):  # noqa: N801 - torch's name
+class set_grad_enabled(_GradMode):
     """Record or not, from here on; as a context manager, until the block ends."""
 
-    def __init__(self, mode: bool) -> None:  # noqa: FBT001 - torch's signature
+    def __init__(self, mode: bool) -> None:
         super().__init__()
         self.mode = bool(mode)
         self._outer = modes.grad
@@ -104,6 +104,7 @@ class set_grad_enabled(_GradMode):  # noqa: N801 - torch's name
         modes.grad = self._outer
 
     def __call__(self, function: _F) -> _F:
+        """`function` decorated; the mode outside it stays what it was."""
         modes.grad = self._outer
         return super().__call__(function)
 

@@ -99,9 +99,7 @@ def _pull(
     ]
     recording = modes.grad
     found = iter(
-        walk(
-            roots, keep_graph=retain, create_graph=recording, targets=targets, accumulate=False
-        )
+        walk(roots, keep_graph=retain, create_graph=recording, targets=targets, accumulate=False)
         if roots
         else [None] * len(targets)
     )
@@ -161,9 +159,7 @@ def _chosen(args: tuple[Any, ...], argnums: Argnums) -> tuple[Any, ...]:
     numbers = (argnums,) if isinstance(argnums, int) else argnums
     for number in numbers:
         if not -len(args) <= number < len(args):
-            raise RuntimeError(
-                f"Got argnum={number}, but only {len(args)} positional inputs"
-            )
+            raise RuntimeError(f"Got argnum={number}, but only {len(args)} positional inputs")
     return tuple(args[number] for number in numbers)
 
 
@@ -204,9 +200,7 @@ def jvp(
             an output does not depend on the primals.
     """
     if not isinstance(primals, tuple) or not isinstance(tangents, tuple):
-        raise RuntimeError(
-            "jvp(f, primals, tangents): Expected primals and tangents to be tuples"
-        )
+        raise RuntimeError("jvp(f, primals, tangents): Expected primals and tangents to be tuples")
     leaves, rebuild = _pytree.flatten(primals)
     pushed = _pytree.tree_leaves(tangents)
     if len(leaves) != len(pushed):

@@ -68,7 +68,9 @@ def _examined(
             f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are "
             "trying to vmap over a function with no inputs. The latter is unsupported."
         )
-    dims = _pytree.broadcast_prefix(in_dims, args, lambda each: each is None or isinstance(each, int))
+    dims = _pytree.broadcast_prefix(
+        in_dims, args, lambda each: each is None or isinstance(each, int)
+    )
     if dims is None:
         raise ValueError(
             f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the "
@@ -158,9 +160,7 @@ def _placed(level: BatchLevel, leaf: Tensor, dim: int | None) -> Tensor:
             )
         return leaf
     value: Tensor = (
-        level.below(leaf)
-        if level.owns(leaf)
-        else leaf.unsqueeze(0).expand(level.size, *leaf.shape)
+        level.below(leaf) if level.owns(leaf) else leaf.unsqueeze(0).expand(level.size, *leaf.shape)
     )
     return value.movedim(0, dim) if dim else value
 

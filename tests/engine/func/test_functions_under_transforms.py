@@ -1,0 +1,166 @@
+"""Custom Functions under vmap, grad, jvp and forward mode by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def double(torch, *values):
+    return torch.tensor(values, dtype=torch.float64)
+
+
+def cube(torch, **attributes):
+    """x cubed, with a backward, a jvp, and whatever else is given."""
+
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x**3
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            (x,) = inputs
+            ctx.save_for_backward(x)
+            ctx.save_for_forward(x)
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return 3 * x**2 * g
+
+        @staticmethod
+        def jvp(ctx, t):
+            (x,) = ctx.saved_tensors
+            return 3 * x**2 * t
+
+    for name, value in attributes.items():
+        setattr(Cube, name, value)
+    return Cube
+
+
+def test_grad_and_its_grad(torch):
+    function = cube(torch)
+    grad = torch.func.grad(lambda x: function.apply(x).sum())
+    x = double(torch, 2.0)
+    assert grad(x).item() == 12.0
+    assert torch.func.grad(lambda x: grad(x).sum())(x).item() == 12.0
+
+
+def test_own_backward_is_used_under_grad(torch):
+    wrong = cube(torch, backward=staticmethod(lambda ctx, g: g * 100))
+    assert torch.func.grad(lambda x: wrong.apply(x).sum())(double(torch, 2.0)).item() == 100.0
+
+
+def test_generated_vmap_rule(torch):
+    function = cube(torch, generate_vmap_rule=True)
+    x = double(torch, 1.0, 2.0, 3.0)
+    assert torch.func.vmap(function.apply)(x).tolist() == [1.0, 8.0, 27.0]
+    grads = torch.func.vmap(torch.func.grad(function.apply))(x)
+    assert grads.tolist() == [3.0, 12.0, 27.0]
+
+
+def test_generated_rule_uses_own_backward(torch):
+    wrong = cube(
+        torch, generate_vmap_rule=True, backward=staticmethod(lambda ctx, g: g * 100)
+    )
+    x = double(torch, 1.0, 2.0).requires_grad_()
+    torch.func.vmap(wrong.apply)(x).sum().backward()
+    assert x.grad.tolist() == [100.0, 100.0]
+
+
+def test_generated_rule_with_a_shared_argument(torch):
+    class Mul(torch.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x, y):
+            return x * y
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+
+        @staticmethod
+        def backward(ctx, g):
+            x, y = ctx.saved_tensors
+            return g * y, g * x
+
+    x = double(torch, 1.0, 2.0, 3.0).requires_grad_()
+    y = double(torch, 5.0).sum().detach().requires_grad_()
+    torch.func.vmap(Mul.apply, in_dims=(0, None))(x, y).sum().backward()
+    assert x.grad.tolist() == [5.0, 5.0, 5.0]
+    assert y.grad.item() == 6.0
+
+
+def test_own_vmap(torch):
+    seen = []
+
+    def rule(info, in_dims, x):
+        seen.append((info.batch_size, in_dims))
+        return x**3, 0
+
+    function = cube(torch, vmap=staticmethod(rule))
+    out = torch.func.vmap(function.apply)(double(torch, 1.0, 2.0))
+    assert out.tolist() == [1.0, 8.0]
+    assert seen == [(2, (0,))]
+
+
+def test_jvp(torch):
+    function = cube(torch)
+    value, tangent = torch.func.jvp(function.apply, (double(torch, 2.0),), (double(torch, 1.0),))
+    assert (value.item(), tangent.item()) == (8.0, 12.0)
+
+
+def test_forward_mode_by_hand(torch):
+    fwad = torch.autograd.forward_ad
+    function = cube(torch)
+    with fwad.dual_level():
+        dual = fwad.make_dual(double(torch, 2.0), double(torch, 0.5))
+        primal, tangent = fwad.unpack_dual(function.apply(dual))
+        assert (primal.item(), tangent.item()) == (8.0, 6.0)
+        assert fwad.unpack_dual(double(torch, 1.0)).tangent is None
+
+
+def test_combined_forward_is_refused(torch):
+    class Combined(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    with pytest.raises(RuntimeError, match="setup_context"):
+        torch.func.grad(lambda x: Combined.apply(x).sum())(double(torch, 1.0))
+    with pytest.raises(RuntimeError, match="setup_context"):
+        torch.func.vmap(Combined.apply)(double(torch, 1.0))
+
+
+def test_no_rule_for_vmap(torch):
+    with pytest.raises(RuntimeError, match="vmap"):
+        torch.func.vmap(cube(torch).apply)(double(torch, 1.0))
+
+
+def test_both_rules_for_vmap(torch):
+    function = cube(torch, generate_vmap_rule=True, vmap=staticmethod(lambda i, d, x: (x, 0)))
+    with pytest.raises(RuntimeError, match="vmap"):
+        torch.func.vmap(function.apply)(double(torch, 1.0))
+
+
+def test_no_jvp(torch):
+    class Plain(torch.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x * 2
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    with pytest.raises((NotImplementedError, RuntimeError), match="jvp"):
+        torch.func.jvp(Plain.apply, (double(torch, 1.0),), (double(torch, 1.0),))
