@@ -191,6 +191,11 @@ class Report(_Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
     interrupted: bool = False
 
+    @property
+    def verdict(self) -> Verdict:
+        """The worst verdict of its modules."""
+        return worst(module.verdict for module in self.modules)
+
     def functions(self) -> Iterator[tuple[ModuleResult, FunctionResult]]:
         """Every Function with the module it is in."""
         for module in self.modules:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 import gradtool.engine as torch
+from gradtool.engine import Tensor
+from gradtool.gate.adapters.binding import bind, names_of
+from gradtool.gate.no_case import NoCase
 from gradtool.gate.seeding import generator
 from gradtool.gate.settings import Settings
 from gradtool.gate.subject import Subject
@@ -41,20 +41,20 @@ def make_value(value: Any, settings: Settings, seed: int, place: str) -> Any:
     return value
 
 
-def _make_tensor(spec: TensorSpec, settings: Settings, seed: int, place: str) -> torch.Tensor:
+def _make_tensor(spec: TensorSpec, settings: Settings, seed: int, place: str) -> Tensor:
     array = make_array(spec, generator(seed, place), settings.dtype)
     if settings.forced_dtype and array.dtype.kind == "f":
         array = array.astype(settings.forced_dtype)
     wanted = spec.requires_grad is not False
-    return place_tensor(array, settings.device, requires_grad=wanted)
+    return placed(torch.from_numpy(array), settings.device, requires_grad=wanted)
 
 
-def place_tensor(array: NDArray[Any], device: str, *, requires_grad: bool) -> torch.Tensor:
-    """A leaf tensor on `device`; only floating and complex ones can require a gradient."""
-    tensor: torch.Tensor = torch.from_numpy(np.ascontiguousarray(array).reshape(array.shape))
+def placed(tensor: Tensor, device: str, *, requires_grad: bool) -> Tensor:
+    """The tensor on `device`; only floating and complex ones can require a gradient."""
     if device != "cpu":
         tensor = tensor.to(device)
-    return tensor.requires_grad_(requires_grad and array.dtype.kind in "fc")
+    differentiable = tensor.is_floating_point() or tensor.is_complex()
+    return tensor.requires_grad_(requires_grad and differentiable)
 
 
 def adopt(
@@ -65,73 +65,55 @@ def adopt(
     When none of the floating tensors requires a gradient, all of them do: whoever left
     the flag away wants them checked.
     """
-    tensors = [v for v in (*args, *kwargs.values()) if isinstance(v, torch.Tensor)]
+    tensors = [v for v in (*args, *kwargs.values()) if isinstance(v, Tensor)]
     every = not any(tensor.requires_grad for tensor in tensors)
 
     def adopted(value: Any) -> Any:
-        if not isinstance(value, torch.Tensor):
+        if not isinstance(value, Tensor):
             return value
-        array = value.detach().cpu().numpy()
-        if settings.forced_dtype and array.dtype.kind == "f":
-            array = array.astype(settings.forced_dtype)
-        return place_tensor(array, settings.device, requires_grad=every or value.requires_grad)
+        tensor = value.detach()
+        if settings.forced_dtype and tensor.is_floating_point():
+            tensor = tensor.to(getattr(torch, settings.forced_dtype))
+        return placed(tensor, settings.device, requires_grad=every or value.requires_grad)
 
     return list(map(adopted, args)), {name: adopted(value) for name, value in kwargs.items()}
 
 
-def bind(
+def bind_arguments(
     subject: Subject, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Turn keyword arguments of a Function into positional ones, defaults filled in between.
+    """The arguments of a Function with the keyword ones moved to their positions.
 
-    A ``forward`` with ctx is called with positional arguments only. What cannot be bound
-    is left as it is: the call itself then says what is wrong with it.
+    Raises:
+        NoCase: ``forward`` has no parameter of that name.
     """
-    positional, named = list(args), dict(kwargs)
     if not subject.is_function:
-        return tuple(positional), named
-    for parameter in _fillable(subject)[len(positional) :]:
-        if parameter.name in named:
-            positional.append(named.pop(parameter.name))
-        elif named and parameter.default is not parameter.empty:
-            positional.append(parameter.default)
-        else:
-            break
-    return tuple(positional), named
-
-
-def _fillable(subject: Subject) -> list[inspect.Parameter]:
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return [parameter for parameter in subject.parameters() if parameter.kind in kinds]
+        return tuple(args), dict(kwargs)
+    try:
+        return bind(subject.target, args, kwargs)
+    except TypeError as error:
+        raise NoCase(f"forward cannot be called with these arguments: {error}") from None
 
 
 def show_arguments(
     subject: Subject, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[str, ...]:
     """One line for each argument, as ``weight: float64[30, 20]``."""
-    names = _names(subject, len(args))
+    names = names_of(subject.target, len(args))
     lines = [f"{name}: {_shown(value)}" for name, value in zip(names, args, strict=True)]
     return (*lines, *(f"{name}: {_shown(value)}" for name, value in kwargs.items()))
 
 
-def _names(subject: Subject, count: int) -> list[str]:
-    """Names of `count` positional arguments; those of ``*args`` are numbered."""
-    names = [parameter.name for parameter in _fillable(subject)][:count]
-    starred = [p.name for p in subject.parameters() if p.kind is p.VAR_POSITIONAL]
-    more = starred[0] if starred else "argument"
-    return names + [f"{more}[{i}]" for i in range(count - len(names))]
-
-
 def _shown(value: Any) -> str:
-    if isinstance(value, torch.Tensor):
+    if isinstance(value, Tensor):
         return _shown_tensor(value)
-    if isinstance(value, list | tuple) and any(isinstance(v, torch.Tensor) for v in value):
+    if isinstance(value, list | tuple) and any(isinstance(v, Tensor) for v in value):
         return f"[{', '.join(map(_shown, value))}]"
     text = repr(value)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
-def _shown_tensor(tensor: torch.Tensor) -> str:
+def _shown_tensor(tensor: Tensor) -> str:
     dtype = str(tensor.dtype).rpartition(".")[2]
     differentiable = tensor.requires_grad or not tensor.is_floating_point()
     note = "" if differentiable else " (no gradient)"

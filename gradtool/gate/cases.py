@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gradtool.gate.arguments import adopt, bind, make_value, show_arguments
+from gradtool.gate.arguments import adopt, bind_arguments, make_value, show_arguments
 from gradtool.gate.case import Case
 from gradtool.gate.config_format import CaseConfig
 from gradtool.gate.infer import Search, infer
@@ -119,7 +119,7 @@ def _resolved(
     name: str,
     source: str,
 ) -> ResolvedCase:
-    bound, named = bind(subject, args, kwargs)
+    bound, named = bind_arguments(subject, args, kwargs)
     atol, rtol = tolerances
     return ResolvedCase(
         name=name,
@@ -139,17 +139,14 @@ def _inferred(subject: Subject, settings: Settings) -> list[CaseConfig]:
     Raises:
         NoCase: Nothing that was tried will do.
     """
-    try:
-        parameters = subject.parameters()
-    except (ValueError, TypeError):
-        raise NoCase("it has no signature, so its arguments cannot be inferred") from None
+    parameters = subject.parameters()
     if not parameters:
-        raise NoCase("forward takes no argument, so there is nothing to differentiate")
+        raise NoCase("it takes no argument, or has no signature to infer one from")
     names = tuple(parameter.name for parameter in parameters)
 
     def tried(case: CaseConfig) -> Trial:
         args, kwargs = _make(subject, settings, case, str(case.name))
-        return attempt(subject, *bind(subject, args, kwargs))
+        return attempt(subject, *bind_arguments(subject, args, kwargs))
 
     search = infer(parameters, read_clues(subject.target, names), tried)
     if not search.cases:

@@ -13,6 +13,7 @@ RUNNING = "GT0"
 
 NOT_IMPORTED = "GT001"
 NO_CASE = "GT002"
+FORWARD_RAISED = "GT003"
 
 
 def problem_with(code: str) -> str | None:

@@ -9,13 +9,13 @@ from typing import Any
 
 from gradtool.gate import codes
 from gradtool.gate.config_format import CaseConfig, File, FunctionConfig
+from gradtool.gate.devices import DEVICE
 from gradtool.gate.options import UsageError
 from gradtool.gate.schema import decode, spelled
 from gradtool.gate.tensor_spec import TensorSpec, is_tensor, problem_with
 from gradtool.gate.yaml_document import Document, Where
 
 _CASE_NAME = re.compile(r"[^\[\]:\s](?:[^\[\]:\n]*[^\[\]:\s])?")
-_DEVICE = re.compile(r"cpu|cuda(:\d+)?")
 
 
 def refuse_mistakes(document: Document, file: File) -> None:
@@ -49,7 +49,7 @@ def _mistakes(file: File) -> Iterator[tuple[Where, str]]:
 
 
 def _device_mistake(device: str) -> Iterator[tuple[Where, str]]:
-    if not _DEVICE.fullmatch(device):
+    if not DEVICE.fullmatch(device):
         yield ("check", "device"), f"check.device must be cpu, cuda or cuda:N, got {device!r}"
 
 

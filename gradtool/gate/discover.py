@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
+from gradtool.gate.adapters.binding import function_class
 from gradtool.gate.load import LoadedModule
 from gradtool.gate.options import UsageError
-from gradtool.gate.source_lines import definition
+from gradtool.gate.source_lines import definition, function_location
 from gradtool.gate.subject import Subject, is_function
 from gradtool.gate.suggest import did_you_mean
 from gradtool.results import Location
@@ -80,3 +82,18 @@ def _subject(loaded: LoadedModule, shown: str, name: str, value: Any) -> Subject
     node = definition(loaded.tree, value)
     location = Location(path=shown, line=node.lineno if node else None)
     return Subject(name, value, loaded.path, location)
+
+
+def subject_of(function: Any) -> Subject:
+    """A Function, its ``apply`` or a callable that was imported already.
+
+    Raises:
+        TypeError: It is none of these.
+    """
+    target = function_class(function) or function
+    if (isinstance(target, type) and not is_function(target)) or not callable(target):
+        raise TypeError(f"{function!r} is neither a Function with a forward nor a callable")
+    located = function_location(target.forward if is_function(target) else target)
+    file = Path(located.path) if located else Path("<unknown>")
+    name = getattr(target, "__name__", type(target).__name__)
+    return Subject(name, target, file, located or Location(path=str(file)))

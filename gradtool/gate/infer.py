@@ -7,6 +7,7 @@ as configuration writes it, so it is shown, drawn and replayed like any other.
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -29,14 +30,17 @@ Try = Callable[[CaseConfig], Trial]
 BUDGET = 200
 """Calls of forward in the search for the arguments of one Function."""
 
-_POSITIVE_BUDGET = 60
-"""How many of these are kept for positive values, when shapes alone did not help."""
+_FIRST_PHASE = 110
+"""How many of these may look for telling shapes with values drawn from anywhere."""
+
+_SECOND_PHASE = 150
+"""Where the search for the same shapes with positive values ends."""
 
 _OPTIONAL_BUDGET = 40
 """Further calls in the search for optional tensors."""
 
-_BACKWARD_PROBES = 8
-"""Candidates whose backward is tried before the first that forward accepted is taken."""
+_PATIENCE = 40
+"""Calls spent on finding what backward accepts too, once forward accepted something."""
 
 _DOMAINS: tuple[Domain, ...] = (
     {},
@@ -91,12 +95,19 @@ class _Seeker:
         self._attempt = attempt
 
     def seek(self, stream: Iterable[Candidate]) -> _Found | None:
-        """The best candidate of `stream`, tried with positive values if it must be."""
-        tried: list[Candidate] = []
-        best = self._best(stream, "inferred", _DOMAINS, BUDGET - _POSITIVE_BUDGET, tried)
-        if best is None:
-            best = self._best(tried, "inferred", _DOMAINS[1:3], BUDGET, [])
-        return best
+        """The best candidate of `stream`.
+
+        Squares and scalars come last, even after positive values: nearly anything accepts
+        them, and they show little.
+        """
+        listed = list(itertools.islice(stream, BUDGET))
+        telling = [each for each in listed if not is_degenerate(each.shapes)]
+        rest = [each for each in listed if is_degenerate(each.shapes)]
+        return (
+            self._best(telling, "inferred", _DOMAINS, _FIRST_PHASE)
+            or self._best(telling, "inferred", _DOMAINS[1:3], _SECOND_PHASE)
+            or self._best(rest, "inferred", _DOMAINS, BUDGET)
+        )
 
     def seek_optional(
         self, found: _Found, optional: Sequence[inspect.Parameter], clues: Clues
@@ -114,36 +125,24 @@ class _Seeker:
         stream = with_optional(found.candidate, found.output, optional, clues)
         name = "-".join(["inferred-with", *(parameter.name for parameter in optional)])
         limit = self.search.calls + _OPTIONAL_BUDGET
-        best = self._best(stream, name, (found.domain,), limit, [])
+        best = self._best(stream, name, (found.domain,), limit)
         if best is not None:
             self.search.cases.append(best.case)
         return best is not None
 
     def _best(
-        self,
-        stream: Iterable[Candidate],
-        name: str,
-        domains: Sequence[Domain],
-        limit: int,
-        tried: list[Candidate],
+        self, stream: Iterable[Candidate], name: str, domains: Sequence[Domain], limit: int
     ) -> _Found | None:
-        """The first candidate that forward and backward accept, else the first of forward.
-
-        A square never replaces what forward accepted before: that backward accepts it too
-        may only mean that the square hides an error of shape.
-        """
-        best, probes = None, 0
+        """The first candidate that forward and backward accept, else the first of forward."""
+        best = None
         for candidate in stream:
-            if self.search.calls >= limit or probes >= _BACKWARD_PROBES:
+            if self.search.calls >= limit:
                 break
-            if best and is_degenerate(candidate.shapes):
-                continue
-            tried.append(candidate)
             found = self._try(candidate, name, domains)
             if found and found.backward:
                 return found
-            if found:
-                best, probes = best or found, probes + 1
+            if found and not best:
+                best, limit = found, min(limit, self.search.calls + _PATIENCE)
         return best
 
     def _try(self, candidate: Candidate, name: str, domains: Sequence[Domain]) -> _Found | None:

@@ -21,8 +21,14 @@ Domain = dict[str, float]
 _COMBINATIONS = 40
 """Ways to assign roles to parameters that are considered."""
 
-_ROLE_COST = 4
+_ROLE_COST = 4.0
 """How many more shapes are tried with the likeliest roles before less likely ones."""
+
+_FOLLOWER_COST = 0.1
+"""The same for a tensor that follows the first one: all its shapes are tried with each."""
+
+_STAR_COST = 8.0
+"""The same for another number of arguments in place of ``*args``."""
 
 _STARRED = (2, 1, 3, 0)
 """Numbers of arguments that ``*args`` may stand for, likeliest first."""
@@ -58,15 +64,18 @@ class Candidate:
 
 
 def _value(role: Role, shapes: Iterator[Shape], base: Shape, domain: Domain) -> Any:
-    if role.fill is not None:
-        return role.fill(base)
-    spec: dict[str, Any] = {"shape": list(next(shapes)), **domain}
-    return spec if role.gradient else {**spec, "requires_grad": False}
+    value = {"shape": list(next(shapes))} if role.fill is None else role.fill(base)
+    if not isinstance(value, dict) or "dtype" in value:
+        return value
+    return {**value, **domain} if role.gradient else {**value, **domain, "requires_grad": False}
 
 
 def candidates(parameters: Parameters, clues: Clues) -> Iterator[Candidate]:
     """Candidates for the required ones of `parameters`, likeliest first."""
-    streams = [_ranked(variant, clues) for variant in _variants(parameters)]
+    streams = [
+        _ranked(variant, clues, number * _STAR_COST)
+        for number, variant in enumerate(_variants(parameters))
+    ]
     for _, candidate in heapq.merge(*streams, key=lambda ranked: ranked[0]):
         yield candidate
 
@@ -87,32 +96,38 @@ def _variants(parameters: Parameters) -> Iterator[Parameters]:
         yield (*required[:at], *single, *required[at + 1 :])
 
 
-def _ranked(parameters: Parameters, clues: Clues) -> Iterator[tuple[int, Candidate]]:
+def _ranked(parameters: Parameters, clues: Clues, cost: float) -> Iterator[tuple[float, Candidate]]:
     """Candidates with their cost: an unlikely role costs more than an unlikely shape."""
-    choices = [list(enumerate(_roles(p, clues, parameters))) for p in parameters]
+    choices = [_costly(_roles(parameter, clues, parameters)) for parameter in parameters]
     combinations = sorted(
         itertools.islice(itertools.product(*choices), 5000),
-        key=lambda combination: sum(rank for rank, _ in combination),
+        key=lambda combination: sum(more for more, _ in combination),
     )
-    streams = [_shaped(parameters, chosen) for chosen in combinations[:_COMBINATIONS]]
+    streams = [_shaped(parameters, chosen, cost) for chosen in combinations[:_COMBINATIONS]]
     yield from heapq.merge(*streams, key=lambda ranked: ranked[0])
 
 
 def _roles(parameter: inspect.Parameter, clues: Clues, among: Parameters) -> list[Role]:
     """The roles of `parameter`; alone it is a tensor, whatever it is called."""
-    if len(among) == 1:
-        return [TENSOR]
-    return roles(parameter, clues)
+    return [TENSOR] if len(among) == 1 else roles(parameter, clues)
+
+
+def _costly(found: Sequence[Role]) -> list[tuple[float, Role]]:
+    """Each role with what it costs to come to it."""
+    costs = itertools.accumulate(
+        (_FOLLOWER_COST if role.follows else _ROLE_COST for role in found), initial=0.0
+    )
+    return list(zip(costs, found, strict=False))
 
 
 def _shaped(
-    parameters: Parameters, chosen: Sequence[tuple[int, Role]]
-) -> Iterator[tuple[int, Candidate]]:
-    cost = _ROLE_COST * sum(rank for rank, _ in chosen)
+    parameters: Parameters, chosen: Sequence[tuple[float, Role]], cost: float
+) -> Iterator[tuple[float, Candidate]]:
     filled = tuple(role for _, role in chosen)
     names = tuple(p.name for p, role in zip(parameters, filled, strict=True) if role.is_tensor)
+    total = cost + sum(more for more, _ in chosen)
     for rank, shapes in enumerate(schemes(names) if names else ()):
-        yield cost + rank, Candidate(parameters, filled, shapes)
+        yield total + rank, Candidate(parameters, filled, shapes)
 
 
 def with_optional(
@@ -133,7 +148,7 @@ def _optional_fills(
     return [
         (role, shape)
         for role in roles(parameter, clues)
-        if role.is_tensor or role.discrete
+        if role.is_tensor or role.follows
         for shape in (optional_shapes(base.shapes, output) if role.is_tensor else [()])
     ]
 

@@ -43,9 +43,10 @@ def read_clues(function: Any, names: tuple[str, ...]) -> Clues:
     if not isinstance(function, type):
         node = _source(function)
         return Clues(tensors=frozenset(_use(node).attributes & set(names)) if node else frozenset())
-    forward = _use(_source(function.forward))
-    context = _use(_context(function, names))
-    backward = _source(_backward(function))
+    cls: Any = function
+    forward = _use(_source(cls.forward))
+    context = _use(_context(cls, names))
+    backward = _source(_backward(cls))
     none = set(_always_none(backward, names)) if backward else set()
     differentiated = set(names) - none if backward and _returns(backward) else set()
     tensors = forward.saved | context.saved | forward.attributes

@@ -26,8 +26,8 @@ class Role:
 
     fill: Fill | None = None
     gradient: bool = True
-    discrete: bool = False
-    """It is a tensor of indices or a mask, whose shape follows from the first tensor."""
+    follows: bool = False
+    """It is a tensor whose shape follows from the first one: an index, a mask, a target."""
 
     @property
     def is_tensor(self) -> bool:
@@ -41,18 +41,18 @@ TENSOR = Role()
 def roles(parameter: inspect.Parameter, clues: Clues) -> list[Role]:
     """Ways to fill `parameter`, most likely first; never empty."""
     name, note = parameter.name, _annotation(parameter)
-    tensor = Role(gradient=not (_is_target(name) and name in clues.undifferentiated))
+    following = _following(name, differentiated=name not in clues.undifferentiated)
     if "Tensor" in note:
-        return _unique([*_discrete(name), tensor], tensor)
+        return [*following, TENSOR]
     if note and (values := _annotated(name, note)):
-        return _unique(values, tensor)
-    if _discrete(name):
-        return _unique([*_discrete(name), tensor], tensor)
+        return values
+    if following:
+        return [*following, TENSOR, _constant(1)]
     if name in clues.tensors:
-        return [tensor, *_named(name), *map(_constant, _GENERIC)]
+        return [TENSOR, *_named(name), *map(_constant, _GENERIC)]
     if _named(name) or name in clues.plain:
-        return [*_named(name), *map(_constant, _GENERIC), tensor]
-    return [tensor, *map(_constant, _GENERIC)]
+        return [*_named(name), *map(_constant, _GENERIC), TENSOR]
+    return [TENSOR, *map(_constant, _GENERIC)]
 
 
 def may_be_tensor(parameter: inspect.Parameter, clues: Clues) -> bool:
@@ -81,11 +81,11 @@ def _index(shape: Callable[[Shape], Shape]) -> Role:
         spec = {"shape": list(shape(base)), "dtype": "int64"}
         return {**spec, "low": 0, "high": min(base, default=2)}
 
-    return Role(fill, discrete=True)
+    return Role(fill, follows=True)
 
 
 def _mask(shape: Callable[[Shape], Shape]) -> Role:
-    return Role(lambda base: {"shape": list(shape(base)), "dtype": "bool"}, discrete=True)
+    return Role(lambda base: {"shape": list(shape(base)), "dtype": "bool"}, follows=True)
 
 
 _INDICES = [
@@ -105,25 +105,13 @@ _TARGET_NAMES = re.compile(r"(.*_)?(labels?|targets?|classes|y_true|ground_truth
 _MASK_NAMES = re.compile(r"(.*_)?(mask|masks|keep|valid|cond|condition)")
 
 
-def _is_target(name: str) -> bool:
-    return _TARGET_NAMES.fullmatch(name) is not None
-
-
-def _discrete(name: str) -> list[Role]:
-    """Roles of integer or boolean tensors, for names that promise one."""
+def _following(name: str, *, differentiated: bool) -> list[Role]:
+    """Roles of a tensor whose shape follows from the first one, for names that promise one."""
     if _TARGET_NAMES.fullmatch(name):
-        return [*_INDICES[1:], TENSOR, *_FULL_INDICES]
+        return [*_INDICES[1:], Role(_like, differentiated, follows=True), *_FULL_INDICES]
     if _INDEX_NAMES.fullmatch(name):
-        return [*_INDICES, *_FULL_INDICES, _constant(1)]
-    if _MASK_NAMES.fullmatch(name):
-        return [*_MASKS, TENSOR]
-    return []
-
-
-def _unique(found: list[Role], tensor: Role) -> list[Role]:
-    """`found` with its tensor in the form that this parameter has, once."""
-    replaced = [tensor if role.is_tensor else role for role in found]
-    return list(dict.fromkeys(replaced))
+        return [*_INDICES, *_FULL_INDICES]
+    return list(_MASKS) if _MASK_NAMES.fullmatch(name) else []
 
 
 def _shape_values() -> list[Role]:
@@ -137,6 +125,10 @@ def _shape_values() -> list[Role]:
 
 def _permutation() -> list[Role]:
     return [Role(lambda base: list(reversed(range(len(base))))), _constant(1)]
+
+
+def _like(base: Shape) -> dict[str, Any]:
+    return {"shape": list(base)}
 
 
 _NAMED: list[tuple[str, tuple[Any, ...]]] = [

@@ -24,6 +24,7 @@ _TWO: list[Shapes] = [
     ((3, 4), (4, 5)),  # a @ b
     ((3, 4), (3, 4)),  # element by element
     ((3, 4), (4,)),  # a row for each, or a vector
+    ((3,), (4,)),  # outer product
     ((4,), (4,)),
     ((2, 3, 4), (2, 4, 5)),  # batched product
     ((2, 3, 4), (5, 4)),
@@ -37,7 +38,6 @@ _TWO: list[Shapes] = [
     ((2, 3, 4), (2, 3, 4)),
     ((2, 3, 4, 5), (2, 3, 4, 5)),
     ((2, 3, 4, 5), (3,)),
-    ((3,), (4,)),  # outer product
     ((3, 4), ()),
     ((3, 3), (3, 4)),  # a linear system
     ((3, 3), (3,)),
@@ -93,7 +93,7 @@ def schemes(names: tuple[str, ...]) -> list[Shapes]:
 def is_degenerate(shapes: Shapes) -> bool:
     """Whether a square or nothing but scalars lets an error of shape go unnoticed."""
     squares = any(len(shape) > 1 and len(set(shape)) == 1 for shape in shapes)
-    return squares or not any(shapes)
+    return squares or all(extent == 1 for shape in shapes for extent in shape)
 
 
 def _by_name(names: tuple[str, ...]) -> Iterator[Shapes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-import gradtool.engine as torch
+from gradtool.engine import Tensor
 from gradtool.gate.case import Case
 from gradtool.gate.no_case import NoCase
 from gradtool.gate.subject import Subject
@@ -41,17 +41,22 @@ def read_samples(subject: Subject) -> list[Case]:
         raise NoCase("sample_inputs yields no case")
     if len(yielded) > _MOST:
         raise NoCase(f"sample_inputs yields more than {_MOST} cases")
-    return [_case(value) for value in yielded]
+    return [as_case(value, "sample_inputs yields") for value in yielded]
 
 
-def _case(value: Any) -> Case:
+def as_case(value: Any, origin: str) -> Case:
+    """A case made of what a user gives for one; `origin` begins the sentence if it is none.
+
+    Raises:
+        NoCase: It is neither a `Case`, nor a tuple or list of arguments, nor a tensor.
+    """
     if isinstance(value, Case):
         return value
     if isinstance(value, tuple | list):
         return Case(tuple(value))
-    if isinstance(value, torch.Tensor):
+    if isinstance(value, Tensor):
         return Case((value,))
     raise NoCase(
-        f"sample_inputs yields {type(value).__name__} in place of arguments",
-        hint="yield a tuple of arguments, or a gradtool.Case",
+        f"{origin} {type(value).__name__} in place of arguments",
+        hint="give a tuple of arguments, or a gradtool.Case",
     )

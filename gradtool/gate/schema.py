@@ -27,7 +27,8 @@ def decode(document: Document, kind: type[T], where: Where = (), value: Any = ..
         UsageError: A key is unknown or missing, or a value is of the wrong type.
     """
     found = document.value if value is ... else value
-    cleaned = _Reader(document).read(found, _described(kind), where)
+    described: types.Type = _described(kind)  # type: ignore[arg-type]  # a type is hashable
+    cleaned = _Reader(document).read(found, described, where)
     return msgspec.convert(cleaned, kind)
 
 

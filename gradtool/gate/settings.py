@@ -46,6 +46,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Rules that are not asked because the configuration says why."""
     flags: tuple[str, ...] = ()
     """Options that a replay needs beside the rule and the seed."""
+    replayable: bool = True
+    """A command line can reproduce the cases; it cannot when a test suite gave them."""
 
     def tolerances(
         self, atol: float | None, rtol: float | None

@@ -1,11 +1,15 @@
-"""Where in a module's source a class, a function or a method is defined."""
+"""Where in the user's source a class, a function or a method is defined."""
 
 from __future__ import annotations
 
 import ast
 import inspect
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
+
+from gradtool.gate.targets import shown_path
+from gradtool.results import Location
 
 _Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -22,17 +26,16 @@ def definition(tree: ast.Module, value: Any) -> _Definition | None:
     return next(iter([*holding, *found]), None)
 
 
-def method_line(tree: ast.Module, cls: type, names: tuple[str, ...]) -> int | None:
-    """The line of the first of the methods `names` that the class's own body defines."""
-    node = definition(tree, cls)
-    if not isinstance(node, ast.ClassDef):
+def function_location(function: Any) -> Location | None:
+    """File and line of the ``def`` of a function, past its decorators; None without source."""
+    function = inspect.unwrap(function)
+    try:
+        lines, first = inspect.getsourcelines(function)
+        path = inspect.getsourcefile(function)
+    except (OSError, TypeError):
         return None
-    lines = {
-        statement.name: statement.lineno
-        for statement in node.body
-        if isinstance(statement, ast.FunctionDef)
-    }
-    return next((lines[name] for name in names if name in lines), None)
+    offsets = (i for i, line in enumerate(lines) if line.lstrip().startswith(("def ", "async ")))
+    return Location(path=shown_path(Path(str(path))), line=first + next(offsets, 0))
 
 
 def _definitions(tree: ast.Module) -> Iterator[_Definition]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gradtool.engine.autograd import Function
+from gradtool.gate.adapters.binding import parameters_of
 from gradtool.results import Location
 
 
@@ -23,14 +24,14 @@ class Subject:
     """The file as it is shown, and the line of the definition."""
 
     @property
-    def is_function(self) -> bool:
-        """Whether it is a Function; a plain callable has no backward of its own."""
-        return isinstance(self.target, type)
-
-    @property
     def folder(self) -> Path:
         """The folder that the user's code is in."""
         return self.file.parent
+
+    @property
+    def is_function(self) -> bool:
+        """Whether it is a Function; a plain callable has no backward of its own."""
+        return isinstance(self.target, type)
 
     @property
     def call(self) -> Callable[..., Any]:
@@ -38,25 +39,9 @@ class Subject:
         called: Callable[..., Any] = self.target.apply if self.is_function else self.target
         return called
 
-    @property
-    def takes_ctx(self) -> bool:
-        """Whether ``forward`` receives ctx, because there is no ``setup_context``."""
-        return self.is_function and self.target.setup_context is Function.setup_context
-
     def parameters(self) -> tuple[inspect.Parameter, ...]:
-        """The parameters that the arguments of a case fill, without ctx.
-
-        Raises:
-            ValueError: It has no signature, as some builtins have none.
-        """
-        forward = self.target.forward if self.is_function else self.target
-        parameters = tuple(inspect.signature(forward).parameters.values())
-        if self.takes_ctx and parameters and parameters[0].kind in _POSITIONAL:
-            return parameters[1:]
-        return parameters
-
-
-_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        """The parameters that the arguments of a case fill, without ctx."""
+        return parameters_of(self.target)
 
 
 def is_function(value: object) -> bool:

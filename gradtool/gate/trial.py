@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import gradtool.engine as torch
+from gradtool.engine import Tensor
 from gradtool.gate.subject import Subject
 from gradtool.gate.user_errors import summarise
 
@@ -43,7 +44,7 @@ def attempt(subject: Subject, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 
 
 def _judge(result: Any) -> Trial:
-    outputs = [value for value in _flat(result) if isinstance(value, torch.Tensor)]
+    outputs = [value for value in _flat(result) if isinstance(value, Tensor)]
     floating = [value for value in outputs if value.is_floating_point() or value.is_complex()]
     if not floating:
         return Trial(refusal="forward returned no floating tensor")
@@ -54,7 +55,7 @@ def _judge(result: Any) -> Trial:
     return Trial(output=tuple(floating[0].shape), backward=_backward_accepts(floating))
 
 
-def _backward_accepts(outputs: list[torch.Tensor]) -> bool:
+def _backward_accepts(outputs: list[Tensor]) -> bool:
     """Whether a backward from all outputs that have a graph runs through."""
     recorded = [value for value in outputs if value.requires_grad]
     if not recorded:
@@ -68,7 +69,7 @@ def _backward_accepts(outputs: list[torch.Tensor]) -> bool:
 
 def _inner(value: Any) -> Any:
     """A tensor that is no leaf, as one in the middle of a model: it may be changed in place."""
-    if isinstance(value, torch.Tensor):
+    if isinstance(value, Tensor):
         return value.clone()
     return value
 
@@ -77,7 +78,7 @@ def _flat(result: Any) -> list[Any]:
     return list(result) if isinstance(result, tuple | list) else [result]
 
 
-def _array(tensor: torch.Tensor) -> Any:
+def _array(tensor: Tensor) -> Any:
     return tensor.detach().cpu().numpy()
 
 

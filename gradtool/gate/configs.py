@@ -1,0 +1,46 @@
+"""The configuration of each file of a run: the one that was named, or the nearest above it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gradtool.gate.config import Config, find_config, load_config
+from gradtool.gate.options import CheckOptions
+from gradtool.gate.targets import matches
+
+
+class Configs:
+    """Finds configurations and reads each once."""
+
+    def __init__(self, options: CheckOptions) -> None:
+        self._options = options
+        self._named = load_config(options.config) if options.config is not None else None
+        self._by_folder: dict[Path, Config] = {}
+        self._by_path: dict[Path, Config] = {}
+
+    def nearest(self, file: Path) -> Config:
+        """The configuration for `file`; an empty one where there is none.
+
+        Raises:
+            UsageError: Something in the configuration is wrong.
+        """
+        if self._named is not None:
+            return self._named
+        folder = file.resolve().parent
+        if folder not in self._by_folder:
+            self._by_folder[folder] = self._load(find_config(folder))
+        return self._by_folder[folder]
+
+    def _load(self, path: Path | None) -> Config:
+        if path is None:
+            return Config()
+        if path not in self._by_path:
+            self._by_path[path] = load_config(path)
+        return self._by_path[path]
+
+    def excludes(self, entry: Path) -> bool:
+        """Whether a walk leaves out `entry`, a file or a folder."""
+        if self._options.exclude:
+            return matches(entry, Path.cwd(), self._options.exclude)
+        config = self.nearest(entry)
+        return matches(entry.resolve(), config.folder, config.check.exclude)

@@ -1,0 +1,67 @@
+"""Lines about the run itself: files without a Function, words that matched nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gradtool.gate.config import Config
+from gradtool.gate.load import LoadedModule
+from gradtool.gate.options import CheckOptions
+from gradtool.gate.suggest import nearest
+from gradtool.gate.targets import Target
+
+_LISTED = 3
+"""Files without a Function that are named before they are only counted."""
+
+
+class Notices:
+    """Collects what is worth a line while a run is planned."""
+
+    def __init__(self, options: CheckOptions) -> None:
+        self._options = options
+        self._walked: list[str] = []
+        self._named: list[str] = []
+        self._configured: dict[str, None] = {}
+
+    def passed_over(self, target: Target, loaded: LoadedModule | None = None) -> None:
+        """A file has no Function."""
+        if target.named:
+            why = _foreign(loaded) if loaded else ""
+            self._named.append(f"{target.shown} defines no Function{why}")
+        else:
+            self._walked.append(target.shown)
+
+    def discovered(self, target: Target, config: Config, names: Sequence[str]) -> None:
+        """A file has Functions: a key of the configuration may have meant one of them."""
+        for key in config.functions:
+            path, _, name = key.rpartition("::")
+            here = not path or (config.folder / path).resolve() == target.path.resolve()
+            meant = nearest(name, names)
+            if here and name not in names and meant and meant not in config.functions:
+                line = config.lines.get(("functions", key), 1)
+                place = f"{config.path.name if config.path else ''}:{line}"
+                self._configured[
+                    f"{place}: no Function {name!r} in {target.shown} (did you mean {meant!r}?)"
+                ] = None
+
+    def lines(self, modules: Sequence[Any]) -> tuple[str, ...]:
+        """All notices; `modules` are those that have something to check."""
+        found = [*self._named, *self._of_walk(), *self._configured]
+        if self._options.keyword is not None and not any(module.functions for module in modules):
+            found.append(f"-k {self._options.keyword!r} matched no case")
+        return tuple(found)
+
+    def _of_walk(self) -> list[str]:
+        if len(self._walked) > _LISTED:
+            return [f"{len(self._walked)} modules define no Function and were passed over"]
+        return [f"{shown} defines no Function and was passed over" for shown in self._walked]
+
+
+def _foreign(loaded: LoadedModule) -> str:
+    """A hint when the Functions of a module are those of the installed PyTorch."""
+    for value in vars(loaded.module).values():
+        bases = value.__mro__ if isinstance(value, type) else ()
+        if any(base.__module__ == "torch.autograd.function" for base in bases):
+            return " of gradtool's engine, only PyTorch's: import gradtool.engine as torch"
+    return ""

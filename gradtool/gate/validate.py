@@ -1,0 +1,32 @@
+"""Options that no run can start with, refused before anything is loaded."""
+
+from __future__ import annotations
+
+import math
+
+from gradtool.gate import codes
+from gradtool.gate.options import CheckOptions, UsageError
+from gradtool.gate.suggest import known_names
+
+DTYPES = ("float32", "float64")
+
+
+def require_valid(options: CheckOptions) -> None:
+    """Refuse what the command line cannot mean.
+
+    Raises:
+        UsageError: A value is out of range, or a rule does not exist.
+    """
+    if not options.paths:
+        raise UsageError("nothing to check: name a file or a folder")
+    codes.require_known(options.select, "--select")
+    codes.require_known(options.ignore, "--ignore")
+    if options.dtype is not None and options.dtype not in DTYPES:
+        raise UsageError(f"--dtype: unknown {options.dtype!r}{known_names(options.dtype, DTYPES)}")
+    if options.seed is not None and options.seed < 0:
+        raise UsageError(f"--seed must be 0 or more, got {options.seed}")
+    for flag, value in (("--atol", options.atol), ("--rtol", options.rtol)):
+        if value is not None and not (math.isfinite(value) and value >= 0):
+            raise UsageError(f"{flag} must be a number of 0 or more, got {value}")
+    if options.timeout is not None and not options.timeout > 0:
+        raise UsageError(f"--timeout must be above 0, got {options.timeout}")

@@ -1,0 +1,24 @@
+"""The watcher of a run that nobody watches."""
+
+from __future__ import annotations
+
+from gradtool.results import CaseResult, FunctionResult, ModuleResult
+
+
+class Unwatched:
+    """Takes note of nothing."""
+
+    def started(self, cases: int) -> None:
+        """Nothing."""
+
+    def case_started(self, node_id: str) -> None:
+        """Nothing."""
+
+    def case_finished(self, function: str, case: CaseResult) -> None:
+        """Nothing."""
+
+    def function_finished(self, path: str, function: FunctionResult) -> None:
+        """Nothing."""
+
+    def module_finished(self, module: ModuleResult) -> None:
+        """Nothing."""
