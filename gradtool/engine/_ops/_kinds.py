@@ -73,20 +73,22 @@ def binary(
     derivatives: tuple[Derivative, Derivative],
     *,
     of_integers: str = "keep",
+    refuse: Callable[[Any, Any], None] | None = None,
 ) -> Operation:
     """An elementwise function of two tensors or numbers, broadcast and promoted as torch does.
 
-    Each derivative is a function of any of x, y and out.
+    Each derivative is a function of any of x, y and out. `refuse` may raise for some operands.
     """
     primitive = elementwise(name, compute, *derivatives, arguments=("x", "y"))
     keep = of_integers == "keep"
+    direct = "fc" if not keep else "fciu" if refuse else "fciub"
 
     def operation(x: Any, y: Any) -> Tensor:
         if x.__class__ is Tensor:
             a = x._array
             if y.__class__ is Tensor:
                 b = y._array
-                if a.dtype is b.dtype and (keep or a.dtype.kind in "fc"):
+                if a.dtype is b.dtype and a.dtype.kind in direct:
                     try:
                         out = wrap(compute(a, b))
                     except ValueError:
@@ -102,6 +104,8 @@ def binary(
                 if x._requires_grad and modes.grad:
                     primitive.record((0,), (x, y), {}, out)
                 return out
+        if refuse is not None:
+            refuse(x, y)
         return promoted(primitive, (x, y), keep_integers=keep)
 
     primitive.operation = _named(operation, name)

@@ -6,51 +6,80 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from gradtool.engine._ops import (
+    arithmetic,
+    axes,
     comparison,
+    complex_parts,
     conversion,
     creation,
+    diagonals,
     elementwise,
+    expansion,
+    extremum,
+    gathering,
+    generators,
     indexing,
     joining,
     linalg,
+    literals,
+    logic,
+    masking,
+    moment,
+    norm,
+    power,
     random,
     reduction,
+    repeating,
     scan,
+    selection,
     shape,
+    slicing,
+    softmax,
     sorting,
+    special,
+    windows,
 )
 from gradtool.engine._ops.inplace import in_place
 from gradtool.engine._ops.item_assignment import fill_, setitem, zero_
 from gradtool.engine._tensor import Tensor
 
 FAMILIES = (
-    comparison, conversion, creation, elementwise, indexing, joining, linalg, random, reduction,
-    scan, shape, sorting,
+    arithmetic, axes, comparison, complex_parts, conversion, creation, diagonals, elementwise,
+    expansion, extremum, gathering, generators, indexing, joining, linalg, literals, logic,
+    masking, moment, norm, power, random, reduction, repeating, scan, selection, shape, slicing,
+    softmax, sorting, special, windows,
 )  # fmt: skip
 
 METHODS = """
-    abs acos acosh add addmm all allclose amax amin any argmax argmin argsort asin asinh atan
-    atan2 atanh baddbmm bernoulli bitwise_and bitwise_not bitwise_or bitwise_xor bmm broadcast_to
-    ceil chunk clamp clamp_max clamp_min clip clone contiguous cos cosh count_nonzero cpu cumsum
-    diag diag_embed diagonal div divide dot double eq equal erf erfc exp expand expand_as expm1
-    flatten flip float floor floor_divide fmod gather ge gt half hypot index_add index_copy
-    index_put index_select int isclose isfinite isinf isnan kthvalue le lerp log log10 log1p log2
-    log_softmax logical_and logical_not logical_or logical_xor logsumexp long lt masked_fill
-    masked_select matmul max maximum mean median min minimum mm movedim mul multiply mv narrow ne
-    neg negative new_empty new_full new_ones new_tensor new_zeros nonzero norm numel outer permute
-    pin_memory positive pow prod ravel reciprocal relu remainder repeat repeat_interleave reshape
-    reshape_as roll round rsqrt scatter scatter_add select sigmoid sign sin sinh softmax sort split
-    sqrt square squeeze std sub subtract sum sum_to_size swapaxes t take take_along_dim tan tanh
-    tile to topk trace transpose tril triu true_divide trunc type type_as unbind unflatten unique
-    unsqueeze var view view_as bool short char byte
+    abs absolute acos acosh add addcdiv addcmul addmm addmv adjoint all allclose amax amin any
+    arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argsort argwhere asin
+    asinh atan atan2 atanh baddbmm bernoulli bitwise_and bitwise_left_shift bitwise_not
+    bitwise_or bitwise_right_shift bitwise_xor bmm broadcast_to ceil chunk clamp clamp_max
+    clamp_min clip clone conj contiguous cos cosh count_nonzero cpu cuda cumsum diag diag_embed
+    diagonal div divide dot eq equal erf erfc exp exp2 expand expand_as expm1 fix flatten flip
+    floor floor_divide fmod frac gather ge ger greater greater_equal gt hypot index_add
+    index_copy index_put index_select isclose isfinite isinf isnan isneginf isposinf isreal
+    kthvalue le lerp less less_equal log log10 log1p log2 log_softmax logical_and logical_not
+    logical_or logical_xor logsumexp lt masked_fill masked_select matmul max maximum mean median
+    min minimum mm moveaxis movedim mul multiply mv narrow ne neg negative new_empty new_full
+    new_ones new_tensor new_zeros nonzero norm not_equal outer permute pin_memory positive pow
+    prod ravel reciprocal relu remainder repeat repeat_interleave reshape reshape_as roll round
+    rsqrt scatter scatter_add select sgn sigmoid sign signbit sin sinh softmax sort split sqrt
+    square squeeze std sub subtract sum sum_to_size swapaxes swapdims t take take_along_dim tan
+    tanh tensor_split tile to topk trace transpose tril triu true_divide trunc type_as unbind
+    unflatten unfold unique unsqueeze var vdot view view_as where
 """.split()
 """Methods that are the function of the same name."""
 
 IN_PLACE = """
-    abs acos add addcdiv addcmul addmm asin atan ceil clamp clamp_max clamp_min clip cos cosh cumsum
-    div erf exp expm1 floor floor_divide fmod index_add index_copy index_put lerp log log10 log1p
-    log2 masked_fill mul neg pow reciprocal relu remainder round rsqrt scatter scatter_add sigmoid
-    sign sin sinh sqrt square sub tan tanh tril triu true_divide trunc
+    abs absolute acos acosh add addcdiv addcmul addmm arccos arccosh arcsin arcsinh arctan
+    arctan2 arctanh asin asinh atan atan2 atanh bitwise_and bitwise_left_shift bitwise_not
+    bitwise_or bitwise_right_shift bitwise_xor ceil clamp clamp_max clamp_min clip cos cosh
+    cumsum div divide eq erf erfc exp exp2 expm1 fix floor floor_divide fmod frac ge gt hypot
+    index_add index_copy index_put le lerp log log10 log1p log2 logical_and logical_not
+    logical_or logical_xor lt masked_fill mul multiply ne neg negative pow reciprocal relu
+    remainder round rsqrt scatter scatter_add sgn sigmoid sign sin sinh sqrt square sub subtract
+    tan tanh tril triu true_divide trunc
 """.split()
 """Functions whose name with an underscore is their in-place form."""
 
@@ -58,21 +87,27 @@ OPERATORS = {
     "__add__": "add", "__radd__": "add", "__mul__": "mul", "__rmul__": "mul", "__sub__": "sub",
     "__truediv__": "div", "__floordiv__": "floor_divide", "__mod__": "remainder",
     "__pow__": "pow", "__matmul__": "matmul", "__neg__": "neg", "__abs__": "abs",
-    "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge", "__eq__": "eq",
-    "__ne__": "ne", "__and__": "bitwise_and", "__rand__": "bitwise_and", "__or__": "bitwise_or",
+    "__and__": "bitwise_and", "__rand__": "bitwise_and", "__or__": "bitwise_or",
     "__ror__": "bitwise_or", "__xor__": "bitwise_xor", "__rxor__": "bitwise_xor",
-    "__invert__": "bitwise_not",
+    "__invert__": "bitwise_not", "__lshift__": "bitwise_left_shift",
+    "__rshift__": "bitwise_right_shift", "__pos__": "positive",
+}  # fmt: skip
+
+COMPARISONS = {
+    "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge", "__eq__": "eq", "__ne__": "ne",
 }  # fmt: skip
 
 REFLECTED = {
     "__rsub__": "sub", "__rtruediv__": "div", "__rfloordiv__": "floor_divide",
     "__rmod__": "remainder", "__rpow__": "pow", "__rmatmul__": "matmul",
+    "__rlshift__": "bitwise_left_shift", "__rrshift__": "bitwise_right_shift",
 }  # fmt: skip
 
 AUGMENTED = {
     "__iadd__": "add", "__isub__": "sub", "__imul__": "mul", "__itruediv__": "div",
     "__ifloordiv__": "floor_divide", "__imod__": "remainder", "__ipow__": "pow",
     "__iand__": "bitwise_and", "__ior__": "bitwise_or", "__ixor__": "bitwise_xor",
+    "__ilshift__": "bitwise_left_shift", "__irshift__": "bitwise_right_shift",
 }  # fmt: skip
 
 
@@ -81,28 +116,27 @@ def attach() -> None:
     functions = dict(table(FAMILIES))
     for name in METHODS:
         setattr(Tensor, name, functions[name])
+    for name, function in conversion.METHODS.items():
+        setattr(Tensor, name, function)
     for name in IN_PLACE:
         setattr(Tensor, f"{name}_", in_place(functions[name], f"{name}_"))
+    bare = functions | arithmetic.OPERATORS
     for dunder, name in OPERATORS.items():
-        setattr(Tensor, dunder, functions[name])
+        setattr(Tensor, dunder, bare[name])
+    for dunder, name in COMPARISONS.items():
+        setattr(Tensor, dunder, _if_comparable(functions[name], dunder))
     for dunder, name in REFLECTED.items():
-        setattr(Tensor, dunder, _reflected(functions[name], dunder))
+        setattr(Tensor, dunder, _reflected(bare[name], dunder))
     for dunder, name in AUGMENTED.items():
-        setattr(Tensor, dunder, in_place(functions[name], dunder))
+        setattr(Tensor, dunder, in_place(bare[name], dunder))
     Tensor.__getitem__ = indexing.getitem  # type: ignore[method-assign]
     Tensor.__setitem__ = setitem  # type: ignore[method-assign]
     Tensor.__array_priority__ = 1000  # type: ignore[attr-defined]  # NumPy then leaves operators to us
     Tensor.zero_ = zero_
     Tensor.fill_ = fill_
     Tensor.copy_ = in_place(_copied, "copy_")
-    for name in ("T", "mT", "H", "mH", "real", "imag"):
-        setattr(Tensor, name, property(functions_of_property(name)))
-
-
-def functions_of_property(name: str) -> Callable[[Tensor], Tensor]:
-    """The function behind a property such as ``x.T``."""
-    found: Callable[[Tensor], Tensor] = getattr(shape, f"property_{name}")
-    return found
+    for name, function in (axes.PROPERTIES | complex_parts.PROPERTIES).items():
+        setattr(Tensor, name, property(function))
 
 
 def table(families: Iterable[Any]) -> Iterable[tuple[str, Any]]:
@@ -110,6 +144,19 @@ def table(families: Iterable[Any]) -> Iterable[tuple[str, Any]]:
     for family in families:
         for name in family.__all__:
             yield name, getattr(family, name)
+
+
+def _if_comparable(operation: Callable[..., Tensor], name: str) -> Callable[[Any, Any], Any]:
+    """A comparison that leaves to the other operand, and to identity, what is no number."""
+
+    def method(x: Tensor, other: Any) -> Any:
+        try:
+            return operation(x, other)
+        except TypeError:
+            return NotImplemented
+
+    method.__name__ = method.__qualname__ = name
+    return method
 
 
 def _reflected(operation: Callable[..., Tensor], name: str) -> Callable[[Any, Any], Tensor]:

@@ -1,0 +1,215 @@
+"""Choosing between values: where, clamp, maximum and minimum."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtool.engine import _dtypes
+from gradtool.engine._levels import highest
+from gradtool.engine._ops._kinds import Product, binary, broadcast, elementwise, promoted
+from gradtool.engine._ops._promotion import cast, check_operands, result_type
+from gradtool.engine._ops._unsupported import refusing_complex
+from gradtool.engine._ops.masking import nonzero
+from gradtool.engine._tensor import Tensor
+
+# ---- where ----------------------------------------------------------------------------------
+
+_where = elementwise(
+    "where",
+    lambda condition, x, y: np.where(condition, x, y),
+    Product(lambda _g: None),
+    Product(lambda g, condition: where(condition, g, 0)),
+    Product(lambda g, condition: where(condition, 0, g)),
+)
+
+
+def where(condition: Tensor, *values: Any) -> Any:
+    """Elements of the first value where the condition holds, of the second where it does not.
+
+    Without values: the positions where it holds, one tensor of them for each dimension.
+
+    Raises:
+        RuntimeError: the condition is not boolean.
+        TypeError: only one value is given.
+    """
+    if not values:
+        return nonzero(condition, as_tuple=True)
+    if len(values) != 2:
+        raise TypeError("where() takes a condition and two values, or a condition alone")
+    check_operands("where", *values)
+    return _chosen(_as_condition(condition), values, result_type(*values))
+
+
+def _as_condition(condition: Tensor) -> Tensor:
+    kind = condition.dtype
+    if kind is _dtypes.uint8:
+        warnings.warn(
+            "where received a uint8 condition tensor. This behavior is deprecated; "
+            "use a boolean condition instead.",
+            UserWarning,
+            stacklevel=3,
+        )
+        return condition.to(_dtypes.bool_)
+    if kind is not _dtypes.bool_:
+        raise RuntimeError(
+            "where expected condition to be a boolean tensor, but got a tensor with dtype "
+            f"{kind.name}"
+        )
+    return condition
+
+
+def _chosen(condition: Tensor, values: Sequence[Any], common: _dtypes.dtype) -> Tensor:
+    operands = [condition, *values]
+    level = highest(operands)
+    if level is not None:
+        below = [condition, *[_cast(each, common) for each in values]]
+        out: Tensor = level.apply(_where, below, {})
+        return out
+    arrays = [condition._array, *[cast(each, common.numpy) for each in values]]
+    return broadcast(_where, operands, arrays, {})
+
+
+def _cast(value: Any, common: _dtypes.dtype) -> Any:
+    return value.to(common) if isinstance(value, Tensor) and value.dtype is not common else value
+
+
+# ---- maximum and minimum --------------------------------------------------------------------
+
+
+def _half_of_ties(g: Tensor, x: Tensor, y: Tensor, beaten: Tensor) -> Tensor:
+    """What `x` gets: all of `g` where it was chosen, half where both are equal."""
+    shared: Tensor = where(x == y, g / 2, g).masked_fill(beaten, 0)
+    return shared
+
+
+_maximum = binary(
+    "maximum",
+    refusing_complex("maximum", np.maximum),
+    (
+        Product(lambda g, x, y: _half_of_ties(g, x, y, x < y)),
+        Product(lambda g, x, y: _half_of_ties(g, x, y, y < x)),
+    ),
+)
+_minimum = binary(
+    "minimum",
+    refusing_complex("minimum", np.minimum),
+    (
+        Product(lambda g, x, y: _half_of_ties(g, x, y, x > y)),
+        Product(lambda g, x, y: _half_of_ties(g, x, y, y > x)),
+    ),
+)
+
+
+def maximum(x: Tensor, y: Tensor) -> Tensor:
+    """The larger of each pair; NaN if one is. Equal ones share the gradient."""
+    _require_tensors("maximum", x, y)
+    return _maximum(x, y)
+
+
+def minimum(x: Tensor, y: Tensor) -> Tensor:
+    """The smaller of each pair; NaN if one is. Equal ones share the gradient."""
+    _require_tensors("minimum", x, y)
+    return _minimum(x, y)
+
+
+def _require_tensors(name: str, *operands: Any) -> None:
+    for position, operand in enumerate(operands):
+        if not isinstance(operand, Tensor):
+            raise TypeError(
+                f"{name}(): argument {position + 1} must be Tensor, not {type(operand).__name__}"
+            )
+
+
+# ---- clamp ----------------------------------------------------------------------------------
+
+
+def _within_numbers(x: Any, *, low: Any, high: Any) -> Any:
+    if low is not None:
+        x = np.maximum(x, low)
+    return x if high is None else np.minimum(x, high)
+
+
+def _within_numbers_vjp(g: Tensor, x: Tensor, low: Any, high: Any) -> Tensor:
+    """All of `g` where `x` lies within the bounds, which belong to it."""
+    if low is not None:
+        g = g.masked_fill(~(x >= low), 0)
+    return g if high is None else g.masked_fill(~(x <= high), 0)
+
+
+_clamp_to_numbers = elementwise(
+    "clamp", _within_numbers, Product(_within_numbers_vjp), arguments=("x",)
+)
+_at_least = binary(
+    "clamp_min",
+    np.maximum,
+    (
+        Product(lambda g, x, y: g.masked_fill(~(x >= y), 0)),
+        Product(lambda g, x, y: g.masked_fill(~(x < y), 0)),
+    ),
+)
+_at_most = binary(
+    "clamp_max",
+    np.minimum,
+    (
+        Product(lambda g, x, y: g.masked_fill(~(x <= y), 0)),
+        Product(lambda g, x, y: g.masked_fill(~(x > y), 0)),
+    ),
+)
+_between = elementwise(
+    "clamp",
+    lambda x, low, high: np.minimum(np.maximum(x, low), high),
+    Product(lambda g, x, low, high: g.masked_fill(~((x >= low) & (x <= high)), 0)),
+    Product(lambda g, x, low, high: g.masked_fill(~((x < low) & (low < high)), 0)),
+    Product(lambda g, x, low, high: g.masked_fill(~((x > high) | (high < low)), 0)),
+)
+
+
+def clamp(x: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """`x` with what lies outside the bounds moved to them; `max` wins over `min`.
+
+    The bounds are numbers, or tensors that broadcast with `x`. At a bound, `x` gets the gradient.
+
+    Raises:
+        RuntimeError: there is no bound at all.
+        TypeError: one bound is a tensor and the other is a number.
+    """
+    bounds = [bound for bound in (min, max) if bound is not None]
+    if not bounds:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    of_tensors = [isinstance(bound, Tensor) for bound in bounds]
+    if all(of_tensors):
+        return _clamp_to_tensors(x, min, max)
+    if any(of_tensors):
+        raise TypeError("clamp() takes two numbers or two tensors as bounds, not one of each")
+    common = result_type(x, *bounds)
+    return _clamp_to_numbers(_cast(x, common), low=_bound(min, common), high=_bound(max, common))
+
+
+def _bound(value: Any, common: _dtypes.dtype) -> Any:
+    """A number that is compared within `common`, as which NumPy takes no larger integer."""
+    return value if value is None or common.is_differentiable else cast(value, common.numpy)
+
+
+def _clamp_to_tensors(x: Tensor, low: Tensor | None, high: Tensor | None) -> Tensor:
+    if low is None:
+        return _at_most(x, high)
+    return _at_least(x, low) if high is None else promoted(_between, (x, low, high))
+
+
+def clamp_min(x: Tensor, min: Any) -> Tensor:
+    """`x`, but `min` where that is larger."""
+    return clamp(x, min=min)
+
+
+def clamp_max(x: Tensor, max: Any) -> Tensor:
+    """`x`, but `max` where that is smaller."""
+    return clamp(x, max=max)
+
+
+clip = clamp
+
+__all__ = ["clamp", "clamp_max", "clamp_min", "clip", "maximum", "minimum", "where"]

@@ -1,0 +1,127 @@
+"""Sums of exponentials, taken relative to the largest so that none overflows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradtool.engine import _dtypes
+from gradtool.engine._ops._dims import Ints, wrap_dim
+from gradtool.engine._ops._kinds import general
+from gradtool.engine._ops._quiet import quiet
+from gradtool.engine._ops._reducing import dims_of, in_single, numpy_names, spread
+from gradtool.engine._ops._unsupported import not_implemented
+from gradtool.engine._ops.elementwise import exp
+from gradtool.engine._ops.reduction import sum
+from gradtool.engine._tensor import Tensor
+
+
+def _largest(x: Any, dims: Ints) -> Any:
+    """The largest elements; zero where there are none, or where the largest is infinite."""
+    if x.size == 0:
+        return np.zeros_like(x.sum(axis=dims, keepdims=True))
+    largest = x.max(axis=dims, keepdims=True)
+    return np.where(np.isinf(largest), 0, largest)
+
+
+@quiet
+@in_single
+def _logsumexp(x: Any, *, dims: Ints, keepdim: bool) -> Any:
+    largest = _largest(x, dims)
+    total = np.log(np.exp(x - largest).sum(axis=dims, keepdims=True)) + largest
+    return total if keepdim else total.reshape(x.sum(axis=dims).shape)
+
+
+_lse = general(
+    "logsumexp",
+    _logsumexp,
+    lambda g, x, out, dims: (
+        spread(g, x.shape, dims) * _conjugated(exp(x - spread(out, x.shape, dims)))
+    ),
+)
+
+
+def _conjugated(x: Tensor) -> Tensor:
+    return x.conj() if x.is_complex() else x
+
+
+@numpy_names
+def logsumexp(x: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
+    """The logarithm of the sum of exponentials over some dimensions.
+
+    Raises:
+        IndexError: there is no such dimension.
+    """
+    if not x.dtype.is_differentiable:
+        x = x.to(_dtypes.get_default_dtype())
+    return _lse(x, dims=dims_of(dim, x._array.ndim), keepdim=keepdim)
+
+
+def _relative(x: Any, dim: int) -> tuple[Any, Ints]:
+    """`x` less its largest element along `dim`, and that dimension as reductions name it."""
+    dims = (dim,) if x.ndim else ()
+    return (x - x.max(axis=dims, keepdims=True) if x.size else x), dims
+
+
+@quiet
+@in_single
+def _softmax(x: Any, *, dim: int) -> Any:
+    shifted, dims = _relative(x, dim)
+    weights = np.exp(shifted)
+    return weights / weights.sum(axis=dims, keepdims=True)
+
+
+@quiet
+@in_single
+def _log_softmax(x: Any, *, dim: int) -> Any:
+    shifted, dims = _relative(x, dim)
+    return shifted - np.log(np.exp(shifted).sum(axis=dims, keepdims=True))
+
+
+def _softmax_vjp(g: Tensor, out: Tensor, dim: int) -> Tensor:
+    weighted: Tensor = g * out
+    return weighted - out * sum(weighted, dim, keepdim=True)
+
+
+def _log_softmax_vjp(g: Tensor, out: Tensor, dim: int) -> Tensor:
+    return g - exp(out) * sum(g, dim, keepdim=True)
+
+
+_soft = general("softmax", _softmax, _softmax_vjp)
+_log_soft = general("log_softmax", _log_softmax, _log_softmax_vjp)
+
+
+@numpy_names
+def softmax(x: Tensor, dim: int, dtype: _dtypes.dtype | None = None) -> Tensor:
+    """Exponentials along a dimension, divided by their sum.
+
+    Raises:
+        IndexError: there is no such dimension.
+        NotImplementedError: the elements are neither floating nor complex.
+    """
+    x = _floating("softmax", x, dtype)
+    return _soft(x, dim=wrap_dim(dim, x._array.ndim))
+
+
+@numpy_names
+def log_softmax(x: Tensor, dim: int, dtype: _dtypes.dtype | None = None) -> Tensor:
+    """The logarithm of `softmax`, accurate where that is small.
+
+    Raises:
+        IndexError: there is no such dimension.
+        NotImplementedError: the elements are neither floating nor complex.
+    """
+    x = _floating("log_softmax", x, dtype)
+    return _log_soft(x, dim=wrap_dim(dim, x._array.ndim))
+
+
+def _floating(name: str, x: Tensor, dtype: _dtypes.dtype | None) -> Tensor:
+    if dtype is not None:
+        x = x.to(dtype)
+    if not x.dtype.is_differentiable:
+        raise not_implemented(name, x._array.dtype)
+    return x
+
+
+__all__ = ["log_softmax", "logsumexp", "softmax"]
