@@ -55,3 +55,21 @@ def moved_to(kind: str, index: int | None, array: Any) -> Any:
 def add_at(array: Any, key: Any, values: Any) -> None:
     """Add `values` to ``array[key]`` in place; elements that the key repeats add up."""
     module_of(array).add.at(array, key, values)
+
+
+def pinned(array: Any) -> Any:
+    """A copy in page-locked host memory; the array itself where CuPy is not installed.
+
+    Without CUDA there is nothing that page-locked memory would be faster to copy to.
+    """
+    try:
+        module = array_module("cuda")
+    except RuntimeError:
+        return array
+    import cupyx
+
+    if isinstance(array, module.ndarray):
+        raise RuntimeError("cannot pin 'cuda' tensors, only dense CPU tensors can be pinned")
+    copy = cupyx.empty_pinned(array.shape, array.dtype)
+    copy[...] = array
+    return copy

@@ -1,12 +1,15 @@
-"""The parts of complex numbers: views of the same memory."""
+"""The parts of complex numbers, as views of the same memory, and the conjugate."""
 
 from __future__ import annotations
+
+import numpy as np
 
 from gradtool.engine._ops._kinds import linear
 from gradtool.engine._tensor import Tensor
 
 _real = linear("real", lambda x: x.real, lambda g, x_dtype: g.to(x_dtype), is_view=True)
 _imag = linear("imag", lambda x: x.imag, lambda g, x_dtype: g.to(x_dtype) * 1j, is_view=True)
+_conj = linear("conj", np.conjugate, lambda g: g.conj())
 
 
 def real(x: Tensor) -> Tensor:
@@ -25,4 +28,12 @@ def imag(x: Tensor) -> Tensor:
     return _imag(x)
 
 
-__all__ = ["imag", "real"]
+def conj(x: Tensor) -> Tensor:
+    """The complex conjugates, as a copy; a real tensor is returned as it is."""
+    return _conj(x) if x.is_complex() else x
+
+
+PROPERTIES = {"imag": imag, "real": real}
+"""Attributes of a tensor that are computed by these."""
+
+__all__ = ["conj", "imag", "real"]

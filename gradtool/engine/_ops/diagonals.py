@@ -26,8 +26,12 @@ def _with_diagonal(x: Any, *, shape: Ints, offset: int, dim1: int, dim2: int) ->
     return out
 
 
-_tril = linear("tril", lambda x, *, diagonal: np.tril(x, diagonal), lambda g, diagonal: g.tril(diagonal))
-_triu = linear("triu", lambda x, *, diagonal: np.triu(x, diagonal), lambda g, diagonal: g.triu(diagonal))
+_tril = linear(
+    "tril", lambda x, *, diagonal: np.tril(x, diagonal), lambda g, diagonal: g.tril(diagonal)
+)
+_triu = linear(
+    "triu", lambda x, *, diagonal: np.triu(x, diagonal), lambda g, diagonal: g.triu(diagonal)
+)
 _diagonal = linear(
     "diagonal",
     _diagonal_of,

@@ -1,4 +1,4 @@
-"""Elements gathered from, and scattered to, positions along a dimension."""
+"""Elements gathered from, and scattered to, positions along a dimension: one for each element."""
 
 from __future__ import annotations
 
@@ -11,11 +11,8 @@ from gradtool.engine._ops._dims import Ints, wrap_dim
 from gradtool.engine._ops._kinds import linear
 from gradtool.engine._ops._primitive import Primitive, vjp_of
 from gradtool.engine._ops.expansion import broadcast_shapes
-from gradtool.engine._ops.indexing import check_bounds, indexed, written
-from gradtool.engine._ops._keys import Key
+from gradtool.engine._ops.indexing import check_bounds
 from gradtool.engine._tensor import Tensor
-
-# ---- one position per element ---------------------------------------------------------------
 
 
 def _along(index: Any, dim: int, extent: int) -> tuple[Any, ...]:
@@ -44,6 +41,17 @@ def gathering(name: str) -> Primitive:
         name,
         _gathered,
         lambda g, x_shape, index, dim: _gather_backward(g, index, shape=x_shape, dim=dim),
+    )
+
+
+def picking(name: str) -> Primitive:
+    """A primitive that gathers one element along a dimension, which it drops."""
+    return linear(
+        name,
+        lambda x, index, *, dim: _gathered(x, np.expand_dims(index, dim), dim=dim).squeeze(dim),
+        lambda g, x_shape, index, dim: _gather_backward(
+            g.unsqueeze(dim), index.unsqueeze(dim), shape=x_shape, dim=dim
+        ),
     )
 
 
@@ -169,82 +177,4 @@ def take_along_dim(x: Tensor, indices: Tensor, dim: int | None = None) -> Tensor
     return gather(x, dim, indices)
 
 
-# ---- one position per slice -----------------------------------------------------------------
-
-
-def index_select(x: Tensor, dim: int, index: Tensor) -> Tensor:
-    """The slices at positions along a dimension.
-
-    Raises:
-        IndexError: a position is out of range, or `index` has more than one dimension.
-    """
-    if index.ndim > 1:
-        raise IndexError("index_select(): Index is supposed to be a vector")
-    dim = wrap_dim(dim, x.ndim)
-    positions = index.reshape(-1)
-    try:
-        check_bounds(positions._array, x.shape[dim] if x.ndim else 1, dim, lowest=0)
-    except IndexError:
-        raise IndexError("index out of range in self") from None
-    if x.ndim == 0:
-        return indexed(x.unsqueeze(0), (0,), [positions], "index_select").squeeze(0)
-    return indexed(x, (dim,), [positions], "index_select")
-
-
-def index_add(x: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
-    """A copy with slices of `source`, times `alpha`, added at positions along a dimension."""
-    if source._array.dtype != x._array.dtype:
-        raise RuntimeError(
-            f"index_add_(): self ({x.dtype}) and source ({source.dtype}) must have the same scalar "
-            "type"
-        )
-    scaled = source if alpha == 1 else source * alpha
-    return _slices_written(x, dim, index, scaled, "index_add", accumulate=True)
-
-
-def index_copy(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """A copy with slices of `source` written at positions along a dimension."""
-    if source._array.dtype != x._array.dtype:
-        raise RuntimeError(
-            f"index_copy_(): self and source expected to have the same dtype, but got (self) "
-            f"{x.dtype} and (source) {source.dtype}"
-        )
-    return _slices_written(x, dim, index, source, "index_copy", accumulate=False)
-
-
-def _slices_written(
-    x: Tensor, dim: int, index: Tensor, source: Tensor, name: str, *, accumulate: bool
-) -> Tensor:
-    if x.ndim == 0:
-        vector, values = x.reshape(1), source.reshape(1)
-        out = _slices_written(vector, 0, index, values, name, accumulate=accumulate)
-        return out.reshape(())
-    dim = wrap_dim(dim, x.ndim)
-    positions = index.reshape(-1)
-    error = RuntimeError if accumulate else IndexError
-    if source.ndim == x.ndim and source.shape[dim] != positions.numel():
-        raise error(
-            f"{name}_(): Number of indices ({positions.numel()}) should be equal to "
-            f"source.size(dim): ({source.shape[dim]}), for dim: {dim}"
-        )
-    check_bounds(positions._array, x.shape[dim], dim, error=error, lowest=0)
-    key = Key((slice(None),) * x.ndim, (dim,), (positions,))
-    return written(x, key, source, accumulate=accumulate, name=name)
-
-
-def take(x: Tensor, index: Tensor) -> Tensor:
-    """Elements by their position in row-major order, in the shape of `index`."""
-    flat, count = x.reshape(-1), x.numel()
-    positions = index._array
-    beyond = positions[(positions >= count) | (positions < -count)]
-    if beyond.size:
-        raise IndexError(
-            f"out of range: tried to access index {int(beyond[0])} on a tensor of {count} elements."
-        )
-    return indexed(flat, (0,), [index], "take")
-
-
-__all__ = [
-    "gather", "index_add", "index_copy", "index_select", "scatter", "scatter_add", "take",
-    "take_along_dim",
-]  # fmt: skip
+__all__ = ["gather", "scatter", "scatter_add", "take_along_dim"]

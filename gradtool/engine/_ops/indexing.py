@@ -87,16 +87,14 @@ def check_bounds(
 
 
 @functools.cache
-def _index_of(count: int, name: str) -> Primitive:
+def _index_of(count: int) -> Primitive:
     """Indexing by so many tensors."""
     names = tuple(f"i{position}" for position in range(count))
     return Primitive(
-        name,
+        "index",
         lambda x, *indices, dims: x[_key_of(indices, dims, x.shape)],
         [Vjp(
-            lambda g, shape, dims, *indices: _index_backward_of(count)(
-                g, *indices, shape=shape, dims=dims
-            ),
+            lambda g, shape, dims, *indices: added_to_zeros(g, shape, dims, indices),
             ("x_shape", "dims", *names),
         )],
         arguments=("x", *names),
@@ -118,7 +116,7 @@ def _index_backward_of(count: int) -> Primitive:
         "index_backward",
         added,
         [Vjp(
-            lambda g, dims, *indices: _index_of(count, "index")(g, *indices, dims=dims),
+            lambda g, dims, *indices: _index_of(count)(g, *indices, dims=dims),
             ("dims", *names),
         )],
         arguments=("g", *names),
@@ -126,16 +124,16 @@ def _index_backward_of(count: int) -> Primitive:
     )  # fmt: skip
 
 
-def indexed(x: Tensor, dims: Ints, indices: Sequence[Tensor], name: str = "index") -> Tensor:
-    """Some dimensions of `x` indexed by integer tensors, which broadcast with each other."""
-    return _index_of(len(indices), name)(x, *indices, dims=dims)
+def added_to_zeros(g: Tensor, shape: Ints, dims: Ints, indices: Sequence[Tensor]) -> Tensor:
+    """Zeros of a shape, with `g` added where the tensors index these dimensions."""
+    return _index_backward_of(len(indices))(g, *indices, shape=tuple(shape), dims=dims)
 
 
 # ---- copies with values written at a key ----------------------------------------------------
 
 
 @functools.cache
-def _index_put_of(count: int, name: str) -> Primitive:
+def _index_put_of(count: int) -> Primitive:
     """A copy of a tensor with values written, or added, where a key points."""
     names = tuple(f"i{position}" for position in range(count))
 
@@ -153,16 +151,17 @@ def _index_put_of(count: int, name: str) -> Primitive:
         if accumulate:
             return g
         zero = g.new_zeros(())
-        return _index_put_of(count, name)(
+        return _index_put_of(count)(
             g, zero, *indices, basic=basic, dims=dims, accumulate=False
         )
 
     def of_values(g: Tensor, shape: Ints, basic: Any, dims: Ints, *indices: Tensor) -> Tensor:
         taken = _slice(g, key=basic)
-        return (indexed(taken, dims, indices) if indices else taken).sum_to_size(shape)
+        picked = _index_of(count)(taken, *indices, dims=dims) if indices else taken
+        return picked.sum_to_size(shape)
 
     return Primitive(
-        name,
+        "index_put",
         put,
         [
             Vjp(of_x, ("basic", "dims", "accumulate", *names)),
@@ -171,14 +170,6 @@ def _index_put_of(count: int, name: str) -> Primitive:
         arguments=("x", "values", *names),
         kind="linear",
     )
-
-
-def written(
-    x: Tensor, key: Key, values: Tensor, *, accumulate: bool = False, name: str = "index_put"
-) -> Tensor:
-    """A copy of `x` with `values`, broadcast, written or added where the key points."""
-    put = _index_put_of(len(key.indices), name)
-    return put(x, values, *key.indices, basic=key.basic, dims=key.dims, accumulate=accumulate)
 
 
 # ---- the functions --------------------------------------------------------------------------
@@ -195,10 +186,10 @@ def getitem(x: Tensor, key: Any) -> Tensor:
         picks_one = all(not isinstance(part, slice) for part in found.basic) and found.basic
         return (_select if picks_one else _slice)(x, key=found.basic)
     taken = x if found.is_trivial else _slice(x, key=found.basic)
-    return indexed(taken, found.dims, found.indices)
+    return _index_of(len(found.indices))(taken, *found.indices, dims=found.dims)
 
 
-def index_put(x: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Tensor:  # noqa: FBT001, FBT002 - torch's signature
+def index_put(x: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
     """A copy of `x` with `values` at ``x[indices]``, or added to what is there.
 
     `indices` is any key that `getitem` takes; added values add up where the key repeats.
@@ -211,13 +202,15 @@ def index_put(x: Tensor, indices: Any, values: Any, accumulate: bool = False) ->
     if not isinstance(values, Tensor):
         values = x.new_tensor(values)
     if values._array.dtype != x._array.dtype:
-        if key.indices and values.ndim:
+        if key.indices:
             raise RuntimeError(
                 "Index put requires the source and destination dtypes match, got "
                 f"{x.dtype} for the destination and {values.dtype} for the source."
             )
         values = values.to(x.dtype)
-    return written(x, key, _fitted(x, key, values), accumulate=accumulate)
+    put = _index_put_of(len(key.indices))
+    values = _fitted(x, key, values)
+    return put(x, values, *key.indices, basic=key.basic, dims=key.dims, accumulate=accumulate)
 
 
 def _fitted(x: Tensor, key: Key, values: Tensor) -> Tensor:

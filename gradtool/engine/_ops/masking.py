@@ -30,7 +30,7 @@ def masked_fill(x: Tensor, mask: Tensor, value: Any) -> Tensor:
     """
     if mask._array.dtype.kind != "b":
         raise RuntimeError(
-            f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype.name}"
+            f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}"
         )
     if isinstance(value, Tensor) and value.ndim:
         raise RuntimeError(
@@ -38,7 +38,7 @@ def masked_fill(x: Tensor, mask: Tensor, value: Any) -> Tensor:
             f"{value.ndim} dimension(s)."
         )
     if isinstance(value, complex) and not x.is_complex():
-        raise RuntimeError(f"value cannot be converted to type {x.dtype.name} without overflow")
+        raise RuntimeError(f"value cannot be converted to type {x.dtype} without overflow")
     fill = value.to(x.dtype) if isinstance(value, Tensor) else x.new_tensor(value)
     return _masked_fill(x, fill, mask)
 

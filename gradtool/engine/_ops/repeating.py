@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.engine import _dtypes
 from gradtool.engine._ops._dims import Ints, as_ints, one_by_one, wrap_dim, wrap_dims
 from gradtool.engine._ops._kinds import linear
 from gradtool.engine._tensor import Tensor

@@ -46,7 +46,7 @@ def reshape(x: Tensor, shape: Ints) -> Tensor:
     return _view(x, shape=shape) if _is_viewable(x, shape) else _copying_reshape(x, shape=shape)
 
 
-def view(x: Tensor, *size: Any, dtype: _dtypes.dtype | None = None) -> Tensor:
+def view(x: Tensor, *size: Any, dtype: _dtypes.dtype | None = None, **named: Any) -> Tensor:
     """`reshape` that never copies. Given a dtype: the same bytes as elements of that.
 
     Raises:
@@ -54,7 +54,9 @@ def view(x: Tensor, *size: Any, dtype: _dtypes.dtype | None = None) -> Tensor:
     """
     if dtype is not None or (size and isinstance(size[0], _dtypes.dtype)):
         return _reinterpreted(x, dtype or size[0])
-    return _viewed(x, *size)
+    if not (size or named):
+        raise TypeError("view() needs a size or a dtype")
+    return _viewed(x, *size, **named)
 
 
 @one_by_one
@@ -116,7 +118,8 @@ def _product(shape: Ints) -> int:
 def _is_viewable(x: Tensor, shape: Ints) -> bool:
     """Whether the array library reshapes without a copy. Bounds of new memory never overlap."""
     array = x._array
-    if array.flags.c_contiguous or array.size == 0:
+    flags = getattr(array, "flags", None)  # an outline stands for an array of another level
+    if flags is None or flags.c_contiguous or array.size == 0:
         return True
     return bool(np.may_share_memory(array.reshape(shape), array))
 

@@ -1,0 +1,230 @@
+"""Products of vectors, matrices and batches of matrices.
+
+Each is linear in either factor. With G the gradient of X Y, that of X is G Yᴴ and that of Y is
+Xᴴ G, where the conjugation is torch's convention for complex numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradtool.engine._ops._kinds import conjugate, multilinear
+from gradtool.engine._ops._quiet import quiet
+from gradtool.engine._ops._unsupported import not_implemented
+from gradtool.engine._ops.axes import adjoint as mH  # noqa: N812 - torch's name of the property
+from gradtool.engine._ops.expansion import broadcast_shapes
+from gradtool.engine._tensor import Tensor
+
+_product = quiet(np.matmul)
+
+_mm = multilinear("mm", _product, lambda g, y: _mm(g, mH(y)), lambda g, x: _mm(mH(x), g))
+_bmm = multilinear("bmm", _product, lambda g, y: _bmm(g, mH(y)), lambda g, x: _bmm(mH(x), g))
+_matmul = multilinear(
+    "matmul",
+    _product,
+    lambda g, y, x_shape: _matmul(g, mH(y)).sum_to_size(x_shape),
+    lambda g, x, y_shape: _matmul(mH(x), g).sum_to_size(y_shape),
+)
+_mv = multilinear(
+    "mv",
+    _product,
+    lambda g, y: g.unsqueeze(-1) * conjugate(y),
+    lambda g, x: _mv(mH(x.reshape(g.numel(), x.shape[-1])), g.reshape(-1)),
+)
+_dot = multilinear(
+    "dot",
+    quiet(np.dot),
+    lambda g, y: g * conjugate(y),
+    lambda g, x: g * conjugate(x),
+)
+
+
+def mm(x: Tensor, mat2: Tensor) -> Tensor:
+    """The product of two matrices.
+
+    Raises:
+        RuntimeError: they are no matrices, or their extents or dtypes do not fit.
+    """
+    if x.ndim != 2:
+        raise RuntimeError("self must be a matrix")
+    if mat2.ndim != 2:
+        raise RuntimeError("mat2 must be a matrix")
+    if x.shape[1] != mat2.shape[0]:
+        raise RuntimeError(
+            "mat1 and mat2 shapes cannot be multiplied "
+            f"({x.shape[0]}x{x.shape[1]} and {mat2.shape[0]}x{mat2.shape[1]})"
+        )
+    _check_dtypes(x, mat2)
+    return _mm(x, mat2)
+
+
+def _check_dtypes(x: Tensor, y: Tensor) -> None:
+    if x._array.dtype != y._array.dtype:
+        raise RuntimeError(
+            f"expected m1 and m2 to have the same dtype, but got: {x.dtype} != {y.dtype}"
+        )
+    if x._array.dtype.kind == "b":
+        raise not_implemented("addmm", x._array.dtype)
+
+
+def bmm(x: Tensor, mat2: Tensor) -> Tensor:
+    """The products of two batches of matrices, one by one.
+
+    Raises:
+        RuntimeError: they have not three dimensions, or their extents or dtypes do not fit.
+    """
+    for number, each in enumerate((x, mat2), start=1):
+        if each.ndim != 3:
+            raise RuntimeError(f"batch{number} must be a 3D tensor")
+    if mat2.shape[:2] != (x.shape[0], x.shape[2]):
+        raise RuntimeError(
+            "Expected size for first two dimensions of batch2 tensor to be: "
+            f"[{x.shape[0]}, {x.shape[2]}] but got: {list(mat2.shape[:2])}."
+        )
+    _check_dtypes(x, mat2)
+    return _bmm(x, mat2)
+
+
+def mv(x: Tensor, vec: Tensor) -> Tensor:
+    """The product of a matrix and a vector.
+
+    Raises:
+        RuntimeError: they are none, or their extents or dtypes do not fit.
+    """
+    if x.ndim != 2 or vec.ndim != 1:
+        raise RuntimeError(
+            f"vector + matrix @ vector expected, got 1, {x.ndim}, {vec.ndim}"
+        )
+    return _applied(x, vec)
+
+
+def _applied(matrices: Tensor, vec: Tensor) -> Tensor:
+    """The product of each of a batch of matrices with one vector."""
+    if matrices.shape[-1] != vec.shape[0]:
+        rows, columns = matrices.numel() // max(matrices.shape[-1], 1), matrices.shape[-1]
+        raise RuntimeError(
+            f"size mismatch, got input ({rows}), mat ({rows}x{columns}), vec ({vec.shape[0]})"
+        )
+    _check_dtypes(matrices, vec)
+    return _mv(matrices, vec)
+
+
+def dot(x: Tensor, tensor: Tensor) -> Tensor:
+    """The sum of the products of two vectors' elements; complex ones are not conjugated.
+
+    Raises:
+        RuntimeError: they are no vectors, or their lengths or dtypes differ.
+    """
+    if x.ndim != 1 or tensor.ndim != 1:
+        raise RuntimeError(
+            f"1D tensors expected, but got {x.ndim}D and {tensor.ndim}D tensors"
+        )
+    lengths = (x.shape[0], tensor.shape[0])
+    if lengths[0] != lengths[1]:
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{lengths[0]}] and src [{lengths[1]}] to "
+            f"have the same number of elements, but got {lengths[0]} and {lengths[1]} elements "
+            "respectively"
+        )
+    if x.dtype is not tensor.dtype:
+        raise RuntimeError(
+            "dot : expected both vectors to have same dtype, but found "
+            f"{x.dtype} and {tensor.dtype}"
+        )
+    return _dot(x, tensor)
+
+
+def vdot(x: Tensor, other: Tensor) -> Tensor:
+    """`dot` with the conjugate of the first vector."""
+    return dot(conjugate(x), other)
+
+
+def outer(x: Tensor, vec2: Tensor) -> Tensor:
+    """The products of each element of one vector with each of another."""
+    for name, each in (("self", x), ("vec2", vec2)):
+        if each.ndim != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {each.ndim}-D")
+    return x.unsqueeze(1) * vec2
+
+
+ger = outer
+
+
+def matmul(x: Tensor, other: Tensor) -> Tensor:
+    """The matrix product; a vector stands for a row on the left, for a column on the right.
+
+    Dimensions before the last two are a batch, and broadcast.
+
+    Raises:
+        RuntimeError: a factor has no dimension, or extents or dtypes do not fit.
+    """
+    for position, each in enumerate((x, other), start=1):
+        if not isinstance(each, Tensor):
+            raise TypeError(
+                f"matmul(): argument {position} must be Tensor, not {type(each).__name__}"
+            )
+    ranks = (x.ndim, other.ndim)
+    if 0 in ranks:
+        raise RuntimeError(
+            "both arguments to matmul need to be at least 1D, but they are "
+            f"{ranks[0]}D and {ranks[1]}D"
+        )
+    if ranks == (2, 2):
+        return mm(x, other)
+    if ranks == (1, 1):
+        return dot(x, other)
+    if ranks[1] == 1:
+        return _applied(x, other)
+    if ranks[0] == 1:
+        return _applied(other.transpose(-2, -1), x)
+    return _of_batches(x, other)
+
+
+def _of_batches(x: Tensor, y: Tensor) -> Tensor:
+    batch = broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    if x.shape[-1] != y.shape[-2]:
+        count = batch.numel()
+        raise RuntimeError(
+            "Expected size for first two dimensions of batch2 tensor to be: "
+            f"[{count}, {x.shape[-1]}] but got: [{count}, {y.shape[-2]}]."
+        )
+    _check_dtypes(x, y)
+    return _matmul(x, y)
+
+
+# ---- products added to another tensor -------------------------------------------------------
+
+
+def addmm(x: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """``beta * x + alpha * mat1 @ mat2``; with beta 0, `x` is not looked at but for its shape."""
+    return _added(x, mm(mat1, mat2), beta, alpha)
+
+
+def addmv(x: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """``beta * x + alpha * mat @ vec``; with beta 0, `x` is not looked at but for its shape."""
+    return _added(x, mv(mat, vec), beta, alpha)
+
+
+def baddbmm(x: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """``beta * x + alpha * batch1 @ batch2``; with beta 0, `x` only lends its shape."""
+    return _added(x, bmm(batch1, batch2), beta, alpha)
+
+
+def _added(x: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
+    if x.dtype is not product.dtype:
+        raise RuntimeError(
+            f"self and mat2 must have the same dtype, but got {x.dtype} and "
+            f"{product.dtype}"
+        )
+    addend = x.expand(product.shape)
+    scaled = product if alpha == 1 else product * alpha
+    if beta == 0:
+        return scaled
+    return (addend if beta == 1 else addend * beta) + scaled
+
+
+__all__ = [
+    "addmm", "addmv", "baddbmm", "bmm", "dot", "ger", "matmul", "mm", "mv", "outer", "vdot",
+]  # fmt: skip

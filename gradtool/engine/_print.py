@@ -1,0 +1,162 @@
+"""What ``repr(tensor)`` shows: the numbers in columns, then what is not as by default.
+
+Widths, line breaks and the choice between fixed and scientific notation are torch's, as its
+documentation of `torch.set_printoptions` describes them with the default options.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtool.engine import _dtypes
+from gradtool.engine._tensor import Tensor, to_numpy
+
+PRECISION = 4
+"""Digits after the point."""
+THRESHOLD = 1000
+"""With more elements than this, only the edges are shown."""
+EDGE_ITEMS = 3
+"""How many at each edge."""
+LINE_WIDTH = 80
+
+HEAD = "tensor("
+
+Text = Callable[[Any], str]
+
+
+def text_of(x: Tensor) -> str:
+    """The text of a tensor."""
+    held = x.__dict__.get("_value")
+    if held is not None:
+        return f"{type(x).__name__}(value={text_of(held)})"
+    array = to_numpy(x._array)
+    body = "[]" if array.size == 0 else _body(array, len(HEAD))
+    return _with_suffixes(HEAD + body, _suffixes(x))
+
+
+def _suffixes(x: Tensor) -> list[str]:
+    """What is to be said besides the numbers."""
+    found = []
+    if x.is_cuda:
+        found.append(f"device='{x.device}'")
+    if x.numel() == 0 and x.ndim != 1:
+        found.append(f"size={tuple(x.shape)}")
+    if x.dtype not in _unsaid() or (x.numel() == 0 and x.dtype is not _dtypes.get_default_dtype()):
+        found.append(f"dtype={x.dtype}")
+    if x.grad_fn is not None:
+        found.append(f"grad_fn=<{x.grad_fn.name()}>")
+    elif x.requires_grad:
+        found.append("requires_grad=True")
+    return found
+
+
+def _unsaid() -> tuple[_dtypes.dtype, ...]:
+    """The dtypes that numbers of each kind have unless said otherwise."""
+    default = _dtypes.get_default_dtype()
+    return (default, default.to_complex(), _dtypes.int64, _dtypes.bool_)
+
+
+def _with_suffixes(text: str, suffixes: list[str]) -> str:
+    """`text` and the suffixes, on a new line where the last has no room for the next."""
+    length = len(text) - text.rfind("\n")
+    for suffix in suffixes:
+        if length + len(suffix) + 2 > LINE_WIDTH:
+            text += ",\n" + " " * len(HEAD) + suffix
+            length = len(HEAD) + len(suffix)
+        else:
+            text += ", " + suffix
+            length += len(suffix) + 2
+    return text + ")"
+
+
+def _body(array: Any, indent: int) -> str:
+    """The numbers in nested brackets."""
+    summarise = array.size > THRESHOLD
+    shown = _edges(array) if summarise else array
+    text, width = _column(shown)
+    if array.ndim == 0:
+        return text(array.item())
+    return _rows(array, indent, summarise, text, width)
+
+
+def _edges(array: Any) -> Any:
+    """The part of an array that its summary shows."""
+    for axis, extent in enumerate(array.shape):
+        if extent > 2 * EDGE_ITEMS:
+            kept = [*range(EDGE_ITEMS), *range(extent - EDGE_ITEMS, extent)]
+            array = array.take(kept, axis=axis)
+    return array
+
+
+def _rows(array: Any, indent: int, summarise: bool, text: Text, width: int) -> str:
+    """One level of brackets."""
+    if array.ndim == 1:
+        return _line(array, indent, summarise, text, width)
+    rows = [
+        _rows(each, indent + 1, summarise, text, width)
+        for each in (array if not summarise else _ends(array))
+    ]
+    if summarise and len(array) > 2 * EDGE_ITEMS:
+        rows.insert(EDGE_ITEMS, "...")
+    return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(rows) + "]"
+
+
+def _ends(array: Any) -> Sequence[Any]:
+    if len(array) <= 2 * EDGE_ITEMS:
+        return list(array)
+    return [*array[:EDGE_ITEMS], *array[-EDGE_ITEMS:]]
+
+
+def _line(array: Any, indent: int, summarise: bool, text: Text, width: int) -> str:
+    """The innermost brackets, on as many lines as needed."""
+    numbers = [text(number) for number in (_ends(array) if summarise else array)]
+    if summarise and len(array) > 2 * EDGE_ITEMS:
+        numbers.insert(EDGE_ITEMS, " ...")
+    per_line = max(1, (LINE_WIDTH - indent) // (width + 2))
+    lines = [
+        ", ".join(numbers[start : start + per_line]) for start in range(0, len(numbers), per_line)
+    ]
+    return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
+
+
+def _column(shown: Any) -> tuple[Text, int]:
+    """How to write a number, padded, and how wide it then is."""
+    if shown.dtype.kind == "c":
+        real, imag = _float_text(shown.real), _float_text(shown.imag)
+        widths = [_width(part, each) for part, each in ((shown.real, real), (shown.imag, imag))]
+        return _complex_text(real, imag, widths[0]), sum(widths) + 1
+    text = _float_text(shown) if shown.dtype.kind == "f" else str
+    width = _width(shown, text)
+    return lambda number: text(number).rjust(width), width
+
+
+def _complex_text(real: Text, imag: Text, width: int) -> Text:
+    def text(number: Any) -> str:
+        second = imag(number.imag)
+        sign = "" if second.startswith("-") else "+"
+        return f"{real(number.real).rjust(width)}{sign}{second}j"
+
+    return text
+
+
+def _width(numbers: Any, text: Text) -> int:
+    """The widest text. Of floats, zeros, infinities and NaNs do not widen a column."""
+    if numbers.dtype.kind == "f":
+        numbers = numbers[np.isfinite(numbers) & (numbers != 0)]
+    return max((len(text(number)) for number in numbers.reshape(-1)), default=1)
+
+
+def _float_text(numbers: Any) -> Text:
+    """Whole, fixed or scientific notation, as the finite non-zero numbers suggest."""
+    magnitudes = np.abs(numbers[np.isfinite(numbers) & (numbers != 0)].astype(np.float64))
+    least, most = magnitudes.min(initial=math.inf), magnitudes.max(initial=0)
+    whole = bool((magnitudes == np.ceil(magnitudes)).all())
+    if most > 1e8 or most > 1000 * least or (least < 1e-4 and not whole):
+        return lambda number: f"{float(number):.{PRECISION}e}"
+    if not whole:
+        return lambda number: f"{float(number):.{PRECISION}f}"
+    return lambda number: f"{float(number):.0f}" + ("." if math.isfinite(number) else "")
