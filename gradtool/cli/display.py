@@ -47,14 +47,14 @@ class Display:
             render(modules, make_console(sys.stdout, self.color), quiet=self.verbosity < 0)
 
     @contextlib.contextmanager
-    def watching(self) -> Iterator[Watcher]:
-        """A watcher for the time of a run: a progress bar on a terminal, else nothing.
+    def watching(self) -> Iterator[Watcher | None]:
+        """A watcher for the time of a run: a progress bar on a terminal, else none.
 
         What the checked code prints goes to standard error, because standard output
         belongs to the report.
         """
         with contextlib.ExitStack() as stack:
-            watcher = stack.enter_context(self._bar()) if self._draws() else _silent()
+            watcher = stack.enter_context(self._bar()) if self._draws() else None
             stack.enter_context(contextlib.redirect_stdout(sys.stderr))
             yield watcher
 
@@ -66,9 +66,3 @@ class Display:
         from gradtool.report.terminal.progress import LiveProgress
 
         return LiveProgress(make_console(sys.stderr, self.color))
-
-
-def _silent() -> Watcher:
-    from gradtool.report.silent import Silent
-
-    return Silent()

@@ -2,10 +2,9 @@
 
 import io
 
-from gradtool.report.silent import Silent
 from gradtool.report.terminal.console import make_console
 from gradtool.report.terminal.progress import LiveProgress
-from gradtool.results import CaseResult, CheckResult, Report, Verdict
+from gradtool.results import CaseResult, CheckResult, Verdict
 
 
 class Terminal(io.StringIO):
@@ -30,15 +29,3 @@ def test_it_shows_the_case_the_count_and_the_failures_and_then_clears_its_line()
     assert "1 failed" in drawn
     assert "a.py::G[c]" in drawn
     assert drawn.endswith(("\x1b[1A\x1b[2K", "\r\x1b[2K"))
-
-
-def test_the_silent_watcher_takes_what_a_run_tells(report: Report, capsys) -> None:
-    watcher = Silent()
-    module = report.modules[0]
-    function = module.functions[0]
-    watcher.started(1)
-    watcher.case_started("a.py::F[c]")
-    watcher.case_finished(function.name, function.cases[0])
-    watcher.function_finished(module.path, function)
-    watcher.module_finished(module)
-    assert capsys.readouterr() == ("", "")

@@ -8,12 +8,11 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Column
 
-from gradtool.report.silent import Silent
 from gradtool.report.terminal.styles import VERDICTS
-from gradtool.results import CaseResult, Verdict
+from gradtool.results import CaseResult, FunctionResult, ModuleResult, Verdict
 
 
-class LiveProgress(Silent):
+class LiveProgress:
     """A bar, the count of cases done, the case under way and how many have failed so far.
 
     Implements `gradtool.gate.options.Watcher`. Use as a context manager around the run;
@@ -76,3 +75,9 @@ class LiveProgress(Silent):
             count=f"{self._done}/{self._cases}",
             failed=f"{self._failed} failed" if self._failed else "",
         )
+
+    def function_finished(self, path: str, function: FunctionResult) -> None:
+        """Nothing: the cases are what counts."""
+
+    def module_finished(self, module: ModuleResult) -> None:
+        """Nothing: the cases are what counts."""
