@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from gradtool.engine import _dtypes, autograd
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from gradtool.engine import _dtypes, autograd, func
 from gradtool.engine._device import device
 from gradtool.engine._dtypes import (
     dtype,
@@ -13,12 +16,16 @@ from gradtool.engine._dtypes import (
 from gradtool.engine._ops import methods as _methods
 from gradtool.engine._ops._promotion import result_type
 from gradtool.engine._tensor import Size, Tensor
+from gradtool.engine.amp.autocast_mode import autocast, is_autocast_enabled
 from gradtool.engine.autograd.grad_mode import (
     enable_grad,
     is_grad_enabled,
     no_grad,
     set_grad_enabled,
 )
+from gradtool.engine.compiler import compile
+from gradtool.engine.func import vmap
+from gradtool.engine.version import __version__
 
 inf = float("inf")
 nan = float("nan")
@@ -26,8 +33,23 @@ pi = 3.141592653589793
 e = 2.718281828459045
 newaxis = None
 
+_METHODS_ONLY = """
+    contiguous cpu cuda expand expand_as getitem new_empty new_full new_ones new_tensor new_zeros
+    pin_memory repeat reshape_as sum_to_size to type_as unfold view view_as
+""".split()  # noqa: SIM905 - easier to read than a list of twenty strings
+"""What tensors can do that torch has no function for."""
+
+_FUNCTIONS = {
+    name: function
+    for name, function in _methods.table(_methods.FAMILIES)
+    if name not in _METHODS_ONLY
+}
+
+_SUBMODULES = frozenset({"cuda", "jit", "nn"})
+"""What is imported when it is first asked for."""
+
 globals().update(_dtypes.ALIASES)
-globals().update(_methods.table(_methods.FAMILIES))
+globals().update(_FUNCTIONS)
 _methods.attach()
 
 
@@ -46,11 +68,40 @@ def is_complex(tensor: Tensor) -> bool:
     return tensor.is_complex()
 
 
-__all__ = sorted(  # noqa: PLE0605 - the table is the list
-    {
-        "Size", "Tensor", "autograd", "device", "dtype", "e", "enable_grad", "get_default_dtype",
-        "inf", "is_complex", "is_floating_point", "is_grad_enabled", "is_tensor", "nan", "newaxis",
-        "no_grad", "pi", "promote_types", "result_type", "set_default_dtype", "set_grad_enabled",
-        *_dtypes.ALIASES, *(name for name, _ in _methods.table(_methods.FAMILIES)),
-    }
-)  # fmt: skip
+__all__ = [
+    "Size",
+    "Tensor",
+    "__version__",
+    "autocast",
+    "autograd",
+    "compile",
+    "device",
+    "dtype",
+    "e",
+    "enable_grad",
+    "func",
+    "get_default_dtype",
+    "inf",
+    "is_autocast_enabled",
+    "is_complex",
+    "is_floating_point",
+    "is_grad_enabled",
+    "is_tensor",
+    "nan",
+    "newaxis",
+    "no_grad",
+    "pi",
+    "promote_types",
+    "result_type",
+    "set_default_dtype",
+    "set_grad_enabled",
+    "vmap",
+]
+__all__ += [*_dtypes.ALIASES, *_FUNCTIONS]
+
+if not TYPE_CHECKING:  # To a type checker every name would be there.
+
+    def __getattr__(name: str) -> Any:
+        if name in _SUBMODULES:
+            return importlib.import_module(f"{__name__}.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
 
 from gradtool.gate import torch_gaps
@@ -84,15 +84,17 @@ def _take_out() -> dict[str, ModuleType]:
 
 
 class _Finder(MetaPathFinder):
-    """Finds ``torch`` and all below it."""
+    """Finds ``torch`` and all below it, and sees the modules of the engine being loaded."""
 
     def find_spec(
         self,
         fullname: str,
-        path: Sequence[str] | None,  # noqa: ARG002 - the import system's signature
+        path: Sequence[str] | None,
         target: ModuleType | None = None,  # noqa: ARG002 - the import system's signature
     ) -> ModuleSpec | None:
         """As the import system asks."""
+        if torch_gaps.is_mirror(fullname):
+            return _found_in_engine(fullname, path)
         top = fullname.partition(".")[0]
         if top == "triton":
             raise ModuleNotFoundError(_NO_TRITON, name=fullname)
@@ -108,6 +110,22 @@ _NO_TRITON = (
     "Triton kernels need the real torch engine: gradtool's runs on NumPy and CuPy, and "
     "launches no kernels of PyTorch's"
 )
+
+
+def _found_in_engine(name: str, path: Sequence[str] | None) -> ModuleSpec | None:
+    spec = PathFinder.find_spec(name, path)
+    if spec is not None and isinstance(spec.loader, SourceFileLoader):
+        spec.loader = _CompletingLoader(name, spec.loader.path)
+    return spec
+
+
+class _CompletingLoader(SourceFileLoader):
+    """Loads a module of the engine, which then answers for the names that it lacks."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run its code, then complete it."""
+        super().exec_module(module)
+        torch_gaps.complete(module)
 
 
 def _loader(name: str) -> Loader | None:
@@ -134,7 +152,6 @@ class _EngineModule(Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Give back what the import system changed of a module that is no new one."""
         module.__spec__ = self._spec
-        torch_gaps.complete_engine()
 
 
 class _LackingModule(Loader):

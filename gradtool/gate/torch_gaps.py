@@ -40,17 +40,23 @@ def complete_lacking(name: str, module: ModuleType) -> None:
 
 def complete_engine() -> None:
     """Let the loaded modules of the engine answer for the names that they lack."""
-    for name, module in _engine_modules():
-        own = vars(module).get("__getattr__")
-        if not isinstance(own, _Answer):
-            vars(module)["__getattr__"] = _Answer("torch" + name.removeprefix(_ENGINE), module, own)
-            if name == _ENGINE:
-                _complete_tensor(module.Tensor)
+    for module in _mirrors():
+        complete(module)
+
+
+def complete(module: ModuleType) -> None:
+    """Let one module of the engine answer for the names that it lacks."""
+    own = vars(module).get("__getattr__")
+    if not isinstance(own, _Answer):
+        name = "torch" + module.__name__.removeprefix(_ENGINE)
+        vars(module)["__getattr__"] = _Answer(name, module, own)
+        if name == "torch":
+            _complete_tensor(module.Tensor)
 
 
 def restore_engine() -> None:
     """Let the modules of the engine be as they were: what is lacking is no attribute of them."""
-    for _, module in _engine_modules():
+    for module in _mirrors():
         answer = vars(module).pop("__getattr__", None)
         if isinstance(answer, _Answer) and answer.own is not None:
             vars(module)["__getattr__"] = answer.own
@@ -59,13 +65,13 @@ def restore_engine() -> None:
                 del vars(module)[attribute]
 
 
-def _engine_modules() -> list[tuple[str, ModuleType]]:
-    """The loaded modules of the engine that mirror one of torch's."""
-    return [
-        (name, module)
-        for name, module in list(sys.modules.items())
-        if (name == _ENGINE or name.startswith(f"{_ENGINE}.")) and not is_private(name)
-    ]
+def _mirrors() -> list[ModuleType]:
+    return [module for name, module in list(sys.modules.items()) if is_mirror(name)]
+
+
+def is_mirror(name: str) -> bool:
+    """Whether a module is the engine's, and mirrors one of torch's."""
+    return (name == _ENGINE or name.startswith(f"{_ENGINE}.")) and not is_private(name)
 
 
 def _complete_tensor(tensor: type) -> None:
@@ -94,9 +100,6 @@ class _Answer:
         Raises:
             AttributeError: PyTorch has no such name.
         """
-        if self.own is not None:
-            with suppress(AttributeError):
-                return self.own(attribute)
         if attribute not in self._found:
             self._found[attribute] = self._find(attribute)
         return self._found[attribute]
@@ -106,9 +109,12 @@ class _Answer:
             submodule = self._submodule(name)
             if submodule is not None:
                 return submodule
-            names = torch_names().names_of(self._name)
-            if names.has(name):
-                return _stand_in(f"{self._name}.{name}", name in names.exceptions)
+        if self.own is not None:
+            with suppress(AttributeError):
+                return self.own(name)
+        names = torch_names().names_of(self._name)
+        if not name.startswith("__") and names.has(name):
+            return _stand_in(f"{self._name}.{name}", name in names.exceptions)
         message = f"module {self._name!r} has no attribute {name!r}"
         raise AttributeError(message, name=name, obj=self._module)
 

@@ -1,0 +1,87 @@
+"""Automatic mixed precision, which the engine never turns on: operations keep their dtypes."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from gradtool.engine._placeholder import EngineLacksError
+
+__all__ = [
+    "autocast",
+    "custom_bwd",
+    "custom_fwd",
+    "is_autocast_available",
+    "is_autocast_enabled",
+]
+
+
+class autocast(contextlib.ContextDecorator):
+    """Operations inside run as they would outside.
+
+    Turned on for a device that is not there it does nothing but warn, as in torch.
+
+    Raises:
+        EngineLacksError: It is turned on for a device on which it would change dtypes.
+    """
+
+    def __init__(
+        self,
+        device_type: str,
+        dtype: Any = None,
+        enabled: bool = True,
+        cache_enabled: bool | None = None,
+    ) -> None:
+        _check(device_type)
+        if enabled and is_autocast_available(device_type):
+            raise EngineLacksError("torch.amp.autocast")
+        if enabled:
+            name = device_type.upper()
+            warnings.warn(f"{name} is not available. Disabling autocast.", stacklevel=2)
+
+    def __enter__(self) -> autocast:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        pass
+
+
+def is_autocast_available(device_type: str) -> bool:
+    """Whether there is such a device."""
+    from gradtool.engine import cuda
+
+    return device_type == "cpu" or (device_type == "cuda" and cuda.is_available())
+
+
+def is_autocast_enabled(device_type: str | None = None) -> bool:
+    """Never."""
+    return False
+
+
+def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) -> Any:
+    """Decorates the ``forward`` of a Function, which stays as it is without autocast.
+
+    Args:
+        fwd: The method; without it, a decorator is returned.
+        device_type: The device whose autocast is meant.
+        cast_inputs: What inputs are cast to inside autocast.
+    """
+    _check(device_type)
+    return _same if fwd is None else fwd
+
+
+def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
+    """Decorates the ``backward`` of a Function, which stays as it is without autocast."""
+    _check(device_type)
+    return _same if bwd is None else bwd
+
+
+def _check(device_type: str) -> None:
+    if not isinstance(device_type, str):
+        raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+
+
+def _same(method: Callable[..., Any]) -> Callable[..., Any]:
+    return method

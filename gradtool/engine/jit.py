@@ -1,0 +1,71 @@
+"""torch.jit, whose compiler the engine does not have: functions and Modules stay as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+__all__ = [
+    "Final",
+    "annotate",
+    "export",
+    "ignore",
+    "is_scripting",
+    "is_tracing",
+    "isinstance",
+    "script",
+    "script_if_tracing",
+    "unused",
+]
+
+_T = TypeVar("_T")
+_isinstance = isinstance
+
+
+def script(obj: _T, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, **_: Any) -> _T:
+    """`obj` itself."""
+    return obj
+
+
+def script_if_tracing(fn: _T) -> _T:
+    """`fn` itself."""
+    return fn
+
+
+def export(fn: _T) -> _T:
+    """`fn` itself."""
+    return fn
+
+
+def unused(fn: _T) -> _T:
+    """`fn` itself."""
+    return fn
+
+
+def ignore(drop: Any = False, **_: Any) -> Any:
+    """The decorated function itself, with arguments or without."""
+    return drop if callable(drop) else _same
+
+
+def _same(fn: Callable[..., Any]) -> Callable[..., Any]:
+    return fn
+
+
+def is_scripting() -> bool:
+    """Never."""
+    return False
+
+
+def is_tracing() -> bool:
+    """Never."""
+    return False
+
+
+def annotate(the_type: Any, the_value: _T) -> _T:
+    """`the_value` itself."""
+    return the_value
+
+
+def isinstance(obj: Any, target_type: Any) -> bool:
+    """Python's own ``isinstance``."""
+    return _isinstance(obj, target_type)

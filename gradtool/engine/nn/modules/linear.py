@@ -1,0 +1,63 @@
+"""The Modules of affine maps."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from gradtool.engine._ops.creation import empty
+from gradtool.engine._tensor import Tensor
+from gradtool.engine.nn import functional, init
+from gradtool.engine.nn.modules.module import Module
+from gradtool.engine.nn.parameter import Parameter
+
+__all__ = ["Identity", "Linear"]
+
+
+class Identity(Module):
+    """Returns its input; takes any arguments, so that it can stand in for another Module."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+
+    def forward(self, input: Any) -> Any:
+        """The input."""
+        return input
+
+
+class Linear(Module):
+    """``input @ weight.T + bias`` over the last dimension."""
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.in_features = in_features
+        self.out_features = out_features
+        self.weight = Parameter(empty(out_features, in_features, device=device, dtype=dtype))
+        self.bias = Parameter(empty(out_features, device=device, dtype=dtype)) if bias else None
+        if not bias:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw both uniformly from ±1/√in_features."""
+        bound = 1 / math.sqrt(self.in_features) if self.in_features else 0.0
+        for parameter in self.parameters():
+            init.uniform_(parameter, -bound, bound)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The affine map of each row of the input."""
+        return functional.linear(input, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        """The extents."""
+        return (
+            f"in_features={self.in_features}, out_features={self.out_features}, "
+            f"bias={self.bias is not None}"
+        )

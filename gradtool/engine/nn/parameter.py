@@ -1,0 +1,30 @@
+"""Parameter: the tensors that a Module learns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtool.engine._tensor import Tensor, _fill
+
+__all__ = ["Parameter"]
+
+
+class Parameter(Tensor):
+    """A leaf that requires a gradient and registers itself with the Module it is assigned to."""
+
+    __slots__ = ()
+
+    def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
+        """Shares the memory of `data`; without it, the parameter is empty."""
+        source = Tensor() if data is None else data
+        if not isinstance(source, Tensor):
+            raise TypeError(f"Parameter data must be a Tensor, not {type(source).__name__}")
+        _fill(self, source._array)
+        self._storage = source.detach()._storage
+        self.requires_grad = requires_grad
+
+    def __repr__(self) -> str:
+        return f"Parameter containing:\n{super().__repr__()}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Parameter, (self.detach(), self.requires_grad)
