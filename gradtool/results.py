@@ -186,6 +186,10 @@ class Report(_Struct, frozen=True, kw_only=True):
     seed: int = 0
     strict: bool = False
     modules: tuple[ModuleResult, ...] = ()
+    configs: tuple[str, ...] = ()
+    """Configuration files that were read."""
+    left_out: tuple[str, ...] = ()
+    """Codes of rules that were not asked because ``--select`` or ``--ignore`` said so."""
     notices: tuple[str, ...] = ()
     """Lines about the run itself: paths that held no Function, cases that matched nothing."""
     seconds: float = 0.0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gradtool.gate.config import Config, find_config, load_config
 from gradtool.gate.options import CheckOptions
-from gradtool.gate.targets import matches
+from gradtool.gate.targets import matches, shown_path
 
 
 class Configs:
@@ -44,3 +44,8 @@ class Configs:
             return matches(entry, Path.cwd(), self._options.exclude)
         config = self.nearest(entry)
         return matches(entry.resolve(), config.folder, config.check.exclude)
+
+    def read(self) -> tuple[str, ...]:
+        """The files that were read, as reports show them."""
+        found = [self._named.path] if self._named is not None else list(self._by_path)
+        return tuple(shown_path(path) for path in found if path is not None)

@@ -83,6 +83,8 @@ class Plan:
     settings: Settings
     """Those of the first module: its seed and device stand for the run's."""
     strict: bool
+    configs: tuple[str, ...] = ()
+    """Configuration files that were read, as reports show them."""
 
 
 def make_plan(options: CheckOptions) -> Plan:
@@ -105,6 +107,7 @@ def make_plan(options: CheckOptions) -> Plan:
         notices=planner.notices.lines(modules),
         settings=settings[0],
         strict=strict if options.strict is None else options.strict,
+        configs=planner.configs.read(),
     )
 
 

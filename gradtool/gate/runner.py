@@ -8,12 +8,14 @@ import time
 import numpy as np
 
 import gradtool
+from gradtool.gate import codes
 from gradtool.gate.checking import check_case, function_result, listed_case
 from gradtool.gate.options import CheckOptions, Watcher
 from gradtool.gate.plan import Plan, PlannedFunction, PlannedModule, make_plan
 from gradtool.gate.settings import Settings
 from gradtool.gate.watching import Unwatched
 from gradtool.results import CaseResult, Environment, FunctionResult, ModuleResult, Report
+from gradtool.verify.rules import RULES
 
 
 def check(options: CheckOptions, watcher: Watcher | None = None) -> Report:
@@ -114,7 +116,15 @@ def make_report(
         seed=plan.settings.seed,
         strict=plan.strict,
         modules=tuple(modules),
+        configs=plan.configs,
+        left_out=_left_out(plan.settings),
         notices=plan.notices,
         seconds=time.perf_counter() - started,
         interrupted=interrupted,
     )
+
+
+def _left_out(settings: Settings) -> tuple[str, ...]:
+    """The rules that are neither asked nor ignored for a reason, which is told of each case."""
+    known = {code for code in RULES if not code.startswith(codes.RUNNING)}
+    return tuple(sorted(known.difference(settings.codes, settings.ignored)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gradtool.report.families import family
 from gradtool.report.rows import Row, rows
@@ -11,13 +11,18 @@ from gradtool.report.words import one_line, plural
 from gradtool.results import Report, Verdict
 
 _NAMED = 3
-"""How many modules or Functions a phrase names before it only counts them."""
+"""How many modules, Functions or rules a phrase names before it only counts them."""
 
 
 def unchecked(report: Report) -> tuple[str, ...]:
     """One phrase for each kind of thing that was left unchecked; empty when there is none."""
     listed = list(rows(report))
-    return (*_whole(report, listed), *_skipped(listed), *_cut_short(report, listed))
+    return (
+        *_whole(report, listed),
+        *_skipped(listed),
+        *_left_out(report),
+        *_cut_short(report, listed),
+    )
 
 
 def _whole(report: Report, listed: list[Row]) -> Iterator[str]:
@@ -30,7 +35,7 @@ def _whole(report: Report, listed: list[Row]) -> Iterator[str]:
         yield f"{plural(len(functions), 'Function')} without a case{_names(functions)}"
 
 
-def _names(names: list[str]) -> str:
+def _names(names: Sequence[str]) -> str:
     return f" ({', '.join(names)})" if len(names) <= _NAMED else ""
 
 
@@ -51,6 +56,12 @@ def _reasons(row: Row) -> set[tuple[str, str]]:
         for check in row.checks
         if check.verdict is Verdict.SKIPPED
     }
+
+
+def _left_out(report: Report) -> Iterator[str]:
+    if report.left_out:
+        rules = plural(len(report.left_out), "rule")
+        yield f"{rules} left out by --select or --ignore{_names(report.left_out)}"
 
 
 def _cut_short(report: Report, listed: list[Row]) -> Iterator[str]:

@@ -31,6 +31,7 @@ def test_the_last_line_says_what_was_not_checked(report: Report) -> None:
         "1 Function without a case (Opaque); "
         "double backward of 1 case (declared once_differentiable); "
         "devices of 1 case (no CUDA device); "
+        "2 rules left out by --select or --ignore (GT502, GT507); "
         "what could not be asked after a failure in 2 cases"
     )
 

@@ -56,6 +56,8 @@ def _write_header(page: Page, report: Report) -> None:
         f"NumPy {ran_on.numpy}, Python {ran_on.python}"
     )
     page.whole(line.append(f"  {about}", style="not bold dim"))
+    if report.configs:
+        page.wrapped(Text(f"configuration: {', '.join(report.configs)}", style=DIM))
     page.blank()
 
 
