@@ -1,0 +1,121 @@
+"""The arguments of a case, of which the tensors are made anew for every call.
+
+What one call does to a tensor then reaches neither the case nor the next call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gradtool.engine import Tensor
+from gradtool.engine._device import device
+from gradtool.engine._tensor import to_numpy, wrap
+from gradtool.verify.protocol import Argument, Array, Primals
+
+
+@dataclass(frozen=True)
+class _Home:
+    """How the case's own tensor lies in memory."""
+
+    device: device | None
+    """None for the CPU."""
+    template: Array | None
+    """An array with its strides; None where they are those of row-major order."""
+
+    @classmethod
+    def of(cls, tensor: Tensor) -> _Home:
+        if tensor.is_cuda:
+            return cls(tensor.device, None)
+        return cls(None, None if tensor.is_contiguous() else tensor._array)
+
+    def tensor(self, primal: Array) -> Tensor:
+        """A new tensor of these values."""
+        if self.template is None:
+            tensor = wrap(primal.copy())
+        else:
+            array = np.empty_like(self.template, dtype=primal.dtype)
+            array[...] = primal
+            tensor = wrap(array)
+        return tensor if self.device is None else tensor.to(self.device)
+
+
+class Arguments:
+    """The arguments of one case.
+
+    Tensors inside lists, tuples and dicts are passed as they are, and so is all else.
+    """
+
+    def __init__(
+        self, names: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> None:
+        self.names = (*names, *kwargs)
+        """Of all arguments, tensors or not, by position; keyword arguments come last."""
+        self._values = (*args, *kwargs.values())
+        self._keywords = tuple(kwargs)
+        self.positions = tuple(
+            at for at, value in enumerate(self._values) if isinstance(value, Tensor)
+        )
+        tensors = [self._values[at] for at in self.positions]
+        self._homes = tuple(_Home.of(tensor) for tensor in tensors)
+        self.primals: tuple[Array, ...] = tuple(
+            np.array(to_numpy(tensor._array), order="C") for tensor in tensors
+        )
+        self.tensors = tuple(
+            _argument(self.names[at], at, tensor)
+            for at, tensor in zip(self.positions, tensors, strict=True)
+        )
+        self.differentiable = tuple(argument.differentiable for argument in self.tensors)
+
+    def fresh(self, primals: Primals) -> list[Tensor]:
+        """New leaves with the values `primals`; they require gradients as the case's do."""
+        tensors = [home.tensor(primal) for home, primal in zip(self._homes, primals, strict=True)]
+        for tensor, differentiable in zip(tensors, self.differentiable, strict=True):
+            if differentiable:
+                tensor.requires_grad = True
+        return tensors
+
+    def tracked(
+        self, primals: Primals, needs: Sequence[bool]
+    ) -> tuple[list[Tensor | None], list[Tensor]]:
+        """A leaf for each primal that needs a gradient, and what to hand to the function.
+
+        The function gets copies computed from the leaves: it may change them in place, which
+        a leaf that requires a gradient forbids.
+        """
+        leaves: list[Tensor | None] = []
+        tensors: list[Tensor] = []
+        for home, primal, needed in zip(self._homes, primals, needs, strict=True):
+            tensor = home.tensor(primal)
+            leaf = None
+            if needed and tensor._array.dtype.kind in "fc":
+                leaf = tensor
+                leaf.requires_grad = True
+                tensor = leaf.clone()
+            leaves.append(leaf)
+            tensors.append(tensor)
+        return leaves, tensors
+
+    def placed(self, tensors: Sequence[Tensor]) -> tuple[list[Any], dict[str, Any]]:
+        """All positional and keyword arguments, with `tensors` in the tensors' places."""
+        values = list(self._values)
+        for position, tensor in zip(self.positions, tensors, strict=True):
+            values[position] = tensor
+        if not self._keywords:
+            return values, {}
+        count = len(values) - len(self._keywords)
+        return values[:count], dict(zip(self._keywords, values[count:], strict=True))
+
+
+def _argument(name: str, position: int, tensor: Tensor) -> Argument:
+    dtype = tensor._array.dtype
+    return Argument(
+        name=name,
+        position=position,
+        shape=tuple(tensor.shape),
+        dtype=dtype,
+        differentiable=tensor.requires_grad and dtype.kind in "fc",
+    )

@@ -1,0 +1,100 @@
+"""Compares the Jacobians of the two sides: entry by entry, or by one random projection each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gradtool.gate.adapters.gradcheck.mismatch import mismatch
+from gradtool.gate.adapters.gradcheck.settings import Settings
+from gradtool.gate.adapters.gradcheck.sides import Sides
+from gradtool.verify.coordinates import FloatArray
+from gradtool.verify.randomness import generator, signed
+
+_MOST_ENTRIES = 4_000_000
+"""Jacobians with more entries are not computed to appeal against a projection."""
+
+
+@dataclass
+class Agreement:
+    """What came of a comparison."""
+
+    mismatches: list[str] = field(default_factory=list)
+    """One line for each pair of an output and an input that disagree."""
+    jitter: float = 0.0
+    """By how much two runs of backward differ."""
+
+
+def compare(sides: Sides, settings: Settings) -> Agreement:
+    """Compare all Jacobians, in the way that the settings ask for.
+
+    Where projections disagree the entries decide: errors that are each within the tolerance
+    may add up in a projection.
+    """
+    if settings.fast_mode:
+        projected = _compare_projections(sides, settings)
+        if not projected.mismatches or sides.size > _MOST_ENTRIES:
+            return projected
+    return _compare_entries(sides, settings)
+
+
+def _compare_entries(sides: Sides, settings: Settings) -> Agreement:
+    """Each row is asked for with a cotangent of random sign and size, and divided by it.
+
+    A backward that squares or clips its cotangent would hide behind a cotangent of one.
+    """
+    result = Agreement()
+    numeric = [sides.numeric(target) for target in range(len(sides.layouts))]
+    for output, block in enumerate(sides.outputs.blocks):
+        scaling = signed(generator(settings.seed, f"scaling {output}"), block.stop - block.start)
+        rows = sides.rows(output, _scaled_basis(scaling))
+        result.jitter = max(result.jitter, rows.jitter)
+        for target, jacobian in enumerate(rows.jacobians):
+            text = mismatch(
+                jacobian / scaling[:, None],
+                numeric[target][block.span],
+                block,
+                sides.block(target),
+                settings.atol,
+                settings.rtol,
+            )
+            if text is not None:
+                result.mismatches.append(f"{_head(sides, output, target)}: {text}")
+    return result
+
+
+def _compare_projections(sides: Sides, settings: Settings) -> Agreement:
+    result = Agreement()
+    rng = generator(settings.seed, "probes")
+    directions = [signed(rng, layout.size) for layout in sides.layouts]
+    numeric = [sides.numeric_along(t, direction) for t, direction in enumerate(directions)]
+    for output, block in enumerate(sides.outputs.blocks):
+        cotangent = signed(rng, block.stop - block.start)
+        rows = sides.rows(output, [cotangent])
+        result.jitter = max(result.jitter, rows.jitter)
+        for target, direction in enumerate(directions):
+            claimed = float(rows.jacobians[target][0] @ direction)
+            measured = float(cotangent @ numeric[target][block.span])
+            allowed = settings.atol + settings.rtol * abs(measured)
+            if not abs(claimed - measured) <= allowed:
+                result.mismatches.append(
+                    f"{_head(sides, output, target)}: a random projection of it is "
+                    f"{claimed:.10g} analytic and {measured:.10g} numeric, tolerance "
+                    f"{allowed:.3g}. It is too large to look for the entry: use smaller inputs."
+                )
+    return result
+
+
+def _head(sides: Sides, output: int, target: int) -> str:
+    position = sides.positions[output]
+    return f"Jacobian mismatch for output {position} with respect to {sides.input(target)}"
+
+
+def _scaled_basis(scaling: FloatArray) -> Iterator[FloatArray]:
+    """One cotangent for each coordinate, with its entry of `scaling` there."""
+    for coordinate, value in enumerate(scaling):
+        vector = np.zeros(len(scaling))
+        vector[coordinate] = value
+        yield vector

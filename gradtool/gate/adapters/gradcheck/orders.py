@@ -1,0 +1,58 @@
+"""The checks of the first and of the second derivative, ready to be made.
+
+What is wrong with the arguments themselves is said at once, before anything is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gradtool.engine import Tensor
+from gradtool.gate.adapters.binding import names_of
+from gradtool.gate.adapters.gradcheck.examined import Examined, check_inputs
+from gradtool.gate.adapters.gradcheck.gradient_function import drawn_cotangents, gradient_function
+from gradtool.gate.adapters.gradcheck.procedure import check
+from gradtool.gate.adapters.gradcheck.settings import Settings
+
+Check = Callable[[], None]
+"""Raises a GradcheckError when an answer is wrong, and what the user's code raises."""
+
+
+def first_order(
+    func: Callable[..., Any], inputs: Tensor | Sequence[Any], settings: Settings
+) -> Check:
+    """Check the gradients of `func`."""
+    given = _as_tuple(inputs)
+    check_inputs(given)
+    names = names_of(func, len(given))
+    return lambda: check(Examined(func, given), settings, names)
+
+
+def second_order(
+    func: Callable[..., Any],
+    inputs: Tensor | Sequence[Any],
+    grad_outputs: Tensor | Sequence[Tensor | None] | None,
+    settings: Settings,
+    *,
+    contiguous: bool,
+) -> Check:
+    """Check the gradients of the gradients of `func`, with these or drawn cotangents."""
+    given = _as_tuple(inputs)
+    cotangents = () if grad_outputs is None else _as_tuple(grad_outputs)
+    check_inputs((*given, *cotangents))
+    names = names_of(func, len(given))
+
+    def run() -> None:
+        sent = cotangents or drawn_cotangents(
+            Examined(func, given), settings.seed, contiguous=contiguous
+        )
+        sent_names = [f"grad_outputs[{number}]" for number in range(len(sent))]
+        gradients = gradient_function(func, len(given))
+        check(Examined(gradients, (*given, *sent)), settings, (*names, *sent_names))
+
+    return run
+
+
+def _as_tuple(values: Any) -> tuple[Any, ...]:
+    return tuple(values) if isinstance(values, tuple | list) else (values,)

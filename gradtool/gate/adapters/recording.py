@@ -1,0 +1,144 @@
+"""Sees what a user's Function does, through a subclass of it made on the spot.
+
+The subclass wraps the methods that the user overrides, and nothing else: names, class
+attributes and the rules the engine derives from what is overridden stay as they are.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gradtool.engine import Tensor
+from gradtool.engine._tensor import to_numpy
+from gradtool.engine.autograd import Function
+from gradtool.engine.autograd.function import FunctionCtx
+from gradtool.verify.protocol import Gradient
+
+Method = Callable[..., Any]
+
+
+@dataclass
+class Record:
+    """What one call of a Function left behind. Stays empty for a plain callable."""
+
+    ctx: FunctionCtx | None = None
+    inputs: tuple[Any, ...] = ()
+    outputs: tuple[Any, ...] = ()
+    """As ``forward`` returned them, before the engine gives them their place in the graph."""
+    saved: tuple[Any, ...] = ()
+    dirty: tuple[Any, ...] = ()
+    non_differentiable: tuple[Any, ...] = ()
+    attributes: dict[str, Any] = field(default_factory=dict)
+    """What the user set on ctx."""
+    returned: tuple[Gradient, ...] | None = None
+    """What ``backward`` returned; None when it was not run or raised."""
+
+    def see_forward(
+        self, ctx: FunctionCtx, inputs: tuple[Any, ...], output: Any, before: set[str]
+    ) -> None:
+        """Remember a forward; `before` are the names that ctx had by then."""
+        self.ctx = ctx
+        self.inputs = inputs
+        self.outputs = output if isinstance(output, tuple) else (output,)
+        self.saved = tuple(ctx.to_save)
+        self.dirty = tuple(ctx.dirty_tensors)
+        self.non_differentiable = tuple(ctx.non_differentiable)
+        own = before | set(FunctionCtx.__annotations__)
+        self.attributes = {name: value for name, value in vars(ctx).items() if name not in own}
+
+    def see_backward(self, returned: Any) -> None:
+        """Remember the gradients, before the engine casts or reduces them."""
+        gradients = returned if isinstance(returned, tuple) else (returned,)
+        self.returned = tuple(_gradient(each) for each in gradients)
+
+
+def _gradient(value: Any) -> Gradient:
+    if value is None:
+        return Gradient(None)
+    if not isinstance(value, Tensor):
+        return Gradient(None, type_name=type(value).__name__)
+    array = np.array(to_numpy(value._array))
+    return Gradient(array, array.dtype, str(value.device))
+
+
+class Recorder:
+    """A Function whose calls can be recorded."""
+
+    def __init__(self, function: type[Function]) -> None:
+        self._base = function
+        self._record: Record | None = None
+        self.function = self._subclass()
+        """To be applied in the Function's place."""
+
+    @contextmanager
+    def recording(self) -> Iterator[Record]:
+        """Record the first call made in the block, and the first run of its backward."""
+        self._record = Record()
+        try:
+            yield self._record
+        finally:
+            self._record = None
+
+    def _subclass(self) -> type[Function]:
+        base = self._base
+        wrap = {"backward": self._backward, "vjp": self._backward}
+        if base.setup_context is Function.setup_context:
+            wrap["forward"] = self._forward
+        else:
+            wrap["setup_context"] = self._setup_context
+        namespace: dict[str, Any] = {
+            name: staticmethod(functools.wraps(getattr(base, name))(wrapper(getattr(base, name))))
+            for name, wrapper in wrap.items()
+            if getattr(base, name) is not getattr(Function, name)
+        }
+        for name in ("__module__", "__qualname__", "__doc__"):
+            namespace[name] = getattr(base, name)
+        metaclass: Any = type(base)
+        made: type[Function] = metaclass(base.__name__, (_Unannounced, base), namespace)
+        return made
+
+    def _forward(self, method: Method) -> Method:
+        def forward(ctx: FunctionCtx, *args: Any, **kwargs: Any) -> Any:
+            before = set(vars(ctx))
+            output = method(ctx, *args, **kwargs)
+            self._see_forward(ctx, args, output, before)
+            return output
+
+        return forward
+
+    def _setup_context(self, method: Method) -> Method:
+        def setup_context(ctx: FunctionCtx, inputs: tuple[Any, ...], output: Any) -> None:
+            before = set(vars(ctx))
+            method(ctx, inputs, output)
+            self._see_forward(ctx, inputs, output, before)
+
+        return setup_context
+
+    def _see_forward(
+        self, ctx: FunctionCtx, inputs: tuple[Any, ...], output: Any, before: set[str]
+    ) -> None:
+        if self._record is not None and self._record.ctx is None:
+            self._record.see_forward(ctx, inputs, output, before)
+
+    def _backward(self, method: Method) -> Method:
+        def backward(ctx: FunctionCtx, *cotangents: Any) -> Any:
+            returned = method(ctx, *cotangents)
+            record = self._record
+            if record is not None and record.ctx is ctx and record.returned is None:
+                record.see_backward(returned)
+            return returned
+
+        return backward
+
+
+class _Unannounced:
+    """Keeps a user's ``__init_subclass__`` from hearing of a subclass that nobody wrote."""
+
+    def __init_subclass__(cls) -> None:
+        """Tell nobody."""
