@@ -1,0 +1,242 @@
+"""`gradcheck` and `gradgradcheck` with the signatures and meanings of PyTorch's.
+
+Gradients from the backward walk are compared with central differences of one fixed step, in
+fixed tolerances. ``gradtool check`` judges by an oracle that knows its own error instead; the
+difference quotients and the coordinates they are taken in are the same code, `gradtool.verify`.
+
+Where PyTorch's own behaviour is a known fault, this one differs:
+
+* The inputs have their values again afterwards, also when `func` raises.
+* With ``raise_exception=False`` whatever the user's code raises means False. Only misuse of
+  gradcheck itself still raises.
+* Cotangents have random sign and size, so a backward that ignores, squares or clips its
+  cotangent is found.
+* Fast mode uses other signed probes in every call (the same ones in every run of a program),
+  with a tolerance that does not grow with the number of elements. Where the probes disagree,
+  the whole Jacobian decides, if it is not too large.
+* Gradients are compared before they are asked to be the same twice.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+
+from gradtool.engine._tensor import Tensor
+
+Tensors = Tensor | Sequence[Tensor]
+
+_calls = itertools.count()
+"""Numbers the calls: each draws random numbers of its own."""
+
+
+class GradcheckError(RuntimeError):
+    """A gradient is not what it should be; the message says which and by how much."""
+
+
+def gradcheck(
+    func: Callable[..., Tensors],
+    inputs: Tensors,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
+    """Whether the gradients of `func` agree with central differences.
+
+    For each output and each input that requires a gradient, every entry of the Jacobian must
+    satisfy ``|analytic - numeric| <= atol + rtol * |numeric|``. Zero cotangents must give zero
+    gradients, and backward must give the same twice.
+
+    Args:
+        func: Takes the `inputs` as positional arguments, returns a tensor or a flat tuple of
+            tensors. Outputs that require no gradient are not compared, unless none does: then
+            none may depend on the inputs.
+        inputs: One tensor, or a sequence of tensors and other values. What is not a tensor
+            that requires a gradient is passed on.
+        eps: Step of the central differences, absolute.
+        atol: Absolute tolerance.
+        rtol: Relative tolerance.
+        raise_exception: False returns False where a check fails or the user's code raises.
+        nondet_tol: By how much two runs of backward may differ.
+        check_undefined_grad: Backward must take undefined cotangents for zeros.
+        check_grad_dtypes: Gradients must have the dtypes of their inputs. The engine casts
+            what a Function's backward returns; `gradtool check` sees it before that.
+        check_batched_grad: Not available.
+        check_batched_forward_grad: Not available.
+        check_forward_ad: Not available.
+        check_backward_ad: Compare gradients of the backward walk.
+        fast_mode: Compare one random projection of each Jacobian in place of its entries.
+        masked: True lets zero cotangents give gradients that are only close to zero. Its other
+            meaning concerns sparse tensors.
+
+    Returns:
+        True when everything agrees; False only without `raise_exception`.
+
+    Raises:
+        GradcheckError: Something disagrees.
+        AssertionError: Options that contradict each other.
+        NotImplementedError: An option that is not available.
+        RuntimeError: Elements of an input share memory.
+        TypeError: `func` returns something other than tensors.
+        ValueError: No input requires a gradient.
+    """
+    _expect(
+        check_forward_ad or check_backward_ad,
+        "at least one of check_forward_ad and check_backward_ad to be True",
+    )
+    _expect(
+        check_backward_ad or not check_batched_grad,
+        "check_backward_ad to be True where check_batched_grad is",
+    )
+    _expect(
+        check_forward_ad or not check_batched_forward_grad,
+        "check_forward_ad to be True where check_batched_forward_grad is",
+    )
+    _refuse(
+        check_forward_ad=check_forward_ad,
+        check_batched_grad=check_batched_grad,
+        check_batched_forward_grad=check_batched_forward_grad,
+    )
+    from gradtool.gate.adapters.gradcheck.orders import first_order
+    from gradtool.gate.adapters.gradcheck.settings import Settings
+
+    settings = Settings(
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
+        check_grad_dtypes=check_grad_dtypes,
+        fast_mode=fast_mode,
+        masked=bool(masked),
+        seed=next(_calls),
+    )
+    return _passes(first_order(func, inputs, settings), raise_exception)
+
+
+def gradgradcheck(
+    func: Callable[..., Tensors],
+    inputs: Tensors,
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
+) -> bool:
+    """Whether the gradients of `func` can themselves be differentiated, and rightly.
+
+    Checks the map from `inputs` and `grad_outputs` to the gradients of `inputs` as `gradcheck`
+    would. That the gradients are right is for `gradcheck` to say.
+
+    Args:
+        func: As for `gradcheck`.
+        inputs: As for `gradcheck`.
+        grad_outputs: A cotangent for each output that requires a gradient, None for an
+            undefined one; differentiated with respect to where it requires a gradient. By
+            default drawn uniformly from [-1, 1).
+        eps: As for `gradcheck`.
+        atol: As for `gradcheck`.
+        rtol: As for `gradcheck`.
+        gen_non_contig_grad_outputs: Drawn cotangents are not contiguous.
+        raise_exception: As for `gradcheck`.
+        nondet_tol: As for `gradcheck`.
+        check_undefined_grad: As for `gradcheck`.
+        check_grad_dtypes: As for `gradcheck`.
+        check_batched_grad: Not available.
+        check_fwd_over_rev: Not available.
+        check_rev_over_rev: Differentiate the backward walk by the backward walk.
+        fast_mode: As for `gradcheck`.
+        masked: As for `gradcheck`.
+
+    Returns:
+        True when everything agrees; False only without `raise_exception`.
+
+    Raises:
+        GradcheckError: Something disagrees, or no output requires a gradient.
+        Exception: As for `gradcheck`.
+    """
+    _expect(
+        check_fwd_over_rev or check_rev_over_rev,
+        "at least one of check_fwd_over_rev and check_rev_over_rev to be True",
+    )
+    _expect(
+        check_rev_over_rev or not check_undefined_grad,
+        "check_rev_over_rev to be True where check_undefined_grad is",
+    )
+    _expect(
+        check_rev_over_rev or not check_batched_grad,
+        "check_rev_over_rev to be True where check_batched_grad is",
+    )
+    _refuse(check_fwd_over_rev=check_fwd_over_rev, check_batched_grad=check_batched_grad)
+    from gradtool.gate.adapters.gradcheck.orders import second_order
+    from gradtool.gate.adapters.gradcheck.settings import Settings
+
+    settings = Settings(
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
+        check_grad_dtypes=check_grad_dtypes,
+        fast_mode=fast_mode,
+        masked=masked,
+        seed=next(_calls),
+    )
+    contiguous = not gen_non_contig_grad_outputs
+    return _passes(
+        second_order(func, inputs, grad_outputs, settings, contiguous=contiguous), raise_exception
+    )
+
+
+def _expect(holds: bool, expectation: str) -> None:
+    if not holds:
+        raise AssertionError(f"Expected {expectation}")
+
+
+def _refuse(**options: bool) -> None:
+    """Say of an option that is asked for and not available that it is not."""
+    for name, asked in options.items():
+        if asked:
+            raise NotImplementedError(
+                f"{name}=True is not available: only gradients of the backward walk, one "
+                "cotangent at a time, are checked"
+            )
+
+
+def _passes(check: Callable[[], None], raise_exception: bool) -> bool:
+    """Whether `check` ends without an exception.
+
+    That `func` returns something other than tensors is misuse, and always raises.
+    """
+    from gradtool.gate.adapters.gradcheck.examined import OutputTypeError
+
+    try:
+        check()
+    except OutputTypeError:
+        raise
+    except Exception:
+        if raise_exception:
+            raise
+        return False
+    return True
