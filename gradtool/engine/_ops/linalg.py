@@ -17,7 +17,11 @@ from gradtool.engine._ops.axes import adjoint as mH  # noqa: N812 - torch's name
 from gradtool.engine._ops.expansion import broadcast_shapes
 from gradtool.engine._tensor import Tensor
 
-_product = quiet(np.matmul)
+
+@quiet
+def _product(x: Any, y: Any) -> Any:
+    return np.matmul(x, y)
+
 
 _mm = multilinear("mm", _product, lambda g, y: _mm(g, mH(y)), lambda g, x: _mm(mH(x), g))
 _bmm = multilinear("bmm", _product, lambda g, y: _bmm(g, mH(y)), lambda g, x: _bmm(mH(x), g))
@@ -35,7 +39,7 @@ _mv = multilinear(
 )
 _dot = multilinear(
     "dot",
-    quiet(np.dot),
+    _product,
     lambda g, y: g * conjugate(y),
     lambda g, x: g * conjugate(x),
 )

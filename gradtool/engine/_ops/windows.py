@@ -51,7 +51,9 @@ def unfold(x: Tensor, dimension: int, size: int, step: int) -> Tensor:
         )
     if step <= 0:
         raise RuntimeError(f"step is {step} but must be > 0")
-    return _unfold(x if x.ndim else x.unsqueeze(0), dim=dim, size=size, step=step)
+    if x.ndim == 0:
+        return x.reshape(1)[:size]
+    return _unfold(x, dim=dim, size=size, step=step)
 
 
 __all__ = ["unfold"]

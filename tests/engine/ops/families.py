@@ -8,21 +8,33 @@ from __future__ import annotations
 from tests.engine.ops import (
     arithmetic_cases,
     comparison_cases,
+    creation_cases,
     elementwise_cases,
     extremum_cases,
+    indexing_cases,
+    joining_cases,
+    linalg_cases,
     reduction_cases,
     selection_cases,
+    shape_cases,
     softmax_cases,
+    sorting_cases,
     statistics_cases,
 )
 
 FAMILIES = {
     "arithmetic": arithmetic_cases.CASES,
     "comparison": comparison_cases.CASES,
+    "creation": creation_cases.CASES,
     "elementwise": elementwise_cases.CASES,
     "extremum": extremum_cases.CASES,
+    "indexing": indexing_cases.CASES,
+    "joining": joining_cases.CASES,
+    "linalg": linalg_cases.CASES,
     "reduction": reduction_cases.CASES,
     "selection": selection_cases.CASES,
+    "shape": shape_cases.CASES,
     "softmax": softmax_cases.CASES,
+    "sorting": sorting_cases.CASES,
     "statistics": statistics_cases.CASES,
 }
