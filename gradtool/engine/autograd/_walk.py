@@ -64,10 +64,13 @@ class _Walker:
         self.captured: list[Tensor | None] = [None] * len(targets or ())
         self.captures: dict[int, list[tuple[int, int]]] | None = None
         self.wanted: set[int] | None = None
+        self.ends: list[Node] = []
+        """Nodes of the targets: a leaf that is itself a root has its end nowhere else."""
         if targets is not None:
             self.captures = {}
             for position, target in enumerate(targets):
                 node, number = node_and_number(target)
+                self.ends.append(node)
                 self.captures.setdefault(node.order, []).append((position, number))
 
     def deposit(self, edge: Node, grad: Tensor) -> None:
