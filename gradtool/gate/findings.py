@@ -12,7 +12,7 @@ from gradtool.gate.settings import Settings
 from gradtool.gate.source_lines import function_location
 from gradtool.gate.subject import Subject
 from gradtool.gate.targets import shown_path
-from gradtool.results import CheckResult, Evidence, Finding, Location, Verdict
+from gradtool.results import CheckResult, Evidence, Finding, Location, Severity, Verdict
 from gradtool.verify.examine import Flaw, Outcome
 from gradtool.verify.rules import RULES
 
@@ -79,6 +79,7 @@ def _of_flaw(node: str, subject: Subject, code: str, flaw: Flaw, settings: Setti
         settings,
         message=flaw.message,
         location=location or _blamed(code, subject),
+        severity=flaw.severity,
         evidence=flaw.evidence,
         hint=flaw.hint,
         detail=flaw.detail,
@@ -116,6 +117,7 @@ def _finding(
     *,
     message: str,
     location: Location,
+    severity: Severity | None = None,
     evidence: Evidence | None = None,
     hint: str | None = None,
     detail: str | None = None,
@@ -124,7 +126,7 @@ def _finding(
     return Finding(
         rule=code,
         name=rule.name,
-        severity=rule.severity,
+        severity=severity or rule.severity,
         node_id=f"{node}::{code}",
         message=message,
         location=location,

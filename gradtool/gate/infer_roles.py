@@ -58,8 +58,10 @@ def roles(parameter: inspect.Parameter, clues: Clues) -> list[Role]:
 def may_be_tensor(parameter: inspect.Parameter, clues: Clues) -> bool:
     """Whether an optional parameter, None by default, is worth trying with a tensor."""
     name, note = parameter.name, _annotation(parameter)
-    if note:
-        return "Tensor" in note
+    if "Tensor" in note:
+        return True
+    if note and _annotated(name, note):
+        return False
     return name in clues.tensors or not (_named(name) or name in clues.plain or name in _NEVER)
 
 

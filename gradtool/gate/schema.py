@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import inspect as types
 
-from gradtool.gate.suggest import known_names
+from gradtool.gate.suggest import did_you_mean, known_names
 from gradtool.gate.yaml_document import Document, Where
 
 T = TypeVar("T")
@@ -108,9 +108,9 @@ class _Reader:
         return self.read(value, options[0], where)
 
     def _scalar(self, value: Any, kind: types.Type, where: Where) -> None:
-        expected = _expectation(kind)
         if not _fits(value, kind):
-            self._fail(where, f"{spelled(where) or 'the file'} must be {expected}, {_got(value)}")
+            told = f"must be {_expectation(kind)}, {_got(value)}{_hint(value, kind)}"
+            self._fail(where, f"{spelled(where) or 'the file'} {told}")
 
     def _fail(self, where: Where, message: str) -> None:
         raise self._document.error(where, message)
@@ -162,6 +162,12 @@ def _expectation(kind: types.Type) -> str:
             return "a list"
         case _:
             return "a mapping"
+
+
+def _hint(value: Any, kind: types.Type) -> str:
+    if isinstance(kind, types.LiteralType) and isinstance(value, str):
+        return did_you_mean(value, map(str, kind.values))
+    return ""
 
 
 def _bounds(kind: types.IntType | types.FloatType) -> str:

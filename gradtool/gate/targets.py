@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from gradtool.gate.options import UsageError
-from gradtool.gate.suggest import did_you_mean
+from gradtool.gate.suggest import nearest
 
 Excluded = Callable[[Path], bool]
 """Says whether a path that a walk meets is left out."""
@@ -143,4 +143,6 @@ def _neighbour(path: Path) -> str:
         entries = [entry for entry in folder.iterdir() if entry.is_dir() or entry.suffix == ".py"]
     except OSError:
         return ""
-    return did_you_mean(path.name, [entry.name for entry in entries])
+    by_stem = {entry.stem: entry.name for entry in entries}
+    close = nearest(path.stem, by_stem)
+    return f" (did you mean {by_stem[close]!r}?)" if close else ""

@@ -44,6 +44,13 @@ def install() -> None:
     _alias.enter()
 
 
+COMPILED_EXTENSION = (
+    "the library is compiled against PyTorch and needs the real torch engine: gradtool's runs "
+    "on NumPy and CuPy"
+)
+"""What to tell about an error that `needs_real_torch`."""
+
+
 def needs_real_torch(error: BaseException) -> bool:
     """Whether an import failed because it loads C++ code that was compiled against PyTorch."""
     return isinstance(error, ImportError) and bool(_COMPILED_AGAINST_TORCH.search(str(error)))

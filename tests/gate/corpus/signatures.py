@@ -1,3 +1,4 @@
+# ruff: noqa: A001, A002, RUF012 - names as users have them; the lists are only read
 """Functions with the signatures that people write, for the search for arguments to find.
 
 ``ACCEPTED`` says, for each, the arguments of every case that should be found.

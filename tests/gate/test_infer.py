@@ -1,0 +1,241 @@
+"""Arguments are found for the signatures that people write, in the same way every time."""
+
+from __future__ import annotations
+
+import inspect
+import random
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradtool.engine as torch
+from gradtool.gate.cases import ResolvedCase, resolve_cases
+from gradtool.gate.config_format import CaseConfig
+from gradtool.gate.discover import discover, named
+from gradtool.gate.infer import BUDGET, Search, infer
+from gradtool.gate.infer_clues import Clues, read_clues
+from gradtool.gate.load import LoadedModule, Loader
+from gradtool.gate.no_case import NoCase
+from gradtool.gate.settings import Settings
+from gradtool.gate.subject import Subject
+from gradtool.gate.trial import Trial
+
+CORPUS = Path(__file__).parent / "corpus" / "signatures.py"
+
+
+def corpus() -> LoadedModule:
+    return Loader().load(CORPUS)
+
+
+def subjects(loaded: LoadedModule) -> dict[str, Subject]:
+    return {subject.name: subject for subject in discover(loaded, "signatures.py")}
+
+
+LOADED = corpus()
+SUBJECTS = subjects(LOADED)
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_the_arguments_of_a_realistic_signature_are_found(name: str) -> None:
+    subject = SUBJECTS[name]
+    cases = resolve_cases(subject, Settings())
+    assert [list(case.arguments) for case in cases] == subject.target.EXPECTED
+    assert {case.source for case in cases} == {"inferred"}
+
+
+def test_the_second_case_is_named_after_what_it_adds() -> None:
+    cases = resolve_cases(SUBJECTS["Linear"], Settings())
+    assert [case.name for case in cases] == ["inferred", "inferred-with-bias"]
+
+
+def values(cases: list[ResolvedCase]) -> list[Any]:
+    return [arg.tolist() if isinstance(arg, torch.Tensor) else arg for c in cases for arg in c.args]
+
+
+def test_the_same_seed_gives_the_same_numbers_and_another_one_others() -> None:
+    linear = SUBJECTS["Linear"]
+    first = values(resolve_cases(linear, Settings(seed=3)))
+    assert values(resolve_cases(linear, Settings(seed=3))) == first
+    assert values(resolve_cases(linear, Settings(seed=4))) != first
+
+
+def test_numbers_do_not_depend_on_where_the_run_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir("/")
+    loaded = corpus()
+    (linear,) = named(loaded, str(CORPUS), ["Linear"])
+    assert values(resolve_cases(linear, Settings())) == values(
+        resolve_cases(SUBJECTS["Linear"], Settings())
+    )
+
+
+def test_values_keep_away_from_zero() -> None:
+    for number in values(resolve_cases(SUBJECTS["Linear"], Settings())):
+        assert np.abs(number).min() >= 0.1
+
+
+def test_a_positive_domain_is_chosen_only_where_it_is_needed() -> None:
+    (log,) = resolve_cases(SUBJECTS["Log"], Settings())
+    assert 0.5 <= log.args[0].min().item() <= log.args[0].max().item() < 1.5
+    (swish,) = resolve_cases(SUBJECTS["Swish"], Settings())
+    assert swish.args[0].min().item() < 0 < swish.args[0].max().item()
+
+
+def test_the_search_leaves_the_global_generators_alone() -> None:
+    random.seed(1)
+    np.random.seed(1)
+    torch.manual_seed(1)
+    expected = random.random(), np.random.rand(), torch.rand(1).item()
+    random.seed(1)
+    np.random.seed(1)
+    torch.manual_seed(1)
+    resolve_cases(SUBJECTS["Linear"], Settings())
+    assert (random.random(), np.random.rand(), torch.rand(1).item()) == expected
+
+
+def test_prints_of_a_search_are_not_heard(capsys: pytest.CaptureFixture[str]) -> None:
+    class Loud(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            print("forward")
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            print("backward")
+            return g
+
+    resolve_cases(subject_of_class(Loud), Settings())
+    assert capsys.readouterr() == ("", "")
+
+
+def subject_of_class(cls: type) -> Subject:
+    return Subject(cls.__name__, cls, Path(__file__), SUBJECTS["Linear"].location)
+
+
+def test_when_nothing_will_do_the_message_sums_up_the_attempts() -> None:
+    class Picky(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, table: Any) -> Any:
+            raise KeyError("no table")
+
+    with pytest.raises(NoCase) as none:
+        resolve_cases(subject_of_class(Picky), Settings())
+    assert none.value.message.startswith("no arguments found that forward accepts (")
+    assert none.value.message.endswith("tried; most often: KeyError: 'no table')")
+    assert none.value.hint == (
+        "give it a case in gradtool.yaml: "
+        "functions: {Picky: {cases: [{args: [{shape: [3, 4]}, {shape: [5, 4]}]}]}}"
+    )
+
+
+def test_a_forward_without_arguments_has_no_case() -> None:
+    class Nothing(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any) -> Any:
+            return torch.ones(2)
+
+    with pytest.raises(NoCase, match="it takes no argument"):
+        resolve_cases(subject_of_class(Nothing), Settings())
+
+
+def test_a_forward_that_ends_the_process_is_only_refused() -> None:
+    class Exits(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            raise SystemExit(0)
+
+    with pytest.raises(NoCase, match="most often: SystemExit: 0"):
+        resolve_cases(subject_of_class(Exits), Settings())
+
+
+def parameters(function: Callable[..., Any]) -> tuple[inspect.Parameter, ...]:
+    return tuple(inspect.signature(function).parameters.values())
+
+
+def search(function: Callable[..., Any], attempt: Callable[[CaseConfig], Trial]) -> Search:
+    return infer(parameters(function), Clues(), attempt)
+
+
+def test_the_search_keeps_to_its_budget() -> None:
+    found = search(lambda a, b, c, d, size, *rest: None, lambda case: Trial(refusal="no"))
+    assert found.cases == []
+    assert found.calls <= BUDGET
+    assert sum(found.refusals.values()) == found.calls
+
+
+def test_every_parameter_is_filled_whatever_it_is_called() -> None:
+    def tried(case: CaseConfig) -> Trial:
+        assert len(case.args) == 4
+        assert list(case.kwargs) == ["g"]
+        return Trial(refusal="no")
+
+    def function(size: Any, mask: Any, dim: Any, mode: Any, e: Any = 1, *, g: Any) -> None: ...
+
+    search(function, tried)
+
+
+def test_a_candidate_that_backward_accepts_is_preferred() -> None:
+    def tried(case: CaseConfig) -> Trial:
+        return Trial(output=(3,), backward=case.args[0] == {"shape": [2, 3, 4]})
+
+    assert search(lambda x: None, tried).cases[0].args == ({"shape": [2, 3, 4]},)
+
+
+def test_a_square_is_not_preferred_because_backward_accepts_it() -> None:
+    def tried(case: CaseConfig) -> Trial:
+        return Trial(output=(3,), backward=case.args[0] == {"shape": [3, 3]})
+
+    assert search(lambda x: None, tried).cases[0].args == ({"shape": [3, 4]},)
+
+
+def test_optional_tensors_are_tried_alone_when_they_do_not_go_together() -> None:
+    def tried(case: CaseConfig) -> Trial:
+        return Trial(output=(3, 4), backward=True, refusal="no" if len(case.kwargs) > 1 else None)
+
+    def function(x: Any, weight: Any = None, other: Any = None, dim: Any = None) -> None: ...
+
+    names = [case.name for case in search(function, tried).cases]
+    assert names == ["inferred", "inferred-with-weight", "inferred-with-other"]
+
+
+@pytest.mark.parametrize(
+    ("body", "tensors", "plain", "none"),
+    [
+        ("ctx.save_for_backward(x, k)", {"x", "k"}, set(), {"k"}),
+        ("ctx.k = k", set(), {"k"}, {"k"}),
+        ("ctx.k = k; k.shape", {"k"}, set(), {"k"}),
+        ("self = 1", set(), set(), {"k"}),
+    ],
+)
+def test_clues(
+    tmp_path: Path, body: str, tensors: set[str], plain: set[str], none: set[str]
+) -> None:
+    source = f"""
+        from gradtool import Function
+
+        class F(Function):
+            @staticmethod
+            def forward(ctx, x, k):
+                {body}
+                return x
+
+            @staticmethod
+            def backward(ctx, g):
+                return g, None
+    """
+    path = tmp_path / "clues_module.py"
+    path.write_text(textwrap.dedent(source), encoding="utf-8")
+    loaded = Loader().load(path)
+    with loaded.active():
+        clues = read_clues(loaded.module.F, ("x", "k"))
+    assert (clues.tensors, clues.plain, clues.undifferentiated) == (tensors, plain, none)
+
+
+def test_without_source_there_are_no_clues() -> None:
+    namespace: dict[str, Any] = {"Function": torch.autograd.Function}
+    exec("class F(Function):\n forward = staticmethod(lambda ctx, x: x)", namespace)
+    assert read_clues(namespace["F"], ("x",)) == Clues()
