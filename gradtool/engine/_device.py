@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 
-
-class device:  # noqa: N801 - torch's name
+class device:
     """A place for tensors: ``cpu``, ``cuda`` or ``cuda:1``."""
 
     __slots__ = ("index", "type")
 
-    def __init__(self, type: str | device, index: int | None = None) -> None:  # noqa: A002 - torch's name
+    def __init__(self, type: str | device, index: int | None = None) -> None:
         if isinstance(type, device):
-            type, index = type.type, type.index  # noqa: A001 - torch's name
+            type, index = type.type, type.index
         name, _, number = type.partition(":")
         if name not in ("cpu", "cuda"):
-            raise RuntimeError(f"Expected one of cpu, cuda device type at start of device string: {type}")
+            raise RuntimeError(
+                f"Expected one of cpu, cuda device type at start of device string: {type}"
+            )
         if number and not number.isdigit():
             raise RuntimeError(f"Invalid device string: '{type}'")
         self.type = name
@@ -43,7 +43,6 @@ CPU = device("cpu")
 
 
 def device_of(array: Any) -> device:
-    """The device that an array lies on."""
-    if array.__class__ is np.ndarray or isinstance(array, np.ndarray):
-        return CPU
-    return device("cuda", int(array.device.id))
+    """The device that an array, or what stands for one, lies on. NumPy's says ``cpu``."""
+    found = array.device
+    return CPU if found == "cpu" else device("cuda", int(found.id))

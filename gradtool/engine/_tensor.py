@@ -198,7 +198,7 @@ class Tensor:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         self._requires_grad = bool(value)
 
-    def requires_grad_(self, requires_grad: bool = True) -> Tensor:  # noqa: FBT001, FBT002 - torch's signature
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set `requires_grad` in place.
 
         Raises:
@@ -273,8 +273,8 @@ class Tensor:
     def backward(
         self,
         gradient: Tensor | None = None,
-        retain_graph: bool | None = None,  # noqa: FBT001 - torch's signature
-        create_graph: bool = False,  # noqa: FBT001, FBT002 - torch's signature
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
         inputs: Any = None,
     ) -> None:
         """Add the gradients of this tensor to the ``grad`` of the leaves it depends on.
@@ -345,6 +345,10 @@ class Tensor:
     def _is_view(self) -> bool:
         return self._view is not None
 
+    def _bare(self) -> Tensor:
+        """The same tensor without its place in the graph."""
+        return alias(self._array, self._shared_storage())
+
     def detach(self) -> Tensor:
         """The same memory outside the graph."""
         return alias(self._array, self._shared_storage())
@@ -352,9 +356,7 @@ class Tensor:
     def detach_(self) -> Tensor:
         """Take this tensor out of the graph that computed it."""
         if self._view is not None:
-            raise RuntimeError(
-                "Can't detach views in-place. Use detach() instead."
-            )
+            raise RuntimeError("Can't detach views in-place. Use detach() instead.")
         self._node = None
         self._requires_grad = False
         return self
@@ -389,7 +391,7 @@ class Tensor:
             )
         return self._array
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:  # noqa: FBT001 - NumPy's protocol
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         array = self.numpy()
         return np.array(array, dtype=dtype, copy=copy)
 

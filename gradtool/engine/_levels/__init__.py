@@ -22,14 +22,18 @@ class Level:
     """One transform under way. Entered and left as a context manager."""
 
     number: int
+    alive = False
+    """Entered and not left. What a level wrapped is, once it is left, what it holds."""
 
     def __enter__(self) -> Level:
         self.number = len(modes.levels) + 1
+        self.alive = True
         modes.levels = (*modes.levels, self)
         return self
 
     def __exit__(self, *exc_info: object) -> None:
         modes.levels = modes.levels[:-1]
+        self.alive = False
 
     def apply(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """What the transform makes of a primitive, some of whose `args` are of this level."""
@@ -46,6 +50,10 @@ class Level:
     def lift(self, x: Tensor) -> None:
         """Make `x`, of a lower level, a tensor of this one with the same values."""
         raise NotImplementedError
+
+    def detached(self, x: Any) -> Any:
+        """`x` outside the graphs of this level and those below."""
+        return wrap_at(self, x.__class__, x._value.detach(), x._array)
 
     def before_change(self, x: Any) -> Any:
         """`x` as it is now, for graphs to keep while `x` changes in place."""
@@ -75,6 +83,18 @@ class Wrapped(Tensor):
     _level: Level
     _value: Tensor
 
+    def _bare(self) -> Tensor:
+        """The same tensor without its place in the graph."""
+        bare: Tensor = wrap_at(self._level, type(self), self._value, self._array)
+        bare.__dict__.update(self.__dict__)
+        bare._storage = self._shared_storage()
+        return bare
+
+    def detach(self) -> Tensor:
+        """The same values outside the graphs of all levels."""
+        detached: Tensor = self._level.detached(self)
+        return detached
+
 
 def wrap_at(level: Level, kind: type[Wrapped], value: Tensor, array: Any) -> Any:
     """A tensor of `level` that holds `value`; `array` has the shape and dtype it shows."""
@@ -82,6 +102,17 @@ def wrap_at(level: Level, kind: type[Wrapped], value: Tensor, array: Any) -> Any
     wrapped.__dict__["_level"] = level
     wrapped.__dict__["_value"] = value
     return wrapped
+
+
+def alive(values: Sequence[Any]) -> list[Any]:
+    """The values, with tensors of levels that were left replaced by what they hold."""
+    return [_unwrapped(value) for value in values]
+
+
+def _unwrapped(value: Any) -> Any:
+    while value.__class__ is not Tensor and isinstance(value, Wrapped) and not value._level.alive:
+        value = value._value
+    return value
 
 
 def highest(values: Sequence[Any]) -> Level | None:

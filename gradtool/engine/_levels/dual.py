@@ -45,6 +45,10 @@ class DualLevel(Level):
 
         return pushed_forward(self, function, args, kwargs)
 
+    def detached(self, x: Any) -> Any:
+        """The primal alone: a detached tensor carries no tangent."""
+        return x._value.detach()
+
     def before_change(self, x: Any) -> Any:
         """`x` as it is now, its tangent included."""
         from gradtool.engine._ops.inplace import before_change

@@ -49,12 +49,19 @@ def _elementwise(
 def _linear(
     primitive: Any, primals: Sequence[Any], tangents: Tangents, out: Tensor, params: dict[str, Any]
 ) -> Tensor | None:
-    zeros = [
-        (primal * 0 if isinstance(primal, Tensor) else 0) if tangent is None else tangent
+    arguments = [
+        _zero_tangent(primal) if tangent is None else tangent
         for primal, tangent in zip(primals, tangents)
     ]
-    tangent: Tensor = primitive.operation(*zeros, **params)
-    return tangent
+    pushed: Tensor = primitive.operation(*arguments, **params)
+    return pushed
+
+
+def _zero_tangent(primal: Any) -> Any:
+    """Of a constant argument. Indices and masks among the arguments stay what they are."""
+    if isinstance(primal, Tensor):
+        return primal.detach() * 0 if primal._array.dtype.kind in "fc" else primal
+    return primal * 0
 
 
 def _multilinear(

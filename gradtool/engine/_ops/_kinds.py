@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradtool.engine import _dtypes
-from gradtool.engine._levels import highest
+from gradtool.engine._levels import alive, highest
 from gradtool.engine._modes import modes
 from gradtool.engine._ops import _primitive
 from gradtool.engine._ops._primitive import Primitive, Vjp, positional_names, vjp_of
 from gradtool.engine._ops._promotion import cast, check_operands, result_type, unlike_shapes
+from gradtool.engine._ops._quiet import quiet
 from gradtool.engine._tensor import Tensor, wrap
 
 Operation = Callable[..., Tensor]
@@ -79,7 +80,7 @@ def binary(
 
     Each derivative is a function of any of x, y and out. `refuse` may raise for some operands.
     """
-    primitive = elementwise(name, compute, *derivatives, arguments=("x", "y"))
+    primitive = elementwise(name, quiet(compute), *derivatives, arguments=("x", "y"))
     keep = of_integers == "keep"
     direct = "fc" if not keep else "fciu" if refuse else "fciub"
 
@@ -91,8 +92,8 @@ def binary(
                 if a.dtype is b.dtype and a.dtype.kind in direct:
                     try:
                         out = wrap(compute(a, b))
-                    except ValueError:
-                        raise unlike_shapes(a.shape, b.shape) from None
+                    except (ValueError, RuntimeWarning):
+                        out = computed(primitive, (a, b))
                     if (x._requires_grad or y._requires_grad) and modes.grad:
                         if a.shape == b.shape:
                             primitive.record_pair(x, y, out)
@@ -100,7 +101,10 @@ def binary(
                             primitive.record_needed((x, y), {}, out)
                     return out
             elif y.__class__ in _REAL_NUMBERS and a.dtype.kind in "fc":
-                out = wrap(compute(a, y))
+                try:
+                    out = wrap(compute(a, y))
+                except RuntimeWarning:
+                    out = computed(primitive, (a, y))
                 if x._requires_grad and modes.grad:
                     primitive.record((0,), (x, y), {}, out)
                 return out
@@ -137,6 +141,7 @@ def promoted(
         RuntimeError: the shapes do not broadcast.
     """
     check_operands(primitive.name, *operands)
+    operands = alive(operands)
     common = result_type(*operands)
     if not keep_integers and common.category < _dtypes.FLOATING:
         common = _dtypes.get_default_dtype()
@@ -156,13 +161,24 @@ def broadcast(
     Raises:
         RuntimeError: the shapes do not broadcast.
     """
-    try:
-        out = wrap(primitive.compute(*arrays, **params))
-    except ValueError:
-        raise unlike_shapes(*[np.shape(array) for array in arrays]) from None
+    out = computed(primitive, arrays, params)
     if modes.grad:
         primitive.record_needed(operands, params, out)
     return out
+
+
+def computed(
+    primitive: Primitive, arrays: Sequence[Any], params: dict[str, Any] | None = None
+) -> Tensor:
+    """Compute in silence, and say what is wrong with the shapes if something is.
+
+    Raises:
+        RuntimeError: the shapes do not broadcast.
+    """
+    try:
+        return wrap(primitive.compute(*arrays, **(params or {})))
+    except ValueError:
+        raise unlike_shapes(*[np.shape(array) for array in arrays]) from None
 
 
 def _cast_at_level(operand: Any, common: _dtypes.dtype) -> Any:

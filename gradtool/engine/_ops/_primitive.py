@@ -17,9 +17,9 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from gradtool.engine import _dtypes
-from gradtool.engine._levels import highest
+from gradtool.engine._levels import alive, highest
 from gradtool.engine._modes import modes
-from gradtool.engine._tensor import Storage, Tensor, alias, as_array, wrap
+from gradtool.engine._tensor import Storage, Tensor, as_array, wrap
 from gradtool.engine.autograd._node import (
     FREED,
     FREED_MESSAGE,
@@ -177,7 +177,7 @@ class PrimitiveNode(Node):
             raise modified_in_place(kept, expected, self.name())
         if not modes.grad:
             return saved
-        output = alias(kept._array, kept._storage)
+        output = kept._bare()
         output._node = self
         output._requires_grad = True
         return [*saved[:slot], output, *saved[slot + 1 :]]
@@ -186,7 +186,7 @@ class PrimitiveNode(Node):
         """Remember `output` as the node's own, without a reference cycle."""
         slot = self.plan.out_slot
         if slot is not None:
-            kept = alias(output._array, output._shared_storage())
+            kept = output._bare()
             self.saved = [*self.saved[:slot], kept, *self.saved[slot + 1 :]]
             count = len(self.plan.tensor_slots)
             of_arguments = (self.versions or (0,) * count)[:count]
@@ -263,8 +263,7 @@ class Primitive:
                 arrays.append(arg._array)
             elif isinstance(arg, Tensor):
                 if arg._level is not None:
-                    out: Tensor = highest(args).apply(self, args, params)  # type: ignore[union-attr]  # one has a level
-                    return out
+                    return self._at_level(alive(args), params)
                 arrays.append(arg._array)
             else:
                 arrays.append(arg)
@@ -273,6 +272,14 @@ class Primitive:
             self.record_needed(args, params, out)
         if self.is_view:
             self.link_view(out, args[0], params)
+        return out
+
+    def _at_level(self, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
+        """Hand the operation to the highest level among its arguments."""
+        level = highest(args)
+        out: Tensor = (
+            self.operation(*args, **params) if level is None else level.apply(self, args, params)
+        )
         return out
 
     def record_needed(self, args: Sequence[Any], params: dict[str, Any], out: Tensor) -> None:

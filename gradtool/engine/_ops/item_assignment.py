@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradtool.engine._levels import highest
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.indexing import index_put, normalise_key
 from gradtool.engine._ops.inplace import (
@@ -27,7 +28,7 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
             "a view of a leaf Variable that requires grad is being used in an in-place operation."
         )
     check_in_place(x)
-    if modes.grad and (x._requires_grad or (isinstance(value, Tensor) and value._requires_grad)):
+    if _is_followed(x, value):
         replace(x, index_put(before_change(x), key, value))
         return
     check_distinct_elements(x._array)
@@ -35,10 +36,17 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
     x._bump()
 
 
+def _is_followed(x: Tensor, value: Any) -> bool:
+    """Whether a graph or a transform has to see the change."""
+    if modes.grad and (x._requires_grad or (isinstance(value, Tensor) and value._requires_grad)):
+        return True
+    return bool(modes.levels) and highest((x, value)) is not None
+
+
 def fill_(x: Tensor, value: Any) -> Tensor:
     """Set every element to `value`."""
     check_in_place(x)
-    if modes.grad and (x._requires_grad or (isinstance(value, Tensor) and value._requires_grad)):
+    if _is_followed(x, value):
         filled = x.new_zeros(x.shape) + value
         return replace(x, filled.to(x.dtype))
     check_distinct_elements(x._array)

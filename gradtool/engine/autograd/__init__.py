@@ -1,17 +1,35 @@
 """Automatic differentiation, laid out as ``torch.autograd`` is."""
 
-from gradtool.engine.autograd import function, grad_mode
+from gradtool.engine.autograd import (
+    anomaly_mode,
+    forward_ad,
+    function,
+    functional,
+    grad_mode,
+    graph,
+)
 from gradtool.engine.autograd._api import backward, grad
+from gradtool.engine.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from gradtool.engine.autograd.function import Function
 from gradtool.engine.autograd.grad_mode import enable_grad, no_grad, set_grad_enabled
+from gradtool.engine.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 
 __all__ = [
     "Function",
+    "GradcheckError",
+    "anomaly_mode",
     "backward",
+    "detect_anomaly",
     "enable_grad",
+    "forward_ad",
     "function",
+    "functional",
     "grad",
     "grad_mode",
+    "gradcheck",
+    "gradgradcheck",
+    "graph",
     "no_grad",
+    "set_detect_anomaly",
     "set_grad_enabled",
 ]

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gradtool.engine._errors import ContractError
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.inplace import check_in_place
-from gradtool.engine._tensor import Tensor, alias
-from gradtool.engine.autograd._node import OutputEdge
+from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd._returned import TensorInfo
 from gradtool.engine.autograd._saved import SavedTensor
 
@@ -79,9 +78,6 @@ def _connect(ctx: BackwardCFunction, args: tuple[Any, ...], outputs: int) -> Non
     )
     ctx.edges = tuple([edge for edge in ctx._input_edges if edge is not None])
     ctx.outputs = outputs
-    ctx._output_edges = (
-        (ctx,) if outputs == 1 else tuple([OutputEdge(ctx, number) for number in range(outputs)])
-    )
 
 
 def _place(
@@ -101,11 +97,11 @@ def _place(
         tensor._bump()
     elif id(tensor) in inputs:
         # An input returned as it is: a new tensor over its memory, so that it can have a node.
-        tensor = alias(tensor._array, tensor._shared_storage())
+        tensor = tensor._bare()
     elif tensor._requires_grad and not differentiable and record:
         tensor = tensor.detach()
     if differentiable:
-        tensor._node = ctx._output_edges[number]
+        tensor._node = ctx.output_edge(number)
         tensor._requires_grad = True
     return tensor
 

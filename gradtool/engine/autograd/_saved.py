@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gradtool.engine._ops._primitive import modified_in_place
-from gradtool.engine._tensor import Tensor, alias
+from gradtool.engine._tensor import Tensor
 
 if TYPE_CHECKING:
-    from gradtool.engine.autograd._node import Node
     from gradtool.engine.autograd._packing import Packed
+    from gradtool.engine.autograd.function import BackwardCFunction
 
 
 class SavedTensor:
@@ -27,7 +27,7 @@ class SavedTensor:
         if output_number is None:
             self.tensor = tensor
         else:
-            self.tensor = alias(tensor._array, tensor._shared_storage())
+            self.tensor = tensor._bare()
             self.tensor._requires_grad = tensor._requires_grad
         self.version = tensor._version
         self.packed: Packed | None = None
@@ -35,28 +35,24 @@ class SavedTensor:
     def pack(self, pack: Callable[[Tensor], Packed]) -> None:
         """Keep what the pack hook makes of the tensor in its place."""
         self.packed = pack(self.tensor)
+        if self.number is not None:
+            self.packed.edge = None
         del self.tensor
 
-    def unpack(self, node: Node, edge: Node | None) -> Tensor:
-        """The tensor again.
-
-        Args:
-            node: the node that saved it.
-            edge: for an output of `node`, the place in the graph to give it.
+    def unpack(self, node: BackwardCFunction) -> Tensor:
+        """The tensor again; an output of `node`, which saved it, in its place in the graph.
 
         Raises:
             RuntimeError: it was changed in place since.
         """
         tensor = self.tensor if self.packed is None else self.packed.restore()
-        if self.packed is not None:
-            self.version = tensor._version
         storage = tensor._storage
-        if storage is not None and storage.version != self.version:
+        if self.packed is None and storage is not None and storage.version != self.version:
             raise modified_in_place(tensor, self.version, node.name())
         if self.number is None:
             return tensor
-        output = alias(tensor._array, storage)
+        output = tensor._bare()
         if tensor._requires_grad:
-            output._node = edge
+            output._node = node.output_edge(self.number)
             output._requires_grad = True
         return output

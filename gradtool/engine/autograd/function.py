@@ -13,11 +13,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NoReturn
 
 from gradtool.engine._errors import ContractError, MissingMethodError
-from gradtool.engine._levels import highest
+from gradtool.engine._levels import alive, highest
 from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd import _apply, _returned
-from gradtool.engine.autograd._node import FREED_MESSAGE, Gradients, Node, next_order
+from gradtool.engine.autograd._node import FREED_MESSAGE, Gradients, Node, OutputEdge, next_order
 from gradtool.engine.autograd._saved import SavedTensor
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "FunctionCtx",
     "FunctionMeta",
     "InplaceFunction",
+    "NestedIOFunction",
     "once_differentiable",
     "traceable",
 ]
@@ -89,7 +90,6 @@ class BackwardCFunction(FunctionCtx, Node):
     """For each argument of ``forward`` where its gradient goes; None where it has none."""
     _input_infos: tuple[_returned.TensorInfo | None, ...] = ()
     _output_infos: tuple[_returned.TensorInfo | None, ...] = ()
-    _output_edges: tuple[Node | None, ...] = ()
     _saved: tuple[SavedTensor | None, ...] | None = ()
 
     def __init__(self) -> None:
@@ -107,15 +107,11 @@ class BackwardCFunction(FunctionCtx, Node):
             return in_jvp  # type: ignore[no-any-return]  # what save_for_forward was given
         if self._saved is None:
             raise RuntimeError(FREED_MESSAGE)
-        edges = self._output_edges
-        return tuple(
-            [
-                None
-                if saved is None
-                else saved.unpack(self, None if saved.number is None else edges[saved.number])
-                for saved in self._saved
-            ]
-        )
+        return tuple([None if saved is None else saved.unpack(self) for saved in self._saved])
+
+    def output_edge(self, number: int) -> Node:
+        """What an output's tensor holds as its place in the graph."""
+        return self if self.outputs == 1 else OutputEdge(self, number)
 
     @property
     def saved_variables(self) -> tuple[Tensor | None, ...]:
@@ -269,7 +265,7 @@ class Function(metaclass=FunctionMeta):
         separate = cls.setup_context is not Function.setup_context
         if separate or kwargs:
             args, kwargs = _bind(cls.forward, args, kwargs, separate)
-        level = highest(args)
+        level = highest(args := tuple(alive(args)))
         if level is not None:
             return level.apply_function(cls, args, kwargs)
         ctx, output = cls._run_forward(args, kwargs)
@@ -373,3 +369,6 @@ class InplaceFunction(Function):
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
+
+
+from gradtool.engine.autograd._nested import NestedIOFunction  # noqa: E402 - built on the above

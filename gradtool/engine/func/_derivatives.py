@@ -42,8 +42,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
                 f"outputs to the function: {len(out_leaves)} tensors, got {len(flat)}"
             )
         pulled = _pull(level, out_leaves, flat, wrapped, retain_graph)
-        grads = _pytree.unflatten(rebuild, pulled)
-        return grads[0] if len(primals) == 1 else grads
+        return _pytree.unflatten(rebuild, pulled)
 
     outputs = _pytree.unflatten(out_rebuild, [level.below(leaf) for leaf in out_leaves])
     if has_aux:
@@ -131,8 +130,8 @@ def grad_and_value(
 
         value, pull, *aux = vjp(of_chosen, *chosen, has_aux=has_aux)
         grads = pull(_ones_like(value), retain_graph=False)
-        if not isinstance(argnums, int):
-            grads = grads if isinstance(grads, tuple) and len(chosen) > 1 else (grads,)
+        if isinstance(argnums, int):
+            grads = grads[0]
         return (grads, (value, aux[0])) if has_aux else (grads, value)
 
     return wrapper
@@ -267,7 +266,9 @@ def jacrev(
         pulled = vmap(
             lambda *rows: pull(_pytree.unflatten(out_rebuild, rows)), chunk_size=chunk_size
         )(*basis)
-        jacobian = _rows_to_jacobian(pulled, out_leaves, out_rebuild, len(chosen), argnums)
+        if isinstance(argnums, int):
+            pulled = pulled[0]
+        jacobian = _rows_to_jacobian(pulled, out_leaves, out_rebuild)
         return (jacobian, aux[0]) if has_aux else jacobian
 
     return wrapper
@@ -287,9 +288,7 @@ def _basis(leaves: list[Tensor]) -> list[Tensor]:
     return basis
 
 
-def _rows_to_jacobian(
-    pulled: Any, outputs: list[Tensor], rebuild: Any, count: int, argnums: Argnums
-) -> Any:
+def _rows_to_jacobian(pulled: Any, outputs: list[Tensor], rebuild: Any) -> Any:
     per_output = []
     start = 0
     for output in outputs:
@@ -299,10 +298,7 @@ def _rows_to_jacobian(
             rows = leaf.narrow(0, start, output.numel())
             return rows.reshape(*output.shape, *leaf.shape[1:])
 
-        blocks = _pytree.tree_map(block, pulled)
-        if not isinstance(argnums, int) and count == 1:
-            blocks = (blocks,)
-        per_output.append(blocks)
+        per_output.append(_pytree.tree_map(block, pulled))
         start += size
     return _pytree.unflatten(rebuild, per_output)
 

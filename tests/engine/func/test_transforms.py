@@ -92,6 +92,8 @@ def test_jacobians_of_both_modes_agree(torch, name):
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_second_derivatives_in_every_nesting_agree(torch, name):
+    if name == "into a constant" and torch.__name__ == "torch":
+        pytest.skip("PyTorch refuses a batched value written into an unbatched tensor")
     f = torch.func
     function = lambda x: (FUNCTIONS[name](torch, x) ** 2).sum()  # noqa: E731 - closes over torch
     x = matrix(torch)[0]
@@ -154,6 +156,7 @@ def test_vjp_and_jvp_are_adjoint(torch):
     assert (pull(g)[0] * t).sum().item() == pytest.approx((g * pushed).sum().item(), rel=1e-13)
 
 
+@pytest.mark.filterwarnings("ignore:Attempted to insert a get_attr Node")  # PyTorch's tracer
 def test_linearize(torch):
     x, t = double(torch, 1.0, 2.0), double(torch, 1.0, -1.0)
     value, push = torch.func.linearize(lambda x: x**2, x)

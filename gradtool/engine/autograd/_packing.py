@@ -1,0 +1,57 @@
+"""Saved tensors handed to the user's pack hook, and asked back from the unpack hook."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from gradtool.engine._modes import modes
+from gradtool.engine._tensor import Tensor, alias
+
+if TYPE_CHECKING:
+    from gradtool.engine.autograd._node import Node
+
+PackHook = Callable[[Tensor], Any]
+UnpackHook = Callable[[Any], Tensor]
+
+
+class Packed:
+    """What the pack hook made of a saved tensor, and the tensor's place in the graph."""
+
+    __slots__ = ("content", "edge", "requires_grad", "unpack")
+
+    def __init__(self, tensor: Tensor, pack: PackHook, unpack: UnpackHook) -> None:
+        self.requires_grad = tensor._requires_grad
+        self.edge: Node | None = None
+        if tensor._requires_grad:
+            self.edge = tensor._node or tensor._accumulator()
+        recording = modes.grad
+        modes.grad = False
+        try:
+            self.content = pack(tensor.detach())
+        finally:
+            modes.grad = recording
+        self.unpack = unpack
+
+    def restore(self) -> Tensor:
+        """The tensor again, in its place in the graph.
+
+        Raises:
+            TypeError: the unpack hook returned something else.
+        """
+        value = self.unpack(self.content)
+        if not isinstance(value, Tensor):
+            raise TypeError(
+                "Output of saved tensor unpack_hook expected to be a Tensor but got result of "
+                f"type {type(value).__name__}"
+            )
+        restored = alias(value._array, value._storage)
+        restored._requires_grad = self.requires_grad
+        restored._node = self.edge
+        return restored
+
+
+def packer() -> Callable[[Tensor], Packed]:
+    """What packs a tensor by the hooks in force."""
+    pack, unpack = modes.saved_tensor_hooks[-1]
+    return lambda tensor: Packed(tensor, pack, unpack)

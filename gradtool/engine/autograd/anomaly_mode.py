@@ -1,0 +1,76 @@
+"""Finding the forward operation whose gradient fails or is NaN."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from gradtool.engine._modes import modes
+from gradtool.engine.autograd import _watching
+
+__all__ = ["detect_anomaly", "set_detect_anomaly"]
+
+
+class set_detect_anomaly:
+    """Turn anomaly mode on or off, from here on or for a block.
+
+    In it a gradient that is NaN raises a RuntimeError, and an error in the backward walk is
+    preceded by a warning with the traceback of the forward operation.
+    """
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self._before = (modes.anomaly, modes.check_nan)
+        modes.anomaly, modes.check_nan = bool(mode), check_nan
+        _watching.update()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc_info: object) -> None:
+        modes.anomaly, modes.check_nan = self._before
+        _watching.update()
+
+
+class detect_anomaly:
+    """Anomaly mode for a block; see `set_detect_anomaly`."""
+
+    def __init__(self, check_nan: bool = True) -> None:
+        self.check_nan = check_nan
+        warnings.warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should "
+            "only be enabled for debugging.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+    def __enter__(self) -> None:
+        self._mode = set_detect_anomaly(True, self.check_nan)
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._mode.__exit__(*exc_info)
+
+
+def check(node: Any, results: Any) -> None:
+    """Refuse a NaN among the gradients that a node computed.
+
+    Raises:
+        RuntimeError: there is one.
+    """
+    if not modes.check_nan:
+        return
+    for position, result in enumerate(results):
+        if result is not None and bool((result._array != result._array).any()):
+            explain(node)
+            raise RuntimeError(
+                f"Function '{node.name()}' returned nan values in its {position}th output."
+            )
+
+
+def explain(node: Any) -> None:
+    """Warn with the traceback of the forward operation that made a node."""
+    made = _watching.made_at.get(node)
+    if made is None:
+        text = "No forward pass information available. Enable detect anomaly during forward pass."
+    else:
+        text = f"Traceback of forward call that caused the error:\n{made}"
+    warnings.warn(f"Error detected in {node.name()}. {text}", UserWarning, stacklevel=2)
