@@ -68,8 +68,10 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     given = _same_dtype(_listed(tensors, "cat"))
     if not given:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
-    joined = [each for each in given if each._array.shape != (0,)] or given
-    dim = wrap_dim(dim, joined[0].ndim)
+    shape = next((each.shape for each in given if each.shape != (0,)), (0,))
+    dim = wrap_dim(dim, len(shape))
+    nothing = (*shape[:dim], 0, *shape[dim + 1 :])
+    joined = [each.reshape(nothing) if each.shape == (0,) else each for each in given]
     _check_joinable(joined, dim)
     starts = tuple(itertools.accumulate([each.shape[dim] for each in joined], initial=0))
     return _cat_of(len(joined))(*joined, dim=dim, starts=starts)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.engine._ops._kinds import conjugate, multilinear
+from gradtool.engine._ops._kinds import conjugate, linear, multilinear
 from gradtool.engine._ops._quiet import quiet
 from gradtool.engine._ops._unsupported import not_implemented
 from gradtool.engine._ops.axes import adjoint as mH  # noqa: N812 - torch's name of the property
@@ -43,6 +43,8 @@ _dot = multilinear(
     lambda g, y: g * conjugate(y),
     lambda g, x: g * conjugate(x),
 )
+_ignored = linear("ignored", np.zeros_like, lambda g: g * 0)
+"""What a factor of 0 makes of a tensor, NaN and infinities included."""
 
 
 def mm(x: Tensor, mat2: Tensor) -> Tensor:
@@ -225,7 +227,7 @@ def _added(x: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
     addend = x.expand(product.shape)
     scaled = product if alpha == 1 else product * alpha
     if beta == 0:
-        return scaled
+        return _ignored(addend) + scaled
     return (addend if beta == 1 else addend * beta) + scaled
 
 
