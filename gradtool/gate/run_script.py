@@ -6,6 +6,7 @@ script's threads and exit handlers outlive its last line.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ import gradtool
 from gradtool.gate import torch_alias
 from gradtool.gate.options import UsageError
 
-_OWN = str(Path(gradtool.__file__).parent)
+_OWN = f"{Path(gradtool.__file__).parent}{os.sep}"
 
 
 def run_script(script: str, arguments: Sequence[str], *, all_frames: bool = False) -> int:

@@ -1,0 +1,68 @@
+"""What ``import gradtool`` promises: sorted, complete, and light until it is used."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gradtool
+
+HEAVY = ("numpy", "rich", "typer", "yaml", "gradtool.engine")
+
+
+def typed_imports() -> dict[str, str]:
+    """What type checkers see: the imports under ``if TYPE_CHECKING``."""
+    tree = ast.parse(Path(gradtool.__file__).read_text(encoding="utf-8"))
+    guarded = next(node for node in tree.body if isinstance(node, ast.If))
+    return {
+        alias.name: str(node.module)
+        for node in guarded.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+
+def imported_by(statement: str) -> set[str]:
+    code = f"{statement}\nimport sys\nprint(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(run.stdout.split())
+
+
+def test_all_is_sorted_and_without_repetition() -> None:
+    assert gradtool.__all__ == sorted(set(gradtool.__all__))
+
+
+def test_all_is_what_is_typed_and_what_is_loaded() -> None:
+    assert {*typed_imports(), "__version__"} == set(gradtool.__all__)
+    assert typed_imports() == gradtool._HOMES
+
+
+@pytest.mark.parametrize("name", gradtool.__all__)
+def test_every_name_is_the_one_of_its_home(name: str) -> None:
+    value = getattr(gradtool, name)
+    if name != "__version__":
+        assert value is getattr(importlib.import_module(gradtool._HOMES[name]), name)
+    assert name in dir(gradtool)
+
+
+def test_another_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'gradtool' has no attribute 'chek'"):
+        gradtool.chek  # noqa: B018 - the access is what is tested
+
+
+def test_import_alone_loads_nothing_heavy() -> None:
+    assert not imported_by("import gradtool").intersection(HEAVY)
+    assert not imported_by("from gradtool import Case, __version__").intersection(HEAVY)
+
+
+def test_the_options_of_a_run_load_nothing_heavy() -> None:
+    assert not imported_by("from gradtool.gate.options import CheckOptions").intersection(HEAVY)
+
+
+def test_the_probe_sees_what_is_loaded() -> None:
+    assert {"numpy", "gradtool.engine"} <= imported_by("from gradtool import Tensor")
