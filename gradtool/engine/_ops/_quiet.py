@@ -3,12 +3,17 @@
 ``np.errstate`` as a decorator costs more than a small operation does, because it builds the
 state anew at every entry. The state is a context variable of NumPy, so here it is built once
 and only set and reset. CuPy never warns.
+
+The hottest operations cannot afford even that. They compute as NumPy's state is, under a
+filter for the warnings of this package; where a later filter makes warnings errors, they
+compute once more in silence.
 """
 
 from __future__ import annotations
 
 import contextvars
 import functools
+import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -26,6 +31,8 @@ def _silent_state() -> tuple[contextvars.ContextVar[Any], Any] | None:
 
 
 _state = _silent_state()
+
+warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"gradtool\.engine\.")
 
 
 def quiet(compute: Compute) -> Compute:

@@ -77,7 +77,9 @@ def _signs(x: Any) -> Any:
             "Unlike NumPy, torch.sign is not intended to support complex numbers. "
             "Please use torch.sgn instead."
         )
-    return x.copy() if x.dtype.kind == "b" else np.sign(x)
+    if x.dtype.kind == "b":
+        return x.copy()
+    return np.subtract(x > 0, x < 0, dtype=x.dtype)
 
 
 @quiet

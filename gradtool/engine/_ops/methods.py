@@ -67,7 +67,7 @@ METHODS = """
     rsqrt scatter scatter_add select sgn sigmoid sign signbit sin sinh softmax sort split sqrt
     square squeeze std sub subtract sum sum_to_size swapaxes swapdims t take take_along_dim tan
     tanh tensor_split tile to topk trace transpose tril triu true_divide trunc type_as unbind
-    unflatten unfold unique unsqueeze var vdot view view_as where
+    unflatten unfold unique unsqueeze var vdot view view_as
 """.split()
 """Methods that are the function of the same name."""
 
@@ -116,7 +116,7 @@ def attach() -> None:
     functions = dict(table(FAMILIES))
     for name in METHODS:
         setattr(Tensor, name, functions[name])
-    for name, function in conversion.METHODS.items():
+    for name, function in (conversion.METHODS | selection.METHODS).items():
         setattr(Tensor, name, function)
     for name in IN_PLACE:
         setattr(Tensor, f"{name}_", in_place(functions[name], f"{name}_"))

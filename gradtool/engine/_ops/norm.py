@@ -9,7 +9,7 @@ import numpy as np
 
 from gradtool.engine import _dtypes
 from gradtool.engine._ops._dims import Ints
-from gradtool.engine._ops._kinds import constant, general
+from gradtool.engine._ops._kinds import general
 from gradtool.engine._ops._quiet import quiet
 from gradtool.engine._ops._reducing import count_over, dims_of, in_single, numpy_names, spread
 from gradtool.engine._ops._unsupported import TYPE_NAMES
@@ -50,9 +50,10 @@ def _of_order_vjp(g: Tensor, x: Tensor, out: Tensor, p: float, dims: Ints) -> Te
 
 _norm_2 = general("linalg_vector_norm", _euclidean, _euclidean_vjp)
 _norm_p = general("linalg_vector_norm", _of_order, _of_order_vjp)
-_norm_0 = constant(
+_norm_0 = general(
     "linalg_vector_norm",
     lambda x, *, dims, keepdim: (x != 0).sum(axis=dims, keepdims=keepdim).astype(x.real.dtype),
+    lambda _g: None,
 )
 
 

@@ -22,10 +22,12 @@ _REAL_NUMBERS = (int, float)
 
 @quiet
 def _to_number(x: Any, *, exponent: Any) -> Any:
-    """NumPy's operator has short cuts for squares, roots and reciprocals; cubes are ours."""
+    """NumPy's operator has short cuts for squares, roots and reciprocals; two more are ours."""
     if x.dtype.kind == "b":
         return x.copy() if exponent else np.ones_like(x)
-    return x * x * x if exponent == 3 else x**exponent
+    if exponent == 3:
+        return x * x * x
+    return 1 / np.sqrt(x) if exponent == -0.5 else x**exponent
 
 
 def _to_number_vjp(g: Tensor, x: Tensor, exponent: Any) -> Tensor:

@@ -211,5 +211,7 @@ def clamp_max(x: Tensor, max: Any) -> Tensor:
 
 
 clip = clamp
+METHODS = {"where": lambda x, condition, other: where(condition, x, other)}
+"""Methods whose arguments come in another order than the function's."""
 
 __all__ = ["clamp", "clamp_max", "clamp_min", "clip", "maximum", "minimum", "where"]

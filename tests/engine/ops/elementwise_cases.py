@@ -41,12 +41,16 @@ EDGES = exactly([0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, -2.5, 40.0, -40.0, 800.0,
 SECOND_ORDER_AT_EDGES = {"sgn", "sign", "ceil", "floor", "trunc", "fix", "round", "relu", "neg"}
 
 
+EDGES_FROM_ONE = exactly([1.0, 0.5, 0.0, 40.0, 800.0, inf, nan])
+"""For the inverse of cosh, which below -1 is NaN while PyTorch's derivative of it is finite."""
+
+
 def _at_edges(name: str) -> OpCase:
     """First order only: what second derivatives do at infinities follows no rule in torch either."""
     return OpCase(
         f"{name} at edges",
         lambda t, x: getattr(t, name)(x),
-        (EDGES,),
+        (EDGES_FROM_ONE if name.endswith("cosh") and name != "cosh" else EDGES,),
         second_order=name in SECOND_ORDER_AT_EDGES,
     )
 
