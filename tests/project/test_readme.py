@@ -21,9 +21,10 @@ CI = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 CHANGING = [
     (r"\b\d+(\.\d+)? ?(ns|us|µs|ms|s|min)\b", "TIME"),
     (r"\b(NumPy|Python|gradtool) \d[\w.+]*", r"\1 VERSION"),
+    (r"\b\d+ calls\b", "CALLS"),
     (r"[ \t]+", " "),
 ]
-"""What differs from run to run and from machine to machine: times, versions, widths of columns."""
+"""What differs from run to run or machine to machine: times, versions, calls, column widths."""
 
 
 def block(marker: str) -> str:
