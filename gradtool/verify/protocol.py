@@ -88,8 +88,9 @@ class Observation:
     """Everything one call of the Function showed.
 
     `gradients` has one entry for each of `Differentiable.arguments`, as a caller receives
-    them; `raw` has what ``backward`` itself returned, for all arguments of ``forward`` and
-    whatever it returned beyond them. Both are None when no backward was asked for or it failed.
+    them; it is None when no backward was asked for or it failed. `raw` has what ``backward``
+    itself returned, for all arguments of ``forward`` and whatever it returned beyond them,
+    even when the engine then refused it; it is None when ``backward`` was not run or raised.
     """
 
     outputs: tuple[Array | None, ...] = ()
@@ -159,9 +160,7 @@ class Differentiable(Protocol):
         user's code does: that is `Observation.failure`.
         """
 
-    def vjps(
-        self, primals: Primals, rows: Sequence[Cotangents]
-    ) -> list[tuple[Array | None, ...]]:
+    def vjps(self, primals: Primals, rows: Sequence[Cotangents]) -> list[tuple[Array | None, ...]]:
         """One forward, then one backward for each row; gradients as in `Observation.gradients`.
 
         Raises what the user's code or the engine raises.

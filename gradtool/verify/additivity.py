@@ -1,0 +1,51 @@
+"""Whether the gradient for cotangents of all outputs is the sum of those for each alone.
+
+The rows of a Jacobian are asked for one at a time. A backward that keeps only the last
+output's part, or that is no linear map, can be right in every row and wrong in use.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gradtool.verify.coordinates import BoolArray
+from gradtool.verify.derivatives import Comparison, Derivatives
+from gradtool.verify.steps import epsilon
+from gradtool.verify.tolerance import ROUNDINGS, default_rtol
+
+
+@dataclass(frozen=True)
+class Surplus:
+    """Where the gradient for all cotangents together is not the sum of its parts.
+
+    `column` is the worst, `chosen` says which columns are off at all.
+    """
+
+    column: int
+    chosen: BoolArray
+    together: float
+    summed: float
+    allowed: float
+
+
+def surplus(derivatives: Derivatives, comparison: Comparison) -> Surplus | None:
+    """The disagreement in the gradient of one argument; None when there is none to see."""
+    layout = comparison.layout
+    if layout.functionals is not None or not comparison.analytic.size:
+        return None
+    together = derivatives.together(comparison.argument)
+    summed = derivatives.cotangent @ comparison.analytic
+    size = np.abs(derivatives.cotangent) @ np.abs(comparison.analytic)
+    eps = max(float(layout.eps().max()), epsilon(derivatives.primals[comparison.argument].dtype))
+    allowed = default_rtol(eps) * size + ROUNDINGS * eps * size.max()
+    with np.errstate(all="ignore"):
+        excess = np.abs(together - summed)
+        chosen = ~(excess <= allowed)
+    if not chosen.any() or not np.isfinite(comparison.analytic).all():
+        return None
+    column = int(np.argmax(np.where(chosen, np.nan_to_num(excess, nan=np.inf), -1.0)))
+    return Surplus(
+        column, chosen, float(together[column]), float(summed[column]), float(allowed[column])
+    )

@@ -1,0 +1,76 @@
+"""Pass, fail or unverified: what an analytic Jacobian is, held against the oracle's estimate.
+
+An entry passes when it lies within the oracle's value ± (error + tolerance) and that error is
+small enough to mean something. It fails when it lies outside. All else is unverified. So a
+sharp oracle makes a sharp check, and an ill-conditioned function is neither blamed nor
+waved through. A value that is not a number never passes.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gradtool.verify.coordinates import BoolArray, FloatArray
+from gradtool.verify.estimate import Estimate, Status
+from gradtool.verify.tolerance import Tolerance
+
+DecisionArray = NDArray[np.int8]
+
+
+class Decision(enum.IntEnum):
+    """What is said of one entry. The larger, the worse."""
+
+    PASS = 0
+    KINK = 1
+    """There is no derivative, and the value lies between the one-sided slopes."""
+    UNVERIFIED = 2
+    FAIL = 3
+
+
+def decide(
+    analytic: FloatArray, numeric: Estimate, tolerance: Tolerance, blocks: Sequence[slice]
+) -> DecisionArray:
+    """Decide every entry; `blocks` are the rows that belong to one output each."""
+    scale = block_scale(analytic, numeric, blocks)
+    sharp = numeric.error <= tolerance.meaningful(scale)[:, None]
+    inside = is_inside(analytic, numeric, tolerance)
+    decision = np.full(analytic.shape, Decision.UNVERIFIED, dtype=np.int8)
+    decision[inside & (sharp | (numeric.status == Status.FLAT))] = Decision.PASS
+    decision[~inside & np.isfinite(numeric.value)] = Decision.FAIL
+    kink = numeric.status == Status.KINK
+    between = is_between(analytic, numeric, tolerance)
+    decision[kink] = np.where(between, Decision.KINK, Decision.FAIL)[kink]
+    decision[np.isnan(analytic) & (numeric.status != Status.OUTSIDE)] = Decision.FAIL
+    return decision
+
+
+def is_inside(analytic: FloatArray, numeric: Estimate, tolerance: Tolerance) -> BoolArray:
+    """Whether the analytic value lies within value ± (error + tolerance)."""
+    allowed = tolerance.allowed(analytic, numeric.value) + numeric.error
+    return np.abs(analytic - numeric.value) <= allowed
+
+
+def is_between(analytic: FloatArray, numeric: Estimate, tolerance: Tolerance) -> BoolArray:
+    """Whether the analytic value is a subgradient: between the one-sided slopes.
+
+    A slope that is not known sets no bound.
+    """
+    low = np.nan_to_num(np.minimum(numeric.left, numeric.right), nan=-np.inf, posinf=np.inf)
+    high = np.nan_to_num(np.maximum(numeric.left, numeric.right), nan=np.inf, neginf=-np.inf)
+    slack = tolerance.allowed(analytic, np.fmax(np.abs(numeric.left), np.abs(numeric.right)))
+    slack = np.nan_to_num(slack, nan=0.0, posinf=0.0)
+    return (analytic >= low - slack) & (analytic <= high + slack)
+
+
+def block_scale(analytic: FloatArray, numeric: Estimate, blocks: Sequence[slice]) -> FloatArray:
+    """For each row the largest value, analytic or numeric, in the block of rows it belongs to."""
+    size = np.fmax(np.abs(analytic), np.abs(numeric.value))
+    size = np.where(np.isfinite(size), size, 0.0)
+    scale = np.zeros(len(analytic))
+    for block in blocks:
+        scale[block] = size[block].max(initial=0.0)
+    return scale

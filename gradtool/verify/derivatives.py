@@ -1,0 +1,161 @@
+"""One function at one point: its analytic Jacobian, the numeric one, and what to say of them.
+
+Everything is computed when it is first asked for, and once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from gradtool.verify.analytic import AnalyticJacobian, analytic_jacobian, projected
+from gradtool.verify.compare import DecisionArray, decide
+from gradtool.verify.coordinates import FloatArray, is_continuous
+from gradtool.verify.estimate import Estimate
+from gradtool.verify.layout import Layout, lay_out, only
+from gradtool.verify.numeric import Numeric
+from gradtool.verify.protocol import Array, Cotangents, Differentiable, Failure, Observation
+from gradtool.verify.randomness import generator, signed
+from gradtool.verify.steps import epsilon
+from gradtool.verify.tolerance import Tolerance
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The derivative of all outputs with respect to one argument, claimed and measured.
+
+    All matrices have the rows and columns of `layout`. `allowed` is the tolerance of each
+    entry, the oracle's error included.
+    """
+
+    argument: int
+    layout: Layout
+    analytic: FloatArray
+    numeric: Estimate
+    decision: DecisionArray
+    tolerance: Tolerance
+    allowed: FloatArray
+
+
+class Derivatives:
+    """The first derivatives of a Differentiable at one point.
+
+    Args:
+        function: What is differentiated.
+        primals: Where.
+        seed: Of all that is random here.
+        ungraphed: Whether outputs that require no gradient are compared too, as claims that
+            their derivative is zero.
+        atol: Overrides the default absolute tolerance.
+        rtol: Overrides the default relative tolerance.
+    """
+
+    def __init__(
+        self,
+        function: Differentiable,
+        primals: Sequence[Array],
+        *,
+        seed: int,
+        ungraphed: bool = False,
+        atol: float | None = None,
+        rtol: float | None = None,
+    ) -> None:
+        self.function = function
+        self.primals = tuple(primals)
+        self._seed = seed
+        self.ungraphed = ungraphed
+        self._atol = atol
+        self._rtol = rtol
+        self._comparisons: dict[int, Comparison] = {}
+
+    @cached_property
+    def inputs(self) -> tuple[int, ...]:
+        """The arguments that a derivative is asked for."""
+        return tuple(i for i, a in enumerate(self.function.arguments) if a.differentiable)
+
+    @cached_property
+    def forward(self) -> Observation:
+        """One call without backward."""
+        return self.function.call(self.primals)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The rows and columns of the Jacobians."""
+        outputs = self.forward.outputs
+        graphed = tuple(
+            output is not None and is_continuous(output.dtype) and wanted
+            for output, wanted in zip(outputs, self.forward.output_requires_grad, strict=True)
+        )
+        compared = outputs if self.ungraphed else only(outputs, graphed)
+        return lay_out(self.primals, compared, graphed, self._seed)
+
+    @cached_property
+    def cotangent(self) -> FloatArray:
+        """A random signed cotangent of all outputs, in coordinates."""
+        return signed(generator(self._seed, "cotangent"), self.layout.outputs.size)
+
+    @property
+    def cotangents(self) -> Cotangents:
+        """`cotangent` as one array for each output that has a graph, None for the others."""
+        return self.layout.cotangents(self.cotangent)
+
+    @cached_property
+    def baseline(self) -> Observation:
+        """One call with backward, at `cotangents`."""
+        return self.function.call(self.primals, self.cotangents)
+
+    @cached_property
+    def analytic(self) -> AnalyticJacobian:
+        """The analytic Jacobian with respect to every argument.
+
+        Raises what the user's code or the engine raises in backward.
+        """
+        scaling = signed(generator(self._seed, "scaling"), self.layout.rows)
+        return analytic_jacobian(self.function, self.primals, self.layout, scaling)
+
+    @cached_property
+    def failure(self) -> Failure | None:
+        """The first thing that goes wrong when the analytic Jacobian is asked for."""
+        if self.forward.failure:
+            return self.forward.failure
+        if self.layout.has_graph and self.baseline.failure:
+            return self.baseline.failure
+        try:
+            _ = self.analytic
+        except Exception as error:  # What the user's backward may raise has no bounds.
+            return Failure("backward", "raised", f"{type(error).__name__}: {error}")
+        return None
+
+    def together(self, argument: int) -> FloatArray:
+        """The gradient of one argument at `cotangents`, in the argument's columns."""
+        gradients = self.baseline.gradients or (None,) * len(self.primals)
+        (row,) = projected(self.layout, argument, [gradients[argument]])
+        return np.asarray(row)
+
+    def comparison(self, argument: int) -> Comparison:
+        """The derivative of all outputs with respect to one argument."""
+        if argument not in self._comparisons:
+            self._comparisons[argument] = self._compare(argument)
+        return self._comparisons[argument]
+
+    def _compare(self, argument: int) -> Comparison:
+        analytic = self.analytic.matrices[argument]
+        eps = np.maximum(self.layout.eps(), epsilon(self.primals[argument].dtype))
+        tolerance = Tolerance(eps, self._atol, self._rtol)
+        numeric = self._numeric.jacobian(argument, analytic, tolerance)
+        return Comparison(
+            argument=argument,
+            layout=self.layout,
+            analytic=analytic,
+            numeric=numeric,
+            tolerance=tolerance,
+            decision=decide(analytic, numeric, tolerance, self.layout.blocks()),
+            allowed=tolerance.allowed(analytic, numeric.value) + numeric.error,
+        )
+
+    @cached_property
+    def _numeric(self) -> Numeric:
+        return Numeric(self.function.evaluate, self.primals, self.layout, self._seed)

@@ -1,0 +1,105 @@
+"""Asks the rules about one Function at one case: the door to this room."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from gradtool.results import Cost, Verdict
+from gradtool.verify.protocol import Differentiable
+from gradtool.verify.rules import RULES, Answer, Flaw, Rule, skipped
+from gradtool.verify.subject import Subject
+
+__all__ = ["Flaw", "Outcome", "examine"]
+
+_BROKEN = (Verdict.FAIL, Verdict.ERROR)
+_DOUBT = "GT603"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one rule says of one case."""
+
+    rule: Rule
+    verdict: Verdict
+    reason: str | None = None
+    flaws: tuple[Flaw, ...] = ()
+
+
+def examine(
+    differentiable: Differentiable,
+    *,
+    codes: Collection[str],
+    seed: int = 0,
+    atol: float | None = None,
+    rtol: float | None = None,
+) -> tuple[list[Outcome], Cost]:
+    """Ask the rules with these `codes`, and those that must hold for them to make sense.
+
+    Args:
+        differentiable: The Function at its case.
+        codes: Rules to report on. Their premises are asked as well, and not reported.
+        seed: Of everything random.
+        atol: Overrides the default absolute tolerance.
+        rtol: Overrides the default relative tolerance.
+
+    Returns:
+        One outcome for each of `codes` that can be asked of a case, in the order of the
+        codes, and what they all cost.
+
+    Raises:
+        KeyError: There is no rule with one of these codes.
+    """
+    subject = Subject(differentiable, seed=seed, atol=atol, rtol=rtol)
+    inquiry = _Inquiry(subject)
+    asked = [RULES[code] for code in sorted(codes) if RULES[code].check]
+    answers = {rule.code: inquiry.answer(rule) for rule in asked}
+    told_once = _tell_doubts_once(answers)
+    outcomes = [
+        Outcome(rule, answer.verdict, answer.reason, answer.flaws)
+        for rule, answer in zip(asked, told_once, strict=True)
+    ]
+    return outcomes, subject.cost
+
+
+class _Inquiry:
+    """The answers of one subject; every rule is asked once, after its premises."""
+
+    def __init__(self, subject: Subject) -> None:
+        self._subject = subject
+        self._answers: dict[str, Answer] = {}
+
+    def answer(self, rule: Rule) -> Answer:
+        if rule.code not in self._answers:
+            self._answers[rule.code] = self._ask(rule)
+        return self._answers[rule.code]
+
+    def _ask(self, rule: Rule) -> Answer:
+        broken = self._broken_premise(rule)
+        if broken:
+            return skipped(f"{broken} comes first")
+        return rule.check(self._subject) if rule.check else skipped("not asked of a case")
+
+    def _broken_premise(self, rule: Rule) -> str | None:
+        """The first rule that failed among the premises, and theirs."""
+        for code in rule.premises:
+            premise = RULES[code]
+            if self.answer(premise).verdict in _BROKEN:
+                return code
+            deeper = self._broken_premise(premise)
+            if deeper:
+                return deeper
+        return None
+
+
+def _tell_doubts_once(answers: dict[str, Answer]) -> list[Answer]:
+    """Where GT603 reports what could not be verified, the rules in doubt only point to it."""
+    doubt = answers.get(_DOUBT)
+    if not doubt or doubt.verdict is not Verdict.UNVERIFIED:
+        return list(answers.values())
+    return [
+        skipped(f"{answer.reason}: see {_DOUBT}")
+        if answer.verdict is Verdict.UNVERIFIED and code != _DOUBT
+        else answer
+        for code, answer in answers.items()
+    ]

@@ -1,0 +1,146 @@
+"""The derivative along one line as a limit, with an honest estimate of its own error.
+
+Steps halve from half the input's scale downwards. At each rung there are three difference
+quotients: from the right, from the left, and central; each sequence is extrapolated to step
+zero. Coarse rungs that agree on an alias lose to fine ones that resolve the function.
+
+Left and right limits that differ by more than their errors are a kink. A one-sided quotient
+that grows with every halving is a jump or a vertical tangent. Where one side is outside the
+domain, the other side's limit stands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gradtool.verify.coordinates import BoolArray, FloatArray
+from gradtool.verify.extrapolate import CENTRAL, ONE_SIDED, Limit, extrapolate
+from gradtool.verify.jacobian import Line
+from gradtool.verify.noise import Noise
+from gradtool.verify.steps import power_of_two
+
+_FIRST_STEP = 0.5
+"""Of the input's scale."""
+
+_LEAST_RUNGS = 8
+_MOST_RUNGS = 100
+_STRIDE = 4
+"""Rungs added at a time."""
+
+_CRUDE = 1e-3
+"""Of the largest quotient: an error above it says that nothing has settled yet."""
+
+_LAST_STEP = 16
+"""In units of the input's resolution: below it a step has lost its meaning."""
+
+
+FLAT = 4.0
+"""Moves within this many times the noise are no moves."""
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The outputs at every rung. Arrays have one row for each rung, except `base`."""
+
+    steps: FloatArray
+    base: FloatArray
+    central: FloatArray
+    right: FloatArray
+    left: FloatArray
+    moves: FloatArray
+    """The quotients' numerators: how far the output moved, on the side where it moved further."""
+    noise: FloatArray
+
+    def flat(self) -> BoolArray:
+        """Whether a row moved by no more than noise can account for at every rung."""
+        return np.asarray((self.moves <= FLAT * self.noise).all(axis=0))
+
+
+class Ladder:
+    """A line sampled at steps that halve."""
+
+    def __init__(self, line: Line, noise: Noise) -> None:
+        self._line = line
+        self._noise = noise
+        self._top = power_of_two(line.scale * _FIRST_STEP)
+        self._rungs: list[tuple[FloatArray, ...]] = []
+
+    @property
+    def count(self) -> int:
+        """The rungs sampled so far."""
+        return len(self._rungs)
+
+    def add(self, rungs: int = 1) -> None:
+        """Sample both sides at half the last step, `rungs` times."""
+        for _ in range(rungs):
+            self._rungs.append(self._sample(self._top * 0.5**self.count))
+
+    def _sample(self, step: float) -> tuple[FloatArray, ...]:
+        (ahead, plus), (back, minus) = self._line.at(step), self._line.at(-step)
+        up, down = plus - self._line.base, minus - self._line.base
+        size = np.fmax(np.abs(plus), np.abs(minus))
+        return (
+            np.array(step),
+            (plus - minus) / (ahead - back),
+            up / ahead,
+            down / back,
+            np.fmax(np.abs(up), np.abs(down)),
+            self._noise.at(np.nan_to_num(size)),
+        )
+
+    def samples(self) -> Samples:
+        """All rungs sampled so far."""
+        steps, central, right, left, moves, noise = (
+            np.array(column) for column in zip(*self._rungs, strict=True)
+        )
+        return Samples(steps, self._line.base, central, right, left, moves, noise)
+
+    def is_exhausted(self) -> bool:
+        """Whether a smaller step would mean nothing."""
+        step = self._top * 0.5**self.count
+        return self.count >= _MOST_RUNGS or step < _LAST_STEP * self._line.resolution
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The three limits of a line at its base."""
+
+    central: Limit
+    right: Limit
+    left: Limit
+
+
+def limits(samples: Samples) -> Limits:
+    """Extrapolate the three sequences of quotients."""
+    return Limits(
+        extrapolate(samples.central, samples.steps, samples.noise, CENTRAL),
+        extrapolate(samples.right, samples.steps, samples.noise, ONE_SIDED),
+        extrapolate(samples.left, samples.steps, samples.noise, ONE_SIDED),
+    )
+
+
+def climb(line: Line, noise: Noise, wanted: BoolArray) -> Samples:
+    """Sample `line` until no smaller step can sharpen a limit of a `wanted` row."""
+    ladder = Ladder(line, noise)
+    ladder.add(_LEAST_RUNGS)
+    wanted = wanted & ~ladder.samples().flat()
+    while not ladder.is_exhausted() and _can_sharpen(ladder.samples(), wanted):
+        ladder.add(_STRIDE)
+    return ladder.samples()
+
+
+def _can_sharpen(samples: Samples, wanted: BoolArray) -> bool:
+    """Whether a smaller step might still tell more about a wanted row.
+
+    It might while noise is below the error of some limit. It must be tried while the error is
+    no small part of the quotients seen: their steps may have been too coarse altogether.
+    """
+    found = limits(samples)
+    floor = samples.noise[-1] / samples.steps[-1]
+    crude = _CRUDE * np.fmax.reduce(np.abs([samples.right, samples.left]), axis=(0, 1))
+    return any(
+        bool((wanted & ((floor < limit.error) | (limit.error > crude))).any())
+        for limit in (found.central, found.right, found.left)
+    )

@@ -1,0 +1,116 @@
+"""The noise floor: by how much the outputs of a function jitter without the inputs' doing.
+
+Rounding to the output's dtype is the least of it. A function may compute in float32 and
+return float64, subtract numbers that nearly cancel, or stop an iteration early; then the
+jitter is far larger, and a step chosen in ignorance of it measures nothing else. The jitter
+is measured: at points so close together that any smooth function is a low polynomial there,
+high-order differences vanish and leave only noise. Reference: J. J. Moré and S. M. Wild,
+"Estimating computational noise", SIAM J. Sci. Comput. 33 (2011).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import factorial
+
+import numpy as np
+
+from gradtool.verify.coordinates import BoolArray, FloatArray, is_continuous, real_view
+from gradtool.verify.jacobian import Sampler, moved
+from gradtool.verify.protocol import Array
+from gradtool.verify.steps import epsilon, scales
+
+_POINTS = 10
+"""Points of one look; with `_ORDER` differences this leaves four samples of the noise."""
+
+_ORDER = 6
+_SPACINGS = tuple(part * 2.0**-22 for part in (0.8, -1.0, 1.2, -1.4))
+"""Distances of two points, relative to the inputs' scale: about what float32 can tell apart.
+
+There are several because steps may fall into the pattern of the roundings and hide them. The
+sign is the side of the base: a kink close by looks like noise from one side only.
+"""
+
+_COARSE = 2.0**11
+"""An output that rests at those distances is looked at again this much further out.
+
+It may be constant, or follow its input in steps no finer than those of float16.
+"""
+
+_RANK = 1
+"""Which of the looks counts, from the quietest: one may be hidden, and two see a kink."""
+
+_SHARE = 0.25
+"""Outputs are at least as noisy, relative to their size, as this share of all of them."""
+
+_CLEARANCE = 16
+"""How many spacings the points stay away from the base, which may be a singular point."""
+
+_GAMMA = factorial(_ORDER) ** 2 / factorial(2 * _ORDER)
+"""Turns the mean square of a difference of this order into the variance of the noise."""
+
+_ROUNDINGS = 2.0
+"""Roundings of its last operations that the value of any output carries."""
+
+_SAFETY = 4.0
+"""From the standard deviation of few samples to a bound on the noise."""
+
+
+@dataclass(frozen=True)
+class Noise:
+    """A bound on the jitter of each output: `floor` near the base, `relative` to its size."""
+
+    floor: FloatArray
+    relative: FloatArray
+
+    def at(self, size: FloatArray) -> FloatArray:
+        """The bound where the outputs have this size."""
+        return np.fmax(self.floor, self.relative * size)
+
+
+def measure(sampler: Sampler, eps: FloatArray, rng: np.random.Generator) -> Noise:
+    """The noise of each output of `sampler`, whose own precisions are `eps`.
+
+    The larger of two: rounding to the output's precision, and what is measured.
+    """
+    with np.errstate(all="ignore"):
+        directions = [_direction(primal, rng) for primal in sampler.primals]
+        measured, rests = _looks(sampler, directions, 1.0)
+        if rests.any():
+            measured = np.where(rests, _looks(sampler, directions, _COARSE)[0], measured)
+        size = np.nan_to_num(np.abs(sampler.base), posinf=0.0)
+        shared = _quantile(measured[size > 0] / size[size > 0]) * size
+    return Noise(np.max([_ROUNDINGS * eps * size, measured, shared], axis=0), _ROUNDINGS * eps)
+
+
+def _quantile(ratios: FloatArray) -> float:
+    return float(np.quantile(ratios, _SHARE)) if ratios.size else 0.0
+
+
+def _direction(primal: Array, rng: np.random.Generator) -> Array | None:
+    """A signed direction of the size of the primal, so irregular that no step is exact."""
+    if not is_continuous(primal.dtype) or not primal.size:
+        return None
+    length = scales(primal) * max(1.0, 8 * epsilon(primal.dtype) / min(np.abs(_SPACINGS)))
+    signed = length * rng.uniform(0.6, 1.0, length.shape) * rng.choice([-1.0, 1.0], length.shape)
+    direction = np.empty(primal.shape, np.result_type(primal.dtype, np.float64))
+    real_view(direction)[...] = signed
+    return direction
+
+
+def _looks(
+    sampler: Sampler, directions: Sequence[Array | None], coarseness: float
+) -> tuple[FloatArray, BoolArray]:
+    """The noise of each output from several looks, and whether it rested in all of them."""
+    looks = [_values(sampler, directions, coarseness * spacing) for spacing in _SPACINGS]
+    remainders = [np.diff(values, _ORDER, axis=0) for values in looks]
+    noise = [_SAFETY * np.sqrt(_GAMMA * np.mean(rest**2, axis=0)) for rest in remainders]
+    rests = np.all([(values == values[0]).all(axis=0) for values in looks], axis=0)
+    return np.nan_to_num(np.sort(noise, axis=0)[_RANK], nan=0.0, posinf=0.0), rests
+
+
+def _values(sampler: Sampler, directions: Sequence[Array | None], spacing: float) -> FloatArray:
+    """The outputs at points on one side of the base, one row for each."""
+    distances = [(_CLEARANCE + k) * spacing for k in range(_POINTS)]
+    return np.array([sampler.at(moved(sampler.primals, directions, t)) for t in distances])

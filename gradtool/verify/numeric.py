@@ -1,0 +1,77 @@
+"""The numeric side of a function at a point: its sampler, its noise and its lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gradtool.verify.coordinates import FloatArray, real_view
+from gradtool.verify.estimate import Estimate
+from gradtool.verify.jacobian import Evaluate, Line, Sampler, coordinate_line, direction_line
+from gradtool.verify.layout import Layout
+from gradtool.verify.noise import measure
+from gradtool.verify.oracle import Question, answer
+from gradtool.verify.protocol import Array
+from gradtool.verify.randomness import generator, signed
+from gradtool.verify.steps import epsilon, scales
+from gradtool.verify.tolerance import Tolerance
+
+
+class Numeric:
+    """What only evaluations of the function know about its derivative at one point."""
+
+    def __init__(
+        self, evaluate: Evaluate, primals: Sequence[Array], layout: Layout, seed: int
+    ) -> None:
+        self._layout = layout
+        self._seed = seed
+        self._sampler = Sampler(evaluate, primals, layout.outputs, layout.functionals)
+        self._noise = measure(self._sampler, layout.eps(), generator(seed, "noise"))
+
+    def jacobian(self, argument: int, analytic: FloatArray, tolerance: Tolerance) -> Estimate:
+        """The derivative with respect to one argument, as sharp as the claim `analytic` demands."""
+        primal = self._sampler.primals[argument]
+        return answer(
+            Question(
+                lines=self._lines(argument),
+                joint=self._joint(argument),
+                analytic=analytic,
+                noise=self._noise,
+                tolerance=tolerance,
+                blocks=self._layout.blocks(),
+                eps=epsilon(primal.dtype),
+            )
+        )
+
+    def _lines(self, argument: int) -> list[Line]:
+        """A line for each column."""
+        directions = self._layout.directions[argument]
+        if directions is not None:
+            return [self._line(argument, direction) for direction in directions.T]
+        lengths = scales(self._sampler.primals[argument])
+        return [
+            coordinate_line(self._sampler, argument, coordinate, float(length))
+            for coordinate, length in enumerate(lengths)
+        ]
+
+    def _joint(self, argument: int) -> Line:
+        """A line along which every coordinate moves."""
+        lengths = scales(self._sampler.primals[argument])
+        rng = generator(self._seed, f"joint {argument}")
+        return self._line(argument, lengths * signed(rng, lengths.shape))
+
+    def _line(self, argument: int, direction: FloatArray) -> Line:
+        """The line along `direction`; its scale is where the first coordinate has gone its own."""
+        primal = self._sampler.primals[argument]
+        along: list[Array | None] = [None] * len(self._sampler.primals)
+        along[argument] = _as_array(direction, primal)
+        reach = float(np.min(scales(primal) / np.abs(direction), initial=np.inf))
+        return direction_line(self._sampler, along, reach, epsilon(primal.dtype))
+
+
+def _as_array(direction: FloatArray, primal: Array) -> Array:
+    """A direction in coordinates as an array like `primal`, in double precision."""
+    array = np.empty(primal.shape, np.result_type(primal.dtype, np.float64))
+    real_view(array)[...] = direction
+    return array

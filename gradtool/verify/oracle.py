@@ -1,0 +1,181 @@
+"""The derivative oracle: a numeric Jacobian that knows how far it can be trusted.
+
+First a cheap pass: one central difference for each input, with a step that suits a smooth
+function. Whatever agrees with the analytic value, shows no kink and is not drowned in noise
+is settled. Only what disagrees goes to appeal: a ladder of halving steps, which answers value
+± error, no derivative here, or cannot tell. Appeals start with the worst disagreement, and
+end as soon as one stands: a wrong backward is found out at the price of a few columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gradtool.verify.compare import Decision, block_scale, decide, is_inside
+from gradtool.verify.coordinates import BoolArray, FloatArray
+from gradtool.verify.estimate import Estimate, Status
+from gradtool.verify.jacobian import Differences, Line, central_differences
+from gradtool.verify.ladder import climb
+from gradtool.verify.noise import Noise
+from gradtool.verify.point import read
+from gradtool.verify.steps import cheap_step
+from gradtool.verify.tolerance import Tolerance
+
+_KINK = 1e-2
+"""One-sided quotients of a cheap step further apart than this part of the slope want a look."""
+
+_QUIET = 0.1
+"""What noise may take, in the cheap pass, of the largest error that means something."""
+
+_COARSEST = 1e-3
+"""The worst working precision that a cheap step is fitted to."""
+
+_FIRST_APPEALS = 4
+"""Columns on appeal before anything is decided; the number then doubles."""
+
+_SPOT_CHECKS = 8
+"""Columns tried where an output follows the input and all its derivatives are zero."""
+
+_CAUTION = 10.0
+"""How much worse a cheap quotient may be than those that were tried on appeal."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the oracle is asked: the derivative along `lines`, given what is claimed of it.
+
+    `analytic` has one column for each line and one row for each output; `blocks` are the rows
+    that belong to one output each. `joint` moves all inputs at once. `eps` is the precision
+    of the inputs.
+    """
+
+    lines: Sequence[Line]
+    joint: Line
+    analytic: FloatArray
+    noise: Noise
+    tolerance: Tolerance
+    blocks: Sequence[slice]
+    eps: float
+
+
+def answer(question: Question) -> Estimate:
+    """The derivative along every line, as sharp as the claim about it demands."""
+    with np.errstate(all="ignore"):
+        eps = _working_eps(question)
+        steps = [cheap_step(line.scale, eps) for line in question.lines]
+        differences = central_differences(question.lines, steps, len(question.analytic))
+        estimate = _cheap(question, differences)
+        doubt = _doubt(question, differences, estimate) | _resting(question, differences)
+        _appeal(question, estimate, doubt)
+    return estimate
+
+
+def _working_eps(question: Question) -> float:
+    """The precision that the function shows, where it is worse than its inputs'."""
+    size = np.abs(question.joint.base)
+    relative = question.noise.floor[size > 0] / (2 * size[size > 0])
+    shown = float(np.median(relative)) if relative.size else 0.0
+    return max(question.eps, min(shown, _COARSEST))
+
+
+def _cheap(question: Question, differences: Differences) -> Estimate:
+    known = np.isfinite(differences.value)
+    nothing = np.full(known.shape, np.nan)
+    return Estimate(
+        value=np.where(known, differences.value, np.nan),
+        error=np.where(known, question.noise.floor[:, None] / differences.step, np.nan),
+        status=np.where(known, Status.KNOWN, Status.UNKNOWN).astype(np.int8),
+        left=nothing,
+        right=nothing.copy(),
+    )
+
+
+def _doubt(question: Question, differences: Differences, estimate: Estimate) -> BoolArray:
+    """Which entries the cheap pass does not settle."""
+    analytic = question.analytic
+    scale = block_scale(analytic, estimate, question.blocks)
+    loud = estimate.error > _QUIET * question.tolerance.meaningful(scale)[:, None]
+    slope = np.fmax(np.abs(analytic), np.abs(estimate.value))
+    kinked = differences.gap > _KINK * slope + 4 * estimate.error
+    return loud | kinked | ~is_inside(analytic, estimate, question.tolerance)
+
+
+def _resting(question: Question, differences: Differences) -> BoolArray:
+    """Spot checks of outputs that rest in every column, as claimed, and yet are not constant.
+
+    A function that rounds to a coarse dtype inside rests during a cheap step, and a backward
+    that returns zeros agrees with that.
+    """
+    doubt = np.zeros(question.analytic.shape, dtype=bool)
+    moving = np.logical_or(differences.value, question.analytic).any(axis=1)
+    rests = np.logical_not(moving)
+    if rests.any():
+        line = question.joint
+        ends = [line.at(side * line.scale / 2)[1] for side in (1.0, -1.0)]
+        moves = np.fmax.reduce(np.abs(np.array(ends) - line.base), axis=0)
+        follows = rests & (moves > question.noise.floor)
+        stride = max(1, len(question.lines) // _SPOT_CHECKS)
+        doubt[follows, ::stride] = True
+    return doubt
+
+
+def _appeal(question: Question, estimate: Estimate, doubt: BoolArray) -> None:
+    """Replace the doubtful columns of `estimate`, worst first, until one is found wrong."""
+    columns = _by_disagreement(question, estimate, doubt)
+    cheap = estimate.value.copy()
+    tried = 0
+    for stop in _batches(len(columns)):
+        batch = columns[tried:stop]
+        for column in batch:
+            samples = climb(question.lines[column], question.noise, doubt[:, column])
+            estimate.put(column, read(samples), doubt[:, column])
+        tried = stop
+        _distrust(question, estimate)
+        if _is_wrong(question, estimate, batch):
+            break
+    off = _how_far_off(cheap[:, columns[:tried]], estimate.value[:, columns[:tried]])
+    estimate.error[:, columns[tried:]] += off * np.abs(estimate.value[:, columns[tried:]])
+
+
+def _distrust(question: Question, estimate: Estimate) -> None:
+    """An output that moves in steps at one entry is not called constant at another."""
+    for block in question.blocks:
+        status = estimate.status[block]
+        if (status == Status.STEPPED).any():
+            constant = (status == Status.FLAT) & (question.analytic[block] != 0)
+            status[constant] = Status.STEPPED
+            estimate.value[block][constant] = estimate.error[block][constant] = np.nan
+
+
+def _how_far_off(cheap: FloatArray, sharp: FloatArray) -> float:
+    """A bound on the relative error of cheap quotients, from the columns that were tried."""
+    off = np.abs(cheap - sharp) / np.abs(sharp)
+    return _CAUTION * float(np.max(off[np.isfinite(off)], initial=0.0))
+
+
+def _by_disagreement(question: Question, estimate: Estimate, doubt: BoolArray) -> list[int]:
+    """The doubtful columns, those that disagree most first; what is unknown comes last."""
+    excess = np.abs(question.analytic - estimate.value) / (
+        question.tolerance.allowed(question.analytic, estimate.value) + estimate.error
+    )
+    worst = np.where(doubt, np.nan_to_num(excess, nan=0.0), -1.0).max(axis=0, initial=-1.0)
+    order = np.argsort(-worst, kind="stable")
+    return [int(column) for column in order if worst[column] >= 0]
+
+
+def _batches(total: int) -> Iterator[int]:
+    """Ever larger counts of columns, up to `total`."""
+    stop = _FIRST_APPEALS
+    while stop < total:
+        yield stop
+        stop *= 2
+    yield total
+
+
+def _is_wrong(question: Question, estimate: Estimate, columns: Sequence[int]) -> bool:
+    """Whether a tried column holds an entry that fails for good."""
+    decision = decide(question.analytic, estimate, question.tolerance, question.blocks)
+    return bool((decision[:, columns] == Decision.FAIL).any())

@@ -1,0 +1,53 @@
+"""Random cotangents, directions and points: signed, seeded, and never near zero.
+
+An all-ones cotangent hides a softmax whose backward is zero; a non-negative one hides
+``abs(grad_output)``; an entry near zero hides the column it belongs to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from zlib import crc32
+
+import numpy as np
+
+from gradtool.verify.coordinates import FloatArray, is_continuous, real_view
+from gradtool.verify.protocol import Array
+from gradtool.verify.steps import scales
+
+_SMALLEST = 0.5
+_LARGEST = 1.5
+_GRAIN = 256
+
+
+def generator(seed: int, purpose: str) -> np.random.Generator:
+    """A generator of its own for each purpose, so that asking one rule changes no other's data."""
+    return np.random.default_rng([seed, crc32(purpose.encode())])
+
+
+def signed(rng: np.random.Generator, shape: int | tuple[int, ...]) -> FloatArray:
+    """Numbers of random sign whose size lies between a half and three halves.
+
+    They have so few digits that every floating dtype holds them exactly.
+    """
+    size = np.round(rng.uniform(_SMALLEST, _LARGEST, shape) * _GRAIN) / _GRAIN
+    return np.asarray(size * rng.choice([-1.0, 1.0], shape))
+
+
+def unit(rng: np.random.Generator, size: int) -> FloatArray:
+    """A signed vector of norm one; no entry is smaller than a third of the largest."""
+    vector = signed(rng, size)
+    return vector / np.linalg.norm(vector)
+
+
+def shifted(primals: Sequence[Array], part: float, rng: np.random.Generator) -> list[Array]:
+    """A point near `primals`: each continuous entry moved by up to `part` of its scale."""
+    return [_shift(primal, part, rng) for primal in primals]
+
+
+def _shift(primal: Array, part: float, rng: np.random.Generator) -> Array:
+    moved = np.array(primal, order="C")
+    if is_continuous(primal.dtype) and primal.size:
+        flat = real_view(moved)
+        flat += (part / _LARGEST * signed(rng, flat.shape) * scales(moved)).astype(flat.dtype)
+    return moved

@@ -1,0 +1,84 @@
+"""No arguments were found with which the Function can be called.
+
+What it does
+------------
+
+Looks for cases in the configuration, then in ``sample_inputs`` on the Function, and at last
+tries small tensors of various shapes, guided by the signature of ``forward``. This rule fires
+when none of them gave a call that ``forward`` accepts and whose result is finite.
+
+Why it matters
+--------------
+
+A Function without a case was not checked. That is a failure to verify, not a pass.
+
+Wrong example
+-------------
+
+    from gradtool import Function
+
+
+    class Polynomial(Function):
+        @staticmethod
+        def forward(ctx, x, coefficients):
+            if not isinstance(coefficients, dict) or "slope" not in coefficients:
+                raise TypeError("coefficients must be a dict with a slope")
+            ctx.slope = coefficients["slope"]
+            return ctx.slope * x
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return ctx.slope * grad_output, None
+
+Right example
+-------------
+
+    from gradtool import Function, randn
+
+
+    class Polynomial(Function):
+        @staticmethod
+        def forward(ctx, x, coefficients):
+            if not isinstance(coefficients, dict) or "slope" not in coefficients:
+                raise TypeError("coefficients must be a dict with a slope")
+            ctx.slope = coefficients["slope"]
+            return ctx.slope * x
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return ctx.slope * grad_output, None
+
+        @staticmethod
+        def sample_inputs():
+            yield randn(3, 4, requires_grad=True), {"slope": 2.0}
+
+How to fix
+----------
+
+Add a static method ``sample_inputs`` that yields tuples of arguments, as above, or name the
+arguments in ``gradtool.yaml``::
+
+    version: 1
+    functions:
+      Polynomial:
+        cases:
+          - args: [{shape: [3, 4]}, {literal: {slope: 2.0}}]
+
+Reference
+---------
+
+``gradtool check --help`` shows where the configuration is looked for.
+"""
+
+from __future__ import annotations
+
+from gradtool.results import Severity
+from gradtool.verify.rules._rule import Rule
+
+RULE = Rule(
+    code="GT002",
+    name="no-case-found",
+    summary="No arguments were found with which the Function can be called.",
+    severity=Severity.ERROR,
+    page=__doc__,
+)

@@ -1,0 +1,98 @@
+"""Forward raised an exception on the arguments of its case.
+
+What it does
+------------
+
+Calls the Function with the arguments of the case, as training code would, and reports what it
+raised and at which of your lines.
+
+Why it matters
+--------------
+
+Without an output there is no gradient to check.
+
+Wrong example
+-------------
+
+    from gradtool import Function, randn
+
+
+    class Scale(Function):
+        @staticmethod
+        def forward(ctx, x, factor):
+            if factor <= 0:
+                raise ValueError("factor must be positive")
+            ctx.factor = factor
+            return factor * x
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return ctx.factor * grad_output, None
+
+        @staticmethod
+        def sample_inputs():
+            yield randn(3, requires_grad=True), -1.0
+
+Right example
+-------------
+
+    from gradtool import Function, randn
+
+
+    class Scale(Function):
+        @staticmethod
+        def forward(ctx, x, factor):
+            if factor <= 0:
+                raise ValueError("factor must be positive")
+            ctx.factor = factor
+            return factor * x
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return ctx.factor * grad_output, None
+
+        @staticmethod
+        def sample_inputs():
+            yield randn(3, requires_grad=True), 2.0
+
+How to fix
+----------
+
+If ``forward`` is right to refuse these arguments, correct the case: in ``gradtool.yaml`` or in
+``sample_inputs``. Otherwise mend ``forward``. ``-v`` shows the whole traceback.
+
+Reference
+---------
+
+https://pytorch.org/docs/stable/notes/extending.html
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gradtool.results import Severity
+from gradtool.verify.rules._failures import OWNERS
+from gradtool.verify.rules._rule import Answer, Rule, passed, raised, skipped
+
+if TYPE_CHECKING:
+    from gradtool.verify.subject import Subject
+
+
+def _check(subject: Subject) -> Answer:
+    failure = subject.first.forward.failure
+    if failure is None:
+        return passed()
+    if failure.kind in OWNERS:
+        return skipped(f"told by {OWNERS[failure.kind]}")
+    return raised(failure, f"forward raised {failure.message}")
+
+
+RULE = Rule(
+    code="GT003",
+    name="forward-raised",
+    summary="Forward raised an exception on the arguments of its case.",
+    severity=Severity.ERROR,
+    page=__doc__,
+    check=_check,
+)

@@ -1,0 +1,93 @@
+"""Backward raised an exception, or there is none.
+
+What it does
+------------
+
+Runs backward with random cotangents for all outputs together, and then once for every entry
+of every output. Reports what was raised and at which of your lines.
+
+Why it matters
+--------------
+
+The first training step that reaches the Function will raise in the same way.
+
+Wrong example
+-------------
+
+    from gradtool import Function
+
+
+    class Square(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            x, y = ctx.saved_tensors  # one tensor was saved
+            return 2 * x * grad_output
+
+Right example
+-------------
+
+    from gradtool import Function
+
+
+    class Square(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            return 2 * x * grad_output
+
+How to fix
+----------
+
+Mend the line that the finding names; ``-v`` shows the whole traceback. A Function that has no
+gradient on purpose should mark its outputs with ``ctx.mark_non_differentiable``.
+
+Reference
+---------
+
+https://pytorch.org/docs/stable/notes/extending.html
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gradtool.results import Severity
+from gradtool.verify.rules._failures import OWNERS, said
+from gradtool.verify.rules._rule import Answer, Rule, passed, raised, skipped
+
+if TYPE_CHECKING:
+    from gradtool.verify.subject import Subject
+
+
+def _check(subject: Subject) -> Answer:
+    if subject.nothing_to_check:
+        return skipped(subject.nothing_to_check)
+    failure = subject.first.failure
+    if failure is None:
+        return passed()
+    if failure.kind in OWNERS:
+        return skipped(f"told by {OWNERS[failure.kind]}")
+    if failure.kind == "raised":
+        return raised(failure, f"backward raised {failure.message}")
+    return raised(failure, said(failure))
+
+
+RULE = Rule(
+    code="GT004",
+    name="backward-raised",
+    summary="Backward raised an exception, or there is none.",
+    severity=Severity.ERROR,
+    page=__doc__,
+    premises=("GT003", "GT502", "GT507"),
+    check=_check,
+)

@@ -1,0 +1,147 @@
+"""The gradient that backward returns differs from the derivative of forward.
+
+What it does
+------------
+
+Compares the whole Jacobian, as backward has it, with the one that evaluations of forward show.
+Cotangents are random and signed. The numeric derivative comes with an estimate of its own
+error: where a cheap difference quotient disagrees, steps are halved until two limits agree,
+one-sided limits tell kinks apart, and the noise of forward is measured. An entry fails when
+it lies outside numeric value ± (error + tolerance). The tolerance is relative to the entry
+(1e-6 in float64, 1e-3 in float32), so small gradients are held to as many digits as large ones.
+
+Why it matters
+--------------
+
+Training goes on with a wrong gradient. It only converges worse, or to something else.
+
+Wrong example
+-------------
+
+    from gradtool import Function
+
+
+    class Cube(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            return grad_output * x**2
+
+Right example
+-------------
+
+    from gradtool import Function
+
+
+    class Cube(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            return grad_output * 3 * x**2
+
+How to fix
+----------
+
+The finding names the input, the worst entry with both values, and the mistake when a common
+one explains every entry: the sign, a factor, a transpose, a forgotten grad_output, gradients
+in the wrong order. If the gradient is a deliberate surrogate (a straight-through estimator),
+ignore this rule for the Function, with that as the reason.
+
+Reference
+---------
+
+https://pytorch.org/docs/stable/notes/gradcheck.html explains the comparison; gradtool differs in
+estimating the error of the numeric side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gradtool.results import Evidence, Severity
+from gradtool.verify.additivity import surplus
+from gradtool.verify.compare import Decision
+from gradtool.verify.diagnosis import diagnose
+from gradtool.verify.rules._failures import KEEPS_CONTRACT
+from gradtool.verify.rules._judged import answer
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, skipped
+from gradtool.verify.wording import apart, at_column, off, outputs
+from gradtool.verify.worst import evidence, find_worst, place_of_column, scalar
+
+if TYPE_CHECKING:
+    from gradtool.verify.derivatives import Comparison
+    from gradtool.verify.subject import Subject
+
+
+def _check(subject: Subject) -> Answer:
+    if subject.nothing_to_compare:
+        return skipped(subject.nothing_to_compare)
+    if not subject.given.comparisons:
+        return skipped("backward returns no gradient")
+    return answer(subject.given, _flaws(subject))
+
+
+def _flaws(subject: Subject) -> Iterator[Flaw]:
+    judgement = subject.given
+    for comparison in judgement.comparisons:
+        if (comparison.decision == Decision.FAIL).any():
+            yield _wrong(subject, comparison)
+        else:
+            yield from _not_additive(subject, comparison)
+
+
+def _not_additive(subject: Subject, comparison: Comparison) -> Iterator[Flaw]:
+    found = surplus(subject.given.at, comparison)
+    if found is None:
+        return
+    name = subject.function.arguments[comparison.argument].name
+    together, summed = apart(found.together, found.summed)
+    yield Flaw(
+        message=f"gradient of `{name}` for all cotangents at once is not the sum of its parts"
+        f"{at_column(comparison, found.column)}: {together}, not {summed}",
+        hint="backward must be linear in its cotangents and add up what each output contributes",
+        evidence=Evidence(
+            argument=name,
+            input_index=place_of_column(comparison, found.column),
+            analytic=scalar(found.together),
+            numeric=scalar(found.summed),
+            difference=scalar(abs(found.together - found.summed)),
+            tolerance=scalar(found.allowed),
+            wrong=int(found.chosen.sum()),
+            compared=found.chosen.size,
+        ),
+    )
+
+
+def _wrong(subject: Subject, comparison: Comparison) -> Flaw:
+    name = subject.function.arguments[comparison.argument].name
+    worst = find_worst(comparison, comparison.decision == Decision.FAIL)
+    diagnosis = diagnose(subject.given.at, comparison, name)
+    return Flaw(
+        message=f"gradient of `{name}` differs from the derivative of {outputs(worst)}"
+        f"{off(comparison, worst)}",
+        evidence=evidence(comparison, worst, name),
+        hint=diagnosis.hint if diagnosis else None,
+    )
+
+
+RULE = Rule(
+    code="GT101",
+    name="wrong-gradient",
+    summary="The gradient that backward returns differs from the derivative of forward.",
+    severity=Severity.ERROR,
+    page=__doc__,
+    premises=KEEPS_CONTRACT,
+    check=_check,
+)

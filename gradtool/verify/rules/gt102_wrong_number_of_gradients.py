@@ -1,0 +1,80 @@
+"""Backward returned too few or too many gradients.
+
+What it does
+------------
+
+Backward owes one value for every argument of forward (without ctx), tensor or not, in the same
+order; ``None`` stands for those that have no gradient. Extra ``None`` at the end do no harm.
+
+Why it matters
+--------------
+
+autograd refuses the result: the first training step raises.
+
+Wrong example
+-------------
+
+    from gradtool import Function, randn
+
+
+    class Scale(Function):
+        @staticmethod
+        def forward(ctx, x, factor):
+            ctx.factor = factor
+            return factor * x
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return ctx.factor * grad_output
+
+        @staticmethod
+        def sample_inputs():
+            yield randn(3, requires_grad=True), 2.0
+
+Right example
+-------------
+
+    from gradtool import Function, randn
+
+
+    class Scale(Function):
+        @staticmethod
+        def forward(ctx, x, factor):
+            ctx.factor = factor
+            return factor * x
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return ctx.factor * grad_output, None
+
+        @staticmethod
+        def sample_inputs():
+            yield randn(3, requires_grad=True), 2.0
+
+How to fix
+----------
+
+Return one value for each argument of ``forward``; for those that are not tensors, ``None``.
+
+Reference
+---------
+
+https://pytorch.org/docs/stable/generated/torch.autograd.Function.backward.html
+"""
+
+from __future__ import annotations
+
+from gradtool.results import Severity
+from gradtool.verify.rules._contract import refused
+from gradtool.verify.rules._failures import RUNS
+from gradtool.verify.rules._rule import Rule
+
+RULE = Rule(
+    code="GT102",
+    name="wrong-number-of-gradients",
+    summary="Backward returned too few or too many gradients.",
+    severity=Severity.ERROR,
+    page=__doc__,
+    premises=RUNS,
+    check=refused("gradient-count", "return one value for each argument of forward, or None"),
+)

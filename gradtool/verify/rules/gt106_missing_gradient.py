@@ -1,0 +1,108 @@
+"""Backward returned None for an input that the outputs depend on.
+
+What it does
+------------
+
+For every input that asks for a gradient and gets ``None``, whatever the cotangent, compares
+that with the derivative of forward, taking ``None`` for zero.
+
+Why it matters
+--------------
+
+autograd takes ``None`` for zero. In training this looks like a parameter that never learns.
+
+Wrong example
+-------------
+
+    from gradtool import Function
+
+
+    class Scale(Function):
+        @staticmethod
+        def forward(ctx, x, scale):
+            ctx.save_for_backward(scale)
+            return x * scale
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (scale,) = ctx.saved_tensors
+            return grad_output * scale, None
+
+Right example
+-------------
+
+    from gradtool import Function
+
+
+    class Scale(Function):
+        @staticmethod
+        def forward(ctx, x, scale):
+            ctx.save_for_backward(x, scale)
+            return x * scale
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            x, scale = ctx.saved_tensors
+            return grad_output * scale, grad_output * x
+
+How to fix
+----------
+
+Return the gradient. An input that is a constant by design should be passed with
+``requires_grad: false`` in its case; one that training may need deserves its gradient. Also
+check the positions in ``ctx.needs_input_grad``: they count all arguments of forward.
+
+Reference
+---------
+
+https://pytorch.org/docs/stable/generated/torch.autograd.Function.backward.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gradtool.results import Severity
+from gradtool.verify.compare import Decision
+from gradtool.verify.rules._failures import KEEPS_CONTRACT
+from gradtool.verify.rules._judged import answer
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, passed, skipped
+from gradtool.verify.wording import off, outputs
+from gradtool.verify.worst import evidence, find_worst
+
+if TYPE_CHECKING:
+    from gradtool.verify.subject import Subject
+
+
+def _check(subject: Subject) -> Answer:
+    if subject.nothing_to_compare:
+        return skipped(subject.nothing_to_compare)
+    if not subject.missing:
+        return passed()
+    return answer(subject.withheld, _flaws(subject))
+
+
+def _flaws(subject: Subject) -> Iterator[Flaw]:
+    for comparison in subject.withheld.comparisons:
+        chosen = comparison.decision == Decision.FAIL
+        if chosen.any():
+            name = subject.function.arguments[comparison.argument].name
+            worst = find_worst(comparison, chosen)
+            yield Flaw(
+                message=f"backward returned None for `{name}`, but the derivative of"
+                f" {outputs(worst)} is not zero{off(comparison, worst)}",
+                evidence=evidence(comparison, worst, name),
+                hint=f"return the gradient of `{name}`",
+            )
+
+
+RULE = Rule(
+    code="GT106",
+    name="missing-gradient",
+    summary="Backward returned None for an input that the outputs depend on.",
+    severity=Severity.ERROR,
+    page=__doc__,
+    premises=KEEPS_CONTRACT,
+    check=_check,
+)

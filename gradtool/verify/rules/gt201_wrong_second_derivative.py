@@ -1,0 +1,92 @@
+"""The second derivative, through backward, differs from the derivative of the gradient.
+
+What it does
+------------
+
+Takes backward as a function of the inputs and of grad_output, and compares what autograd says
+of its derivative with what evaluations of it show, as GT101 does for forward. It is asked only
+when the first derivative is right.
+
+Why it matters
+--------------
+
+Gradient penalties, Hessian-vector products and meta-learning differentiate the gradient. They
+get this wrong value without a word.
+
+Wrong example
+-------------
+
+    from gradtool import Function
+
+
+    class Cube(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            return grad_output * 3 * x * x.detach()
+
+Right example
+-------------
+
+    from gradtool import Function
+
+
+    class Cube(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            return grad_output * 3 * x * x
+
+How to fix
+----------
+
+Compute backward from saved inputs and outputs with operations that autograd records: no
+``detach``, ``.data``, ``no_grad`` or NumPy in part of the formula. If backward calls another
+Function, that one's own backward may be wrong. If second derivatives are not wanted, decorate
+backward with ``@once_differentiable``.
+
+Reference
+---------
+
+https://pytorch.org/tutorials/intermediate/custom_function_double_backward_tutorial.html
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gradtool.results import Severity
+from gradtool.verify.rules._judged import answer
+from gradtool.verify.rules._rule import Answer, Rule, skipped
+from gradtool.verify.rules._second import flaws, is_cut, nothing_to_differentiate
+
+if TYPE_CHECKING:
+    from gradtool.verify.subject import Subject
+
+
+def _check(subject: Subject) -> Answer:
+    reason = nothing_to_differentiate(subject)
+    if reason:
+        return skipped(reason)
+    return answer(subject.curvature, () if is_cut(subject) else flaws(subject))
+
+
+RULE = Rule(
+    code="GT201",
+    name="wrong-second-derivative",
+    summary="The second derivative differs from the derivative of the gradient.",
+    severity=Severity.ERROR,
+    page=__doc__,
+    premises=("GT101", "GT106", "GT203", "GT202"),
+    check=_check,
+)

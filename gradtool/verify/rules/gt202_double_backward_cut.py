@@ -1,0 +1,107 @@
+"""Double backward is silently cut: backward hides from autograd what the gradient depends on.
+
+What it does
+------------
+
+Looks for second derivatives that autograd takes for zero, because it sees no connection, where
+the gradient does change. It also fires when the second derivative is wrong and forward saved a
+tensor that is neither an input nor an output.
+
+Why it matters
+--------------
+
+The first derivative is right and so is every test of it. A gradient penalty or a Hessian then
+leaves out a term without a word. ``@once_differentiable`` would have raised.
+
+Wrong example
+-------------
+
+    from gradtool import Function
+
+
+    class ExpSquared(Function):
+        @staticmethod
+        def forward(ctx, x):
+            e = x.exp()
+            ctx.save_for_backward(e)
+            return e * e
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (e,) = ctx.saved_tensors
+            return grad_output * 2 * e * e
+
+Right example
+-------------
+
+    from gradtool import Function
+
+
+    class ExpSquared(Function):
+        @staticmethod
+        def forward(ctx, x):
+            e = x.exp()
+            y = e * e
+            ctx.save_for_backward(y)
+            return y
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (y,) = ctx.saved_tensors
+            return grad_output * 2 * y
+
+How to fix
+----------
+
+Save inputs and outputs only: autograd knows where they come from, and takes what forward
+computes on the way for constants. Compute an intermediate again in backward, or return it as
+a further output. Do not leave autograd in backward (``detach``, ``.data``, ``no_grad``, NumPy).
+Or decorate backward with ``@once_differentiable``, so that a second derivative raises.
+
+Reference
+---------
+
+https://pytorch.org/tutorials/intermediate/custom_function_double_backward_tutorial.html
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gradtool.results import Severity
+from gradtool.verify.rules._judged import answer
+from gradtool.verify.rules._rule import Answer, Rule, passed, skipped
+from gradtool.verify.rules._second import (
+    flaws,
+    is_cut,
+    nothing_to_differentiate,
+    saved_intermediate,
+)
+
+if TYPE_CHECKING:
+    from gradtool.verify.subject import Subject
+
+_LEFT = "backward leaves autograd: no detach, .data, no_grad or NumPy; or declare it with "
+_SAVED = "forward saved an intermediate, a constant to autograd: compute it again in backward, or "
+_ONCE = "@once_differentiable"
+
+
+def _check(subject: Subject) -> Answer:
+    reason = nothing_to_differentiate(subject)
+    if reason:
+        return skipped(reason)
+    if not is_cut(subject):
+        return passed()
+    hint = (_SAVED if saved_intermediate(subject) else _LEFT) + _ONCE
+    return answer(subject.curvature, flaws(subject, hint))
+
+
+RULE = Rule(
+    code="GT202",
+    name="double-backward-cut",
+    summary="Double backward is silently cut: the second derivative leaves out a term.",
+    severity=Severity.ERROR,
+    page=__doc__,
+    premises=("GT101", "GT106", "GT203"),
+    check=_check,
+)

@@ -1,0 +1,94 @@
+"""An input was marked dirty, and is not among the outputs.
+
+What it does
+------------
+
+Compares what forward gave to ``ctx.mark_dirty`` with what it returned.
+
+Why it matters
+--------------
+
+An input changed in place gets a new place in the graph, as an output. One that is not returned
+has none: autograd refuses it, or gradients that pass through it are those of its old value.
+
+Wrong example
+-------------
+
+    from gradtool import Function
+
+
+    class DoubleInPlace(Function):
+        @staticmethod
+        def forward(ctx, x):
+            x.mul_(2)
+            ctx.mark_dirty(x)
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return 2 * grad_output
+
+Right example
+-------------
+
+    from gradtool import Function
+
+
+    class DoubleInPlace(Function):
+        @staticmethod
+        def forward(ctx, x):
+            x.mul_(2)
+            ctx.mark_dirty(x)
+            return x
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return 2 * grad_output
+
+How to fix
+----------
+
+Return the tensor itself, or do not change it in place and do not mark it.
+
+Reference
+---------
+
+https://pytorch.org/docs/stable/generated/torch.autograd.function.FunctionCtx.mark_dirty.html
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gradtool.results import Severity
+from gradtool.verify.rules._failures import said
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, flaw_of, passed
+from gradtool.verify.wording import listed
+
+if TYPE_CHECKING:
+    from gradtool.verify.subject import Subject
+
+_HINT = "return the tensor itself, or do not mark it dirty"
+
+
+def _check(subject: Subject) -> Answer:
+    observation = subject.first.forward
+    names = [f"`{subject.function.arguments[i].name}`" for i in observation.dirty_not_returned]
+    if names:
+        message = f"forward marked {listed(names)} dirty and did not return it"
+        return failed(Flaw(message=message, hint=_HINT))
+    failure = observation.failure
+    if failure and failure.kind == "dirty-not-returned":
+        return failed(flaw_of(failure, said(failure), _HINT))
+    return passed()
+
+
+RULE = Rule(
+    code="GT502",
+    name="dirty-not-returned",
+    summary="An input was marked dirty, and is not among the outputs.",
+    severity=Severity.ERROR,
+    page=__doc__,
+    premises=("GT003",),
+    check=_check,
+)

@@ -1,0 +1,123 @@
+"""The numeric derivative cannot be told well enough to verify the gradient.
+
+What it does
+------------
+
+Reports gradients that agree with the numeric derivative only because that is known too
+poorly, and why: noise in forward, outputs that move in steps, no limit at any step, values
+that are not finite. A gradient that is wrong by more than the oracle's error fails as GT101.
+
+Why it matters
+--------------
+
+Not verified is not right. It fails the gate, so that a function that cannot be checked is not
+waved through.
+
+Wrong example
+-------------
+
+    from gradtool import Function
+
+
+    class Cancelled(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return (x + 1e14) - 1e14
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return grad_output.clone()
+
+Right example
+-------------
+
+    from gradtool import Function
+
+
+    class Identity(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x + 0.0
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return grad_output.clone()
+
+How to fix
+----------
+
+Give the Function a case in float64, with inputs at which it is well conditioned. If forward
+computes in a lower precision inside, check a float64 variant of it.
+
+Reference
+---------
+
+J. J. Moré and S. M. Wild, "Estimating computational noise", SIAM J. Sci. Comput. 33 (2011).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gradtool.results import Severity
+from gradtool.verify.compare import Decision
+from gradtool.verify.estimate import Status
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, passed, skipped, unverified
+from gradtool.verify.wording import number, share
+from gradtool.verify.worst import evidence, find_worst
+
+if TYPE_CHECKING:
+    from gradtool.verify.derivatives import Comparison
+    from gradtool.verify.judgement import Judgement
+    from gradtool.verify.subject import Subject
+    from gradtool.verify.worst import Worst
+
+_WHY = {
+    Status.STEPPED: "the output moves in steps too coarse to see a slope",
+    Status.UNKNOWN: "no step gives a settled difference quotient",
+    Status.OUTSIDE: "the output is not finite here",
+}
+
+
+def _check(subject: Subject) -> Answer:
+    if subject.nothing_to_compare:
+        return skipped(subject.nothing_to_compare)
+    flaws = [flaw for judgement in subject.judgements for flaw in _doubts(judgement)]
+    return unverified(flaws[0].message, *flaws) if flaws else passed()
+
+
+def _doubts(judgement: Judgement) -> Iterator[Flaw]:
+    if judgement.worst is not Decision.UNVERIFIED:
+        return
+    for comparison in judgement.comparisons:
+        doubtful = comparison.decision == Decision.UNVERIFIED
+        if doubtful.any():
+            name = judgement.at.function.arguments[comparison.argument].name
+            worst = find_worst(comparison, doubtful)
+            yield Flaw(
+                message=f"derivative with respect to `{name}` could not be verified"
+                f"{share(comparison, worst)}: {_why(comparison, worst)}",
+                evidence=evidence(comparison, worst, name),
+                hint="use a float64 case at which forward is well conditioned",
+            )
+
+
+def _why(comparison: Comparison, worst: Worst) -> str:
+    at = worst.row, worst.column
+    status = Status(comparison.numeric.status[at])
+    if status in _WHY:
+        return _WHY[status]
+    error, value = comparison.numeric.error[at], comparison.numeric.value[at]
+    return f"forward is too noisy, numeric {number(value)} ± {error:.1g}"
+
+
+RULE = Rule(
+    code="GT603",
+    name="not-verified",
+    summary="The numeric derivative cannot be told well enough to verify the gradient.",
+    severity=Severity.ERROR,
+    page=__doc__,
+    premises=("GT101", "GT106"),
+    check=_check,
+)

@@ -1,0 +1,44 @@
+"""How far to step: the scale of each coordinate and the powers of two derived from it.
+
+A step is a power of two so that adding it to a coordinate loses as few bits as possible, and
+it is measured against the coordinate's own scale so that inputs of 1e-8 and of 1e9 are
+treated alike. References: FiniteDifferences.jl for balancing truncation against rounding,
+which puts a central difference near ``eps ** (1/3)``; MXNet for steps that are powers of two.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradtool.verify.coordinates import FloatArray, real_view
+from gradtool.verify.protocol import Array
+
+
+def epsilon(dtype: np.dtype[Any]) -> float:
+    """The spacing of floating-point numbers at 1 in `dtype`, real or complex."""
+    return float(np.finfo(dtype).eps)
+
+
+def scales(primal: Array) -> FloatArray:
+    """The scale of each coordinate of `primal`: its size, or the array's where that is larger.
+
+    An entry near zero takes the scale of the entries around it: zero itself says nothing
+    about how far the function can be followed. An array of zeros has scale one.
+    """
+    size = np.abs(real_view(np.ascontiguousarray(primal)).astype(np.float64))
+    finite = size[np.isfinite(size)]
+    largest = finite.max(initial=0.0)
+    typical = largest * np.sqrt(np.mean((finite / largest) ** 2)) if largest else 1.0
+    return np.where(np.isfinite(size), np.maximum(size, typical), 1.0)
+
+
+def power_of_two(length: float) -> float:
+    """The power of two next below `length`."""
+    return float(2.0 ** np.floor(np.log2(length)))
+
+
+def cheap_step(scale: float, eps: float) -> float:
+    """A step that balances the two errors of one central difference, for a smooth function."""
+    return power_of_two(scale * 2 * eps ** (1 / 3))

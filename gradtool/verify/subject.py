@@ -1,0 +1,139 @@
+"""What rules look at: one Function at one case, with everything that was ever computed of it.
+
+Rules share a `Subject`, so a call, a Jacobian or a second derivative that several of them
+need is made once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from gradtool.results import Cost
+from gradtool.verify.coordinates import is_continuous
+from gradtool.verify.counting import Counted, Counter
+from gradtool.verify.derivatives import Derivatives
+from gradtool.verify.judgement import Judgement, judge
+from gradtool.verify.protocol import Array, Differentiable
+from gradtool.verify.randomness import generator, shifted
+
+_SHIFTS = (2.0**-5, 2.0**-8, 2.0**-11)
+"""How far nearby points are, as parts of the inputs' scale: the first that serves is taken."""
+
+
+class Subject:
+    """One Function at one case.
+
+    Args:
+        differentiable: The Function, as an adapter presents it.
+        seed: Of all cotangents, directions and nearby points.
+        atol: Overrides the default absolute tolerance.
+        rtol: Overrides the default relative tolerance.
+    """
+
+    def __init__(
+        self,
+        differentiable: Differentiable,
+        *,
+        seed: int = 0,
+        atol: float | None = None,
+        rtol: float | None = None,
+    ) -> None:
+        self._counter = Counter()
+        self._seed = seed
+        self._atol = atol
+        self._rtol = rtol
+        self.function = Counted(differentiable, self._counter)
+        self.judgements: list[Judgement] = []
+        """All that were made so far."""
+
+    @property
+    def cost(self) -> Cost:
+        """Calls of the user's code so far."""
+        return self._counter.cost
+
+    @cached_property
+    def first(self) -> Derivatives:
+        """The first derivatives at the case's own point."""
+        return self._derivatives(self.function, self.function.primals)
+
+    @cached_property
+    def nothing_to_check(self) -> str | None:
+        """Why there is no gradient to ask for; None when there is one."""
+        if not self.first.inputs:
+            return "no argument asks for a gradient"
+        if not self.first.layout.has_graph:
+            outputs = self.first.forward.outputs
+            if any(output is not None and is_continuous(output.dtype) for output in outputs):
+                return "no output requires a gradient"
+            return "no output is a floating or complex tensor"
+        return None
+
+    @cached_property
+    def nothing_to_compare(self) -> str | None:
+        """Why there are no numbers to compare; None when there are."""
+        if self.nothing_to_check:
+            return self.nothing_to_check
+        if not self.first.layout.outputs.size:
+            return "every output is empty"
+        if not any(self.first.layout.inputs[i].size for i in self.first.inputs):
+            return "every argument that asks for a gradient is empty"
+        return None
+
+    @cached_property
+    def missing(self) -> tuple[int, ...]:
+        """The arguments that ask for a gradient and get None whatever the cotangent."""
+        gradients = self.first.baseline.gradients or ()
+        returned = self.first.analytic.returned
+        return tuple(i for i in self.first.inputs if not returned[i] and gradients[i] is None)
+
+    @cached_property
+    def given(self) -> Judgement:
+        """What is to be said of the gradients that backward returned."""
+        return self._judge([i for i in self.first.inputs if i not in self.missing])
+
+    @cached_property
+    def withheld(self) -> Judgement:
+        """What is to be said of the arguments that got None, taken as gradients of zero."""
+        return self._judge(self.missing)
+
+    def _judge(self, arguments: Sequence[int]) -> Judgement:
+        judgement = judge(self.first, arguments, lambda: self._nearby(self.first))
+        self.judgements.append(judgement)
+        return judgement
+
+    @cached_property
+    def second(self) -> Derivatives:
+        """The second derivatives at the point where the first were judged."""
+        at = self.given.at
+        cotangents = at.cotangents
+        primals = [*at.primals, *(c for c in cotangents if c is not None)]
+        return self._derivatives(self.function.backward_map(cotangents), primals, ungraphed=True)
+
+    @cached_property
+    def curvature(self) -> Judgement:
+        """What is to be said of the second derivatives."""
+        second = self.second
+        judgement = judge(second, second.inputs, lambda: self._nearby(second))
+        self.judgements.append(judgement)
+        return judgement
+
+    def _nearby(self, start: Derivatives) -> list[Derivatives]:
+        """Points around `start` in the order in which they are to be tried."""
+        rng = generator(self._seed, "nearby")
+        points = [shifted(start.primals, part, rng) for part in _SHIFTS]
+        return [
+            self._derivatives(start.function, point, ungraphed=start.ungraphed) for point in points
+        ]
+
+    def _derivatives(
+        self, function: Differentiable, primals: Sequence[Array], *, ungraphed: bool = False
+    ) -> Derivatives:
+        return Derivatives(
+            function,
+            primals,
+            seed=self._seed,
+            ungraphed=ungraphed,
+            atol=self._atol,
+            rtol=self._rtol,
+        )

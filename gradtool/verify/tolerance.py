@@ -1,0 +1,60 @@
+"""How far an analytic value may lie from the derivative, the oracle's error apart.
+
+The default follows the precision the function computes in and is relative to each entry,
+so that a derivative of 1e-6 is held to as many digits as one of 1e6. It does not grow with
+the size of anything. The only absolute part is what rounding leaves of a gradient's entries
+next to much larger ones that the same call of backward returned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gradtool.verify.coordinates import FloatArray
+
+_HALF = 1e-2
+_SINGLE = 1e-3
+_DOUBLE = 1e-6
+
+ROUNDINGS = 100.0
+"""Rounding errors, in units of the precision, that a gradient may carry from its largest entry."""
+
+_MEANINGFUL = 1e-3
+"""An error of the oracle must be at most this part of the block's scale to mean something."""
+
+_MEANINGFUL_ROUNDINGS = 200.0
+"""No oracle beats the precision: in float16 an error of this many roundings has to do."""
+
+
+def default_rtol(eps: float) -> float:
+    """The relative tolerance for a function that computes with precision `eps`."""
+    if eps > np.finfo(np.float32).eps:
+        return _HALF
+    return _SINGLE if eps > np.finfo(np.float64).eps else _DOUBLE
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """The tolerances of the rows of a Jacobian, each computed with its own precision `eps`."""
+
+    eps: FloatArray
+    atol: float | None = None
+    rtol: float | None = None
+
+    def allowed(self, analytic: FloatArray, numeric: FloatArray) -> FloatArray:
+        """By how much each entry of `analytic` may differ from `numeric`."""
+        row_scale = np.max(np.abs(analytic), axis=1, keepdims=True, initial=0.0)
+        rounding = ROUNDINGS * self.eps[:, None] * np.nan_to_num(row_scale, nan=0.0, posinf=0.0)
+        return np.asarray((self.atol or 0.0) + self._rtol() * np.abs(numeric) + rounding)
+
+    def meaningful(self, scale: FloatArray) -> FloatArray:
+        """The largest error that still means something in a block of this scale, row by row."""
+        part = np.maximum(_MEANINGFUL, _MEANINGFUL_ROUNDINGS * self.eps)
+        return np.maximum(part * scale, self.atol or 0.0)
+
+    def _rtol(self) -> FloatArray:
+        if self.rtol is not None:
+            return np.full((len(self.eps), 1), self.rtol)
+        return np.array([[default_rtol(eps)] for eps in self.eps])

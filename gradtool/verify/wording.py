@@ -1,0 +1,80 @@
+"""How findings word numbers, places and counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from gradtool.verify.derivatives import Comparison
+from gradtool.verify.estimate import Status
+from gradtool.verify.worst import Worst, place_of_column
+
+_FEWEST_DIGITS = 6
+_MOST_DIGITS = 17
+
+
+def off(comparison: Comparison, worst: Worst) -> str:
+    """How far off: ``in 12 of 600 entries; worst at [3, 4]: analytic 0.5, numeric 1 ± 2e-11``."""
+    return f"{share(comparison, worst)}: {values(comparison, worst)}"
+
+
+def values(comparison: Comparison, worst: Worst) -> str:
+    """The two values at the worst entry, with enough digits to see them differ."""
+    at = worst.row, worst.column
+    analytic, numeric = comparison.analytic[at], comparison.numeric.value[at]
+    status = comparison.numeric.status[at]
+    if status == Status.KINK:
+        left, right = comparison.numeric.left[at], comparison.numeric.right[at]
+        return (
+            f"analytic {number(analytic)}, slopes {number(left)} and {number(right)} on both sides"
+        )
+    if not math.isfinite(numeric):
+        return f"analytic {number(analytic)}, numeric not known"
+    shown = apart(analytic, numeric)
+    return f"analytic {shown[0]}, numeric {shown[1]} ± {comparison.numeric.error[at]:.1g}"
+
+
+def share(comparison: Comparison, worst: Worst) -> str:
+    """How many entries, and where the worst of them is."""
+    if comparison.layout.directions[comparison.argument] is not None:
+        return f" along {worst.wrong} of {worst.compared} random directions; worst"
+    place = at_column(comparison, worst.column)
+    if worst.compared == 1:
+        return place
+    return f" in {worst.wrong} of {worst.compared} entries; worst{place}"
+
+
+def at_column(comparison: Comparison, column: int) -> str:
+    """`` at [3, 4]``, and which part of a complex number; nothing where there is one entry."""
+    index = place_of_column(comparison, column)
+    place = f" at [{', '.join(map(str, index))}]" if index else ""
+    if index is None or not comparison.layout.inputs[comparison.argument].blocks[0].is_complex:
+        return place
+    return f"{place} ({('real', 'imaginary')[column % 2]} part)"
+
+
+def listed(words: Sequence[object]) -> str:
+    """``1``, ``1 and 2``, ``1, 2 and 3``."""
+    texts = [str(word) for word in words]
+    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
+
+
+def outputs(worst: Worst) -> str:
+    """``output 0``, ``outputs 0 and 2``, or ``the outputs`` where all are taken together."""
+    if not worst.outputs:
+        return "the outputs"
+    return f"output{'s' if len(worst.outputs) > 1 else ''} {listed(worst.outputs)}"
+
+
+def number(value: float) -> str:
+    """A number in as few digits as tell a reader its size."""
+    return f"{value:.{_FEWEST_DIGITS}g}"
+
+
+def apart(first: float, second: float) -> tuple[str, str]:
+    """Two numbers with enough digits to look different, if they are."""
+    for digits in range(_FEWEST_DIGITS, _MOST_DIGITS):
+        texts = f"{first:.{digits}g}", f"{second:.{digits}g}"
+        if texts[0] != texts[1]:
+            return texts
+    return f"{first:.{_MOST_DIGITS}g}", f"{second:.{_MOST_DIGITS}g}"

@@ -1,0 +1,103 @@
+"""The entry of a comparison that shows best what is wrong with it, as evidence."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from gradtool.results import Evidence
+from gradtool.verify.coordinates import Block, BoolArray, FloatArray
+from gradtool.verify.derivatives import Comparison
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The worst of the entries with one decision, and how many others have it.
+
+    `wrong` and `compared` count entries of the argument, or random directions. `outputs` are
+    the positions of the outputs concerned; none where rows are functionals of all outputs.
+    """
+
+    row: int
+    column: int
+    wrong: int
+    compared: int
+    outputs: tuple[int, ...]
+
+
+def find_worst(comparison: Comparison, chosen: BoolArray) -> Worst:
+    """The worst of the `chosen` entries, of which there must be one."""
+    badness = np.where(chosen, _badness(comparison), -1.0)
+    row, column = np.unravel_index(np.argmax(badness), chosen.shape)
+    entries = np.asarray(chosen.any(axis=0))
+    if comparison.layout.directions[comparison.argument] is None:
+        entries = _primal(comparison).entries(entries)
+    return Worst(
+        row=int(row),
+        column=int(column),
+        wrong=int(entries.sum()),
+        compared=entries.size,
+        outputs=_outputs(comparison, np.asarray(chosen.any(axis=1))),
+    )
+
+
+def evidence(comparison: Comparison, worst: Worst, name: str) -> Evidence:
+    """The numbers at the worst entry; `name` is the argument's."""
+    at = worst.row, worst.column
+    analytic, numeric = comparison.analytic[at], comparison.numeric.value[at]
+    output, output_index = place_of_row(comparison, worst.row)
+    return Evidence(
+        argument=name,
+        output=output,
+        input_index=place_of_column(comparison, worst.column),
+        output_index=output_index,
+        analytic=scalar(analytic),
+        numeric=scalar(numeric),
+        error=scalar(comparison.numeric.error[at]),
+        difference=scalar(abs(analytic - numeric)),
+        tolerance=scalar(comparison.allowed[at]),
+        wrong=worst.wrong,
+        compared=worst.compared,
+    )
+
+
+def scalar(value: float) -> float | str:
+    """A number as a report keeps it: text when it is not finite."""
+    return float(value) if math.isfinite(value) else str(float(value))
+
+
+def place_of_row(comparison: Comparison, row: int) -> tuple[int | None, tuple[int, ...] | None]:
+    """The output of a row and the index in it; None where the row is a functional of all."""
+    if comparison.layout.functionals is not None:
+        return None, None
+    for output, block in enumerate(comparison.layout.outputs.blocks):
+        if block.start <= row < block.stop:
+            return output, block.index(row - block.start)
+    raise IndexError(row)
+
+
+def place_of_column(comparison: Comparison, column: int) -> tuple[int, ...] | None:
+    """The index in the argument of a column; None where the column is a direction."""
+    if comparison.layout.directions[comparison.argument] is not None:
+        return None
+    return _primal(comparison).index(column)
+
+
+def _primal(comparison: Comparison) -> Block:
+    return comparison.layout.inputs[comparison.argument].blocks[0]
+
+
+def _outputs(comparison: Comparison, rows: BoolArray) -> tuple[int, ...]:
+    if comparison.layout.functionals is not None:
+        return ()
+    blocks = comparison.layout.outputs.blocks
+    return tuple(i for i, block in enumerate(blocks) if rows[block.span].any())
+
+
+def _badness(comparison: Comparison) -> FloatArray:
+    """How many times its tolerance each entry is off; what is not finite is the worst."""
+    with np.errstate(all="ignore"):
+        off = np.abs(comparison.analytic - comparison.numeric.value) / comparison.allowed
+    return np.where(np.isfinite(comparison.analytic), np.nan_to_num(off, nan=0.0), np.inf)

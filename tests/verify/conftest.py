@@ -1,0 +1,118 @@
+"""A Differentiable over plain NumPy functions, so that the checker is tested by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradtool.verify.protocol import Argument, Failure, Gradient, Observation
+
+
+def _tuple(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+@dataclass
+class NumpyFunction:
+    """A forward and a hand-written vjp.
+
+    `forward(*primals)` returns an array or a tuple; `vjp(primals, cotangents)` a gradient or
+    None for each primal. `second` is the vjp of the map (primals, cotangents) -> gradients.
+    `observed` overrides fields of every Observation.
+    """
+
+    forward: Callable[..., Any]
+    vjp: Callable[..., Any]
+    primals: Sequence[Any]
+    second: Callable[..., Any] | None = None
+    names: Sequence[str] = ()
+    observed: dict[str, Any] = field(default_factory=dict)
+    second_observed: dict[str, Any] = field(default_factory=dict)
+    name: str = "Fake"
+    differentiable: Sequence[bool] | None = None
+    declares_once_differentiable: bool = False
+    defines_both_backward_and_vjp: bool = False
+
+    def __post_init__(self) -> None:
+        self.primals = tuple(np.asarray(primal) for primal in self.primals)
+        self.calls = {"forward": 0, "backward": 0}
+
+    @property
+    def arguments(self) -> tuple[Argument, ...]:
+        names = self.names or [f"x{i}" if i else "x" for i in range(len(self.primals))]
+        wanted = self.differentiable or [True] * len(self.primals)
+        return tuple(
+            Argument(name, i, primal.shape, primal.dtype, flag and primal.dtype.kind in "fc")
+            for i, (name, primal, flag) in enumerate(zip(names, self.primals, wanted, strict=True))
+        )
+
+    def evaluate(self, primals):
+        self.calls["forward"] += 1
+        outputs = _tuple(self.forward(*(np.array(p) for p in primals)))
+        return tuple(None if o is None else np.asarray(o) for o in outputs)
+
+    def call(self, primals, cotangents=None, *, needs=None):
+        try:
+            outputs = self.evaluate(primals)
+        except Exception as error:
+            return Observation(failure=_raised("forward", error))
+        flags = tuple(o is not None and o.dtype.kind in "fc" for o in outputs)
+        seen = Observation(outputs=outputs, output_requires_grad=flags)
+        if cotangents is not None:
+            try:
+                (gradients,) = self.vjps(primals, [cotangents])
+                raw = tuple(Gradient(g, None if g is None else g.dtype) for g in gradients)
+                seen = replace(seen, gradients=gradients, raw=raw)
+            except Exception as error:
+                seen = replace(seen, failure=_raised("backward", error))
+        return replace(seen, **self.observed)
+
+    def vjps(self, primals, rows):
+        outputs = self.evaluate(primals)
+        return [self._vjp(primals, self._defined(outputs, row)) for row in rows]
+
+    def _defined(self, outputs, row):
+        return tuple(
+            np.zeros_like(o) if c is None and o is not None else c
+            for o, c in zip(outputs, row, strict=True)
+        )
+
+    def _vjp(self, primals, cotangents):
+        self.calls["backward"] += 1
+        gradients = _tuple(self.vjp(tuple(np.array(p) for p in primals), cotangents))
+        return tuple(
+            None if g is None else np.asarray(g, dtype=p.dtype)
+            for g, p in zip(gradients, self.primals, strict=True)
+        )
+
+    def backward_map(self, cotangents):
+        count = len(self.primals)
+        given = [c for c in cotangents if c is not None]
+
+        def gradients(*primals):
+            return tuple(self._vjp(primals[:count], tuple(primals[count:])))
+
+        return NumpyFunction(
+            forward=gradients,
+            vjp=self.second or (lambda primals, cotangents: (None,) * len(primals)),
+            primals=(*self.primals, *given),
+            names=(
+                *(a.name for a in self.arguments),
+                *(f"grad_output[{i}]" for i in range(len(given))),
+            ),
+            observed=self.second_observed,
+        )
+
+
+def _raised(stage: str, error: Exception) -> Failure:
+    return Failure(stage, "raised", f"{type(error).__name__}: {error}")
+
+
+@pytest.fixture(scope="session")
+def function():
+    """The class of fake Functions."""
+    return NumpyFunction
