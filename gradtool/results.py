@@ -190,6 +190,8 @@ class Report(_Struct, frozen=True, kw_only=True):
     """Configuration files that were read."""
     left_out: tuple[str, ...] = ()
     """Codes of rules that were not asked because ``--select`` or ``--ignore`` said so."""
+    deselected: int = 0
+    """How many cases were not checked because ``-k`` did not match them."""
     notices: tuple[str, ...] = ()
     """Lines about the run itself: paths that held no Function, cases that matched nothing."""
     seconds: float = 0.0

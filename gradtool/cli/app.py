@@ -15,6 +15,7 @@ from gradtool.cli.check import check
 from gradtool.cli.errors import guarded, refuse
 from gradtool.cli.exit_codes import ExitCode
 from gradtool.cli.explain import explain
+from gradtool.cli.run import SETTINGS, run
 
 # Click's own class, which Typer brings along under different names in different versions.
 _ParseError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[1])
@@ -29,6 +30,7 @@ app = typer.Typer(
 )
 app.command()(check)
 app.command()(explain)
+app.command(context_settings=SETTINGS)(run)
 
 
 def _print_version(wanted: bool) -> None:

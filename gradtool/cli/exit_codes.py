@@ -8,12 +8,10 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Iterator
 
-from gradtool.report.verdicts import STOPPING, overall, standing
-from gradtool.results import CheckResult, ModuleResult, Report, Verdict
+from gradtool.report.verdicts import STOPPING, answers, overall, standing
+from gradtool.results import ModuleResult, Report
 
 _NOT_IMPORTED = "GT001"
-_RUNNING = "GT0"
-"""The family that asks whether code runs at all, which is not yet to check a gradient."""
 
 
 class ExitCode(enum.IntEnum):
@@ -49,7 +47,7 @@ def exit_code(report: Report, *, strict: bool) -> ExitCode:
         return ExitCode.FAILED
     if stopping:
         return ExitCode.NOT_IMPORTED
-    if not any(_answers(check) for check in report.checks()):
+    if not any(answers(check) for check in report.checks()):
         return ExitCode.NOTHING_CHECKED
     return ExitCode.PASSED
 
@@ -58,11 +56,6 @@ def _stopping_rules(report: Report, strict: bool) -> Iterator[str]:
     for check in report.checks():
         if standing(check, strict=strict) in STOPPING:
             yield check.rule
-
-
-def _answers(check: CheckResult) -> bool:
-    """Whether the check says anything about a gradient or its contract."""
-    return check.verdict is not Verdict.SKIPPED and not check.rule.startswith(_RUNNING)
 
 
 def collected_code(modules: Iterable[ModuleResult]) -> ExitCode:

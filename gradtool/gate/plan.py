@@ -85,6 +85,8 @@ class Plan:
     strict: bool
     configs: tuple[str, ...] = ()
     """Configuration files that were read, as reports show them."""
+    deselected: int = 0
+    """Cases that ``-k`` did not match."""
 
 
 def make_plan(options: CheckOptions) -> Plan:
@@ -108,6 +110,7 @@ def make_plan(options: CheckOptions) -> Plan:
         settings=settings[0],
         strict=strict if options.strict is None else options.strict,
         configs=planner.configs.read(),
+        deselected=planner.deselected,
     )
 
 
@@ -117,6 +120,7 @@ class _Planner:
     def __init__(self, options: CheckOptions) -> None:
         self.configs = Configs(options)
         self.notices = Notices(options)
+        self.deselected = 0
         self._options = options
         self._wanted: Predicate = (
             parse_keyword(options.keyword) if options.keyword is not None else lambda _: True
@@ -166,7 +170,9 @@ class _Planner:
         only = (target.functions or {}).get(subject.name)
         if only and planned.problem is None:
             planned.cases = _chosen(unit, planned.cases, only)
+        found = len(planned.cases)
         planned.cases = [c for c in planned.cases if self._wanted(f"{unit.node}[{c.name}]")]
+        self.deselected += found - len(planned.cases)
         if not self._wanted(unit.node):
             planned.problem = None
         return planned

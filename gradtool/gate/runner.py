@@ -118,6 +118,7 @@ def make_report(
         modules=tuple(modules),
         configs=plan.configs,
         left_out=_left_out(plan.settings),
+        deselected=plan.deselected,
         notices=plan.notices,
         seconds=time.perf_counter() - started,
         interrupted=interrupted,

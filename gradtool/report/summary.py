@@ -8,6 +8,7 @@ import msgspec
 
 from gradtool.report.rows import rows
 from gradtool.report.unchecked import unchecked
+from gradtool.report.verdicts import answers
 from gradtool.report.words import plural
 from gradtool.results import Report, Severity, Verdict
 
@@ -68,7 +69,7 @@ def opening(report: Report, summary: Summary) -> str:
     return f"{stopped}{plural(summary.functions, 'Function')}, {plural(summary.cases, 'case')}"
 
 
-def remarks(summary: Summary) -> str:
+def remarks(report: Report, summary: Summary) -> str:
     """What follows the counts: warnings, notes and what was not checked."""
     parts = []
     if summary.warnings:
@@ -76,11 +77,18 @@ def remarks(summary: Summary) -> str:
     if summary.notes:
         parts.append(plural(summary.notes, "note"))
     said = f"; {', '.join(parts)}" if parts else ""
-    return f"{said}; not checked: {'; '.join(summary.unchecked) or 'nothing'}"
+    return f"{said}; {_honesty(report, summary)}"
+
+
+def _honesty(report: Report, summary: Summary) -> str:
+    left = "; ".join(summary.unchecked)
+    if any(answers(check) for check in report.checks()):
+        return f"not checked: {left or 'nothing'}"
+    return f"nothing was checked; left out: {left}" if left else "nothing was checked"
 
 
 def summary_line(report: Report) -> str:
     """The last line of every report for people."""
     summary = summarize(report)
     told = ", ".join(text for _, text in counts(summary))
-    return f"{opening(report, summary)}: {told}{remarks(summary)}"
+    return f"{opening(report, summary)}: {told}{remarks(report, summary)}"

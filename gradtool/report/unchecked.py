@@ -62,6 +62,8 @@ def _left_out(report: Report) -> Iterator[str]:
     if report.left_out:
         rules = plural(len(report.left_out), "rule")
         yield f"{rules} left out by --select or --ignore{_names(report.left_out)}"
+    if report.deselected:
+        yield f"{plural(report.deselected, 'case')} that -k did not match"
 
 
 def _cut_short(report: Report, listed: list[Row]) -> Iterator[str]:

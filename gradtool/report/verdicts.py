@@ -29,6 +29,14 @@ def standing(check: CheckResult, *, strict: bool) -> Verdict:
     return check.verdict
 
 
+def answers(check: CheckResult) -> bool:
+    """Whether the check says anything about a gradient or its contract.
+
+    The rules of the family GT0 only say whether there was something to ask.
+    """
+    return check.verdict is not Verdict.SKIPPED and not check.rule.startswith("GT0")
+
+
 def overall(checks: Iterable[CheckResult], *, strict: bool) -> Verdict:
     """The worst standing of several checks; of none, SKIPPED."""
     return worst([standing(check, strict=strict) for check in checks])

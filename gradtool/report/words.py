@@ -19,8 +19,11 @@ def one_line(text: str) -> str:
 
 
 def number(value: float | str) -> str:
-    """A value to ten digits; text, which stands for complex and non-finite values, as it is."""
-    return value if isinstance(value, str) else f"{value:.10g}"
+    """A value to ten digits, zero without a sign; text stays as it is.
+
+    Text stands for complex and for non-finite values.
+    """
+    return value if isinstance(value, str) else f"{value + 0.0:.10g}"
 
 
 def magnitude(value: float | str) -> str:

@@ -32,6 +32,7 @@ def test_the_last_line_says_what_was_not_checked(report: Report) -> None:
         "double backward of 1 case (declared once_differentiable); "
         "devices of 1 case (no CUDA device); "
         "2 rules left out by --select or --ignore (GT502, GT507); "
+        "3 cases that -k did not match; "
         "what could not be asked after a failure in 2 cases"
     )
 
@@ -51,6 +52,17 @@ def test_a_run_that_left_nothing_out_says_so() -> None:
     assert line == (
         "1 Function, 1 case: 1 passed, 0 failed, 0 unverified, 0 errors, 0 skipped; "
         "not checked: nothing"
+    )
+
+
+def test_a_run_that_checked_nothing_says_so() -> None:
+    nothing = msgspec.structs.replace(run(), modules=())
+    assert summary_line(nothing).endswith("0 skipped; nothing was checked")
+    only_ran = run((CheckResult(rule="GT003", verdict=Verdict.PASS),))
+    assert summary_line(only_ran).endswith("nothing was checked")
+    skipped = run((CheckResult(rule="GT101", verdict=Verdict.SKIPPED, reason="no GPU"),))
+    assert summary_line(skipped).endswith(
+        "nothing was checked; left out: gradient of 1 case (no GPU)"
     )
 
 
@@ -79,5 +91,5 @@ def test_many_modules_are_counted_and_not_named(report: Report) -> None:
     broken = report.modules[-1]
     modules = tuple(msgspec.structs.replace(broken, path=f"{i}.py") for i in range(5))
     line = summary_line(msgspec.structs.replace(report, modules=modules))
-    assert "not checked: 5 modules that do not import" in line
+    assert "left out: 5 modules that do not import" in line
     assert "0.py" not in line

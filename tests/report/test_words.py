@@ -35,6 +35,7 @@ def test_plurals() -> None:
 def test_numbers_keep_what_tells_them_apart_and_texts_are_left_alone() -> None:
     assert number(0.1 + 0.2) == "0.3"
     assert number(-4.481689070338065) == "-4.48168907"
+    assert number(-0.0) == "0"
     assert number("(1+2j)") == "(1+2j)"
     assert magnitude(4.4999e-6) == "4.5e-06"
     assert magnitude("nan") == "nan"

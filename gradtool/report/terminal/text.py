@@ -76,4 +76,4 @@ def _summary(report: Report) -> Text:
         for verdict, text in counts(summary)
     ]
     line = Text(f"{opening(report, summary)} in {duration(report.seconds)}: ")
-    return line.append_text(Text(", ").join(told)).append(remarks(summary))
+    return line.append_text(Text(", ").join(told)).append(remarks(report, summary))
