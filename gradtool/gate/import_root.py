@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
@@ -58,7 +58,7 @@ class ImportRoot:
         top = spec.name.partition(".")[0] if spec else ""
         if top in RESERVED:
             return False
-        places = [spec.origin] if spec and spec.origin else list(getattr(module, "__path__", ()))
+        places = [spec.origin] if spec and spec.origin else _search_path(module)
         return any(self._is_below(Path(place), top) for place in places)
 
     def _is_below(self, place: Path, top: str) -> bool:
@@ -66,6 +66,12 @@ class ImportRoot:
             return False
         first = place.relative_to(self.folder).parts[:1]
         return first == (place.name,) or first == (top,)
+
+
+def _search_path(module: ModuleType) -> list[str]:
+    """The folders of a package; a module that answers to any name, as PyTorch's do, has none."""
+    path = getattr(module, "__path__", ())
+    return [str(place) for place in path] if isinstance(path, Iterable) else []
 
 
 class _Finder(MetaPathFinder):

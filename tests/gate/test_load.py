@@ -238,3 +238,21 @@ def test_a_package_hidden_by_the_standard_library_is_said_so(tmp_path: Path) -> 
     write(tmp_path, {"json/__init__.py": "", "json/ops.py": "X = 1"})
     assert "import raised ModuleNotFoundError" in refused(tmp_path / "json/ops.py").message
     assert "rename the package" in refused(tmp_path / "json/__init__.py").message
+
+
+def test_a_module_that_answers_to_any_name_is_no_obstacle(tmp_path: Path) -> None:
+    odd = """
+        import sys, types
+
+        class Odd(types.ModuleType):
+            def __getattr__(self, name):
+                return self
+
+        sys.modules["odd_namespace"] = Odd("odd_namespace")
+        VALUE = 3
+    """
+    write(tmp_path, {"ops.py": odd})
+    try:
+        assert load(tmp_path / "ops.py").module.VALUE == 3
+    finally:
+        sys.modules.pop("odd_namespace", None)
