@@ -76,7 +76,7 @@ def test_keyword_arguments_take_their_places_with_defaults_between() -> None:
 
 
 def test_a_keyword_that_forward_does_not_have_is_told() -> None:
-    with pytest.raises(NoCase, match="forward cannot be called with these arguments: .*'alhpa'"):
+    with pytest.raises(NoCase, match=r"forward cannot be called with these arguments: .*'alhpa'"):
         configured(CaseConfig(args=({"shape": [2]},), kwargs={"alhpa": 0.5}))
 
 

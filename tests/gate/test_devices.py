@@ -1,0 +1,70 @@
+"""A device that is not there is refused with the reason, and nothing falls back."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from gradtool.gate import devices
+from gradtool.gate.devices import require_device
+from gradtool.gate.options import UsageError
+
+
+def message(device: str) -> str:
+    with pytest.raises(UsageError) as refused:
+        require_device(device)
+    return str(refused.value)
+
+
+@pytest.fixture
+def cupy(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A stand-in for CuPy whose runtime says what a test wants."""
+    module = ModuleType("cupy")
+    module.__spec__ = SimpleNamespace(name="cupy")  # type: ignore[assignment]  # enough to be found
+    runtime = SimpleNamespace(getDeviceCount=lambda: 1)
+    module.cuda = SimpleNamespace(runtime=runtime)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "cupy", module)
+    return runtime
+
+
+def test_the_cpu_is_always_there() -> None:
+    require_device("cpu")
+
+
+@pytest.mark.parametrize("device", ["gpu", "cuda:", "cuda:x", "CPU", "", "cuda:-1"])
+def test_unknown_names_are_refused(device: str) -> None:
+    assert message(device) == f"--device must be cpu, cuda or cuda:N, got {device!r}"
+
+
+def test_without_cupy_the_way_to_install_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices.importlib.util, "find_spec", lambda name: None)
+    assert message("cuda") == (
+        "--device cuda needs CuPy, which is not installed: pip install 'gradtool[cuda12]'"
+    )
+
+
+def test_without_a_driver_cupys_reason_is_told(cupy: Any) -> None:
+    def no_driver() -> int:
+        raise RuntimeError("cudaErrorInsufficientDriver: driver is insufficient\nmore")
+
+    cupy.getDeviceCount = no_driver
+    assert message("cuda") == (
+        "--device cuda cannot be used: cudaErrorInsufficientDriver: driver is insufficient"
+    )
+
+
+def test_an_index_that_does_not_exist_is_refused(cupy: Any) -> None:
+    assert message("cuda:3") == "--device cuda:3 does not exist: CUDA has 1 here"
+
+
+def test_no_device_at_all_is_refused(cupy: Any) -> None:
+    cupy.getDeviceCount = lambda: 0
+    assert message("cuda") == "--device cuda:0 does not exist: CUDA has 0 here"
+
+
+def test_an_engine_without_cuda_says_so(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "_ENGINE_ON_CUDA", "gradtool.engine.no_such_module")
+    assert message("cuda:0") == "--device cuda: the bundled engine of this version runs on cpu only"
