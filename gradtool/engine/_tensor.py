@@ -374,12 +374,12 @@ class Tensor:
         """The elements as a NumPy array that shares memory.
 
         Raises:
-            RuntimeError: the tensor requires a gradient, unless `force`.
+            RuntimeError: the tensor requires a gradient while operations are recorded.
             TypeError: it lies on another device, unless `force`.
         """
         if force:
             return to_numpy(self._array)
-        if self._requires_grad:
+        if self._requires_grad and modes.grad:
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. "
                 "Use tensor.detach().numpy() instead."

@@ -226,6 +226,8 @@ def test_requires_grad_rules(torch):
     assert not x.detach().requires_grad
     with pytest.raises(RuntimeError, match="requires grad"):
         x.numpy()
+    with torch.no_grad():
+        assert x.numpy().tolist() == [1.0]
 
 
 def test_grad_modes_nest_and_decorate(torch):
