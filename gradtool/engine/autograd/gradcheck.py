@@ -70,8 +70,8 @@ def gradcheck(
         raise_exception: False returns False where a check fails or the user's code raises.
         nondet_tol: By how much two runs of backward may differ.
         check_undefined_grad: Backward must take undefined cotangents for zeros.
-        check_grad_dtypes: Gradients must have the dtypes of their inputs. The engine casts
-            what a Function's backward returns; `gradtool check` sees it before that.
+        check_grad_dtypes: What backward returns must have the dtypes of the inputs. Seen where
+            `func` is the ``apply`` of a Function, before the engine casts.
         check_batched_grad: Not available.
         check_batched_forward_grad: Not available.
         check_forward_ad: Not available.

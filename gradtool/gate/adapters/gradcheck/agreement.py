@@ -53,7 +53,7 @@ def _compare_entries(sides: Sides, settings: Settings) -> Agreement:
         result.jitter = max(result.jitter, rows.jitter)
         for target, jacobian in enumerate(rows.jacobians):
             text = mismatch(
-                jacobian / scaling[:, None],
+                jacobian / scaling[:, None] + 0.0,  # -0 becomes 0
                 numeric[target][block.span],
                 block,
                 sides.block(target),

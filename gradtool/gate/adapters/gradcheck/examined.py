@@ -18,6 +18,8 @@ import numpy as np
 from gradtool.engine import Tensor
 from gradtool.engine._tensor import to_numpy, wrap
 from gradtool.engine.autograd._node import Node
+from gradtool.gate.adapters.binding import function_class
+from gradtool.gate.adapters.bundled import BundledDifferentiable
 from gradtool.verify.protocol import Array
 
 _CALLER = 5
@@ -116,6 +118,23 @@ class Examined:
         finally:
             for each in kept:
                 each.restore()
+
+    def gradient_dtypes(self) -> Iterator[tuple[str, np.dtype[Any], np.dtype[Any]]]:
+        """Name, dtype of the gradient and dtype of each input that backward gives a gradient.
+
+        The engine casts gradients to the dtypes of their inputs. What ``backward`` itself
+        returned is seen only where the function is the ``apply`` of a custom Function.
+        """
+        if function_class(self._func) is None:
+            return
+        it = BundledDifferentiable(self._func, self._inputs, {}, name="func")
+        outputs = it.call(it.primals).outputs
+        seen = it.call(it.primals, [None if o is None else np.zeros_like(o) for o in outputs])
+        returned = dict(enumerate(seen.raw or ()))
+        for argument in it.arguments:
+            gradient = returned.get(argument.position)
+            if argument.differentiable and gradient is not None and gradient.dtype is not None:
+                yield argument.name, gradient.dtype, argument.dtype
 
     def _place(self, primals: Sequence[Array]) -> None:
         """Give the targets other values. Each change counts as a new version of the tensor."""

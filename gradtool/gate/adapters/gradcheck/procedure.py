@@ -72,14 +72,11 @@ class _Procedure:
     def _expect_dtypes(self) -> None:
         if not self._settings.check_grad_dtypes:
             return
-        targets = self._sides.examined.targets
-        with self._sides.examined.called() as outputs:
-            gradients = self._sides.pull_back(outputs, self._sides.zeros)
-        for number, (gradient, target) in enumerate(zip(gradients, targets, strict=True)):
-            if gradient is not None and gradient.dtype != target.dtype:
+        for name, returned, expected in self._sides.examined.gradient_dtypes():
+            if returned != expected:
                 raise GradcheckError(
-                    f"Gradient has dtype mismatch: that of {self._sides.input(number)} is "
-                    f"{gradient.dtype}, the input is {target.dtype}"
+                    f"Gradient has dtype mismatch: backward returns {returned} for {name}, which "
+                    f"is {expected}"
                 )
 
     def _expect_agreement(self) -> None:
