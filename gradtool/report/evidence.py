@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradtool.report.words import magnitude, number, plural
+from gradtool.report.words import is_nan, magnitude, number, plural
 from gradtool.results import Evidence
 
 
 def evidence_lines(evidence: Evidence) -> Iterator[tuple[str, str]]:
     """Label and text of each line: the values, their difference, where, and how many."""
     yield from _values(evidence)
-    if evidence.difference is not None:
-        yield "difference", _against(evidence.difference, evidence.tolerance)
+    if evidence.difference is not None and not is_nan(evidence.difference):
+        yield (
+            "difference",
+            magnitude(evidence.difference) + _told(", tolerance", evidence.tolerance),
+        )
     where = _where(evidence)
     if where:
         yield "worst at", where
@@ -27,14 +30,17 @@ def _values(evidence: Evidence) -> Iterator[tuple[str, str]]:
     signed = any(text.startswith("-") for text in texts.values())
     for label, text in texts.items():
         lead = " " if signed and not text.startswith("-") else ""
-        error = evidence.error if label == "numeric" else None
-        yield label, f"{lead}{text}{'' if error is None else f' ± {magnitude(error)}'}"
+        if label == "analytic":
+            yield label, lead + text
+        elif is_nan(text):
+            yield label, f"{lead}not known"
+        else:
+            yield label, lead + text + _told(" ±", evidence.error)
 
 
-def _against(difference: float | str, tolerance: float | str | None) -> str:
-    if tolerance is None:
-        return magnitude(difference)
-    return f"{magnitude(difference)}, tolerance {magnitude(tolerance)}"
+def _told(words: str, size: float | str | None) -> str:
+    """The words and a size; nothing where the size is not known."""
+    return "" if size is None or is_nan(size) else f"{words} {magnitude(size)}"
 
 
 def _where(evidence: Evidence) -> str:

@@ -31,6 +31,11 @@ def magnitude(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:.3g}"
 
 
+def is_nan(value: float | str) -> bool:
+    """Whether the value, or the number that its text spells, is not a number."""
+    return value == "nan" or value != value
+
+
 def duration(seconds: float) -> str:
     """Seconds in the unit a person would choose: ``12 ms``, ``3.4 s``, ``2 min 05 s``."""
     if seconds < 0.0005:

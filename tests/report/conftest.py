@@ -109,6 +109,8 @@ def wrong_exp() -> ModuleResult:
         node_id=f"{node}::GT602",
         message="2 of 6 elements of x lie at a kink and were left out",
         location=location,
+        hint="shift the arguments of the case away from 0",
+        seed=7,
     )
     case = CaseResult(
         name="inferred",

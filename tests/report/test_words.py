@@ -55,6 +55,18 @@ def test_evidence_names_inputs_and_outputs_without_an_index_when_they_are_scalar
     }
 
 
+def test_what_is_not_known_is_said_so_or_left_out() -> None:
+    nan = float("nan")
+    evidence = Evidence(analytic=1.0, numeric=nan, error=nan, difference=nan, tolerance=nan)
+    assert dict(evidence_lines(evidence)) == {"analytic": "1", "numeric": "not known"}
+    evidence = Evidence(analytic="nan", numeric=2.0, error="nan", difference="inf", tolerance=nan)
+    assert dict(evidence_lines(evidence)) == {
+        "analytic": "nan",
+        "numeric": "2",
+        "difference": "inf",
+    }
+
+
 def test_the_digits_of_a_negative_and_a_positive_value_stand_under_each_other() -> None:
     lines = dict(evidence_lines(Evidence(analytic=-1.5, numeric=1.5, error=1e-9)))
     assert lines == {"analytic": "-1.5", "numeric": " 1.5 ± 1e-09"}

@@ -18,16 +18,27 @@ _EVIDENCE = 4
 
 
 def write_finding(page: Page, finding: Finding, *, verbosity: int) -> None:
-    """Write one finding as a block of lines with an empty line after it."""
+    """Write one finding as a block of lines with an empty line after it.
+
+    A note is said in brief; `verbosity` 1 gives its reasons too, and adds tracebacks.
+    """
     page.whole(_heading(finding))
     page.wrapped(Text(one_line(finding.message)), indent=_INDENT)
-    if finding.evidence is not None:
-        _write_pairs(page, list(evidence_lines(finding.evidence)), _EVIDENCE)
-    _write_pairs(page, list(_remarks(finding)), _INDENT)
+    if finding.severity is Severity.NOTE and verbosity < 1:
+        _write_pairs(page, _hint(finding), _INDENT)
+    else:
+        _write_reasons(page, finding)
     if finding.detail and verbosity > 0:
         for line in finding.detail.rstrip().splitlines():
             page.whole(Text(" " * _EVIDENCE + printable(line), style=DIM))
     page.blank()
+
+
+def _write_reasons(page: Page, finding: Finding) -> None:
+    """The arithmetic, what to do, and how to see it again."""
+    if finding.evidence is not None:
+        _write_pairs(page, list(evidence_lines(finding.evidence)), _EVIDENCE)
+    _write_pairs(page, [*_hint(finding), *_replay(finding)], _INDENT)
 
 
 def _heading(finding: Finding) -> Text:
@@ -38,12 +49,13 @@ def _heading(finding: Finding) -> Text:
     return line
 
 
-def _remarks(finding: Finding) -> Iterator[tuple[str, str]]:
-    """What is said after the evidence; the commands among it stay on one line."""
-    if finding.hint:
-        yield "hint", one_line(finding.hint)
-    if finding.severity is not Severity.NOTE:
-        yield "node", printable(finding.node_id)
+def _hint(finding: Finding) -> list[tuple[str, str]]:
+    return [("hint", one_line(finding.hint))] if finding.hint else []
+
+
+def _replay(finding: Finding) -> Iterator[tuple[str, str]]:
+    """What it takes to see the finding again."""
+    yield "node", printable(finding.node_id)
     if finding.seed is not None:
         yield "seed", str(finding.seed)
     if finding.replay:
