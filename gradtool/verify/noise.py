@@ -53,6 +53,7 @@ _GAMMA = factorial(_ORDER) ** 2 / factorial(2 * _ORDER)
 _ROUNDINGS = 2.0
 """Roundings of its last operations that the value of any output carries."""
 
+_PLAIN = 8.0
 _SAFETY = 4.0
 """From the standard deviation of few samples to a bound on the noise."""
 
@@ -67,6 +68,13 @@ class Noise:
     def at(self, size: FloatArray) -> FloatArray:
         """The bound where the outputs have this size."""
         return np.fmax(self.floor, self.relative * size)
+
+    def is_plain(self, base: FloatArray) -> BoolArray:
+        """Whether each output shows no more than the rounding of a number of its size.
+
+        An output that jitters more and yet rests, when an input moves, may move in steps.
+        """
+        return np.asarray(self.floor <= _PLAIN * self.relative * np.abs(base))
 
 
 def measure(sampler: Sampler, eps: FloatArray, rng: np.random.Generator) -> Noise:

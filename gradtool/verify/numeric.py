@@ -13,7 +13,7 @@ from gradtool.verify.layout import Layout
 from gradtool.verify.noise import measure
 from gradtool.verify.oracle import Question, answer
 from gradtool.verify.protocol import Array
-from gradtool.verify.randomness import generator, signed
+from gradtool.verify.randomness import generator
 from gradtool.verify.steps import epsilon, scales
 from gradtool.verify.tolerance import Tolerance
 
@@ -25,7 +25,6 @@ class Numeric:
         self, evaluate: Evaluate, primals: Sequence[Array], layout: Layout, seed: int
     ) -> None:
         self._layout = layout
-        self._seed = seed
         self._sampler = Sampler(evaluate, primals, layout.outputs, layout.functionals)
         self._noise = measure(self._sampler, layout.eps(), generator(seed, "noise"))
 
@@ -35,7 +34,7 @@ class Numeric:
         return answer(
             Question(
                 lines=self._lines(argument),
-                joint=self._joint(argument),
+                base=self._sampler.base,
                 analytic=analytic,
                 noise=self._noise,
                 tolerance=tolerance,
@@ -54,12 +53,6 @@ class Numeric:
             coordinate_line(self._sampler, argument, coordinate, float(length))
             for coordinate, length in enumerate(lengths)
         ]
-
-    def _joint(self, argument: int) -> Line:
-        """A line along which every coordinate moves."""
-        lengths = scales(self._sampler.primals[argument])
-        rng = generator(self._seed, f"joint {argument}")
-        return self._line(argument, lengths * signed(rng, lengths.shape))
 
     def _line(self, argument: int, direction: FloatArray) -> Line:
         """The line along `direction`; its scale is where the first coordinate has gone its own."""

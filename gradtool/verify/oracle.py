@@ -36,9 +36,6 @@ _COARSEST = 1e-3
 _FIRST_APPEALS = 4
 """Columns on appeal before anything is decided; the number then doubles."""
 
-_SPOT_CHECKS = 8
-"""Columns tried where an output follows the input and all its derivatives are zero."""
-
 _CAUTION = 10.0
 """How much worse a cheap quotient may be than those that were tried on appeal."""
 
@@ -48,12 +45,12 @@ class Question:
     """What the oracle is asked: the derivative along `lines`, given what is claimed of it.
 
     `analytic` has one column for each line and one row for each output; `blocks` are the rows
-    that belong to one output each. `joint` moves all inputs at once. `eps` is the precision
-    of the inputs.
+    that belong to one output each. `base` are the outputs at the point itself, and `eps` is the
+    precision of the inputs.
     """
 
     lines: Sequence[Line]
-    joint: Line
+    base: FloatArray
     analytic: FloatArray
     noise: Noise
     tolerance: Tolerance
@@ -68,14 +65,14 @@ def answer(question: Question) -> Estimate:
         steps = [cheap_step(line.scale, eps) for line in question.lines]
         differences = central_differences(question.lines, steps, len(question.analytic))
         estimate = _cheap(question, differences)
-        doubt = _doubt(question, differences, estimate) | _resting(question, differences)
+        doubt = _doubt(question, differences, estimate)
         _appeal(question, estimate, doubt)
     return estimate
 
 
 def _working_eps(question: Question) -> float:
     """The precision that the function shows, where it is worse than its inputs'."""
-    size = np.abs(question.joint.base)
+    size = np.abs(question.base)
     relative = question.noise.floor[size > 0] / (2 * size[size > 0])
     shown = float(np.median(relative)) if relative.size else 0.0
     return max(question.eps, min(shown, _COARSEST))
@@ -83,11 +80,14 @@ def _working_eps(question: Question) -> float:
 
 def _cheap(question: Question, differences: Differences) -> Estimate:
     known = np.isfinite(differences.value)
+    rests = (differences.value == 0) & (differences.gap == 0) & (question.analytic == 0)
+    rests &= question.noise.is_plain(question.base)[:, None]
+    status = np.where(rests, Status.FLAT, np.where(known, Status.KNOWN, Status.UNKNOWN))
     nothing = np.full(known.shape, np.nan)
     return Estimate(
         value=np.where(known, differences.value, np.nan),
         error=np.where(known, question.noise.floor[:, None] / differences.step, np.nan),
-        status=np.where(known, Status.KNOWN, Status.UNKNOWN).astype(np.int8),
+        status=status.astype(np.int8),
         left=nothing,
         right=nothing.copy(),
     )
@@ -100,26 +100,9 @@ def _doubt(question: Question, differences: Differences, estimate: Estimate) -> 
     loud = estimate.error > _QUIET * question.tolerance.meaningful(scale)[:, None]
     slope = np.fmax(np.abs(analytic), np.abs(estimate.value))
     kinked = differences.gap > _KINK * slope + 4 * estimate.error
-    return loud | kinked | ~is_inside(analytic, estimate, question.tolerance)
-
-
-def _resting(question: Question, differences: Differences) -> BoolArray:
-    """Spot checks of outputs that rest in every column, as claimed, and yet are not constant.
-
-    A function that rounds to a coarse dtype inside rests during a cheap step, and a backward
-    that returns zeros agrees with that.
-    """
-    doubt = np.zeros(question.analytic.shape, dtype=bool)
-    moving = np.logical_or(differences.value, question.analytic).any(axis=1)
-    rests = np.logical_not(moving)
-    if rests.any():
-        line = question.joint
-        ends = [line.at(side * line.scale / 2)[1] for side in (1.0, -1.0)]
-        moves = np.fmax.reduce(np.abs(np.array(ends) - line.base), axis=0)
-        follows = rests & (moves > question.noise.floor)
-        stride = max(1, len(question.lines) // _SPOT_CHECKS)
-        doubt[follows, ::stride] = True
-    return doubt
+    settled = estimate.status == Status.FLAT
+    outside = ~is_inside(analytic, estimate, question.tolerance)
+    return np.asarray(~settled & (loud | kinked | outside))
 
 
 def _appeal(question: Question, estimate: Estimate, doubt: BoolArray) -> None:
