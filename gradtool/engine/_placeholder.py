@@ -25,16 +25,18 @@ _KERNELS = (
 )
 """What reaches beneath PyTorch's Python, to code that only PyTorch itself can run."""
 
-_KEPT_CALLS = (
-    "torch._dynamo.disable",
-    "torch.distributed.elastic.multiprocessing.errors.record",
-    "torch.library",
-    "torch.onnx.symbolic_helper.parse_args",
-    "torch.overrides.wrap_torch_function",
-    "torch.utils.cpp_extension.load",
-    "torch.utils.cpp_extension.load_inline",
+_KEPT_CALLS = frozenset(
+    {
+        "torch._dynamo.disable",
+        "torch.distributed.elastic.multiprocessing.errors.record",
+        "torch.onnx.symbolic_helper.parse_args",
+        "torch.overrides.wrap_torch_function",
+        "torch.utils.cpp_extension.load",
+        "torch.utils.cpp_extension.load_inline",
+    }
 )
-"""Calls that stand at the top of modules: to decorate, to register an op, to build a kernel.
+_KEPT_OWNERS = ("torch.library",)
+"""Calls, and owners of calls, that stand at the top of modules: they decorate, register, build.
 
 The result is a placeholder in turn, so that only what really needs it fails.
 """
@@ -81,7 +83,7 @@ class Placeholder:
         """Refused, unless the call decorates a function, which is then refused when called."""
         if len(args) == 1 and not kwargs and isinstance(args[0], _DECORATED):
             return _decorated(self, args[0])
-        if _is_below(self._full_name, _KEPT_CALLS):
+        if self._full_name in _KEPT_CALLS or _is_below(self._full_name, _KEPT_OWNERS):
             return placeholder(f"{self._full_name}(...)")
         raise EngineLacksError(self._full_name)
 
@@ -123,7 +125,7 @@ _USES = """
 
 
 def _refusal(dunder: str) -> Callable[..., NoReturn]:
-    def refuse(self: Placeholder, *args: Any, **kwargs: Any) -> NoReturn:  # noqa: ARG001 - any operator
+    def refuse(self: Placeholder, *args: Any, **kwargs: Any) -> NoReturn:
         raise EngineLacksError(self._full_name)
 
     refuse.__name__ = dunder
@@ -147,7 +149,7 @@ class _Decorated(Placeholder):
         super().__init__(by)
         functools.update_wrapper(self, function)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:  # noqa: ARG002 - any signature
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Refused."""
         raise EngineLacksError(self._full_name, f" ({self.__qualname__} is decorated with it)")
 
@@ -166,7 +168,7 @@ class _LackingBase:
 
     _lacking: ClassVar[str]
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> NoReturn:  # noqa: ARG004 - any constructor
+    def __new__(cls, *args: Any, **kwargs: Any) -> NoReturn:
         raise EngineLacksError(cls._lacking, f" ({cls.__qualname__} derives from it)")
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

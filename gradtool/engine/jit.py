@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
+from typing import Final as Final  # torch.jit.Final marks attributes as constants
 
 __all__ = [
-    "Final",
     "annotate",
     "export",
     "ignore",

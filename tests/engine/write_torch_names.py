@@ -82,9 +82,11 @@ def _attributes(module: str, children: set[str]) -> Iterator[str]:
     except ImportError:
         yield "..."
         return
+    exported = getattr(found, "__all__", ())
     for name in dir(found):
         value = getattr(found, name, None)
-        if name not in children and _wanted(name) and _is_torchs(value):
+        own = name in exported or (_wanted(name) and _is_torchs(value))
+        if own and name not in children:
             yield name + ("!" if _is_exception(value) else "")
 
 

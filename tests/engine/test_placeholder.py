@@ -1,0 +1,177 @@
+"""A name that the engine lacks may be mentioned in any way, and raises by name when it is used."""
+
+from __future__ import annotations
+
+import copy
+import operator
+import pickle
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import pytest
+
+from gradtool.engine._placeholder import EngineLacksError, exception, placeholder
+
+fft = placeholder("torch.fft.fft")
+T = TypeVar("T")
+
+
+def lacks(name: str) -> Any:
+    return pytest.raises(EngineLacksError, match=rf"^gradtool's engine has no {name}; see ")
+
+
+def test_attributes_chain_and_are_the_same_each_time() -> None:
+    assert placeholder("torch.a").b.c is placeholder("torch.a.b.c")
+    with lacks(r"torch\.a\.b\.c"):
+        placeholder("torch.a").b.c(1)
+
+
+def test_has_none_of_the_attributes_that_tell_python_what_an_object_can_do() -> None:
+    for name in ("__wrapped__", "__cuda_array_interface__", "__fspath__", "__code__"):
+        assert not hasattr(fft, name)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x: x(3),
+        lambda x: x(3, dim=1),
+        bool,
+        len,
+        list,
+        float,
+        int,
+        abs,
+        np.asarray,
+        operator.neg,
+        lambda x: x + 1,
+        lambda x: 1 + x,
+        lambda x: 2 @ x,
+        lambda x: x < 1,
+        lambda x: 1 in x,
+        lambda x: operator.setitem(x, 0, 1),
+        lambda x: x.__enter__(),
+    ],
+)
+def test_use_raises_by_name(use: Callable[[Any], Any]) -> None:
+    with lacks(r"torch\.fft\.fft"):
+        use(fft)
+
+
+def test_with_statement_raises_by_name() -> None:
+    with lacks(r"torch\.fft\.fft"), fft:
+        pass
+
+
+def test_base_class_loads_and_cannot_be_instantiated() -> None:
+    class Mine(placeholder("torch.nn.LSTM"), Generic[T], option=1):  # type: ignore[misc]
+        size = 3
+
+        def __init__(self, size: int) -> None:
+            raise AssertionError("is never reached")
+
+    assert Mine.size == 3
+    with lacks(r"torch\.nn\.LSTM") as raised:
+        Mine(4)
+    assert "Mine derives from it" in str(raised.value)
+    assert issubclass(Mine, placeholder("torch.nn.LSTM"))
+    assert not issubclass(Mine, placeholder("torch.nn.GRU"))
+
+
+def test_two_bases_and_a_subscripted_one() -> None:
+    class Both(placeholder("torch.a.A"), placeholder("torch.b.B")[int], dict): ...  # type: ignore[misc,type-arg]
+
+    with lacks(r"torch\.a\.A"):
+        Both()
+
+
+def test_isinstance_is_false() -> None:
+    assert not isinstance(3, fft)
+    assert isinstance(3, (fft, int))
+    assert not isinstance(3, fft | None)
+    assert isinstance(None, None | fft)
+
+
+def test_annotation_and_default() -> None:
+    def f(x: fft = fft, y: list[fft] | fft | None = None) -> fft:  # type: ignore[valid-type]
+        return x
+
+    assert f() is fft
+
+
+def test_bare_decorator_refuses_when_the_function_is_called() -> None:
+    @fft
+    def forward(x: int) -> int:
+        """Doc."""
+        return x
+
+    assert forward.__name__ == "forward"
+    assert forward.__doc__ == "Doc."
+    with lacks(r"torch\.fft\.fft") as raised:
+        forward(3)
+    assert "forward is decorated with it" in str(raised.value)
+
+
+def test_decorated_static_method_stays_one() -> None:
+    class Holder:
+        @fft
+        @staticmethod
+        def forward(x: int) -> int:
+            return x
+
+    with lacks(r"torch\.fft\.fft"):
+        Holder.forward(1)
+
+
+def test_decorator_with_arguments_refuses_when_the_function_is_called() -> None:
+    custom_op = placeholder("torch.library.custom_op")
+
+    @custom_op("mine::scale", mutates_args=())
+    def scale(x: int) -> int:
+        return x
+
+    @scale.register_fake
+    def _(x: int) -> int:
+        return x
+
+    scale.register_autograd(lambda ctx, g: g, setup_context=lambda ctx, i, o: None)
+    with pytest.raises(EngineLacksError, match=r"torch\.library\.custom_op.* real torch engine"):
+        scale(3)
+
+
+def test_kernel_that_is_built_at_import_refuses_when_it_is_launched() -> None:
+    extension = placeholder("torch.utils.cpp_extension.load")(name="mine", sources=["mine.cpp"])
+    with pytest.raises(EngineLacksError, match=r"load\(\.\.\.\)\.forward needs the real torch"):
+        extension.forward(3)
+
+
+def test_decorated_class_is_refused_when_it_is_used() -> None:
+    @fft
+    class Thing: ...
+
+    with lacks(r"torch\.fft\.fft"):
+        Thing()
+
+
+def test_is_a_value_that_can_be_compared_hashed_copied_and_pickled() -> None:
+    assert fft == fft
+    assert fft != placeholder("torch.fft.ifft")
+    assert {fft: 1}[fft] == 1
+    assert copy.deepcopy({"a": fft})["a"] is fft
+    assert pickle.loads(pickle.dumps(fft)) is fft
+    assert repr(fft) == "<torch.fft.fft, which gradtool's engine lacks>"
+
+
+def test_attributes_can_be_set() -> None:
+    flags = placeholder("torch.some.flags")
+    flags.benchmark = True
+    assert flags.benchmark is True
+
+
+def test_exception_can_be_caught_and_raised() -> None:
+    error = exception("torch.linalg.LinAlgError")
+    with pytest.raises(error, match="singular"):
+        raise error("singular")
+    assert error.__name__ == "LinAlgError"
+    assert issubclass(error, RuntimeError)
