@@ -12,23 +12,24 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gradtool.engine import (
-        Tensor,
-        float32,
-        float64,
-        no_grad,
-        ones,
-        ones_like,
-        randn,
-        tensor,
-        zeros,
-        zeros_like,
-    )
-    from gradtool.engine.autograd import Function, gradcheck, gradgradcheck
-    from gradtool.engine.autograd.function import once_differentiable
+    from collections.abc import Callable
+
+    from gradtool.engine import Tensor, dtype, no_grad
+    from gradtool.engine.autograd.function import Function, once_differentiable
+    from gradtool.engine.autograd.gradcheck import gradcheck, gradgradcheck
     from gradtool.gate.case import Case
     from gradtool.results import Finding, Report, Verdict
     from gradtool.testing import check
+
+    # The engine makes these from a table, which type checkers do not read.
+    float32: dtype
+    float64: dtype
+    ones: Callable[..., Tensor]
+    ones_like: Callable[..., Tensor]
+    randn: Callable[..., Tensor]
+    tensor: Callable[..., Tensor]
+    zeros: Callable[..., Tensor]
+    zeros_like: Callable[..., Tensor]
 
 __version__ = "0.1.0"
 
@@ -58,15 +59,15 @@ __all__ = [
 _HOMES = {
     "Case": "gradtool.gate.case",
     "Finding": "gradtool.results",
-    "Function": "gradtool.engine.autograd",
+    "Function": "gradtool.engine.autograd.function",
     "Report": "gradtool.results",
     "Tensor": "gradtool.engine",
     "Verdict": "gradtool.results",
     "check": "gradtool.testing",
     "float32": "gradtool.engine",
     "float64": "gradtool.engine",
-    "gradcheck": "gradtool.engine.autograd",
-    "gradgradcheck": "gradtool.engine.autograd",
+    "gradcheck": "gradtool.engine.autograd.gradcheck",
+    "gradgradcheck": "gradtool.engine.autograd.gradcheck",
     "no_grad": "gradtool.engine",
     "once_differentiable": "gradtool.engine.autograd.function",
     "ones": "gradtool.engine",

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-import gradtool.engine as torch
+import gradtool.engine
 from gradtool.engine import Tensor
 from gradtool.gate.adapters.binding import bind, names_of
 from gradtool.gate.no_case import NoCase
@@ -15,6 +15,8 @@ from gradtool.gate.seeding import generator
 from gradtool.gate.settings import Settings
 from gradtool.gate.subject import Subject
 from gradtool.gate.tensor_spec import TensorSpec, is_tensor, make_array
+
+torch: Any = gradtool.engine  # its functions come from a table, which type checkers do not read
 
 _LONGEST = 60
 """Characters of a plain value that are shown."""

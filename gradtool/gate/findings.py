@@ -49,15 +49,17 @@ def no_case(node: str, subject: Subject, reason: NoCase, settings: Settings) -> 
     return _running(codes.NO_CASE, finding, settings)
 
 
-def ended(node: str, subject: Subject, error: SystemExit, settings: Settings) -> CheckResult:
-    """GT003 for a case whose code called ``sys.exit``."""
+def stopped(
+    node: str, subject: Subject, settings: Settings, message: str, hint: str
+) -> CheckResult:
+    """GT003 for a case whose code neither returned nor raised an exception."""
     finding = _finding(
         codes.FORWARD_RAISED,
         node,
         settings,
-        message=f"the Function ended the process: SystemExit: {error.code}",
+        message=message,
         location=subject.location,
-        hint="raise an exception in place of calling sys.exit",
+        hint=hint,
     )
     return _running(codes.FORWARD_RAISED, finding, settings)
 

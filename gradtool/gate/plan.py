@@ -13,6 +13,7 @@ from gradtool.gate.cases import ResolvedCase, given_cases, resolve_cases
 from gradtool.gate.config import Config
 from gradtool.gate.config_format import CaseConfig, Defaults, FunctionConfig
 from gradtool.gate.configs import Configs
+from gradtool.gate.deadline import TimedOut, deadline
 from gradtool.gate.devices import require_device
 from gradtool.gate.discover import can_define_functions, discover, named
 from gradtool.gate.findings import no_case, not_imported
@@ -191,7 +192,7 @@ def plan_subject(subject: Subject, cases: list[Any] | None, options: CheckOption
     """
     require_valid(options)
     settings = settings_for(options, Defaults(), FunctionConfig())
-    settings = msgspec.structs.replace(settings, replayable=cases is None)
+    settings = msgspec.structs.replace(settings, replayable=cases is None, timeout=None)
     shown = subject.location.path
     unit = Unit(path=str(subject.file), shown=shown, function=subject.name, settings=settings)
     if cases is None:
@@ -211,10 +212,17 @@ def _planned(
     unit: Unit, subject: Subject, cases: Callable[[], list[ResolvedCase]]
 ) -> PlannedFunction:
     try:
-        return PlannedFunction(unit, subject, cases())
-    except NoCase as reason:
-        problem = no_case(unit.node, subject, reason, unit.settings)
-        return PlannedFunction(unit, subject, problem=problem)
+        with deadline(unit.settings.timeout):
+            return PlannedFunction(unit, subject, cases())
+    except NoCase as error:
+        reason = error
+    except TimedOut:
+        reason = NoCase(
+            f"finding arguments took longer than {unit.settings.timeout:g} s and was stopped",
+            hint="mend an endless loop, or give it cases in gradtool.yaml",
+        )
+    problem = no_case(unit.node, subject, reason, unit.settings)
+    return PlannedFunction(unit, subject, problem=problem)
 
 
 def _chosen(unit: Unit, cases: list[ResolvedCase], names: set[str]) -> list[ResolvedCase]:

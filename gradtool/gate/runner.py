@@ -88,10 +88,12 @@ class _Run:
 
     def _function(self, path: str, planned: PlannedFunction) -> FunctionResult:
         cases: list[CaseResult] = []
+        left = planned.unit.settings.timeout
         try:
             for case in planned.cases:
                 self._watcher.case_started(f"{planned.unit.node}[{case.name}]")
-                cases.append(check_case(planned.unit, planned.subject, case))
+                cases.append(check_case(planned.unit, planned.subject, case, left))
+                left = left and left - cases[-1].seconds
                 self._watcher.case_finished(planned.subject.name, cases[-1])
         except KeyboardInterrupt:
             self.interrupted = True

@@ -10,10 +10,13 @@ import contextlib
 import hashlib
 import random
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-import gradtool.engine as torch
+import gradtool.engine
+
+torch: Any = gradtool.engine  # its functions come from a table, which type checkers do not read
 
 
 def stable_seed(*parts: object) -> int:

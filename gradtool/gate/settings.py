@@ -33,7 +33,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Of floating tensors that name no dtype."""
     forced_dtype: str | None = None
     """Of all floating tensors, when a flag says so."""
-    timeout: float = DEFAULT_TIMEOUT
+    timeout: float | None = DEFAULT_TIMEOUT
+    """Seconds for all cases of the Function; None: no limit."""
     flag_atol: float | None = None
     """Overrides the tolerance of a case."""
     flag_rtol: float | None = None

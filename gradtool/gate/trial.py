@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
-import gradtool.engine as torch
+import gradtool.engine
 from gradtool.engine import Tensor
 from gradtool.gate.subject import Subject
 from gradtool.gate.user_errors import summarise
+
+torch: Any = gradtool.engine  # its functions come from a table, which type checkers do not read
 
 
 @dataclass(frozen=True)

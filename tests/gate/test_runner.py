@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shlex
+import signal
 import textwrap
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 import gradtool
-from gradtool.gate import checking
+from gradtool.gate import checking, deadline
 from gradtool.gate.options import CheckOptions, UsageError
 from gradtool.gate.plan import Unit, make_plan
 from gradtool.gate.runner import check, collect
@@ -204,6 +205,62 @@ def test_a_function_that_ends_the_process_is_a_finding(write: Write, method: str
     report = run("ops.py")
     assert only(report).message == "the Function ended the process: SystemExit: 0"
     assert [f.verdict for f in report.modules[0].functions[1:]] == [Verdict.PASS, Verdict.PASS]
+
+
+SLOW = """
+    import time
+    from gradtool import Function, ones
+
+    class Slow(Function):
+        @staticmethod
+        def sample_inputs():
+            yield (ones(2),)
+            yield (ones(3),)
+
+        @staticmethod
+        def forward(ctx, x):
+            try:
+                while True:
+                    time.sleep(0.001)
+            except BaseException:
+                while x.shape[0] == 2:
+                    time.sleep(0.001)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="there is no alarm signal here")
+def test_a_function_that_does_not_end_is_stopped(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write({"ops.py": textwrap.dedent(SLOW) + GOOD})
+    monkeypatch.setattr(deadline, "_AGAIN", 0.05)
+    report = run("ops.py", timeout=0.2)
+    finding = only(report)
+    assert finding.message == "the Function took longer than 0.2 s and was stopped"
+    slow, *rest = report.modules[0].functions
+    assert [case.verdict for case in slow.cases] == [Verdict.ERROR, Verdict.SKIPPED]
+    assert [f.verdict for f in rest] == [Verdict.PASS, Verdict.PASS]
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="there is no alarm signal here")
+def test_a_search_for_arguments_that_does_not_end_is_stopped(write: Write) -> None:
+    source = """
+        from gradtool import Function
+
+        class Endless(Function):
+            @staticmethod
+            def forward(ctx, x):
+                while True:
+                    pass
+    """
+    write({"ops.py": textwrap.dedent(source)})
+    finding = only(run("ops.py", timeout=0.1))
+    assert finding.rule == "GT002"
+    assert finding.message == "finding arguments took longer than 0.1 s and was stopped"
 
 
 def test_a_fault_of_gradtool_is_not_hidden(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -427,11 +484,14 @@ def test_collect_lists_cases_and_checks_none(write: Write) -> None:
 
 
 def test_a_plain_callable_can_be_checked(write: Write) -> None:
-    write(
-        {
-            "ops.py": "def cube(x):\n    return x * x * x\n\ndef exp(x, alpha=2.0):\n    return (alpha * x).exp()\n"
-        }
-    )
+    source = """
+        def cube(x):
+            return x * x * x
+
+        def exp(x, alpha=2.0):
+            return (alpha * x).exp()
+    """
+    write({"ops.py": textwrap.dedent(source)})
     report = run("ops.py::cube", "ops.py::exp")
     assert names(report) == ["ops.py::cube", "ops.py::exp"]
     assert report.verdict is Verdict.PASS
