@@ -96,13 +96,14 @@ def _rows(array: Any, indent: int, summarise: bool, text: Text, width: int) -> s
     """One level of brackets."""
     if array.ndim == 1:
         return _line(array, indent, summarise, text, width)
-    rows = [
+    rows: list[str] = [
         _rows(each, indent + 1, summarise, text, width)
         for each in (array if not summarise else _ends(array))
     ]
     if summarise and len(array) > 2 * EDGE_ITEMS:
         rows.insert(EDGE_ITEMS, "...")
-    return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(rows) + "]"
+    separator = "," + "\n" * int(array.ndim - 1) + " " * (indent + 1)
+    return "[" + separator.join(rows) + "]"
 
 
 def _ends(array: Any) -> Sequence[Any]:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradtool.device import module_of
+from gradtool.device import made_on
 from gradtool.engine._ops._dims import Ints
 from gradtool.engine._ops.literals import tensor
 from gradtool.engine._tensor import Tensor, wrap
@@ -128,7 +128,7 @@ class _Reader:
 
     def __init__(self, x: Tensor) -> None:
         self.shape = x._array.shape
-        self.array = x._array
+        self.device = x.device
         self.axis = 0
         """The dimension of `x` that comes next."""
         self.out = 0
@@ -175,7 +175,8 @@ class _Reader:
 
     def _read_flag(self, flag: bool) -> None:
         """A dimension of extent one, picked or not."""
-        chosen = module_of(self.array).zeros(int(flag), dtype=np.int64)
+        kind, number = self.device.type, self.device.index
+        chosen = made_on(kind, number, lambda library: library.zeros(int(flag), np.int64))
         self._index_by(wrap(chosen), None)
 
     def _read_tensor(self, part: Tensor) -> None:

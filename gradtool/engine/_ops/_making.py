@@ -53,7 +53,7 @@ def factory(make: Make) -> Callable[..., Tensor]:
         device: Any = None,
         requires_grad: bool = False,
         pin_memory: bool = False,
-        layout: Any = None,  # noqa: ARG001 - torch's signature
+        layout: Any = None,
         **named: Any,
     ) -> Tensor:
         kind = None if dtype is None else _dtypes.as_numpy_dtype(dtype)
@@ -63,7 +63,7 @@ def factory(make: Make) -> Callable[..., Tensor]:
         )
         return finished(array, requires_grad=requires_grad, pin_memory=pin_memory)
 
-    del create.__wrapped__  # type: ignore[attr-defined]  # its parameters are not those of `create`
+    del create.__wrapped__  # its parameters are not those of `create`
     return create
 
 

@@ -43,9 +43,9 @@ def to(
     dtype: Any = None,
     device: Any = None,
     other: Tensor | None = None,
-    non_blocking: bool = False,  # noqa: ARG001 - torch's signature; a copy between devices blocks
+    non_blocking: bool = False,
     copy: bool = False,
-    memory_format: Any = None,  # noqa: ARG001 - torch's signature
+    memory_format: Any = None,
 ) -> Tensor:
     """The tensor in another dtype, on another device, or both; itself if it is so already.
 
@@ -100,7 +100,7 @@ def _in_dtype(x: Tensor, dtype: _dtypes.dtype) -> Tensor:
     return (_cast if dtype.is_differentiable else _cast_to_constant)(x, dtype=dtype)
 
 
-def type_(x: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:  # noqa: ARG001 - torch's signature
+def type_(x: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The name of the tensor's type; or, given a dtype or such a name, the tensor as that."""
     if dtype is None:
         place = "cuda." if x.is_cuda else ""
@@ -126,23 +126,23 @@ def type_as(x: Tensor, other: Tensor) -> Tensor:
     return to(x, other)
 
 
-def cpu(x: Tensor, memory_format: Any = None) -> Tensor:  # noqa: ARG001 - torch's signature
+def cpu(x: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor in host memory."""
     return to(x, device="cpu")
 
 
-def cuda(x: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:  # noqa: ARG001 - torch's signature
+def cuda(x: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
     """The tensor on a CUDA device, the current one unless another is named."""
     return to(x, device="cuda" if device is None else device)
 
 
-def pin_memory(x: Tensor, device: Any = None) -> Tensor:  # noqa: ARG001 - torch's signature
+def pin_memory(x: Tensor, device: Any = None) -> Tensor:
     """A copy in page-locked memory; the tensor itself where CuPy is not installed."""
     return _pin(x)
 
 
 def _to_kind(name: str, dtype: _dtypes.dtype) -> Callable[..., Tensor]:
-    def convert(x: Tensor, memory_format: Any = None) -> Tensor:  # noqa: ARG001 - torch's signature
+    def convert(x: Tensor, memory_format: Any = None) -> Tensor:
         return to(x, dtype)
 
     convert.__name__ = convert.__qualname__ = name

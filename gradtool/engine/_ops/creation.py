@@ -71,7 +71,7 @@ def arange(library: Any, *given: Any, dtype: Any, **named: Any) -> Any:
     return (start + step * positions).astype(kind)
 
 
-def _range_length(start: Any, end: Any, step: Any) -> int:
+def _range_length(start: float, end: float, step: float) -> int:
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     if step == 0:

@@ -9,6 +9,7 @@ import numpy as np
 from gradtool.engine._ops._dims import Ints, wrap_dim
 from gradtool.engine._ops._kinds import linear
 from gradtool.engine._ops._primitive import Primitive
+from gradtool.engine._ops.repeating import clone
 from gradtool.engine._tensor import Tensor
 
 
@@ -90,7 +91,7 @@ def diag(x: Tensor, diagonal: int = 0) -> Tensor:
     if x.ndim == 1:
         return diag_embed(x, diagonal)
     if x.ndim == 2:
-        return x.diagonal(diagonal).clone()
+        return clone(x.diagonal(diagonal))
     raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {x.ndim}D")
 
 
@@ -98,7 +99,8 @@ def trace(x: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix."""
     if x.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {x.ndim}")
-    return diagonal(x).sum()
+    total: Tensor = diagonal(x).sum()
+    return total
 
 
 __all__ = ["diag", "diag_embed", "diagonal", "trace", "tril", "triu"]

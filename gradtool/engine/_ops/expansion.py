@@ -10,9 +10,19 @@ from gradtool.engine._ops._dims import Ints, as_ints, one_by_one
 from gradtool.engine._ops._kinds import linear
 from gradtool.engine._tensor import Size, Tensor
 
+
+def _stretched(x: Any, *, shape: Ints) -> Any:
+    if x.shape == shape:
+        return x[...]
+    view = np.broadcast_to(x, shape)
+    if isinstance(view, np.ndarray) and x.flags.writeable:
+        view.flags.writeable = True  # a slice of it is as good to write to as one of `x`
+    return view
+
+
 _expand = linear(
     "expand",
-    lambda x, *, shape: x[...] if x.shape == shape else np.broadcast_to(x, shape),
+    _stretched,
     lambda g, x_shape: g.sum_to_size(x_shape),
     is_view=True,
 )
@@ -31,7 +41,7 @@ _sum_to_size = linear("sum_to_size", _summed_to, lambda g, x_shape: g.expand(x_s
 
 
 @one_by_one
-def expand(x: Tensor, size: Ints, *, implicit: bool = False) -> Tensor:  # noqa: ARG001 - torch's signature
+def expand(x: Tensor, size: Ints, *, implicit: bool = False) -> Tensor:
     """Dimensions of extent one stretched without a copy; -1 keeps an extent."""
     return _expand(x, shape=_expanded_shape(x, size))
 

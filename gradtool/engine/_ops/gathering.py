@@ -12,6 +12,7 @@ from gradtool.engine._ops._kinds import linear
 from gradtool.engine._ops._primitive import Primitive, vjp_of
 from gradtool.engine._ops.expansion import broadcast_shapes
 from gradtool.engine._ops.indexing import check_bounds
+from gradtool.engine._ops.shape import reshape
 from gradtool.engine._tensor import Tensor
 
 
@@ -90,7 +91,7 @@ _scatter_add = Primitive(
 )
 
 
-def gather(x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:  # noqa: ARG001 - torch's signature
+def gather(x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """The elements at positions along a dimension: ``out[i][j] = x[index[i][j]][j]`` for dim 0.
 
     Raises:
@@ -98,7 +99,7 @@ def gather(x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> 
     """
     dim = _checked(x, dim, index, "gather")
     if x.ndim == 0 or index.ndim == 0:
-        return gather(x.reshape(-1), 0, index.reshape(-1)).reshape(index.shape)
+        return reshape(gather(x.reshape(-1), 0, index.reshape(-1)), index.shape)
     _check_extents(x.shape, dim, index.shape)
     return _gather(_cut(x, index, dim), index, dim=dim)
 
@@ -124,7 +125,8 @@ def _scattered_into(
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     if x.ndim == 0 or index.ndim == 0:
         vectors = [each.reshape(-1) for each in (x, src, index)]
-        return _scattered_into(vectors[0], 0, vectors[2], vectors[1], primitive).reshape(x.shape)
+        out = _scattered_into(vectors[0], 0, vectors[2], vectors[1], primitive)
+        return reshape(out, x.shape)
     _check_source(x.shape, dim, index.shape, src.shape)
     return primitive(x, _cut(src, index), index, dim=dim)
 

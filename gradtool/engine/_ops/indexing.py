@@ -13,6 +13,7 @@ from gradtool.engine._ops._dims import Ints, wrap_dim
 from gradtool.engine._ops._keys import Key, parsed
 from gradtool.engine._ops._kinds import linear
 from gradtool.engine._ops._primitive import Primitive, Vjp
+from gradtool.engine._ops.expansion import sum_to_size
 from gradtool.engine._tensor import Tensor
 
 # ---- views: a key of integers, slices and None ----------------------------------------------
@@ -43,7 +44,9 @@ def _viewing(name: str) -> Primitive:
     )
 
 
-_select, _slice, _split = _viewing("select"), _viewing("slice"), _viewing("split")
+_select: Primitive = _viewing("select")
+_slice: Primitive = _viewing("slice")
+_split: Primitive = _viewing("split")
 
 # ---- copies: dimensions indexed by integer tensors ------------------------------------------
 
@@ -158,7 +161,7 @@ def _index_put_of(count: int) -> Primitive:
     def of_values(g: Tensor, shape: Ints, basic: Any, dims: Ints, *indices: Tensor) -> Tensor:
         taken = _slice(g, key=basic)
         picked = _index_of(count)(taken, *indices, dims=dims) if indices else taken
-        return picked.sum_to_size(shape)
+        return sum_to_size(picked, shape)
 
     return Primitive(
         "index_put",

@@ -6,11 +6,13 @@ Xᴴ G, where the conjugation is torch's convention for complex numbers.
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from gradtool.engine._ops._kinds import conjugate, linear, multilinear
+from gradtool.engine._ops._primitive import Primitive
 from gradtool.engine._ops._quiet import quiet
 from gradtool.engine._ops._unsupported import not_implemented
 from gradtool.engine._ops.axes import adjoint as mH  # noqa: N812 - torch's name of the property
@@ -23,15 +25,25 @@ def _product(x: Any, y: Any) -> Any:
     return np.matmul(x, y)
 
 
-_mm = multilinear("mm", _product, lambda g, y: _mm(g, mH(y)), lambda g, x: _mm(mH(x), g))
-_bmm = multilinear("bmm", _product, lambda g, y: _bmm(g, mH(y)), lambda g, x: _bmm(mH(x), g))
-_matmul = multilinear(
+_mm: Primitive = multilinear(
+    "mm",
+    _product,
+    lambda g, y: _mm(g, mH(y)),
+    lambda g, x: _mm(mH(x), g),
+)
+_bmm: Primitive = multilinear(
+    "bmm",
+    _product,
+    lambda g, y: _bmm(g, mH(y)),
+    lambda g, x: _bmm(mH(x), g),
+)
+_matmul: Primitive = multilinear(
     "matmul",
     _product,
     lambda g, y, x_shape: _matmul(g, mH(y)).sum_to_size(x_shape),
     lambda g, x, y_shape: _matmul(mH(x), g).sum_to_size(y_shape),
 )
-_mv = multilinear(
+_mv: Primitive = multilinear(
     "mv",
     _product,
     lambda g, y: g.unsqueeze(-1) * conjugate(y),
@@ -152,7 +164,8 @@ def outer(x: Tensor, vec2: Tensor) -> Tensor:
     for name, each in (("self", x), ("vec2", vec2)):
         if each.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {each.ndim}-D")
-    return x.unsqueeze(1) * vec2
+    products: Tensor = x.unsqueeze(1) * vec2
+    return products
 
 
 ger = outer
@@ -191,7 +204,7 @@ def matmul(x: Tensor, other: Tensor) -> Tensor:
 def _of_batches(x: Tensor, y: Tensor) -> Tensor:
     batch = broadcast_shapes(x.shape[:-2], y.shape[:-2])
     if x.shape[-1] != y.shape[-2]:
-        count = batch.numel()
+        count = prod(batch)
         raise RuntimeError(
             "Expected size for first two dimensions of batch2 tensor to be: "
             f"[{count}, {x.shape[-1]}] but got: [{count}, {y.shape[-2]}]."
@@ -228,7 +241,8 @@ def _added(x: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
     scaled = product if alpha == 1 else product * alpha
     if beta == 0:
         return _ignored(addend) + scaled
-    return (addend if beta == 1 else addend * beta) + scaled
+    total: Tensor = (addend if beta == 1 else addend * beta) + scaled
+    return total
 
 
 __all__ = [

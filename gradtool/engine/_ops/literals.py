@@ -56,8 +56,14 @@ def array_of(data: Any, dtype: Any = None) -> Any:
         return np.array(data, dtype=wanted or supported.numpy)
     leaves, shape = _flattened(data)
     kind = _inferred(leaves) if wanted is None else wanted
-    numbers = [leaf.item() if isinstance(leaf, Tensor) else leaf for leaf in leaves]
+    numbers = [_number(leaf) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
     return _packed(numbers, kind).reshape(shape)
+
+
+def _number(x: Tensor) -> Any:
+    if x.numel() != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
+    return x.item()
 
 
 def _packed(numbers: list[Any], kind: Any) -> Any:
@@ -72,14 +78,15 @@ def _packed(numbers: list[Any], kind: Any) -> Any:
 
 
 def _is_sequence(value: Any) -> bool:
-    if isinstance(value, Tensor | np.ndarray):
+    if isinstance(value, np.ndarray):
         return bool(value.ndim)
     return isinstance(value, list | tuple | range)
 
 
 def _flattened(data: Any) -> tuple[list[Any], tuple[int, ...]]:
     """The elements of nested sequences in row-major order, and the shape."""
-    level, shape = [data], []
+    level: list[Any] = [data]
+    shape: list[int] = []
     while level and _is_sequence(level[0]):
         length = len(level[0])
         for each in level:

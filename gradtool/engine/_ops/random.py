@@ -25,7 +25,7 @@ def _drawn(
     device: Any = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
-    layout: Any = None,  # noqa: ARG001 - torch's signature
+    layout: Any = None,
 ) -> Tensor:
     """A leaf of what `draw` makes of a NumPy generator."""
     source = (generator or default_generator)._source

@@ -9,6 +9,8 @@ import numpy as np
 from gradtool.engine import _dtypes
 from gradtool.engine._ops._dims import Ints, as_ints, one_by_one, wrap_dim, wrap_dims
 from gradtool.engine._ops._kinds import linear
+from gradtool.engine._ops.shape import reshape
+from gradtool.engine._ops.slicing import index_select
 from gradtool.engine._tensor import Tensor
 
 
@@ -49,7 +51,7 @@ def clone(x: Tensor, *, memory_format: Any = None) -> Tensor:
     return _contiguous(x) if str(memory_format).endswith("contiguous_format") else _clone(x)
 
 
-def contiguous(x: Tensor, *, memory_format: Any = None) -> Tensor:  # noqa: ARG001 - torch's signature
+def contiguous(x: Tensor, *, memory_format: Any = None) -> Tensor:
     """The tensor itself if it is contiguous, else a copy that is."""
     return x if x.is_contiguous() else _contiguous(x)
 
@@ -78,7 +80,7 @@ def repeat_interleave(
     repeats: int | Tensor | None = None,
     dim: int | None = None,
     *,
-    output_size: int | None = None,  # noqa: ARG001 - torch's signature
+    output_size: int | None = None,
 ) -> Tensor:
     """Each element along a dimension so many times in a row.
 
@@ -97,7 +99,7 @@ def repeat_interleave(
             f"{counts.size} and input.size({dim}) = {extent}"
         )
     positions = np.repeat(np.arange(extent), np.broadcast_to(counts, (extent,)))
-    return x.index_select(dim, x.new_tensor(positions, dtype=_dtypes.int64))
+    return index_select(x, dim, x.new_tensor(positions, dtype=_dtypes.int64))
 
 
 @one_by_one
@@ -113,7 +115,7 @@ def roll(x: Tensor, shifts: int | Ints, dims: int | Ints | None = None) -> Tenso
     """
     steps = as_ints(shifts)
     if dims is None or dims == ():
-        return _roll(x.reshape(-1), shifts=steps, dims=(0,)).reshape(x.shape)
+        return reshape(_roll(x.reshape(-1), shifts=steps, dims=(0,)), x.shape)
     axes = as_ints(dims)
     if len(steps) != len(axes):
         raise RuntimeError(

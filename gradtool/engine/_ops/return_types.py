@@ -18,37 +18,37 @@ class ValuesAndIndices(NamedTuple):
         return f"torch.return_types.{name}(\nvalues={self.values!r},\nindices={self.indices!r})"
 
 
-class kthvalue(ValuesAndIndices):  # noqa: N801 - torch's name
+class kthvalue(ValuesAndIndices):
     """What `gradtool.engine.kthvalue` returns."""
 
     __slots__ = ()
 
 
-class max(ValuesAndIndices):  # noqa: N801 - torch's name
+class max(ValuesAndIndices):
     """What `gradtool.engine.max` along a dimension returns."""
 
     __slots__ = ()
 
 
-class median(ValuesAndIndices):  # noqa: N801 - torch's name
+class median(ValuesAndIndices):
     """What `gradtool.engine.median` of one dimension returns."""
 
     __slots__ = ()
 
 
-class min(ValuesAndIndices):  # noqa: N801 - torch's name
+class min(ValuesAndIndices):
     """What `gradtool.engine.min` along a dimension returns."""
 
     __slots__ = ()
 
 
-class sort(ValuesAndIndices):  # noqa: N801 - torch's name
+class sort(ValuesAndIndices):
     """What `gradtool.engine.sort` returns."""
 
     __slots__ = ()
 
 
-class topk(ValuesAndIndices):  # noqa: N801 - torch's name
+class topk(ValuesAndIndices):
     """What `gradtool.engine.topk` returns."""
 
     __slots__ = ()

@@ -12,6 +12,7 @@ from gradtool.engine._ops._dims import Ints, wrap_dim
 from gradtool.engine._ops._kinds import linear
 from gradtool.engine._ops._primitive import Primitive, vjp_of
 from gradtool.engine._ops.indexing import added_to_zeros, check_bounds
+from gradtool.engine._ops.shape import reshape
 from gradtool.engine._tensor import Tensor
 
 
@@ -93,7 +94,7 @@ def index_select(x: Tensor, dim: int, index: Tensor) -> Tensor:
         raise IndexError("index_select(): Index is supposed to be a vector")
     dim = wrap_dim(dim, x.ndim)
     if x.ndim == 0:
-        return _index_select(x.reshape(1), index.reshape(1), dim=0).reshape(())
+        return reshape(_index_select(x.reshape(1), index.reshape(1), dim=0), ())
     return _index_select(x, index if index.ndim else index.reshape(1), dim=dim)
 
 
@@ -133,7 +134,7 @@ def _slices_written(
     dim = wrap_dim(dim, x.ndim)
     if x.ndim == 0:
         vector, values = x.reshape(1), source.reshape(1)
-        return _slices_written(vector, 0, index, values, primitive).reshape(())
+        return reshape(_slices_written(vector, 0, index, values, primitive), ())
     positions = index if index.ndim else index.reshape(1)
     extents = source.shape if source.ndim else (1,)
     if len(extents) == x.ndim and extents[dim] != len(positions):

@@ -14,6 +14,7 @@ from gradtool.engine._ops import return_types
 from gradtool.engine._ops._dims import wrap_dim
 from gradtool.engine._ops._kinds import constant, general
 from gradtool.engine._ops.gathering import gathering, picking
+from gradtool.engine._ops.shape import reshape
 from gradtool.engine._tensor import Tensor, wrap
 
 
@@ -46,7 +47,8 @@ def _shared_among_equals(g: Tensor, x: Tensor, out: Tensor) -> Tensor:
     """The gradient in equal parts to all elements that equal the result."""
     equal = x.isnan() if bool(out.isnan()) else x == out
     share = equal.to(g.dtype)
-    return share * (g / share.sum())
+    divided: Tensor = share * (g / share.sum())
+    return divided
 
 
 _argsort = constant("argsort", _order_of)
@@ -67,7 +69,7 @@ def sort(
     return return_types.sort(_sorted(x, order, dim=dim), order)
 
 
-def argsort(x: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:  # noqa: ARG001 - always stable
+def argsort(x: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """The indices that sort along a dimension.
 
     Raises:
@@ -77,12 +79,12 @@ def argsort(x: Tensor, dim: int = -1, descending: bool = False, stable: bool = F
         raise RuntimeError("Sort does not support complex dtypes")
     dim = wrap_dim(dim, x.ndim)
     if x.ndim == 0:
-        return argsort(x.reshape(1)).reshape(())
+        return reshape(argsort(x.reshape(1)), ())
     return _argsort(x, dim=dim, descending=descending)
 
 
 def topk(
-    x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True  # noqa: A002, ARG001 - torch's name; always sorted
+    x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> return_types.topk:
     """The k largest, or smallest, elements along a dimension, and where they are."""
     dim = wrap_dim(dim, x.ndim)
@@ -131,7 +133,7 @@ def _picked(
 
 def unique(
     x: Tensor,
-    sorted: bool = True,  # noqa: A002, ARG001 - torch's name; always sorted
+    sorted: bool = True,
     return_inverse: bool = False,
     return_counts: bool = False,
     dim: int | None = None,

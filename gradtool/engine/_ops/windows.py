@@ -9,12 +9,13 @@ import numpy as np
 from gradtool.engine._ops._dims import Ints, wrap_dim
 from gradtool.engine._ops._kinds import linear
 from gradtool.engine._ops._primitive import Primitive
+from gradtool.engine._ops.indexing import narrow
 from gradtool.engine._tensor import Tensor
 
 
 def _windows(x: Any, *, dim: int, size: int, step: int) -> Any:
     """Windows along a dimension, as a last dimension more."""
-    moved = np.lib.stride_tricks.sliding_window_view(x, size, axis=dim)
+    moved = np.lib.stride_tricks.sliding_window_view(x, size, axis=dim, writeable=True)
     return moved[(*[slice(None)] * dim, slice(None, None, step))]
 
 
@@ -52,7 +53,7 @@ def unfold(x: Tensor, dimension: int, size: int, step: int) -> Tensor:
     if step <= 0:
         raise RuntimeError(f"step is {step} but must be > 0")
     if x.ndim == 0:
-        return x.reshape(1)[:size]
+        return narrow(x.reshape(1), 0, 0, size)
     return _unfold(x, dim=dim, size=size, step=step)
 
 

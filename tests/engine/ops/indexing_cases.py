@@ -118,7 +118,8 @@ ALONG = [
            (normal(3, 4), integers(0, 4, 1, 2))),
     OpCase("take_along_dim", lambda t, x, i: x.take_along_dim(i, dim=0),
            (normal(3, 1), integers(0, 3, 2, 4))),
-    OpCase("take_along_dim", lambda t, x, i: x.take_along_dim(i), (normal(3, 4), integers(0, 12, 5))),
+    OpCase("take_along_dim", lambda t, x, i: x.take_along_dim(i),
+           (normal(3, 2), integers(0, 6, 5))),
     OpCase("take", lambda t, x, i: x.take(i), (normal(3, 4), integers(-12, 12, 2, 3))),
     OpCase("take", lambda t, x, i: t.take(x, i) ** 2, (strided(normal(3, 4)), integers(0, 12, 5))),
 ]  # fmt: skip
@@ -155,7 +156,8 @@ MASKS = [
     OpCase("masked_select", lambda t, x, m: x.masked_select(m), (normal(3, 4), mask(3, 4))),
     OpCase("masked_select", lambda t, x, m: t.masked_select(x, m) ** 2, (normal(4), mask(3, 1))),
     OpCase("masked_select", lambda t, x, m: x.masked_select(m), (normal(), exactly(True, "bool"))),
-    *over("nonzero", lambda t, x: x.nonzero(), [(mask(3, 4),), (mask(5),), (mask(),), (mask(0, 2),)]),
+    *over("nonzero", lambda t, x: x.nonzero(),
+          [(mask(3, 4),), (mask(5),), (mask(),), (mask(0, 2),)]),
     *over("nonzero", lambda t, x: t.nonzero(x, as_tuple=True), [(mask(3, 4),), (mask(),)]),
     OpCase("argwhere", lambda t, x: t.argwhere(x), (integers(0, 2, 3, 3),)),
 ]  # fmt: skip

@@ -38,7 +38,7 @@ TAKING_APART = [
     OpCase("unbind", lambda t, x: x.unbind(), (normal(3, 2),)),
     OpCase("unbind", lambda t, x: t.unbind(x, dim=-1)[1] ** 2, (normal(3, 2),)),
     OpCase("unbind", lambda t, x: x.unbind(1), (normal(2, 0, 3),)),
-    OpCase("iteration", lambda t, x: [row * number for number, row in enumerate(x)], (normal(3, 2),)),
+    OpCase("iteration", lambda t, x: [row * at for at, row in enumerate(x)], (normal(3, 2),)),
 ]
 
 CASES = [*JOINING, *TAKING_APART]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from tests.engine.ops.case import OpCase, integers, normal, over, strided
 
 PAIRS = [
-    (normal(3, 4), normal(4, 2)), (normal(1, 1), normal(1, 1)), (strided(normal(3, 4)), normal(4, 3)),
+    (normal(3, 4), normal(4, 2)), (normal(1, 1), normal(1, 1)),
+    (strided(normal(3, 4)), normal(4, 3)),
     (normal(0, 4), normal(4, 2)), (normal(3, 0), normal(0, 2)), (normal(3, 4), normal(4, 0)),
 ]  # fmt: skip
 
@@ -38,7 +39,8 @@ CASES = [
            (normal(3, 1), normal(3, 4), normal(4, 2))),
     OpCase("addmm", lambda t, b, x, y: t.addmm(b, x, y, beta=0).exp(),
            (normal(3, 2), normal(3, 4), normal(4, 2))),
-    OpCase("addmv", lambda t, b, x, y: t.addmv(b, x, y, alpha=3), (normal(3), normal(3, 4), normal(4))),
+    OpCase("addmv", lambda t, b, x, y: t.addmv(b, x, y, alpha=3),
+           (normal(3), normal(3, 4), normal(4))),
     OpCase("baddbmm", lambda t, b, x, y: t.baddbmm(b, x, y, beta=2),
            (normal(1, 3, 1), normal(2, 3, 4), normal(2, 4, 2))),
 ]  # fmt: skip
