@@ -21,6 +21,7 @@ from gradtool.engine._ops import _primitive
 from gradtool.engine._ops._primitive import Primitive, Vjp, positional_names, vjp_of
 from gradtool.engine._ops._promotion import cast, check_operands, result_type, unlike_shapes
 from gradtool.engine._ops._quiet import quiet
+from gradtool.engine._ops._unsupported import not_implemented
 from gradtool.engine._tensor import Tensor, wrap
 
 Operation = Callable[..., Tensor]
@@ -60,7 +61,10 @@ def unary(
         if x.__class__ is not Tensor:
             require_tensor(name, x)
             return primitive(x)
-        out = wrap(compute(x._array))
+        try:
+            out = wrap(compute(x._array))
+        except TypeError:
+            raise not_implemented(name, x._array.dtype) from None
         if x._requires_grad and modes.grad:
             primitive.record((0,), (x,), {}, out)
         return out
@@ -92,7 +96,7 @@ def binary(
                 if a.dtype is b.dtype and a.dtype.kind in direct:
                     try:
                         out = wrap(compute(a, b))
-                    except (ValueError, RuntimeWarning):
+                    except (ValueError, TypeError, RuntimeWarning):
                         out = computed(primitive, (a, b))
                     if (x._requires_grad or y._requires_grad) and modes.grad:
                         if a.shape == b.shape:
@@ -103,7 +107,7 @@ def binary(
             elif y.__class__ in _REAL_NUMBERS and a.dtype.kind in "fc":
                 try:
                     out = wrap(compute(a, y))
-                except RuntimeWarning:
+                except (TypeError, RuntimeWarning):
                     out = computed(primitive, (a, y))
                 if x._requires_grad and modes.grad:
                     primitive.record((0,), (x, y), {}, out)
@@ -170,15 +174,18 @@ def broadcast(
 def computed(
     primitive: Primitive, arrays: Sequence[Any], params: dict[str, Any] | None = None
 ) -> Tensor:
-    """Compute in silence, and say what is wrong with the shapes if something is.
+    """Compute in silence, and say what is wrong with the operands if something is.
 
     Raises:
         RuntimeError: the shapes do not broadcast.
+        NotImplementedError: there is no such function of elements of this dtype.
     """
     try:
         return wrap(primitive.compute(*arrays, **(params or {})))
     except ValueError:
         raise unlike_shapes(*[np.shape(array) for array in arrays]) from None
+    except TypeError:
+        raise not_implemented(primitive.name, arrays[0].dtype) from None
 
 
 def _cast_at_level(operand: Any, common: _dtypes.dtype) -> Any:

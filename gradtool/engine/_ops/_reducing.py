@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from gradtool.engine._ops._dims import Ints, as_ints, wrap_dims
 from gradtool.engine._ops._kinds import linear
 from gradtool.engine._tensor import Tensor
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def dims_of(dim: Any, ndim: int) -> Ints:
@@ -81,7 +83,7 @@ def in_single(compute: Callable[..., Any]) -> Callable[..., Any]:
     return wide
 
 
-def numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
+def numpy_names(function: Function) -> Function:
     """Let ``axis`` and ``keepdims`` stand for ``dim`` and ``keepdim``, as torch does."""
 
     @functools.wraps(function)
@@ -92,4 +94,4 @@ def numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
                     params[ours] = params.pop(theirs)
         return function(*args, **params)
 
-    return named
+    return named  # type: ignore[return-value]  # it has the signature of `function`, and more

@@ -16,8 +16,14 @@ from gradtool.engine._tensor import Tensor
 # ---- the four operations --------------------------------------------------------------------
 
 
+def _is_bool(operand: Any) -> bool:
+    if isinstance(operand, Tensor):
+        return bool(operand._array.dtype.kind == "b")
+    return isinstance(operand, bool)
+
+
 def _refuse_bool(x: Any, y: Any) -> None:
-    if any(isinstance(each, Tensor) and each._array.dtype.kind == "b" for each in (x, y)):
+    if any(_is_bool(each) for each in (x, y)):
         raise RuntimeError(
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
             "trying to invert a mask, use the `~`, `^` or `logical_not()` operator instead."
@@ -58,7 +64,11 @@ def _scaled(x: Any, y: Any, alpha: Any) -> Any:
         raise RuntimeError(
             "For integral input tensors, argument alpha must not be a floating point number."
         )
-    return y if alpha == 1 else y * alpha
+    if alpha == 1:
+        return y
+    if isinstance(y, Tensor) and not common.is_differentiable:
+        return y.to(common) * (bool(alpha) if common.name == "bool" else alpha)
+    return y * alpha
 
 
 def div(x: Any, y: Any, *, rounding_mode: str | None = None) -> Tensor:
@@ -190,10 +200,10 @@ def lerp(x: Tensor, end: Tensor, weight: Any) -> Tensor:
     Raises:
         RuntimeError: the dtypes differ, or are not floating.
     """
-    if not x.dtype.is_differentiable:
+    if not result_type(x, end, weight).is_differentiable:
         raise not_implemented("lerp_kernel", x._array.dtype)
     for name, other in (("end", end), ("weight", weight)):
-        if isinstance(other, Tensor) and other.dtype is not x.dtype:
+        if isinstance(other, Tensor) and other.ndim and other.dtype is not x.dtype:
             raise RuntimeError(
                 f"expected dtype {x.dtype.name} for `{name}` but got dtype {other.dtype.name}"
             )

@@ -60,10 +60,13 @@ def _test(name: str, compute: Callable[..., Any]) -> Operation:
 isfinite = _test("isfinite", np.isfinite)
 isinf = _test("isinf", np.isinf)
 isnan = _test("isnan", np.isnan)
-isposinf = _test("isposinf", lambda x: np.isinf(x) & (x > 0))
-isneginf = _test("isneginf", lambda x: np.isinf(x) & (x < 0))
+isposinf = _test("isposinf", refusing_complex("isposinf", lambda x: np.isinf(x) & (x > 0)))
+isneginf = _test("isneginf", refusing_complex("isneginf", lambda x: np.isinf(x) & (x < 0)))
 isreal = _test("isreal", lambda x: x.imag == 0 if x.dtype.kind == "c" else np.ones_like(x, bool))
-signbit = _test("signbit", lambda x: x < 0 if x.dtype.kind in "iub" else np.signbit(x))
+signbit = _test(
+    "signbit",
+    refusing_complex("signbit", lambda x: x < 0 if x.dtype.kind in "iub" else np.signbit(x)),
+)
 
 # ---- nearness -------------------------------------------------------------------------------
 
@@ -86,6 +89,8 @@ def isclose(
     Raises:
         RuntimeError: the dtypes differ, or a tolerance is negative.
     """
+    require_tensor("isclose", x)
+    require_tensor("isclose", other)
     for name, tolerance in (("rtol", rtol), ("atol", atol)):
         if not tolerance >= 0:
             raise RuntimeError(

@@ -10,7 +10,7 @@ import numpy as np
 from gradtool.engine import _dtypes
 from gradtool.engine._ops._kinds import Operation, Product, conjugate, general, unary
 from gradtool.engine._ops._quiet import quiet
-from gradtool.engine._ops._unsupported import not_implemented, refusing_bool
+from gradtool.engine._ops._unsupported import not_implemented, refusing_bool, refusing_complex
 from gradtool.engine._tensor import Tensor
 
 # ---- exponentials, logarithms and roots -----------------------------------------------------
@@ -49,6 +49,8 @@ sigmoid = unary("sigmoid", quiet(lambda x: 1 / (1 + np.exp(-x))), lambda out: ou
 def _rectified(x: Any) -> Any:
     if x.dtype.kind == "b":
         raise RuntimeError("Boolean inputs not supported for relu")
+    if x.dtype.kind == "c":
+        raise not_implemented("relu", x.dtype)
     return np.maximum(x, 0)
 
 
@@ -90,9 +92,9 @@ def _phases(x: Any) -> Any:
 
 def _phase_vjp(g: Tensor, x: Tensor, out: Tensor) -> Tensor:
     """Only the part of g across the direction of x turns that direction."""
-    across: Tensor = g - (g * conjugate(out)).real * out
     size = abs(x)
-    return across / size.masked_fill(size == 0, 1)
+    turned: Tensor = (g - (g * conjugate(out)).real * out) / size.masked_fill(size == 0, 1)
+    return turned
 
 
 _phase = general("sgn", _phases, _phase_vjp)
@@ -136,7 +138,7 @@ def positive(x: Tensor) -> Tensor:
 
 def _rounding(name: str, compute: Any) -> Any:
     """Integers are whole already; whether NumPy and CuPy keep their dtype varies."""
-    refusing = refusing_bool(name, compute)
+    refusing = refusing_complex(name, refusing_bool(name, compute))
     return lambda x: x.copy() if x.dtype.kind in "iu" else refusing(x)
 
 
@@ -156,14 +158,21 @@ def round(x: Tensor, *, decimals: int = 0) -> Tensor:
         return _round(x)
     if not x.is_floating_point():
         raise not_implemented("round", x._array.dtype)
-    scale = 10.0 ** math.fabs(decimals)
-    return _round(x * scale) / scale if decimals > 0 else _round(x / scale) * scale
+    scale: float = 10.0 ** math.fabs(decimals)
+    if decimals > 0:
+        return _round(x * scale) / scale
+    return _round(x / scale) * scale
 
 
 def frac(x: Tensor) -> Tensor:
-    """What is left of each number without its whole part, with its sign."""
-    whole: Tensor = trunc(x)
-    return x - whole
+    """What is left of each number without its whole part, with its sign.
+
+    Raises:
+        NotImplementedError: the numbers are not floating.
+    """
+    if not x.is_floating_point():
+        raise not_implemented("frac", x._array.dtype)
+    return x - trunc(x)
 
 
 absolute, negative, fix = abs, neg, trunc
@@ -171,9 +180,48 @@ arcsin, arccos, arctan = asin, acos, atan
 arcsinh, arccosh, arctanh = asinh, acosh, atanh
 
 __all__ = [
-    "abs", "absolute", "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan",
-    "arctanh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "exp", "exp2", "expm1",
-    "fix", "floor", "frac", "log", "log10", "log1p", "log2", "neg", "negative", "positive",
-    "reciprocal", "relu", "round", "rsqrt", "sgn", "sigmoid", "sign", "sin", "sinh", "sqrt",
-    "square", "tan", "tanh", "trunc",
+    "abs",
+    "absolute",
+    "acos",
+    "acosh",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctanh",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "ceil",
+    "cos",
+    "cosh",
+    "exp",
+    "exp2",
+    "expm1",
+    "fix",
+    "floor",
+    "frac",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "neg",
+    "negative",
+    "positive",
+    "reciprocal",
+    "relu",
+    "round",
+    "rsqrt",
+    "sgn",
+    "sigmoid",
+    "sign",
+    "sin",
+    "sinh",
+    "sqrt",
+    "square",
+    "tan",
+    "tanh",
+    "trunc",
 ]  # fmt: skip

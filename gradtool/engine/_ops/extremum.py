@@ -145,8 +145,10 @@ def _along(
 # ---- places ---------------------------------------------------------------------------------
 
 
-def _places(function: Any) -> Any:
+def _places(name: str, function: Any) -> Any:
     def compute(x: Any, *, dim: int | None, keepdim: bool) -> Any:
+        if x.dtype.kind == "c":
+            raise not_implemented(name, x.dtype)
         found = function(x, axis=dim if x.ndim else None)
         dims = tuple(range(x.ndim)) if dim is None else (dim,)
         return found.reshape(kept_shape(x.shape, dims)) if keepdim else found
@@ -154,8 +156,8 @@ def _places(function: Any) -> Any:
     return compute
 
 
-_argmax = constant("argmax", _places(np.argmax))
-_argmin = constant("argmin", _places(np.argmin))
+_argmax = constant("argmax", _places("argmax", np.argmax))
+_argmin = constant("argmin", _places("argmin", np.argmin))
 
 
 @numpy_names

@@ -128,8 +128,7 @@ def _mean_beside(
     *,
     correction: float | None = None,
 ) -> Tensor:
-    averaged: Tensor = mean(x, None if isinstance(dim, bool) else dim, keepdim)
-    return averaged
+    return mean(x, None if isinstance(dim, bool) else dim, keepdim)
 
 
 __all__ = ["std", "std_mean", "var", "var_mean"]

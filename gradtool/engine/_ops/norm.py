@@ -29,7 +29,8 @@ def _euclidean(x: Any, *, dims: Ints, keepdim: bool) -> Any:
 def _euclidean_vjp(g: Tensor, x: Tensor, out: Tensor, dims: Ints) -> Tensor:
     """Along x; zero at the origin, which is one of the subgradients there."""
     length = spread(out, x.shape, dims)
-    return spread(g, x.shape, dims) * (x / length).masked_fill(length == 0, 0)
+    direction: Tensor = (x / length).masked_fill(length == 0, 0)
+    return spread(g, x.shape, dims) * direction
 
 
 @quiet
@@ -42,10 +43,11 @@ def _of_order_vjp(g: Tensor, x: Tensor, out: Tensor, p: float, dims: Ints) -> Te
     """The power p - 1 of each element's share of the norm; zero for a zero element or norm."""
     total = spread(out, x.shape, dims)
     size = x.abs()
-    share = (size / total) ** (p - 1)
+    share = ((size / total) ** (p - 1)).masked_fill(total == 0, 0)
     if p < 2:
         share = share.masked_fill(size == 0, 0)
-    return spread(g, x.shape, dims) * (sgn(x) * share.masked_fill(total == 0, 0))
+    rate: Tensor = sgn(x) * share
+    return spread(g, x.shape, dims) * rate
 
 
 _norm_2 = general("linalg_vector_norm", _euclidean, _euclidean_vjp)
@@ -96,9 +98,9 @@ def _vector_norm(x: Tensor, p: float, dims: Ints, keepdim: bool) -> Tensor:
     if p == 2:
         return _norm_2(x, dims=dims, keepdim=keepdim)
     if p == 1:
-        return sum(x.abs(), dims, keepdim)  # type: ignore[no-any-return]
+        return sum(x.abs(), dims, keepdim)
     if math.isinf(p):
-        return (amax if p > 0 else amin)(x.abs(), dims, keepdim)  # type: ignore[no-any-return]
+        return (amax if p > 0 else amin)(x.abs(), dims, keepdim)
     if p == 0:
         return _norm_0(x, dims=dims, keepdim=keepdim)
     return _norm_p(x, p=p, dims=dims, keepdim=keepdim)

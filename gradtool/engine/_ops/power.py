@@ -37,7 +37,8 @@ def _to_number_vjp(g: Tensor, x: Tensor, exponent: Any) -> Tensor:
         return g
     if exponent == 0:
         return zeros_like(g)
-    return g * (_power_to_number(x, exponent=exponent - 1) * exponent)
+    rate: Tensor = _power_to_number(x, exponent=exponent - 1) * exponent
+    return g * rate
 
 
 _power_to_number = elementwise("pow", _to_number, Product(_to_number_vjp), arguments=("x",))
@@ -82,10 +83,11 @@ def _by_exponent(g: Tensor, x: Any, y: Tensor, out: Tensor) -> Tensor:
     """Zero where zero is raised to what is not negative: the limit, though log is infinite."""
     if isinstance(x, Tensor):
         rate: Tensor = (out * log(x)).masked_fill((x == 0) & _is_not_negative(y), 0)
-        return g * rate
-    if x != 0:
-        return g * (out * _log_of_number(x, y))
-    return (g * (out * -math.inf)).masked_fill(_is_not_negative(y), 0)
+    elif x != 0:
+        rate = out * _log_of_number(x, y)
+    else:
+        rate = (out * -math.inf).masked_fill(_is_not_negative(y), 0)
+    return g * rate
 
 
 def _is_not_negative(y: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ import numpy as np
 from gradtool.engine import _dtypes
 from gradtool.engine._ops._dims import wrap_dim
 from gradtool.engine._ops._kinds import linear
+from gradtool.engine._ops._primitive import Primitive
 from gradtool.engine._ops._quiet import quiet
 from gradtool.engine._ops._reducing import in_single, numpy_names
 from gradtool.engine._tensor import Tensor
@@ -25,7 +26,7 @@ def _running_sum(x: Any, *, dim: int, backwards: bool) -> Any:
     return np.cumsum(x, axis=dim, dtype=dtype)
 
 
-_cumsum = linear(
+_cumsum: Primitive = linear(
     "cumsum",
     _running_sum,
     lambda g, dim, backwards: _cumsum(g, dim=dim, backwards=not backwards),

@@ -12,7 +12,7 @@ from gradtool.engine import _dtypes
 from gradtool.engine._levels import highest
 from gradtool.engine._ops._kinds import Product, binary, broadcast, elementwise, promoted
 from gradtool.engine._ops._promotion import cast, check_operands, result_type
-from gradtool.engine._ops._unsupported import refusing_complex
+from gradtool.engine._ops._unsupported import not_implemented, refusing_complex
 from gradtool.engine._ops.masking import nonzero
 from gradtool.engine._tensor import Tensor
 
@@ -53,7 +53,7 @@ def _as_condition(condition: Tensor) -> Tensor:
             UserWarning,
             stacklevel=3,
         )
-        return condition.to(_dtypes.bool_)
+        return condition != 0
     if kind is not _dtypes.bool_:
         raise RuntimeError(
             "where expected condition to be a boolean tensor, but got a tensor with dtype "
@@ -180,12 +180,14 @@ def clamp(x: Tensor, min: Any = None, max: Any = None) -> Tensor:
     bounds = [bound for bound in (min, max) if bound is not None]
     if not bounds:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    common = result_type(x, *bounds)
+    if common.is_complex or common is _dtypes.bool_:
+        raise not_implemented("clamp", common.numpy)
     of_tensors = [isinstance(bound, Tensor) for bound in bounds]
     if all(of_tensors):
         return _clamp_to_tensors(x, min, max)
     if any(of_tensors):
         raise TypeError("clamp() takes two numbers or two tensors as bounds, not one of each")
-    common = result_type(x, *bounds)
     return _clamp_to_numbers(_cast(x, common), low=_bound(min, common), high=_bound(max, common))
 
 

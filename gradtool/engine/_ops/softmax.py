@@ -98,7 +98,7 @@ def softmax(x: Tensor, dim: int, dtype: _dtypes.dtype | None = None) -> Tensor:
 
     Raises:
         IndexError: there is no such dimension.
-        NotImplementedError: the elements are neither floating nor complex.
+        NotImplementedError: the elements are not floating.
     """
     x = _floating("softmax", x, dtype)
     return _soft(x, dim=wrap_dim(dim, x._array.ndim))
@@ -110,7 +110,7 @@ def log_softmax(x: Tensor, dim: int, dtype: _dtypes.dtype | None = None) -> Tens
 
     Raises:
         IndexError: there is no such dimension.
-        NotImplementedError: the elements are neither floating nor complex.
+        NotImplementedError: the elements are not floating.
     """
     x = _floating("log_softmax", x, dtype)
     return _log_soft(x, dim=wrap_dim(dim, x._array.ndim))
@@ -119,7 +119,7 @@ def log_softmax(x: Tensor, dim: int, dtype: _dtypes.dtype | None = None) -> Tens
 def _floating(name: str, x: Tensor, dtype: _dtypes.dtype | None) -> Tensor:
     if dtype is not None:
         x = x.to(dtype)
-    if not x.dtype.is_differentiable:
+    if not x.is_floating_point():
         raise not_implemented(name, x._array.dtype)
     return x
 

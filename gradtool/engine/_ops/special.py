@@ -16,6 +16,7 @@ import numpy as np
 
 from gradtool.device import module_of
 from gradtool.engine._ops._kinds import unary
+from gradtool.engine._ops._unsupported import refusing_complex
 from gradtool.engine._ops.elementwise import exp
 
 
@@ -37,10 +38,10 @@ def _special(name: str, one: Callable[[float], float]) -> Callable[[Any], Any]:
     def compute(x: Any) -> Any:
         library = _library_of(module_of(x).__name__)
         if library is not None:
-            return getattr(library, name)(x)
+            return getattr(library, name)(x).astype(x.dtype)
         return np.asarray(each(x), dtype=x.dtype)
 
-    return compute
+    return refusing_complex(name, compute)
 
 
 _SLOPE = 2 / math.sqrt(math.pi)

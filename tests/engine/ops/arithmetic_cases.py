@@ -42,6 +42,8 @@ def _with_numbers(name: str, call: Callable[..., Any], *numbers: Any) -> list[Op
 
 SIGNED = exactly([7.0, -7.0, 7.0, -7.0, 6.5, -0.3, 5.0, -5.0, 0.7])
 DIVISORS = exactly([2.0, 2.0, -2.0, -2.0, 0.4, 7.0, inf, inf, -0.2])
+DIVIDENDS = exactly([1.0, -1.0, 0.0, inf, nan, -0.5, 0.5])
+ZEROS = exactly([0.0, 0.0, 0.0, 2.0, 2.0, inf, -inf])
 
 CASES: list[OpCase] = [
     *over("add", lambda t, x, y: t.add(x, y), _pairs(normal, normal)),
@@ -108,14 +110,12 @@ CASES: list[OpCase] = [
     ), second_order=False),
     OpCase("remainder of signs", lambda t, x, y: x % y, (SIGNED, DIVISORS)),
     OpCase("fmod of signs", lambda t, x, y: t.fmod(x, y), (SIGNED, DIVISORS)),
-    OpCase("floor of signs", lambda t, x, y: t.div(x, y, rounding_mode="floor"), (SIGNED, DIVISORS)),
-    OpCase("trunc of signs", lambda t, x, y: t.div(x, y, rounding_mode="trunc"), (SIGNED, DIVISORS)),
-    OpCase("remainders by zero", lambda t, x, y: (x % y, t.fmod(x, y)), (
-        exactly([1.0, -1.0, 0.0, inf, nan, -0.5, 0.5]), exactly([0.0, 0.0, 0.0, 2.0, 2.0, inf, -inf])
-    ), second_order=False),
-    OpCase("floors by zero", lambda t, x, y: (x.detach() // y.detach()), (
-        exactly([1.0, -1.0, 0.0, inf, nan, -0.5, 0.5]), exactly([0.0, 0.0, 0.0, 2.0, 2.0, inf, -inf])
-    )),
+    OpCase("quotients of signs", lambda t, x, y: (
+        t.div(x, y, rounding_mode="floor"), t.div(x, y, rounding_mode="trunc"),
+    ), (SIGNED, DIVISORS)),
+    OpCase("remainders by zero", lambda t, x, y: (x % y, t.fmod(x, y)), (DIVIDENDS, ZEROS),
+           second_order=False),
+    OpCase("floors by zero", lambda t, x, y: (x.detach() // y.detach()), (DIVIDENDS, ZEROS)),
     OpCase("pow at zero and below", lambda t, x, y: x**y, (
         exactly([0.0, 0.0, 0.0, 0.0, -2.0, -2.0, 2.0, nan, -2.0]),
         exactly([0.0, 1.0, 2.0, -1.0, 2.0, 0.5, nan, 0.0, 3.0]),

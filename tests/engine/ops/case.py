@@ -10,7 +10,7 @@ A case states a call, written for the engine and for torch alike, and its argume
         OpCase("narrow", lambda t, x: t.narrow(x, 1, 1, 2), (normal(3, 4),)),
         OpCase("sort", lambda t, x: x.sort(dim=0), (distinct(5, 2),)),      # several outputs
         *over("mul", lambda t, x, y: x * y, PAIRS),                         # several shapes
-        OpCase("index_select", lambda t, x, i: x.index_select(0, i), (normal(3), integers(0, 3, 2))),
+        OpCase("index_select", lambda t, x, i: x[i], (normal(3), integers(0, 3, 2))),
     ]
 
 ``t`` is the module (the engine or torch), the rest are tensors: floating ones require a
@@ -65,6 +65,15 @@ def nonzero(*shape: int) -> Arg:
     return Arg(_text(shape), draw)
 
 
+def complex_normal(*shape: int) -> Arg:
+    """Complex numbers whose parts are standard normal."""
+
+    def draw(rng: np.random.Generator) -> Any:
+        return np.asarray(rng.standard_normal(shape) + 1j * rng.standard_normal(shape))
+
+    return Arg("complex " + _text(shape), draw)
+
+
 def distinct(*shape: int) -> Arg:
     """Numbers at least 0.05 apart, in random order: no ties, and none at an integer or zero."""
 
@@ -92,7 +101,7 @@ def exactly(values: Any, dtype: str = "float64") -> Arg:
 
 
 def strided(arg: Arg) -> Arg:
-    """The same in a layout that is not contiguous: axes reversed in memory, every second element."""
+    """The same, not contiguous: axes reversed in memory, of which every second element is used."""
 
     def draw(rng: np.random.Generator) -> Any:
         array = arg.draw(rng)

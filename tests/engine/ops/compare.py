@@ -8,7 +8,6 @@ import numpy as np
 
 from tests.engine.ops.case import OpCase
 
-
 NOISE = 1e-3
 """Inputs are of order 1: of results below this, the last digits are what cancelling left."""
 
@@ -19,7 +18,9 @@ class Run:
     def __init__(self, t: Any, case: OpCase, arrays: list[Any]) -> None:
         self.t = t
         self.inputs = [t.tensor(array) for array in arrays]
-        self.sources = [each for each in self.inputs if each.is_floating_point()]
+        self.sources = [
+            each for each in self.inputs if each.is_floating_point() or each.is_complex()
+        ]
         for each in self.sources:
             each.requires_grad_()
         self.outputs = flatten(case.call(t, *self.inputs))
@@ -42,7 +43,8 @@ class Run:
         total = self.t.zeros((), dtype=self.t.float64)
         for gradient, direction in zip(self.gradients, directions, strict=True):
             if gradient is not None:
-                total = total + (gradient * self.t.tensor(direction)).sum()
+                product = (gradient * self.t.tensor(direction)).sum()
+                total = total + (product.real if product.is_complex() else product)
         into = [*self.sources, *self.cotangents]
         if not total.requires_grad:
             return [as_array(None, each) for each in into]
@@ -58,15 +60,21 @@ def check(case: OpCase, engine: Any, torch: Any) -> None:
     compare_outputs(ours.outputs, theirs.outputs, case.tolerance)
     if not theirs.roots:
         return
-    cotangents = [np.asarray(rng.standard_normal(root.shape)) for root in theirs.roots]
+    cotangents = [random_like(each, rng) for each in theirs.roots]
     compare("gradient", *[run.first_order(cotangents) for run in (ours, theirs)], case.tolerance)
     if case.second_order:
-        directions = [np.asarray(rng.standard_normal(each.shape)) for each in theirs.sources]
+        directions = [random_like(each, rng) for each in theirs.sources]
         compare(
             "second-order gradient",
             *[run.second_order(directions) for run in (ours, theirs)],
             case.tolerance,
         )
+
+
+def random_like(tensor: Any, rng: np.random.Generator) -> Any:
+    """Standard normal numbers, complex where those of the tensor are."""
+    drawn = np.asarray(rng.standard_normal(tensor.shape))
+    return drawn + 1j * rng.standard_normal(tensor.shape) if tensor.is_complex() else drawn
 
 
 def compare_outputs(ours: list[Any], theirs: list[Any], tolerance: float) -> None:
@@ -80,8 +88,8 @@ def compare_outputs(ours: list[Any], theirs: list[Any], tolerance: float) -> Non
         assert str(one.dtype) == str(other.dtype), f"dtype of output {position}"
         assert one.requires_grad == other.requires_grad, f"requires_grad of output {position}"
     tensors = [pair for pair in zip(ours, theirs, strict=True) if hasattr(pair[1], "detach")]
-    sides = [[tensor.detach().numpy(force=True) for tensor in side] for side in zip(*tensors, strict=True)]
-    if sides:
+    if tensors:
+        sides = [[each.detach().numpy(force=True) for each in side] for side in zip(*tensors)]
         compare("output", *sides, tolerance)
 
 
@@ -94,18 +102,17 @@ def compare(what: str, ours: list[Any], theirs: list[Any], tolerance: float) -> 
             one[~finite], other[~finite], f"{what} {position}, infinities and NaNs"
         )
         scale = np.abs(other[finite]).max(initial=NOISE)
-        if other.dtype.kind in "fc":
-            tolerance = max(tolerance, 8 * np.finfo(other.dtype).eps)
+        rounding = 8 * np.finfo(other.dtype).eps if other.dtype.kind in "fc" else 0.0
         np.testing.assert_allclose(
-            one[finite], other[finite], rtol=0, atol=tolerance * float(scale),
-            err_msg=f"{what} {position}",
+            one[finite], other[finite], rtol=0,
+            atol=max(tolerance, rounding) * float(scale), err_msg=f"{what} {position}",
         )  # fmt: skip
 
 
 def as_array(gradient: Any, source: Any) -> Any:
     """A gradient's elements; no gradient is zeros."""
     if gradient is None:
-        return np.zeros(tuple(source.shape))
+        return np.zeros(tuple(source.shape), dtype=str(source.dtype).removeprefix("torch."))
     return gradient.detach().numpy(force=True)
 
 

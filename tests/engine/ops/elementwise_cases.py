@@ -35,7 +35,9 @@ PIECEWISE = [
 ]  # fmt: skip
 
 inf, nan = math.inf, math.nan
-EDGES = exactly([0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, -2.5, 40.0, -40.0, 800.0, -800.0, inf, -inf, nan])
+EDGES = exactly(
+    [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, -2.5, 40.0, -40.0, 800.0, -800.0, inf, -inf, nan]
+)
 """Where functions start, end, overflow or jump."""
 
 SECOND_ORDER_AT_EDGES = {"sgn", "sign", "ceil", "floor", "trunc", "fix", "round", "relu", "neg"}
@@ -46,7 +48,7 @@ EDGES_FROM_ONE = exactly([1.0, 0.5, 0.0, 40.0, 800.0, inf, nan])
 
 
 def _at_edges(name: str) -> OpCase:
-    """First order only: what second derivatives do at infinities follows no rule in torch either."""
+    """First order mostly: second derivatives at infinities follow no rule in torch either."""
     return OpCase(
         f"{name} at edges",
         lambda t, x: getattr(t, name)(x),

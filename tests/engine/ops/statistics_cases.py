@@ -21,8 +21,8 @@ CASES: list[OpCase] = [
     ), [(normal(3, 4),), (normal(5),), (strided(normal(3, 4)),)]),
     *over("var over dims", lambda t, x: (
         x.var(0), x.var(1, False), x.var(-1, False, True), x.var((0, 2)), x.var(1, keepdim=True),
-        x.var(dim=2, correction=0.5), x.std(0), x.std((1, 2), unbiased=False), x.std(-1, True, True),
-        t.std(x, 1, correction=0), x.detach().var(()), x.var(axis=1),
+        x.var(dim=2, correction=0.5), x.std(0), x.std((1, 2), unbiased=False),
+        x.std(-1, True, True), t.std(x, 1, correction=0), x.detach().var(()), x.var(axis=1),
     ), CUBES),
     *over("var_mean", lambda t, x: (
         t.var_mean(x), t.var_mean(x, 1), t.std_mean(x, dim=1, keepdim=True), t.var_mean(x, False),
@@ -49,7 +49,8 @@ CASES: list[OpCase] = [
         for p in ORDERS
         for at in ORIGINS
     ],
-    OpCase("norm of nothing", lambda t, x: (x.norm(), x.norm(1), x.norm(3), x.norm(0)), (normal(0),),
-           second_order=False),
+    OpCase("norm of nothing", lambda t, x: (
+        x.norm(), x.norm(1), x.norm(3), x.norm(0)
+    ), (normal(0),), second_order=False),
     OpCase("norm keepdim", lambda t, x: x.norm(2, keepdim=True), (normal(3, 4),)),
 ]  # fmt: skip
