@@ -82,6 +82,12 @@ def test_an_interrupted_run_says_so_first_and_last() -> None:
     assert line.endswith("not checked: whatever was left when the run was interrupted")
 
 
+def test_a_function_that_was_not_reached_is_not_said_to_have_no_case() -> None:
+    line = summary_line(run(interrupted=True))
+    assert "without a case" not in line
+    assert "whatever was left when the run was interrupted" in line
+
+
 def test_an_unverified_check_without_a_finding_is_listed_too() -> None:
     check = CheckResult(rule="GT101", verdict=Verdict.UNVERIFIED, reason="too noisy\nto tell")
     assert render(run((check,))).splitlines()[0] == "a.py: GT101 too noisy to tell"

@@ -115,7 +115,7 @@ def _stopped(check: CheckResult, strict: bool) -> list[Text]:
 def _right(row: Row) -> list[Text]:
     """The derivatives that passed, and why others were not asked for."""
     if row.case is None:
-        return [Text("no case", style=DIM)]
+        return [Text("no case was checked", style=DIM)]
     proofs = [check for check in row.checks if check.rule in PROVES]
     passed = [PROVES[check.rule] for check in proofs if check.verdict is Verdict.PASS]
     skipped = [check for check in proofs if check.verdict is Verdict.SKIPPED and check.reason]
