@@ -2,7 +2,8 @@
 
 A file inside a package is imported by its dotted name, so relative imports work; the
 folder above the outermost package (``src`` in a src layout) is where imports start. A
-plain file starts imports in its own folder, as ``python file.py`` does.
+plain file starts imports in its own folder, as ``python file.py`` does. ``import torch`` is
+answered with the bundled engine.
 """
 
 from __future__ import annotations
@@ -12,13 +13,19 @@ import hashlib
 import importlib
 import sys
 import warnings
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
 from gradtool.gate.import_root import RESERVED, ImportRoot
+from gradtool.gate.torch_alias import (
+    COMPILED_EXTENSION,
+    answer_torch_imports,
+    needs_real_torch,
+)
 from gradtool.gate.user_errors import UserError, describe
 
 
@@ -43,7 +50,7 @@ class LoadedModule:
 
     def active(self) -> AbstractContextManager[None]:
         """While code of the module runs, imports in it find what they found at load."""
-        return self.root.active()
+        return _imports_of(self.root)
 
 
 class Loader:
@@ -62,8 +69,15 @@ class Loader:
         tree = parse(path)
         folder, name = dotted_name(path)
         root = self._roots.setdefault(folder, ImportRoot(folder))
-        with root.active():
+        with _imports_of(root):
             return LoadedModule(path, _import(path, name, folder), tree, root)
+
+
+@contextmanager
+def _imports_of(root: ImportRoot) -> Iterator[None]:
+    """Imports start in `root`, and ``import torch`` gives the engine."""
+    with answer_torch_imports(), root.active():
+        yield
 
 
 def parse(path: Path) -> ast.Module:
@@ -149,8 +163,8 @@ def _digest(path: Path) -> str:
 
 
 def _hint(error: BaseException) -> str | None:
-    if isinstance(error, ModuleNotFoundError) and error.name == "torch":
-        return "gradtool's engine has torch's names: import gradtool.engine as torch"
+    if needs_real_torch(error):
+        return COMPILED_EXTENSION
     if isinstance(error, ImportError) and "no known parent package" in str(error):
         return "add an __init__.py to its folder, so that the file belongs to a package"
     return None

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradtool.gate.config import Config
-from gradtool.gate.load import LoadedModule
 from gradtool.gate.options import CheckOptions
 from gradtool.gate.suggest import nearest
 from gradtool.gate.targets import Target
@@ -24,11 +23,10 @@ class Notices:
         self._named: list[str] = []
         self._configured: dict[str, None] = {}
 
-    def passed_over(self, target: Target, loaded: LoadedModule | None = None) -> None:
+    def passed_over(self, target: Target) -> None:
         """A file has no Function."""
         if target.named:
-            why = _foreign(loaded) if loaded else ""
-            self._named.append(f"{target.shown} defines no Function{why}")
+            self._named.append(f"{target.shown} defines no Function")
         else:
             self._walked.append(target.shown)
 
@@ -56,12 +54,3 @@ class Notices:
         if len(self._walked) > _LISTED:
             return [f"{len(self._walked)} modules define no Function and were passed over"]
         return [f"{shown} defines no Function and was passed over" for shown in self._walked]
-
-
-def _foreign(loaded: LoadedModule) -> str:
-    """A hint when the Functions of a module are those of the installed PyTorch."""
-    for value in vars(loaded.module).values():
-        bases = value.__mro__ if isinstance(value, type) else ()
-        if any(base.__module__ == "torch.autograd.function" for base in bases):
-            return " of gradtool's engine, only PyTorch's: import gradtool.engine as torch"
-    return ""

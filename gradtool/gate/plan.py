@@ -151,7 +151,7 @@ class _Planner:
         else:
             subjects = named(loaded, target.shown, target.functions)
         if not subjects:
-            self.notices.passed_over(target, loaded)
+            self.notices.passed_over(target)
         self.notices.discovered(target, config, [subject.name for subject in subjects])
         planned = [self._plan_function(target, subject, config) for subject in subjects]
         functions = [function for function in planned if function.cases or function.problem]

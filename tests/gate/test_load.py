@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import gradtool.engine
 from gradtool.gate.load import LoadedModule, Loader, LoadError
 
 
@@ -232,6 +233,19 @@ def test_a_relative_import_without_a_package_is_explained(tmp_path: Path) -> Non
     write(tmp_path, {"ops.py": "from .helper import X", "helper.py": "X = 1"})
     hint = refused(tmp_path / "ops.py").hint
     assert hint == "add an __init__.py to its folder, so that the file belongs to a package"
+
+
+def test_torch_is_the_engine_for_the_module_and_for_nobody_else(tmp_path: Path) -> None:
+    write(
+        tmp_path, {"ops.py": "import torch\n\ndef late():\n    import torch.nn\n    return torch"}
+    )
+    before = sys.modules.get("torch")
+    loaded = load(tmp_path / "ops.py")
+    assert loaded.module.torch is gradtool.engine
+    assert sys.modules.get("torch") is before
+    with loaded.active():
+        assert loaded.module.late() is gradtool.engine
+    assert sys.modules.get("torch") is before
 
 
 def test_a_package_hidden_by_the_standard_library_is_said_so(tmp_path: Path) -> None:
