@@ -9,8 +9,8 @@ Where PyTorch's own behaviour is a known fault, this one differs:
 * The inputs have their values again afterwards, also when `func` raises.
 * With ``raise_exception=False`` whatever the user's code raises means False. Only misuse of
   gradcheck itself still raises.
-* Cotangents have random sign and size, so a backward that ignores, squares or clips its
-  cotangent is found.
+* Cotangents have random sign and size, and some have many entries, so a backward that
+  ignores, squares, clips or mixes the entries of its cotangent is found.
 * Fast mode uses other signed probes in every call (the same ones in every run of a program),
   with a tolerance that does not grow with the number of elements. Where the probes disagree,
   the whole Jacobian decides, if it is not too large.
@@ -174,6 +174,7 @@ def gradgradcheck(
 
     Raises:
         GradcheckError: Something disagrees, or no output requires a gradient.
+        ValueError: Not one of `grad_outputs` for each output that requires a gradient.
         Exception: As for `gradcheck`.
     """
     _expect(
@@ -225,15 +226,12 @@ def _refuse(**options: bool) -> None:
 
 
 def _passes(check: Callable[[], None], raise_exception: bool) -> bool:
-    """Whether `check` ends without an exception.
-
-    That `func` returns something other than tensors is misuse, and always raises.
-    """
-    from gradtool.gate.adapters.gradcheck.examined import OutputTypeError
+    """Whether `check` ends without an exception. Misuse always raises."""
+    from gradtool.gate.adapters.gradcheck.examined import Misuse
 
     try:
         check()
-    except OutputTypeError:
+    except Misuse:
         raise
     except Exception:
         if raise_exception:

@@ -74,8 +74,7 @@ class Arguments:
         """New leaves with the values `primals`; they require gradients as the case's do."""
         tensors = [home.tensor(primal) for home, primal in zip(self._homes, primals, strict=True)]
         for tensor, differentiable in zip(tensors, self.differentiable, strict=True):
-            if differentiable:
-                tensor.requires_grad = True
+            tensor._requires_grad = differentiable
         return tensors
 
     def tracked(

@@ -55,6 +55,7 @@ wrong_shape = unary(lambda torch, x, g: (2 * x * g)[:2])
 cotangent_squared = unary(lambda torch, x, g: 2 * x * g * g, size=16)
 cotangent_made_positive = unary(lambda torch, x, g: 2 * x * g.abs(), size=16)
 cotangent_clamped = unary(lambda torch, x, g: 2 * x * g.clamp(-1, 1), size=16)
+cotangent_mixed = unary(lambda torch, x, g: 2 * x * g + g[0] * g[1])
 detached_backward = unary(lambda torch, x, g: 2 * x.detach() * g.detach())
 raises_value_error = unary(lambda torch, x, g: [].index(g))
 
@@ -457,6 +458,7 @@ OURS: dict[Builder, tuple[bool, bool, bool]] = {
     cotangent_squared: (False, False, True),
     cotangent_made_positive: (False, False, True),
     cotangent_clamped: (False, False, True),
+    cotangent_mixed: (False, False, True),
     large_identity_with_one_entry_dropped: (False, False, True),
     wrong_count: (False, False, False),
     wrong_shape: (False, False, False),

@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import BroadcastableShapes, mutually_broadcastable_shapes
 
 import gradtool.engine as torch
 from gradtool.engine.autograd import GradcheckError, gradcheck, gradgradcheck
@@ -32,6 +35,33 @@ def test_a_linear_layer_in_the_sizes_of_its_documentation() -> None:
         torch.randn(30, 20, dtype=torch.double, requires_grad=True),
     )
     assert gradcheck(func, inputs, eps=1e-6, atol=1e-4) is True
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    shapes=mutually_broadcastable_shapes(num_shapes=2, max_dims=3, min_side=0, max_side=3),
+    fast_mode=st.booleans(),
+    share=st.sampled_from([1.0, 0.5]),
+)
+def test_any_shapes_that_broadcast_can_be_checked(
+    shapes: BroadcastableShapes, fast_mode: bool, share: float
+) -> None:
+    class Product(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.save_for_backward(x, y)
+            return x * y
+
+        @staticmethod
+        def backward(ctx, g):
+            x, y = ctx.saved_tensors
+            return g * y, share * g * x
+
+    inputs = [numbers(torch, *shape) for shape in shapes.input_shapes]
+    right = share == 1.0 or 0 in shapes.result_shape
+    checked = gradcheck(Product.apply, inputs, fast_mode=fast_mode, raise_exception=False)
+    assert checked is right
+    assert gradgradcheck(Product.apply, inputs)  # the wrong gradient is differentiated rightly
 
 
 # ---- messages -----------------------------------------------------------------------------
@@ -86,6 +116,12 @@ def test_a_complex_mismatch_says_which_part_of_the_output() -> None:
     message = message_of(zoo.complex_not_conjugated)
     assert " part at output index (" in message
     assert "j, numeric" in message
+
+
+@pytest.mark.parametrize("fast_mode", [False, True])
+def test_a_backward_that_is_right_for_single_entries_only_is_not_linear(fast_mode: bool) -> None:
+    message = message_of(zoo.cotangent_mixed, fast_mode=fast_mode)
+    assert "input 0 (x): every entry is right, but backward is not linear in grad_output" in message
 
 
 def test_a_nan_is_the_worst_entry() -> None:
@@ -326,6 +362,12 @@ def test_given_cotangents_are_used() -> None:
 def test_a_cotangent_may_be_undefined() -> None:
     func, inputs = zoo.two_outputs(torch)
     assert gradgradcheck(func, inputs, [None, numbers(torch, 3)])
+
+
+def test_cotangents_that_do_not_match_the_outputs_are_refused() -> None:
+    func, inputs = zoo.two_outputs(torch)
+    with pytest.raises(ValueError, match="there are 1 for 2 outputs"):
+        gradgradcheck(func, inputs, numbers(torch, 3), raise_exception=False)
 
 
 @pytest.mark.parametrize("gen_non_contig_grad_outputs", [False, True])

@@ -125,6 +125,7 @@ def test_messages_begin_alike(build: Builder, words: str) -> None:
         zoo.cotangent_squared,
         zoo.cotangent_made_positive,
         zoo.cotangent_clamped,
+        zoo.cotangent_mixed,
         zoo.large_identity_with_one_entry_dropped,
     ],
     ids=lambda build: build.__name__,

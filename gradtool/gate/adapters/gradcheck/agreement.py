@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 
@@ -43,35 +44,58 @@ def compare(sides: Sides, settings: Settings) -> Agreement:
 def _compare_entries(sides: Sides, settings: Settings) -> Agreement:
     """Each row is asked for with a cotangent of random sign and size, and divided by it.
 
-    A backward that squares or clips its cotangent would hide behind a cotangent of one.
+    A backward that squares or clips its cotangent would hide behind a cotangent of one, and
+    one that mixes entries of it behind cotangents with a single entry. So there is one more,
+    with all entries, for which the gradient must be the sum of those for each entry.
     """
     result = Agreement()
     numeric = [sides.numeric(target) for target in range(len(sides.layouts))]
     for output, block in enumerate(sides.outputs.blocks):
         scaling = signed(generator(settings.seed, f"scaling {output}"), block.stop - block.start)
-        rows = sides.rows(output, _scaled_basis(scaling))
+        together = _cotangent(sides, settings, output)
+        rows = sides.rows(output, chain(_scaled_basis(scaling), [together]))
         result.jitter = max(result.jitter, rows.jitter)
-        for target, jacobian in enumerate(rows.jacobians):
+        for target, returned in enumerate(rows.jacobians):
+            jacobian = returned[:-1] / scaling[:, None] + 0.0  # -0 becomes 0
             text = mismatch(
-                jacobian / scaling[:, None] + 0.0,  # -0 becomes 0
+                jacobian,
                 numeric[target][block.span],
                 block,
                 sides.block(target),
                 settings.atol,
                 settings.rtol,
-            )
+            ) or _not_linear(together, jacobian, returned[-1], settings)
             if text is not None:
                 result.mismatches.append(f"{_head(sides, output, target)}: {text}")
     return result
 
 
+def _not_linear(
+    cotangent: FloatArray, jacobian: FloatArray, returned: FloatArray, settings: Settings
+) -> str | None:
+    """What to say when the gradient for `cotangent` is not its product with the Jacobian."""
+    expected = cotangent @ jacobian
+    allowed = settings.atol + settings.rtol * (np.abs(cotangent) @ np.abs(jacobian))
+    excess = np.abs(returned - expected) - allowed
+    if np.all(excess <= 0):
+        return None
+    worst = int(np.argmax(np.nan_to_num(excess, nan=np.inf)))
+    return (
+        "every entry is right, but backward is not linear in grad_output: for one with several "
+        f"entries it returns {returned[worst]:.10g}, for its entries one by one and summed "
+        f"{expected[worst]:.10g}"
+    )
+
+
 def _compare_projections(sides: Sides, settings: Settings) -> Agreement:
     result = Agreement()
-    rng = generator(settings.seed, "probes")
-    directions = [signed(rng, layout.size) for layout in sides.layouts]
+    directions = [
+        signed(generator(settings.seed, f"direction {target}"), layout.size)
+        for target, layout in enumerate(sides.layouts)
+    ]
     numeric = [sides.numeric_along(t, direction) for t, direction in enumerate(directions)]
     for output, block in enumerate(sides.outputs.blocks):
-        cotangent = signed(rng, block.stop - block.start)
+        cotangent = _cotangent(sides, settings, output)
         rows = sides.rows(output, [cotangent])
         result.jitter = max(result.jitter, rows.jitter)
         for target, direction in enumerate(directions):
@@ -85,6 +109,12 @@ def _compare_projections(sides: Sides, settings: Settings) -> Agreement:
                     f"{allowed:.3g}. It is too large to look for the entry: use smaller inputs."
                 )
     return result
+
+
+def _cotangent(sides: Sides, settings: Settings, output: int) -> FloatArray:
+    """A random signed cotangent of one output, in coordinates."""
+    block = sides.outputs.blocks[output]
+    return signed(generator(settings.seed, f"cotangent {output}"), block.stop - block.start)
 
 
 def _head(sides: Sides, output: int, target: int) -> str:

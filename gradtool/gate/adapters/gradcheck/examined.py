@@ -26,8 +26,16 @@ _CALLER = 5
 """Frames from the warning to the code that called gradcheck."""
 
 
-class OutputTypeError(TypeError):
-    """The function returns what gradcheck cannot differentiate: misuse, not a wrong gradient."""
+class Misuse(Exception):  # noqa: N818 - what it is, beside the error that it is raised as
+    """gradcheck was asked for something impossible; that says nothing of any gradient."""
+
+
+class OutputTypeError(Misuse, TypeError):
+    """The function returns what cannot be differentiated."""
+
+
+class CotangentCountError(Misuse, ValueError):
+    """There is not one cotangent for each output."""
 
 
 def check_inputs(inputs: Sequence[Any]) -> None:

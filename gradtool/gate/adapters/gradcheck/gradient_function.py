@@ -11,7 +11,7 @@ from gradtool.engine import Tensor
 from gradtool.engine._tensor import wrap
 from gradtool.engine.autograd import grad
 from gradtool.engine.autograd.gradcheck import GradcheckError
-from gradtool.gate.adapters.gradcheck.examined import Examined
+from gradtool.gate.adapters.gradcheck.examined import CotangentCountError, Examined
 from gradtool.verify.randomness import generator
 
 
@@ -19,15 +19,17 @@ def gradient_function(func: Callable[..., Any], inputs: int) -> Callable[..., tu
     """A function of `inputs` inputs of `func` and the cotangents of its outputs.
 
     It returns the gradients of the inputs that require one; those that are None are left out.
+    A cotangent may be None, for undefined.
     """
 
     def gradients(*args: Any) -> tuple[Tensor, ...]:
-        outputs = _graphed(func(*args[:inputs]))
-        sent = [
-            (output, cotangent)
-            for output, cotangent in zip(outputs, args[inputs:], strict=True)
-            if cotangent is not None
-        ]
+        outputs, cotangents = _graphed(func(*args[:inputs])), args[inputs:]
+        if len(outputs) != len(cotangents):
+            raise CotangentCountError(
+                "gradgradcheck expects one of grad_outputs for each output that requires a "
+                f"gradient: there are {len(cotangents)} for {len(outputs)} outputs"
+            )
+        sent = [pair for pair in zip(outputs, cotangents, strict=True) if pair[1] is not None]
         found = grad(
             [output for output, _ in sent],
             [arg for arg in args[:inputs] if isinstance(arg, Tensor) and arg.requires_grad],
