@@ -200,7 +200,8 @@ def lerp(x: Tensor, end: Tensor, weight: Any) -> Tensor:
     Raises:
         RuntimeError: the dtypes differ, or are not floating.
     """
-    if not result_type(x, end, weight).is_differentiable:
+    tensors = [each for each in (x, end, weight) if isinstance(each, Tensor)]
+    if not result_type(*tensors).is_differentiable:
         raise not_implemented("lerp_kernel", x._array.dtype)
     for name, other in (("end", end), ("weight", weight)):
         if isinstance(other, Tensor) and other.ndim and other.dtype is not x.dtype:

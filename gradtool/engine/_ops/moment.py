@@ -56,7 +56,7 @@ def _arguments(
     if unbiased is not None and correction is not None:
         raise TypeError(f"{name}() takes `unbiased` or `correction`, not both")
     if not x.dtype.is_differentiable:
-        raise RuntimeError(f"{name}: only floating point and complex dtypes are supported")
+        raise RuntimeError("std and var only support floating point and complex dtypes")
     dims = dims_of(dim, x._array.ndim)
     if correction is None:
         correction = 0 if unbiased is False else 1

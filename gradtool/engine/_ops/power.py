@@ -116,7 +116,8 @@ def pow(x: Any, exponent: Any) -> Tensor:
     if isinstance(exponent, Tensor):
         return _pow_tensor(x, exponent)
     if isinstance(x, Tensor) and isinstance(exponent, int | float | complex | np.generic):
-        return _pow_number(x, exponent)
+        number = exponent.item() if isinstance(exponent, np.generic) else exponent
+        return _pow_number(x, number)
     raise TypeError(
         f"pow(): needs a tensor and a number or a tensor, not {type(x).__name__} and "
         f"{type(exponent).__name__}"

@@ -89,8 +89,11 @@ def compare_outputs(ours: list[Any], theirs: list[Any], tolerance: float) -> Non
         assert one.requires_grad == other.requires_grad, f"requires_grad of output {position}"
     tensors = [pair for pair in zip(ours, theirs, strict=True) if hasattr(pair[1], "detach")]
     if tensors:
-        sides = [[each.detach().numpy(force=True) for each in side] for side in zip(*tensors)]
-        compare("output", *sides, tolerance)
+        ours, theirs = [
+            [each.detach().numpy(force=True) for each in side]
+            for side in zip(*tensors, strict=True)
+        ]
+        compare("output", ours, theirs, tolerance)
 
 
 def compare(what: str, ours: list[Any], theirs: list[Any], tolerance: float) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from tests.engine.ops import (
     arithmetic_cases,
     comparison_cases,
+    complex_cases,
     creation_cases,
     elementwise_cases,
     extremum_cases,
@@ -25,6 +26,7 @@ from tests.engine.ops import (
 FAMILIES = {
     "arithmetic": arithmetic_cases.CASES,
     "comparison": comparison_cases.CASES,
+    "complex": complex_cases.CASES,
     "creation": creation_cases.CASES,
     "elementwise": elementwise_cases.CASES,
     "extremum": extremum_cases.CASES,
