@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gradtool.engine._placeholder import EngineLacksError
 from gradtool.gate.arguments import adopt, bind_arguments, make_value, show_arguments
 from gradtool.gate.case import Case
 from gradtool.gate.config_format import CaseConfig
@@ -21,6 +22,9 @@ from gradtool.gate.settings import Settings
 from gradtool.gate.snippet import one_line_snippet
 from gradtool.gate.subject import Subject
 from gradtool.gate.trial import Trial, attempt
+
+_LACK = EngineLacksError.__name__
+"""What the refusal of arguments begins with when no other arguments would help."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,14 +160,14 @@ def _inferred(subject: Subject, settings: Settings) -> list[CaseConfig]:
 
 def _fruitless(subject: Subject, search: Search) -> NoCase:
     reasons = search.refusals.most_common()
-    most = f"; most often: {reasons[0][0]}" if reasons else ""
     hint = None
     if search.likeliest is not None:
         hint = (
             f"give it a case in gradtool.yaml: {one_line_snippet(subject.name, search.likeliest)}"
         )
     return NoCase(
-        f"no arguments found that forward accepts ({search.calls} tried{most})",
+        f"no arguments found that forward accepts ({search.calls} tried); the likeliest gave "
+        f"{search.objection}",
         hint=hint,
         detail="\n".join(f"{count} x {reason}" for reason, count in reasons),
     )

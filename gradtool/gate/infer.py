@@ -18,6 +18,7 @@ from gradtool.gate.infer_candidates import (
     Domain,
     Parameters,
     candidates,
+    with_defaults,
     with_optional,
 )
 from gradtool.gate.infer_clues import Clues
@@ -61,6 +62,8 @@ class Search:
     """Why forward refused, by how often it said so."""
     likeliest: CaseConfig | None = None
     """The first candidate: a start for a person who knows better."""
+    objection: str = ""
+    """What forward had against it."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,7 @@ def infer(parameters: Parameters, clues: Clues, attempt: Try) -> Search:
     seeker = _Seeker(attempt)
     found = seeker.seek(candidates(parameters, clues))
     if found is not None:
+        found = found if found.backward else seeker.spell_out(found, parameters)
         seeker.search.cases.append(found.case)
         optional = [p for p in parameters if p.default is None and may_be_tensor(p, clues)]
         seeker.seek_optional(found, optional, clues)
@@ -108,6 +112,15 @@ class _Seeker:
             or self._best(telling, "inferred", _DOMAINS[1:3], _SECOND_PHASE)
             or self._best(rest, "inferred", _DOMAINS, BUDGET)
         )
+
+    def spell_out(self, found: _Found, parameters: Parameters) -> _Found:
+        """The same with defaults spelled out, if backward then accepts it.
+
+        A backward may ask ``ctx.needs_input_grad`` of an argument that was left away.
+        """
+        candidate = with_defaults(found.candidate, parameters)
+        again = self._try(candidate, "inferred", [found.domain])
+        return again if again and again.backward else found
 
     def seek_optional(
         self, found: _Found, optional: Sequence[inspect.Parameter], clues: Clues
@@ -151,7 +164,8 @@ class _Seeker:
             case = candidate.case(name, domain)
             trial = self._attempt(case)
             self.search.calls += 1
-            self.search.likeliest = self.search.likeliest or case
+            if self.search.likeliest is None:
+                self.search.likeliest, self.search.objection = case, trial.refusal or ""
             if trial.refusal is None:
                 return _Found(candidate, domain, case, trial.output, trial.backward)
             self.search.refusals[trial.refusal] += 1

@@ -11,7 +11,7 @@ from typing import Any
 
 from gradtool.gate.config_format import CaseConfig
 from gradtool.gate.infer_clues import Clues
-from gradtool.gate.infer_roles import TENSOR, Role, Shape, roles
+from gradtool.gate.infer_roles import TENSOR, Role, Shape, constant, roles
 from gradtool.gate.infer_shapes import Shapes, optional_shapes, schemes
 
 Parameters = tuple[inspect.Parameter, ...]
@@ -47,14 +47,14 @@ class Candidate:
         shapes = iter(self.shapes)
         base = next((shape for shape in self.shapes if shape), ())
         values = [_value(role, shapes, base, domain) for role in self.roles]
-        by_name = {
+        named = [p.kind is inspect.Parameter.KEYWORD_ONLY for p in self.parameters]
+        args = tuple(value for value, by_name in zip(values, named, strict=True) if not by_name)
+        kwargs = {
             parameter.name: value
-            for parameter, value in zip(self.parameters, values, strict=True)
-            if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+            for parameter, value, by_name in zip(self.parameters, values, named, strict=True)
+            if by_name
         }
-        return CaseConfig(
-            args=tuple(values[: len(values) - len(by_name)]), kwargs=by_name, name=name
-        )
+        return CaseConfig(args=args, kwargs=kwargs, name=name)
 
     def extended(self, parameter: inspect.Parameter, role: Role, shape: Shape) -> Candidate:
         """The same with one more argument, given by name."""
@@ -128,6 +128,14 @@ def _shaped(
     total = cost + sum(more for more, _ in chosen)
     for rank, shapes in enumerate(schemes(names) if names else ()):
         yield total + rank, Candidate(parameters, filled, shapes)
+
+
+def with_defaults(base: Candidate, parameters: Parameters) -> Candidate:
+    """`base` with the default of every optional parameter spelled out."""
+    for parameter in parameters:
+        if parameter.default is not parameter.empty:
+            base = base.extended(parameter, constant(parameter.default), ())
+    return base
 
 
 def with_optional(

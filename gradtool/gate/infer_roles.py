@@ -40,29 +40,35 @@ TENSOR = Role()
 
 def roles(parameter: inspect.Parameter, clues: Clues) -> list[Role]:
     """Ways to fill `parameter`, most likely first; never empty."""
-    name, note = parameter.name, _annotation(parameter)
-    following = _following(name, differentiated=name not in clues.undifferentiated)
+    name, note = _plain_name(parameter), _annotation(parameter)
+    following = _following(name, differentiated=parameter.name not in clues.undifferentiated)
     if "Tensor" in note:
         return [*following, TENSOR]
     if note and (values := _annotated(name, note)):
         return values
     if following:
-        return [*following, TENSOR, _constant(1)]
-    if name in clues.tensors:
-        return [TENSOR, *_named(name), *map(_constant, _GENERIC)]
-    if _named(name) or name in clues.plain:
-        return [*_named(name), *map(_constant, _GENERIC), TENSOR]
-    return [TENSOR, *map(_constant, _GENERIC)]
+        return [*following, TENSOR, constant(1)]
+    if parameter.name in clues.tensors:
+        return [TENSOR, *_named(name), *map(constant, _GENERIC)]
+    if _named(name) or parameter.name in clues.plain:
+        return [*_named(name), *map(constant, _GENERIC), TENSOR]
+    return [TENSOR, *map(constant, _GENERIC)]
 
 
 def may_be_tensor(parameter: inspect.Parameter, clues: Clues) -> bool:
     """Whether an optional parameter, None by default, is worth trying with a tensor."""
-    name, note = parameter.name, _annotation(parameter)
+    name, note = _plain_name(parameter), _annotation(parameter)
     if "Tensor" in note:
         return True
     if note and _annotated(name, note):
         return False
-    return name in clues.tensors or not (_named(name) or name in clues.plain or name in _NEVER)
+    plain = bool(_named(name)) or parameter.name in clues.plain or name in _NEVER
+    return parameter.name in clues.tensors or not plain
+
+
+def _plain_name(parameter: inspect.Parameter) -> str:
+    """The name without what only sets it apart from another: ``alpha`` for ``alpha_``."""
+    return parameter.name.strip("_").lower()
 
 
 _NEVER = {"out", "dtype", "device", "layout", "generator", "memory_format", "name", "ctx"}
@@ -72,7 +78,8 @@ _GENERIC = (0.75, 2, True)
 """Plain values for parameters that say nothing about themselves."""
 
 
-def _constant(value: Any) -> Role:
+def constant(value: Any) -> Role:
+    """A plain value, whatever the shapes are."""
     return Role(lambda _: value)
 
 
@@ -126,7 +133,7 @@ def _shape_values() -> list[Role]:
 
 
 def _permutation() -> list[Role]:
-    return [Role(lambda base: list(reversed(range(len(base))))), _constant(1)]
+    return [Role(lambda base: list(reversed(range(len(base))))), constant(1)]
 
 
 def _like(base: Shape) -> dict[str, Any]:
@@ -152,7 +159,7 @@ _NAMED: list[tuple[str, tuple[Any, ...]]] = [
     (r"(clip_|a_)?(max|high|upper|hi)(_?(val|value|bound))?|vmax", (0.75,)),
     (r"(num|n)_.*|n|k|num|count|steps?|chunks?|repeats?|shifts?|.*_(size|count)|ksize", (2, 3, 1)),
     (r"kernel|window|iterations|order|diagonal|offset|start|length|block", (2, 1, 0)),
-    (r"const|constant|value|alpha|lambd|lambda_|lam|slope|.*_slope|coeffs?|coef", (0.75, 2)),
+    (r"const|constant|value|alpha|lambd|lambda|lam|slope|.*_slope|coeffs?|coef", (0.75, 2)),
     (r"scale_factor|factor|multiplier|temperature|temp|tau|threshold|margin|delta", (0.75, 2)),
 ]  # fmt: skip
 """Names of plain parameters and values for them; the first pattern that fits decides."""
@@ -166,7 +173,7 @@ def _named(name: str) -> list[Role]:
     """Roles of a plain value, for names that promise one."""
     for pattern, values in _NAMED_PATTERNS:
         if pattern.fullmatch(name):
-            return [_constant(value) for value in values]
+            return [constant(value) for value in values]
     if _PERMUTATION_NAMES.fullmatch(name):
         return _permutation()
     return _shape_values() if _SHAPE_NAMES.fullmatch(name) else []
@@ -199,5 +206,5 @@ def _annotated(name: str, note: str) -> list[Role]:
     hinted = next((v for pattern, v in _NAMED_PATTERNS if pattern.fullmatch(name)), ())
     for word, fits, values in _ANNOTATED:
         if re.search(rf"\b{word}\b", note):
-            return [_constant(v) for v in dict.fromkeys([*filter(fits, hinted), *values])]
+            return [constant(v) for v in dict.fromkeys([*filter(fits, hinted), *values])]
     return []

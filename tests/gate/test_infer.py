@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import gradtool.engine as torch
+from gradtool.engine._placeholder import EngineLacksError
 from gradtool.gate.cases import ResolvedCase, resolve_cases
 from gradtool.gate.config_format import CaseConfig
 from gradtool.gate.discover import discover, named
@@ -125,11 +126,22 @@ def test_when_nothing_will_do_the_message_sums_up_the_attempts() -> None:
     with pytest.raises(NoCase) as none:
         resolve_cases(subject_of_class(Picky), Settings())
     assert none.value.message.startswith("no arguments found that forward accepts (")
-    assert none.value.message.endswith("tried; most often: KeyError: 'no table')")
+    assert none.value.message.endswith("tried); the likeliest gave KeyError: 'no table'")
     assert none.value.hint == (
         "give it a case in gradtool.yaml: "
         "functions: {Picky: {cases: [{args: [{shape: [3, 4]}, {shape: [5, 4]}]}]}}"
     )
+
+
+def test_what_the_engine_lacks_is_not_mended_by_other_arguments() -> None:
+    class Lacking(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            raise EngineLacksError("torch.some_op")
+
+    with pytest.raises(NoCase, match="the likeliest gave EngineLacksError: .*some_op") as none:
+        resolve_cases(subject_of_class(Lacking), Settings())
+    assert none.value.hint is None
 
 
 def test_a_forward_without_arguments_has_no_case() -> None:
@@ -148,7 +160,7 @@ def test_a_forward_that_ends_the_process_is_only_refused() -> None:
         def forward(ctx: Any, x: Any) -> Any:
             raise SystemExit(0)
 
-    with pytest.raises(NoCase, match="most often: SystemExit: 0"):
+    with pytest.raises(NoCase, match="the likeliest gave SystemExit: 0"):
         resolve_cases(subject_of_class(Exits), Settings())
 
 

@@ -713,3 +713,18 @@ class GatedLinearUnit(Function):
         a, b = ctx.saved_tensors
         s = b.sigmoid()
         return torch.cat([g * s, g * a * s * (1 - s)], -1)
+
+
+class AsksForEveryArgument(Function):
+    """Backward fails where an optional argument is left away, so it is not."""
+
+    EXPECTED = [["X_: float64[3, 4]", "Alpha_: 1.5", "n_iter: 3"]]
+
+    @staticmethod
+    def forward(ctx, X_, Alpha_=1.5, n_iter=3):
+        ctx.alpha = Alpha_
+        return X_ * Alpha_
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.alpha, None if not ctx.needs_input_grad[1] else g.sum(), None
