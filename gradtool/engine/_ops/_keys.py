@@ -41,6 +41,29 @@ class Key(NamedTuple):
         return all(isinstance(part, slice) and part == slice(None) for part in self.basic)
 
 
+def plain(shape: Ints, key: Any) -> tuple[Any, ...] | None:
+    """A key of integers in range, slices and None as it is; None for what needs a closer look."""
+    parts = key if key.__class__ is tuple else (key,)
+    axis = 0
+    for part in parts:
+        if part is None:
+            continue
+        if axis == len(shape):
+            return None
+        if part.__class__ is int:
+            if not -shape[axis] <= part < shape[axis]:
+                return None
+        elif part.__class__ is not slice or not _is_forward(part):
+            return None
+        axis += 1
+    return parts
+
+
+def _is_forward(part: slice) -> bool:
+    ends = (part.start, part.stop, part.step)
+    return all(end is None or end.__class__ is int for end in ends) and (ends[2] is None or ends[2] > 0)
+
+
 def parsed(x: Tensor, key: Any) -> Key:
     """Take a key apart.
 
@@ -215,4 +238,4 @@ class _Reader:
         self._keep(part)
 
 
-__all__ = ["Key", "parsed"]
+__all__ = ["Key", "parsed", "plain"]

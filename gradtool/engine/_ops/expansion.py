@@ -14,6 +14,10 @@ from gradtool.engine._tensor import Size, Tensor
 def _stretched(x: Any, *, shape: Ints) -> Any:
     if x.shape == shape:
         return x[...]
+    if x.__class__ is np.ndarray and x.size and x.flags.c_contiguous:
+        kept = [0 if each == 1 else step for each, step in zip(x.shape, x.strides, strict=True)]
+        strides = [0] * (len(shape) - x.ndim) + kept
+        return np.ndarray(shape, x.dtype, x, 0, strides)  # in a fraction of broadcast_to's time
     view = np.broadcast_to(x, shape)
     if isinstance(view, np.ndarray) and x.flags.writeable:
         view.flags.writeable = True  # a slice of it is as good to write to as one of `x`

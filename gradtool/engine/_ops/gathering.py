@@ -19,10 +19,15 @@ from gradtool.engine._tensor import Tensor
 def _along(index: Any, dim: int, extent: int) -> tuple[Any, ...]:
     """The key that picks ``[i, index[i, j], …]``: `index` at `dim`, own positions elsewhere."""
     check_bounds(index, extent, dim, error=RuntimeError, lowest=0)
-    library = module_of(index)
-    key = list(library.ogrid[tuple([slice(each) for each in index.shape])])
-    key[dim] = index
-    return tuple(key)
+    library, last = module_of(index), index.ndim - 1
+    return tuple(
+        [
+            index
+            if axis == dim
+            else library.arange(count).reshape(*[1] * axis, count, *[1] * (last - axis))
+            for axis, count in enumerate(index.shape)
+        ]
+    )
 
 
 def _gathered(x: Any, index: Any, *, dim: int) -> Any:

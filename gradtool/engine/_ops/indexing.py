@@ -10,7 +10,7 @@ import numpy as np
 
 from gradtool.device import add_at, module_of
 from gradtool.engine._ops._dims import Ints, wrap_dim
-from gradtool.engine._ops._keys import Key, parsed
+from gradtool.engine._ops._keys import Key, parsed, plain
 from gradtool.engine._ops._kinds import linear
 from gradtool.engine._ops._primitive import Primitive, Vjp
 from gradtool.engine._ops.expansion import sum_to_size
@@ -52,20 +52,23 @@ _split: Primitive = _viewing("split")
 
 
 def _key_of(arrays: Sequence[Any], dims: Ints, shape: Ints) -> tuple[Any, ...]:
-    """The array library's key for index arrays at these dimensions, checked against the shape."""
+    """The array library's key for index arrays at these dimensions."""
     key: list[Any] = [slice(None)] * (max(dims, default=-1) + 1)
     for dim, array in zip(dims, arrays, strict=True):
-        check_bounds(array, shape[dim], dim)
+        if array.__class__ is not np.ndarray:
+            check_bounds(array, shape[dim], dim)
         key[dim] = array
-    try:
-        np.broadcast_shapes(*[array.shape for array in arrays])
-    except ValueError:
-        shapes = ", ".join(str(list(array.shape)) for array in arrays)
-        raise IndexError(
-            "shape mismatch: indexing tensors could not be broadcast together with shapes "
-            f"{shapes}"
-        ) from None
     return tuple(key)
+
+
+def _worded(arrays: Sequence[Any], dims: Ints, shape: Ints) -> IndexError:
+    """torch's error for what NumPy refused."""
+    for dim, array in zip(dims, arrays, strict=True):
+        check_bounds(array, shape[dim], dim)
+    shapes = ", ".join(str(list(array.shape)) for array in arrays)
+    return IndexError(
+        f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+    )
 
 
 def check_bounds(
@@ -89,13 +92,20 @@ def check_bounds(
         raise error(f"index {wrong} is out of bounds for dimension {dim} with size {extent}")
 
 
+def _indexed(x: Any, *indices: Any, dims: Ints) -> Any:
+    try:
+        return x[_key_of(indices, dims, x.shape)]
+    except IndexError:
+        raise _worded(indices, dims, x.shape) from None
+
+
 @functools.cache
 def _index_of(count: int) -> Primitive:
     """Indexing by so many tensors."""
     names = tuple(f"i{position}" for position in range(count))
     return Primitive(
         "index",
-        lambda x, *indices, dims: x[_key_of(indices, dims, x.shape)],
+        _indexed,
         [Vjp(
             lambda g, shape, dims, *indices: added_to_zeros(g, shape, dims, indices),
             ("x_shape", "dims", *names),
@@ -144,10 +154,13 @@ def _index_put_of(count: int) -> Primitive:
         out = x.copy()
         target = out[(*basic, Ellipsis)]
         key = _key_of(indices, dims, target.shape) or Ellipsis
-        if accumulate:
-            add_at(target, key, values)
-        else:
-            target[key] = values
+        try:
+            if accumulate:
+                add_at(target, key, values)
+            else:
+                target[key] = values
+        except IndexError:
+            raise _worded(indices, dims, target.shape) from None
         return out
 
     def of_x(g: Tensor, basic: Any, dims: Ints, accumulate: bool, *indices: Tensor) -> Tensor:
@@ -184,10 +197,12 @@ def getitem(x: Tensor, key: Any) -> Tensor:
     Raises:
         IndexError: the key is out of range, has too many parts, or a part of it is no index.
     """
+    basic = plain(x._array.shape, key)
+    if basic is not None:
+        return (_select if key.__class__ is int else _slice)(x, key=basic)
     found = parsed(x, key)
     if not found.indices:
-        picks_one = all(not isinstance(part, slice) for part in found.basic) and found.basic
-        return (_select if picks_one else _slice)(x, key=found.basic)
+        return _slice(x, key=found.basic)
     taken = x if found.is_trivial else _slice(x, key=found.basic)
     return _index_of(len(found.indices))(taken, *found.indices, dims=found.dims)
 
@@ -201,11 +216,12 @@ def index_put(x: Tensor, indices: Any, values: Any, accumulate: bool = False) ->
         IndexError: the key is out of range.
         RuntimeError: the values have another dtype, or do not broadcast to what the key picks.
     """
-    key = parsed(x, tuple(indices) if isinstance(indices, list) else indices)
+    tensors = isinstance(indices, list) and all(isinstance(each, Tensor) for each in indices)
+    key = parsed(x, tuple(indices) if tensors and indices else indices)
     if not isinstance(values, Tensor):
         values = x.new_tensor(values)
     if values._array.dtype != x._array.dtype:
-        if key.indices:
+        if key.indices and values.ndim:
             raise RuntimeError(
                 "Index put requires the source and destination dtypes match, got "
                 f"{x.dtype} for the destination and {values.dtype} for the source."
@@ -252,6 +268,9 @@ def normalise_key(x: Tensor, key: Any) -> Any:
     if not found.indices:
         return (*found.basic, Ellipsis)
     arrays = [each._array for each in found.indices]
+    shape = _result_shape(x, found._replace(dims=(), indices=()))
+    for dim, array in zip(found.dims, arrays, strict=True):
+        check_bounds(array, shape[dim], dim)
     if found.is_trivial:
         return _key_of(arrays, found.dims, x._array.shape)
     library = module_of(x._array)

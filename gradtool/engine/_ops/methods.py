@@ -28,6 +28,7 @@ from gradtool.engine._ops import (
     norm,
     power,
     random,
+    random_fill,
     reduction,
     repeating,
     scan,
@@ -116,7 +117,7 @@ def attach() -> None:
     functions = dict(table(FAMILIES))
     for name in METHODS:
         setattr(Tensor, name, functions[name])
-    for name, function in (conversion.METHODS | selection.METHODS).items():
+    for name, function in (conversion.METHODS | selection.METHODS | random_fill.METHODS).items():
         setattr(Tensor, name, function)
     for name in IN_PLACE:
         setattr(Tensor, f"{name}_", in_place(functions[name], f"{name}_"))

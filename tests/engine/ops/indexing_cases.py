@@ -69,6 +69,33 @@ GETITEM = [
     OpCase("x[i] ** 3", lambda t, x, i: x[i] ** 3, (normal(4, 2), integers(-4, 4, 3, 2))),
 ]
 
+
+
+def written(t: Any, x: Any, key: Any, value: Any) -> Any:
+    copy = x.clone()
+    copy[key] = value
+    return copy * 2
+
+
+SETITEM = [
+    OpCase(f"x[{name}] = {kind}", lambda t, x, v, key=key: written(t, x, key(t), v),
+           (normal(3, 4, 5), arg))
+    for name, key in {**BASIC, **ADVANCED}.items()
+    for kind, arg in (("0-d", normal()), ("without a gradient", exactly(3, "int64")))
+    if kind == "0-d" or name in BASIC
+] + [
+    OpCase("x[1:] = row", lambda t, x, v: written(t, x, slice(1, None), v), (normal(3, 4), normal(4))),
+    OpCase("x[0] = 1 x row", lambda t, x, v: written(t, x, 0, v), (normal(3, 4), normal(1, 4))),
+    OpCase("x[i] = rows", lambda t, x, v: written(t, x, [2, 0], v), (normal(3, 4), normal(2, 4))),
+    OpCase("x[0, :, i] = rows", lambda t, x, v: written(t, x, (0, slice(None), [1, 0]), v),
+           (normal(2, 3, 4), normal(3, 2))),
+    OpCase("x[mask] = number", lambda t, x, m: written(t, x, m, 1.5), (normal(3, 4), mask(3, 4))),
+    OpCase("x[mask] = values", lambda t, x, v: written(t, x, t.tensor([True, False, True]), v),
+           (normal(3), normal(2))),
+    OpCase("0-d x[...] = number", lambda t, x: written(t, x, ..., 2), (normal(),)),
+    OpCase("0-d x[()] = tensor", lambda t, x, v: written(t, x, (), v), (normal(), normal())),
+]  # fmt: skip
+
 INDEX_PUT = [
     OpCase("index_put", lambda t, x, v, i: t.index_put(x, (i,), v),
            (normal(4, 2), normal(2, 2), exactly([3, 0], "int64"))),
@@ -162,4 +189,4 @@ MASKS = [
     OpCase("argwhere", lambda t, x: t.argwhere(x), (integers(0, 2, 3, 3),)),
 ]  # fmt: skip
 
-CASES = [*GETITEM, *INDEX_PUT, *VIEWS, *ALONG, *SLICES, *MASKS]
+CASES = [*GETITEM, *SETITEM, *INDEX_PUT, *VIEWS, *ALONG, *SLICES, *MASKS]

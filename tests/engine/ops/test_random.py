@@ -123,3 +123,35 @@ def test_seed_cannot_be_foreseen() -> None:
 def test_a_foreign_state_is_refused() -> None:
     with pytest.raises(RuntimeError, match="RNG state"):
         engine.set_rng_state(engine.zeros(3, dtype=engine.uint8))
+
+
+def test_filling_in_place(torch: Any) -> None:
+    torch.manual_seed(0)
+    x = torch.empty(1000, dtype=torch.float64)
+    assert x.uniform_(2, 3) is x
+    assert 2 <= float(x.min()) <= float(x.max()) < 3
+    assert x.uniform_(to=0.5).max() < 0.5
+    assert abs(float(x.normal_(5, 0.1).mean()) - 5) < 0.1
+    assert set(x.random_(2).tolist()) == {0, 1}
+    assert set(x.random_(4, to=6).tolist()) == {4, 5}
+    assert x.random_().max() > 2**50
+    assert set(x.bernoulli_().tolist()) == {0, 1}
+    assert x.bernoulli_(torch.zeros(1000)).sum() == 0
+    assert torch.empty(1000, dtype=torch.int8).random_().max() > 100
+    assert set(torch.empty(100, dtype=torch.bool).random_().tolist()) == {False, True}
+
+
+def test_filling_in_place_counts_as_a_change(torch: Any) -> None:
+    x = torch.empty(3)
+    before = x._version
+    x.normal_()
+    assert x._version == before + 1
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        torch.ones(3, requires_grad=True).uniform_()
+
+
+def test_filling_refuses_an_empty_range(torch: Any) -> None:
+    with pytest.raises(RuntimeError, match=r"found from=2.* > to=1"):
+        torch.empty(3).uniform_(2, 1)
+    with pytest.raises(RuntimeError, match=r"normal expects std >= 0.0, but found std -1"):
+        torch.empty(3).normal_(0, -1)
