@@ -140,7 +140,9 @@ def _loader(name: str) -> Loader | None:
     home = torch_gaps.home_of(name)
     if not torch_gaps.is_private(name) and torch_gaps.exists(home):
         return _EngineModule(home)
-    return _LackingModule() if torch_gaps.torch_names().is_module(name) else None
+    if not torch_gaps.torch_names().is_module(name):
+        return None
+    return _EngineModule(home) if torch_gaps.exists(home) else _LackingModule()
 
 
 class _EngineModule(Loader):
@@ -159,6 +161,7 @@ class _EngineModule(Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Give back what the import system changed of a module that is no new one."""
         module.__spec__ = self._spec
+        torch_gaps.complete(module)
 
 
 class _LackingModule(Loader):

@@ -40,8 +40,9 @@ def complete_lacking(name: str, module: ModuleType) -> None:
 
 def complete_engine() -> None:
     """Let the loaded modules of the engine answer for the names that they lack."""
-    for module in _mirrors():
-        complete(module)
+    for name, module in list(sys.modules.items()):
+        if is_mirror(name):
+            complete(module)
 
 
 def complete(module: ModuleType) -> None:
@@ -56,22 +57,28 @@ def complete(module: ModuleType) -> None:
 
 def restore_engine() -> None:
     """Let the modules of the engine be as they were: what is lacking is no attribute of them."""
-    for module in _mirrors():
-        answer = vars(module).pop("__getattr__", None)
-        if isinstance(answer, _Answer) and answer.own is not None:
-            vars(module)["__getattr__"] = answer.own
-        for attribute, value in list(vars(module).items()):
-            if isinstance(value, ModuleType) and _LACKING in vars(value):
-                del vars(module)[attribute]
+    for name, module in list(sys.modules.items()):
+        answer = vars(module).get("__getattr__") if _is_engine(name) else None
+        if isinstance(answer, _Answer):
+            _restore(module, answer)
 
 
-def _mirrors() -> list[ModuleType]:
-    return [module for name, module in list(sys.modules.items()) if is_mirror(name)]
+def _restore(module: ModuleType, answer: _Answer) -> None:
+    del vars(module)["__getattr__"]
+    if answer.own is not None:
+        vars(module)["__getattr__"] = answer.own
+    for attribute, value in list(vars(module).items()):
+        if isinstance(value, ModuleType) and _LACKING in vars(value):
+            del vars(module)[attribute]
+
+
+def _is_engine(name: str) -> bool:
+    return name == _ENGINE or name.startswith(f"{_ENGINE}.")
 
 
 def is_mirror(name: str) -> bool:
     """Whether a module is the engine's, and mirrors one of torch's."""
-    return (name == _ENGINE or name.startswith(f"{_ENGINE}.")) and not is_private(name)
+    return _is_engine(name) and not is_private(name)
 
 
 def _complete_tensor(tensor: type) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 import pkgutil
 from collections.abc import Iterator
+from importlib.util import find_spec
 from types import ModuleType
 
 import pytest
@@ -35,6 +37,18 @@ def test_every_public_module_of_the_engine_mirrors_one_of_torchs(module: ModuleT
     names = _torch_names.names_of(torch_name(module))
     public = (name for name in getattr(module, "__all__", ()) if not name.startswith("__"))
     assert {name for name in public if not names.has(name)} <= BEYOND_TORCH
+
+
+@pytest.mark.parametrize("module", list(mirrors()), ids=torch_name)
+def test_no_function_of_the_engine_stands_where_torch_has_a_module(module: ModuleType) -> None:
+    """Importing the module would hide the function."""
+    modules = _torch_names.names_of(torch_name(module)).modules
+    hidden = [
+        name
+        for name, value in vars(module).items()
+        if name in modules and not inspect.ismodule(value)
+    ]
+    assert [name for name in hidden if find_spec(f"{module.__name__}.{name}") is None] == []
 
 
 @pytest.mark.parametrize(

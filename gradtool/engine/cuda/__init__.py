@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from gradtool.device import array_module
+from gradtool.engine.cuda import amp
 
-__all__ = ["device_count", "is_available"]
+__all__ = ["amp", "device_count", "is_available"]
 
 
 def device_count() -> int:

@@ -1,0 +1,61 @@
+"""``gradtool run`` hands the command line on to the script, and its exit code back."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+
+def gradtool_run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "gradtool", "run", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_what_follows_the_script_is_the_scripts(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import atexit, sys\natexit.register(print, 'bye')\nprint(sys.argv[1:])\nsys.exit(41)\n"
+    )
+    done = gradtool_run(script, "--help", "-v", "x y", "--", "--strict")
+    assert done.returncode == 41
+    assert done.stdout == "['--help', '-v', 'x y', '--', '--strict']\nbye\n"
+    assert done.stderr == ""
+
+
+def test_verbose_before_the_script_is_gradtools(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("import torch\ntorch.ones(2) @ torch.ones(3)\n")
+    assert "_ops" not in gradtool_run(script, "-v").stderr
+    assert "_ops" in gradtool_run("-v", script).stderr
+
+
+def test_threads_that_outlive_the_script_import_torch_too(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import threading, time\n"
+        "def late():\n"
+        "    time.sleep(0.2)\n"
+        "    import torch.nn\n"
+        "    print(torch.nn.Module.__module__)\n"
+        "threading.Thread(target=late).start()\n"
+    )
+    assert gradtool_run(script).stdout == "gradtool.engine.nn.modules.module\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nope.py"], "error: nope.py cannot be read: No such file or directory\n"),
+        (["."], "error: . is a folder: name the script in it\n"),
+        ([], "error: Missing argument 'SCRIPT'.\n"),
+        (["--nope", "x.py"], "error: No such option: --nope\n"),
+    ],
+)
+def test_bad_use_is_one_line(
+    run: Callable[..., tuple[int, str, str]], arguments: list[str], message: str
+) -> None:
+    assert run("run", *arguments) == (2, "", message)

@@ -1,0 +1,45 @@
+"""``nn.functional`` computes what torch's does."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import gradtool.engine as engine
+
+
+def values(torch: ModuleType) -> list[Any]:
+    functional = torch.nn.functional
+    x = torch.arange(12, dtype=torch.float64).reshape(2, 2, 3) * 0.3 - 1.5
+    weight = torch.arange(6, dtype=torch.float64).reshape(2, 3).cos()
+    bias = torch.tensor([0.5, -1.0], dtype=torch.float64)
+    return [
+        functional.linear(x, weight),
+        functional.linear(x, weight, bias),
+        functional.linear(x[0, 0], weight, bias),
+        functional.linear(x, weight[0]),
+        functional.relu(x),
+        functional.relu(x.clone(), inplace=True),
+        functional.relu_(x.clone()),
+        functional.sigmoid(x),
+        functional.tanh(x),
+        functional.softmax(x, dim=1),
+        functional.softmax(x.long(), -1, dtype=torch.float64),
+        functional.log_softmax(x, 2),
+    ]
+
+
+@pytest.mark.torch
+def test_functions_are_torchs() -> None:
+    real = pytest.importorskip("torch", reason="compares with PyTorch, which is not installed")
+    for ours, theirs in zip(values(engine), values(real), strict=True):
+        assert ours.shape == theirs.shape
+        assert abs(ours.numpy() - theirs.numpy()).max() <= 1e-14
+
+
+def test_relu_in_place_writes_over_its_input() -> None:
+    x = engine.tensor([-1.0, 2.0])
+    assert engine.nn.functional.relu(x, inplace=True) is x
+    assert x.tolist() == [0.0, 2.0]
