@@ -23,7 +23,7 @@ from gradtool.gate.snippet import one_line_snippet
 from gradtool.gate.subject import Subject
 from gradtool.gate.trial import Trial, attempt
 
-_LACK = EngineLacksError.__name__
+_LACKS = EngineLacksError.__name__
 """What the refusal of arguments begins with when no other arguments would help."""
 
 
@@ -159,15 +159,12 @@ def _inferred(subject: Subject, settings: Settings) -> list[CaseConfig]:
 
 
 def _fruitless(subject: Subject, search: Search) -> NoCase:
-    reasons = search.refusals.most_common()
     hint = None
-    if search.likeliest is not None:
-        hint = (
-            f"give it a case in gradtool.yaml: {one_line_snippet(subject.name, search.likeliest)}"
-        )
+    if search.likeliest is not None and not search.objection.startswith(_LACKS):
+        snippet = one_line_snippet(subject.name, search.likeliest)
+        hint = f"give it a case in gradtool.yaml: {snippet}"
+    tried = f"no arguments found that forward accepts ({search.calls} tried)"
+    refusals = [f"{count} x {reason}" for reason, count in search.refusals.most_common()]
     return NoCase(
-        f"no arguments found that forward accepts ({search.calls} tried); the likeliest gave "
-        f"{search.objection}",
-        hint=hint,
-        detail="\n".join(f"{count} x {reason}" for reason, count in reasons),
+        f"{tried}; the likeliest gave {search.objection}", hint=hint, detail="\n".join(refusals)
     )

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from gradtool.gate import devices
 from gradtool.gate.devices import require_device
 from gradtool.gate.options import UsageError
 
@@ -23,7 +22,6 @@ def message(device: str) -> str:
 def cupy(monkeypatch: pytest.MonkeyPatch) -> Any:
     """A stand-in for CuPy whose runtime says what a test wants."""
     module = ModuleType("cupy")
-    module.__spec__ = SimpleNamespace(name="cupy")  # type: ignore[assignment]  # enough to be found
     runtime = SimpleNamespace(getDeviceCount=lambda: 1)
     module.cuda = SimpleNamespace(runtime=runtime)  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "cupy", module)
@@ -40,9 +38,10 @@ def test_unknown_names_are_refused(device: str) -> None:
 
 
 def test_without_cupy_the_way_to_install_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(devices.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "cupy", None)
     assert message("cuda") == (
-        "--device cuda needs CuPy, which is not installed: pip install 'gradtool[cuda12]'"
+        "--device cuda cannot be used: device 'cuda' needs CuPy, which is not installed: install "
+        "gradtool[cuda12] or gradtool[cuda13], as your driver requires, or use device 'cpu'"
     )
 
 
@@ -65,6 +64,6 @@ def test_no_device_at_all_is_refused(cupy: Any) -> None:
     assert message("cuda") == "--device cuda:0 does not exist: CUDA has 0 here"
 
 
-def test_an_engine_without_cuda_says_so(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(devices, "_ENGINE_ON_CUDA", "gradtool.engine.no_such_module")
-    assert message("cuda:0") == "--device cuda: the bundled engine of this version runs on cpu only"
+def test_a_device_that_is_there_will_do(cupy: Any) -> None:
+    require_device("cuda")
+    require_device("cuda:0")

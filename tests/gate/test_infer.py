@@ -139,7 +139,7 @@ def test_what_the_engine_lacks_is_not_mended_by_other_arguments() -> None:
         def forward(ctx: Any, x: Any) -> Any:
             raise EngineLacksError("torch.some_op")
 
-    with pytest.raises(NoCase, match="the likeliest gave EngineLacksError: .*some_op") as none:
+    with pytest.raises(NoCase, match=r"the likeliest gave EngineLacksError: .*some_op") as none:
         resolve_cases(subject_of_class(Lacking), Settings())
     assert none.value.hint is None
 
