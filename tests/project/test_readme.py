@@ -7,11 +7,15 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gradtool.cli.exit_codes import ExitCode
 from gradtool.gate.config import load_config
+from gradtool.gate.options import CheckOptions
+from gradtool.gate.runner import check
+from gradtool.results import Verdict
 from gradtool.verify.rules import RULES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,11 +96,21 @@ def test_the_configuration_shown_is_right(tmp_path: Path) -> None:
     assert "Cube" in load_config(path).functions
 
 
-def test_the_python_shown_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_module_shown_passes_the_gate(tmp_path: Path) -> None:
+    path = tmp_path / "my_ops.py"
+    path.write_text(python_blocks()[0], encoding="utf-8")
+    (module,) = check(CheckOptions(paths=(str(path),))).modules
+    assert [function.name for function in module.functions] == ["Cube"]
+    assert [case.source for case in module.functions[0].cases] == ["sample_inputs"]
+    assert module.verdict is Verdict.PASS
+
+
+def test_the_use_from_python_shown_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "samples"))
-    blocks = re.findall(r"^```python\n(.*?)^```$", README, re.M | re.S)
-    assert len(blocks) == 2
-    namespace: dict[str, object] = {}
-    for text in blocks:
-        exec(text, namespace)
-    assert "Cube" in namespace
+    namespace: dict[str, Any] = {}
+    exec(python_blocks()[1], namespace)
+    assert namespace["gradcheck"](namespace["LinearFunction"].apply, namespace["inputs"]) is True
+
+
+def python_blocks() -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```$", README, re.M | re.S)
