@@ -12,11 +12,16 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from gradtool.gate import torch_gaps
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader, MetaPathFinder
+else:  # They only name methods, and importing them takes longer than all that is done here.
+    Loader = MetaPathFinder = object
 
 _ANSWERED = ("torch", "triton")
 """The top-level packages whose imports are answered. There is no Triton without PyTorch."""

@@ -6,6 +6,7 @@ import copy
 import operator
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -19,6 +20,14 @@ T = TypeVar("T")
 
 def lacks(name: str) -> Any:
     return pytest.raises(EngineLacksError, match=rf"^gradtool's engine has no {name}; see ")
+
+
+def test_message_points_to_a_section_that_is_there() -> None:
+    with pytest.raises(EngineLacksError) as raised:
+        fft(1)
+    section = str(raised.value).split('"')[1]
+    readme = Path(__file__).parents[2] / "README.md"
+    assert f"\n## {section}\n" in readme.read_text(encoding="utf-8")
 
 
 def test_attributes_chain_and_are_the_same_each_time() -> None:
