@@ -60,8 +60,10 @@ def plain(shape: Ints, key: Any) -> tuple[Any, ...] | None:
 
 
 def _is_forward(part: slice) -> bool:
-    ends = (part.start, part.stop, part.step)
-    return all(end is None or end.__class__ is int for end in ends) and (ends[2] is None or ends[2] > 0)
+    for end in (part.start, part.stop, part.step):
+        if not (end is None or end.__class__ is int):
+            return False
+    return part.step is None or part.step > 0
 
 
 def parsed(x: Tensor, key: Any) -> Key:

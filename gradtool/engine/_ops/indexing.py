@@ -9,44 +9,12 @@ from typing import Any
 import numpy as np
 
 from gradtool.device import add_at, module_of
-from gradtool.engine._ops._dims import Ints, wrap_dim
+from gradtool.engine._ops._dims import Ints
 from gradtool.engine._ops._keys import Key, parsed, plain
-from gradtool.engine._ops._kinds import linear
 from gradtool.engine._ops._primitive import Primitive, Vjp
 from gradtool.engine._ops.expansion import sum_to_size
+from gradtool.engine._ops.narrowing import take_select, take_slice
 from gradtool.engine._tensor import Tensor
-
-# ---- views: a key of integers, slices and None ----------------------------------------------
-
-
-def _view_at(x: Any, *, key: tuple[Any, ...]) -> Any:
-    return x[(*key, Ellipsis)]  # without the ellipsis an element would be a copy
-
-
-def _zeros_with(x: Any, *, shape: Ints, key: tuple[Any, ...]) -> Any:
-    """Zeros with `x` written at a key: the transpose of taking it from there."""
-    out = np.zeros_like(x, shape=shape)
-    out[key] = x
-    return out
-
-
-_put_in_zeros: Primitive = linear(
-    "slice_backward", _zeros_with, lambda g, key: _slice(g, key=key)
-)
-
-
-def _viewing(name: str) -> Primitive:
-    return linear(
-        name,
-        _view_at,
-        lambda g, x_shape, key: _put_in_zeros(g, shape=x_shape, key=key),
-        is_view=True,
-    )
-
-
-_select: Primitive = _viewing("select")
-_slice: Primitive = _viewing("slice")
-_split: Primitive = _viewing("split")
 
 # ---- copies: dimensions indexed by integer tensors ------------------------------------------
 
@@ -62,7 +30,7 @@ def _key_of(arrays: Sequence[Any], dims: Ints, shape: Ints) -> tuple[Any, ...]:
 
 
 def _worded(arrays: Sequence[Any], dims: Ints, shape: Ints) -> IndexError:
-    """torch's error for what NumPy refused."""
+    """Torch's error for what NumPy refused."""
     for dim, array in zip(dims, arrays, strict=True):
         check_bounds(array, shape[dim], dim)
     shapes = ", ".join(str(list(array.shape)) for array in arrays)
@@ -172,7 +140,7 @@ def _index_put_of(count: int) -> Primitive:
         )
 
     def of_values(g: Tensor, shape: Ints, basic: Any, dims: Ints, *indices: Tensor) -> Tensor:
-        taken = _slice(g, key=basic)
+        taken = take_slice(g, key=basic)
         picked = _index_of(count)(taken, *indices, dims=dims) if indices else taken
         return sum_to_size(picked, shape)
 
@@ -199,11 +167,11 @@ def getitem(x: Tensor, key: Any) -> Tensor:
     """
     basic = plain(x._array.shape, key)
     if basic is not None:
-        return (_select if key.__class__ is int else _slice)(x, key=basic)
+        return (take_select if key.__class__ is int else take_slice)(x, key=basic)
     found = parsed(x, key)
     if not found.indices:
-        return _slice(x, key=found.basic)
-    taken = x if found.is_trivial else _slice(x, key=found.basic)
+        return take_slice(x, key=found.basic)
+    taken = x if found.is_trivial else take_slice(x, key=found.basic)
     return _index_of(len(found.indices))(taken, *found.indices, dims=found.dims)
 
 
@@ -279,43 +247,4 @@ def normalise_key(x: Tensor, key: Any) -> Any:
     return library.unravel_index(picked, x._array.shape)
 
 
-def select(x: Tensor, dim: int, index: int) -> Tensor:
-    """One slice along a dimension, without it: a view."""
-    if x.ndim == 0:
-        raise IndexError("select() cannot be applied to a 0-dim tensor.")
-    dim, position = wrap_dim(dim, x.ndim), int(index)
-    if not -x.shape[dim] <= position < x.shape[dim]:
-        raise IndexError(
-            f"select(): index {position} out of range for tensor of size {list(x.shape)} at "
-            f"dimension {dim}"
-        )
-    return _select(x, key=(*[slice(None)] * dim, position))
-
-
-def narrow(x: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
-    """So many slices along a dimension from `start` on: a view."""
-    if x.ndim == 0:
-        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
-    if length < 0:
-        raise RuntimeError("narrow(): length must be non-negative.")
-    dim, first = wrap_dim(dim, x.ndim), int(start)
-    extent = x.shape[dim]
-    if not -extent <= first <= extent:
-        raise IndexError(
-            f"start out of range (expected to be in range of [{-extent}, {extent}], "
-            f"but got {first})"
-        )
-    first += extent if first < 0 else 0
-    if first + length > extent:
-        raise RuntimeError(
-            f"start ({first}) + length ({length}) exceeds dimension size ({extent})."
-        )
-    return _slice(x, key=(*[slice(None)] * dim, slice(first, first + length)))
-
-
-def piece(x: Tensor, dim: int, start: int, end: int) -> Tensor:
-    """One of several views that a tensor is taken apart into."""
-    return _split(x, key=(*[slice(None)] * dim, slice(start, end)))
-
-
-__all__ = ["getitem", "index_put", "narrow", "select"]
+__all__ = ["getitem", "index_put"]

@@ -25,6 +25,7 @@ from gradtool.engine._ops import (
     logic,
     masking,
     moment,
+    narrowing,
     norm,
     power,
     random,
@@ -47,8 +48,8 @@ from gradtool.engine._tensor import Tensor
 FAMILIES = (
     arithmetic, axes, comparison, complex_parts, conversion, creation, diagonals, elementwise,
     expansion, extremum, gathering, generators, indexing, joining, linalg, literals, logic,
-    masking, moment, norm, power, random, reduction, repeating, scan, selection, shape, slicing,
-    softmax, sorting, special, windows,
+    masking, moment, narrowing, norm, power, random, reduction, repeating, scan, selection,
+    shape, slicing, softmax, sorting, special, windows,
 )  # fmt: skip
 
 METHODS = """

@@ -11,7 +11,7 @@ from gradtool.engine._ops._dims import Ints, as_ints, one_by_one, wrap_dim, wrap
 from gradtool.engine._ops._kinds import linear
 from gradtool.engine._ops.shape import reshape
 from gradtool.engine._ops.slicing import index_select
-from gradtool.engine._tensor import Tensor
+from gradtool.engine._tensor import Tensor, to_numpy
 
 
 def _copied(x: Any) -> Any:
@@ -92,7 +92,7 @@ def repeat_interleave(
     if dim is None:
         x, dim = x.reshape(-1), 0
     extent = x.shape[wrap_dim(dim, x.ndim)]
-    counts = repeats._array if isinstance(repeats, Tensor) else np.asarray(repeats)
+    counts = to_numpy(repeats._array) if isinstance(repeats, Tensor) else np.asarray(repeats)
     if counts.ndim == 1 and counts.size not in (1, extent):
         raise RuntimeError(
             "repeats must have the same size as input along dim, but got repeats.size(0) = "

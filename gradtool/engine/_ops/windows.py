@@ -9,7 +9,7 @@ import numpy as np
 from gradtool.engine._ops._dims import Ints, wrap_dim
 from gradtool.engine._ops._kinds import linear
 from gradtool.engine._ops._primitive import Primitive
-from gradtool.engine._ops.indexing import narrow
+from gradtool.engine._ops.narrowing import narrow
 from gradtool.engine._tensor import Tensor
 
 
