@@ -42,6 +42,10 @@ The result is a placeholder in turn, so that only what really needs it fails.
 """
 
 
+_PRESENCE = ("is_available", "is_built", "is_initialized")
+"""Questions that have an answer: what the engine lacks is not there."""
+
+
 class EngineLacksError(NotImplementedError):
     """A name of PyTorch was used that the engine does not have."""
 
@@ -80,9 +84,14 @@ class Placeholder:
         return placeholder(f"{self._full_name}.{name}")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused, unless the call decorates a function, which is then refused when called."""
+        """Refused, but for calls that ask whether it is there, or that decorate or register.
+
+        A decorated function is refused when it is called.
+        """
         if len(args) == 1 and not kwargs and isinstance(args[0], _DECORATED):
             return _decorated(self, args[0])
+        if self._full_name.rpartition(".")[2] in _PRESENCE:
+            return False
         if self._full_name in _KEPT_CALLS or _is_below(self._full_name, _KEPT_OWNERS):
             return placeholder(f"{self._full_name}(...)")
         raise EngineLacksError(self._full_name)

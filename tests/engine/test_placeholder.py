@@ -172,6 +172,11 @@ def test_is_a_value_that_can_be_compared_hashed_copied_and_pickled() -> None:
     assert repr(fft) == "<torch.fft.fft, which gradtool's engine lacks>"
 
 
+@pytest.mark.parametrize("name", ["torch.backends.mps", "torch.distributed", "torch.xpu"])
+def test_what_is_lacking_is_not_available(name: str) -> None:
+    assert placeholder(name).is_available() is False
+
+
 def test_attributes_can_be_set() -> None:
     flags = placeholder("torch.some.flags")
     flags.benchmark = True
