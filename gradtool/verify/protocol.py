@@ -119,6 +119,25 @@ class Observation:
     """What was saved, one each: ``input:weight``, ``output:0``, ``intermediate`` or ``none``."""
     ctx_attributes: dict[str, str] = field(default_factory=dict)
     """Names and kinds of the attributes set on ctx."""
+    kept_on_ctx: tuple[tuple[str, str], ...] = ()
+    """Attributes of ctx that hold an input or output, each with which: ``input:x``, ``output:0``.
+
+    Also one in a list, tuple or dict, and a view of one.
+    """
+    materializes: bool = True
+    """Undefined cotangents are to reach ``backward`` as zeros."""
+    received: tuple[bool, ...] | None = None
+    """Of each cotangent whether ``backward`` got a tensor; None when it was not run."""
+    mutated_outputs: tuple[int, ...] = ()
+    """Indices of outputs whose values changed after ``forward`` had returned."""
+    buffers_changed_in_forward: tuple[str, ...] = ()
+    """Tensors and arrays that the call did not pass and ``forward`` changed, by their names.
+
+    ``Scale.cache`` is an attribute of the Function's class, ``counts`` a variable that a method
+    captured or finds in its module, ``counts['seen']`` an entry of one.
+    """
+    buffers_changed_in_backward: tuple[str, ...] = ()
+    """The same for ``backward``, with attributes of ctx among them: ``ctx.mask``."""
 
 
 class Differentiable(Protocol):

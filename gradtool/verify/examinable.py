@@ -1,0 +1,179 @@
+"""What the contract rules do with a Function beyond differentiating it.
+
+An `Examinable` is a `Differentiable` that can also be run in forward mode and batched, with
+tensors in other memory layouts, in unusual orders, and with its lines traced. Each method is
+one experiment: it says what happened, and the rules say what to make of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol
+
+from gradtool.verify.protocol import Array, Cotangents, Differentiable, Observation, Primals
+
+MemoryLayout = Literal["contiguous", "transposed", "gapped", "expanded"]
+"""How the elements of a tensor lie in memory; its shape and values are the same in each.
+
+``transposed`` has the strides of the transpose, ``gapped`` is every other element of a bigger
+buffer along each dimension, and ``expanded`` has stride 0 along each dimension that all entries
+are equal along, as the cotangent of a sum has. What one dimension cannot show stays contiguous.
+"""
+
+Leak = Literal["cycle", "held"]
+"""Why what a call made outlives its outputs: a reference cycle, or somebody holds it."""
+
+Tangents = Sequence[Array | None]
+"""One array, or None for an undefined one, for each of `Differentiable.arguments`."""
+
+
+class SourceLine(NamedTuple):
+    """A line of one of the Function's own methods."""
+
+    method: str
+    """``forward``, ``setup_context``, ``backward``, ``vjp``, ``jvp`` or ``vmap``."""
+    path: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Stacked:
+    """The results of many calls, each array stacked along a new first dimension.
+
+    `batched` says whether one batched call computed them. Where it is False each was computed
+    by a call of its own, and `reason` says in one line why.
+    """
+
+    arrays: tuple[Array | None, ...]
+    batched: bool
+    reason: str | None = None
+
+
+class Examinable(Differentiable, Protocol):
+    """One Function at one case, to experiment with.
+
+    As with `Differentiable`, every call gets fresh tensors.
+    """
+
+    # ---- layouts ----------------------------------------------------------------------
+
+    def call(
+        self,
+        primals: Primals,
+        cotangents: Cotangents | None = None,
+        *,
+        needs: Sequence[bool] | None = None,
+        input_layout: MemoryLayout | None = None,
+        cotangent_layout: MemoryLayout = "contiguous",
+    ) -> Observation:
+        """As `Differentiable.call`, with tensors that lie in memory as the layouts say.
+
+        An `input_layout` of None stands for the layouts of the case's own tensors.
+        """
+
+    def backward_map(self, cotangents: Cotangents) -> Examinable:
+        """As `Differentiable.backward_map`: all that follows can be asked of it, too."""
+
+    # ---- forward mode -----------------------------------------------------------------
+
+    @property
+    def defines_jvp(self) -> bool:
+        """The Function has a ``jvp`` of its own."""
+
+    def jvps(self, primals: Primals, rows: Sequence[Tangents]) -> list[tuple[Array | None, ...]]:
+        """The tangent of each output for each row, by the Function's own ``jvp``.
+
+        None where an output has none. Of a plain callable the engine's derivative is returned.
+        Raises what the user's code or the engine raises.
+        """
+
+    # ---- batching ---------------------------------------------------------------------
+
+    @property
+    def defines_vmap(self) -> bool:
+        """The Function has a ``vmap`` of its own, or asks for a generated one."""
+
+    def vmapped(self, primals: Primals, in_dims: Sequence[int | None]) -> tuple[Array | None, ...]:
+        """The outputs for a batch, by the Function's own batching, examples first in each.
+
+        Args:
+            primals: With the examples along a dimension of their own where `in_dims` has one.
+            in_dims: For each argument which dimension that is; None: the same for each example.
+
+        The reference is `evaluate` of one example after another. Raises what the user's code
+        or the engine raises.
+        """
+
+    def evaluate_many(self, primals: Primals, stacked: Sequence[bool]) -> Stacked:
+        """The outputs at many points, in one call of ``forward`` where its code allows that.
+
+        Args:
+            primals: The points, along the first dimension of each argument that is `stacked`.
+            stacked: Which arguments differ from point to point.
+
+        A batched call runs ``forward`` itself on batched tensors, not the Function's ``vmap``.
+        It may be wrong where a Function does not declare batching: whoever relies on it redoes
+        what matters with `evaluate`. Raises what the user's code raises in calls one by one.
+        """
+
+    def vjps_many(self, primals: Primals, cotangents: Cotangents) -> Stacked:
+        """The gradients for many cotangents, in one run of ``backward`` where its code allows.
+
+        Args:
+            primals: The point.
+            cotangents: For each output the cotangents, along the first dimension; None for an
+                undefined one.
+
+        The same holds as for `evaluate_many`; the reference is `vjps`.
+        """
+
+    # ---- unusual orders ---------------------------------------------------------------
+
+    def interleaved(
+        self, primals: tuple[Primals, Primals], cotangents: tuple[Cotangents, Cotangents]
+    ) -> tuple[Observation, Observation]:
+        """Two calls: first both forwards, then both backwards in the same order.
+
+        A Function without hidden state shows what two calls of `call` show. What the second
+        call does to the outputs of the first is in `Observation.mutated_outputs`.
+        """
+
+    def call_with_input_changed_between(
+        self, primals: Primals, cotangents: Cotangents, argument: int
+    ) -> Observation:
+        """One call between whose forward and backward an input is changed in place.
+
+        As by an optimiser: without being recorded, but counted as a new version of the tensor.
+        Where the input was saved as it should be, `Observation.failure` tells of the change;
+        where it was not needed the gradients are those of `call`; others are silently wrong.
+        """
+
+    def call_with_output_changed_between(
+        self, primals: Primals, cotangents: Cotangents, output: int
+    ) -> Observation:
+        """The same with an output."""
+
+    # ---- what lasts -------------------------------------------------------------------
+
+    def leaks(self, primals: Primals) -> Leak | None:
+        """Whether the ctx of a call outlives its outputs, without the garbage collector.
+
+        Raises what the user's code raises in forward.
+        """
+
+    def seeded(self, seed: int) -> AbstractContextManager[None]:
+        """Seeds every global random number generator, and puts them back at the end.
+
+        Two calls in blocks of their own with one seed draw the same numbers.
+        """
+
+    # ---- lines ------------------------------------------------------------------------
+
+    @property
+    def lines(self) -> frozenset[SourceLine]:
+        """The lines of the Function's own methods that can be executed."""
+
+    def traced(self) -> AbstractContextManager[set[SourceLine]]:
+        """Collects those of `lines` that are executed in the block, in the set it returns."""
