@@ -64,10 +64,12 @@ class Candidate:
 
 
 def _value(role: Role, shapes: Iterator[Shape], base: Shape, domain: Domain) -> Any:
-    value = {"shape": list(next(shapes))} if role.fill is None else role.fill(base)
-    if not isinstance(value, dict) or "dtype" in value:
-        return value
-    return {**value, **domain} if role.gradient else {**value, **domain, "requires_grad": False}
+    if role.fill is not None and not role.follows:
+        return role.fill(base)
+    spec = {"shape": list(next(shapes))} if role.fill is None else role.fill(base)
+    if "dtype" in spec:
+        return spec
+    return {**spec, **domain} if role.gradient else {**spec, **domain, "requires_grad": False}
 
 
 def candidates(parameters: Parameters, clues: Clues) -> Iterator[Candidate]:
@@ -134,7 +136,9 @@ def with_defaults(base: Candidate, parameters: Parameters) -> Candidate:
     """`base` with the default of every optional parameter spelled out."""
     for parameter in parameters:
         if parameter.default is not parameter.empty:
-            base = base.extended(parameter, constant(parameter.default), ())
+            value = parameter.default
+            literal = {"literal": value} if isinstance(value, dict) else value
+            base = base.extended(parameter, constant(literal), ())
     return base
 
 

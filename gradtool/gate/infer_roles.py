@@ -110,12 +110,15 @@ _MASKS = [
 ]
 
 _INDEX_NAMES = re.compile(r"(.*_)?(idx|indx|index|indices|inds|ids|offsets|lengths|segments?)")
-_TARGET_NAMES = re.compile(r"(.*_)?(labels?|targets?|classes|y_true|ground_truth)")
+_TARGET_NAMES = re.compile(r"(.*_)?(labels?|targets?|y_true|ground_truth)|classes")
+_COUNT_NAMES = re.compile(r"(num|n)_.*")
 _MASK_NAMES = re.compile(r"(.*_)?(mask|masks|keep|valid|cond|condition)")
 
 
 def _following(name: str, *, differentiated: bool) -> list[Role]:
     """Roles of a tensor whose shape follows from the first one, for names that promise one."""
+    if _COUNT_NAMES.fullmatch(name):
+        return []
     if _TARGET_NAMES.fullmatch(name):
         return [*_INDICES[1:], Role(_like, differentiated, follows=True), *_FULL_INDICES]
     if _INDEX_NAMES.fullmatch(name):

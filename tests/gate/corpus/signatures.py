@@ -718,13 +718,34 @@ class GatedLinearUnit(Function):
 class AsksForEveryArgument(Function):
     """Backward fails where an optional argument is left away, so it is not."""
 
-    EXPECTED = [["X_: float64[3, 4]", "Alpha_: 1.5", "n_iter: 3"]]
+    EXPECTED = [["X_: float64[3, 4]", "Alpha_: 1.5", "table: {'shape': [2]}"]]
 
     @staticmethod
-    def forward(ctx, X_, Alpha_=1.5, n_iter=3):
+    def forward(ctx, X_, Alpha_=1.5, table={"shape": [2]}):  # noqa: B006 - only read
+        assert table == {"shape": [2]}
         ctx.alpha = Alpha_
         return X_ * Alpha_
 
     @staticmethod
     def backward(ctx, g):
         return g * ctx.alpha, None if not ctx.needs_input_grad[1] else g.sum(), None
+
+
+class OneHot(Function):
+    """``num_classes`` is a number, though ``classes`` would not be."""
+
+    EXPECTED = [["x: float64[3, 4]", "target: int64[3]", "num_classes: 3"]]
+
+    @staticmethod
+    def forward(ctx, x, target, num_classes):
+        if num_classes < 3:
+            raise IndexError("fewer classes than targets")
+        ctx.save_for_backward(target)
+        ctx.shape = x.shape
+        return x[torch.arange(len(target)), target]
+
+    @staticmethod
+    def backward(ctx, g):
+        (target,) = ctx.saved_tensors
+        grad = torch.zeros(ctx.shape, dtype=g.dtype)
+        return grad.scatter_add(1, target.unsqueeze(1), g.unsqueeze(1)), None, None
