@@ -19,7 +19,13 @@ from gradtool.engine._levels import alive, highest
 from gradtool.engine._modes import modes
 from gradtool.engine._ops import _primitive
 from gradtool.engine._ops._primitive import Primitive, Vjp, positional_names, vjp_of
-from gradtool.engine._ops._promotion import cast, check_operands, result_type, unlike_shapes
+from gradtool.engine._ops._promotion import (
+    cast,
+    check_operands,
+    require_tensor,
+    result_type,
+    unlike_shapes,
+)
 from gradtool.engine._ops._quiet import quiet
 from gradtool.engine._ops._unsupported import not_implemented
 from gradtool.engine._tensor import Tensor, wrap
@@ -39,7 +45,8 @@ class Product(NamedTuple):
 Derivative = Callable[..., Any] | Product | float | str
 """A function of any of the arguments and ``out``; a constant; or the name of one of them."""
 
-_REAL_NUMBERS = (float, int)
+REAL_NUMBERS = (float, int)
+"""Types of numbers that take on the dtype of a floating or complex tensor beside them."""
 
 
 # ---- elementwise ----------------------------------------------------------------------------
@@ -104,20 +111,33 @@ def binary(
                         else:
                             primitive.record_needed((x, y), {}, out)
                     return out
-            elif y.__class__ in _REAL_NUMBERS and a.dtype.kind in "fc":
-                try:
-                    out = wrap(compute(a, y))
-                except (TypeError, RuntimeWarning):
-                    out = computed(primitive, (a, y))
+            elif y.__class__ in REAL_NUMBERS and a.dtype.kind in "fc":
+                out = _with_number(primitive, compute, (a, y))
                 if x._requires_grad and modes.grad:
                     primitive.record((0,), (x, y), {}, out)
                 return out
+        elif x.__class__ in REAL_NUMBERS and y.__class__ is Tensor and y._array.dtype.kind in "fc":
+            b = y._array
+            out = _with_number(primitive, compute, (b.dtype.type(x), b))
+            if y._requires_grad and modes.grad:
+                primitive.record((1,), (x, y), {}, out)
+            return out
         if refuse is not None:
             refuse(x, y)
         return promoted(primitive, (x, y), keep_integers=keep)
 
     primitive.operation = _named(operation, name)
     return operation
+
+
+def _with_number(
+    primitive: Primitive, compute: Callable[..., Any], arrays: tuple[Any, Any]
+) -> Tensor:
+    """Compute where one operand is a number that takes on the other's dtype."""
+    try:
+        return wrap(compute(*arrays))
+    except (TypeError, RuntimeWarning):
+        return computed(primitive, arrays)
 
 
 def _of_floats(compute: Callable[..., Any]) -> Callable[..., Any]:
@@ -192,18 +212,6 @@ def _cast_at_level(operand: Any, common: _dtypes.dtype) -> Any:
     if isinstance(operand, Tensor) and operand._array.dtype != common.numpy:
         return operand.to(common)
     return operand
-
-
-def require_tensor(name: str, value: Any) -> None:
-    """Refuse what is not a tensor.
-
-    Raises:
-        TypeError: it is something else.
-    """
-    if not isinstance(value, Tensor):
-        raise TypeError(
-            f"{name}(): argument 'input' (position 1) must be Tensor, not {type(value).__name__}"
-        )
 
 
 def elementwise(

@@ -49,6 +49,18 @@ def check_operands(name: str, *operands: Any) -> None:
             )
 
 
+def require_tensor(name: str, value: Any) -> None:
+    """Refuse what is not a tensor.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    if not isinstance(value, Tensor):
+        raise TypeError(
+            f"{name}(): argument 'input' (position 1) must be Tensor, not {type(value).__name__}"
+        )
+
+
 def unlike_shapes(*shapes: tuple[int, ...]) -> RuntimeError:
     """The error for shapes that do not broadcast, worded as torch's."""
     found: dict[int, int] = {}

@@ -15,6 +15,7 @@ import numpy as np
 
 from gradtool.engine._ops._dims import Ints, as_ints, wrap_dims
 from gradtool.engine._ops._kinds import linear
+from gradtool.engine._ops._quiet import quiet
 from gradtool.engine._tensor import Tensor
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -71,9 +72,10 @@ def spread(reduced: Tensor, shape: Ints, dims: Ints) -> Tensor:
     return spread_out
 
 
-def in_single(compute: Callable[..., Any]) -> Callable[..., Any]:
-    """`compute`, with half precision added up in single precision, as torch does."""
+def accumulating(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """`compute` in silence, with half precision added up in single precision, as torch does."""
 
+    @quiet
     @functools.wraps(compute)
     def wide(x: Any, **params: Any) -> Any:
         if x.dtype.char == "e":

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.engine._ops._kinds import Operation, elementwise, promoted, require_tensor
-from gradtool.engine._ops._promotion import unlike_shapes
+from gradtool.engine._ops._kinds import REAL_NUMBERS, Operation, computed, elementwise, promoted
+from gradtool.engine._ops._promotion import require_tensor
 from gradtool.engine._ops._quiet import quiet
 from gradtool.engine._ops._unsupported import TYPE_NAMES, refusing_complex
-from gradtool.engine._tensor import Tensor, wrap
+from gradtool.engine._tensor import Tensor
 
 # ---- of two tensors or numbers --------------------------------------------------------------
 
@@ -20,13 +20,12 @@ def _comparison(name: str, compute: Callable[..., Any]) -> Operation:
     primitive = elementwise(name, compute, arguments=("x", "y"))
 
     def operation(x: Tensor, y: Any) -> Tensor:
-        if x.__class__ is Tensor and y.__class__ is Tensor:
-            a, b = x._array, y._array
-            if a.dtype is b.dtype:
-                try:
-                    return wrap(compute(a, b))
-                except ValueError:
-                    raise unlike_shapes(a.shape, b.shape) from None
+        if x.__class__ is Tensor:
+            a = x._array
+            if y.__class__ is Tensor and y._array.dtype is a.dtype:
+                return computed(primitive, (a, y._array))
+            if y.__class__ in REAL_NUMBERS and a.dtype.kind in "fc":
+                return computed(primitive, (a, y))
         return promoted(primitive, (x, y))
 
     operation.__name__ = operation.__qualname__ = name

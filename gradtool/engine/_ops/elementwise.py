@@ -106,12 +106,26 @@ def sgn(x: Tensor) -> Tensor:
 
 
 neg = unary("neg", _negated, -1.0, of_integers="keep")
-abs = unary(
+_magnitude = unary(
     "abs",
     refusing_bool("abs", np.abs),
     Product(lambda g, x: g * sgn(x)),
     of_integers="keep",
 )
+_modulus = general("abs", np.abs, lambda g, x: g * sgn(x))
+
+
+def abs(x: Tensor) -> Tensor:
+    """The magnitude; a real number for a complex one.
+
+    Raises:
+        NotImplementedError: the elements are booleans.
+    """
+    if isinstance(x, Tensor) and x._array.dtype.kind == "c":
+        return _modulus(x)
+    return _magnitude(x)
+
+
 sign = unary("sign", _signs, 0.0, of_integers="keep")
 
 

@@ -11,13 +11,12 @@ import numpy as np
 from gradtool.engine._ops._dims import Ints
 from gradtool.engine._ops._kinds import general
 from gradtool.engine._ops._quiet import quiet
-from gradtool.engine._ops._reducing import count_over, dims_of, in_single, numpy_names, spread
+from gradtool.engine._ops._reducing import accumulating, count_over, dims_of, numpy_names, spread
 from gradtool.engine._ops.reduction import mean
 from gradtool.engine._tensor import Tensor
 
 
-@quiet
-@in_single
+@accumulating
 def _variance(x: Any, *, dims: Ints, correction: float, keepdim: bool) -> Any:
     count = count_over(x.shape, dims)
     centre = x.sum(axis=dims, keepdims=True) / np.float64(count)

@@ -10,8 +10,7 @@ import numpy as np
 from gradtool.engine import _dtypes
 from gradtool.engine._ops._dims import Ints
 from gradtool.engine._ops._kinds import general
-from gradtool.engine._ops._quiet import quiet
-from gradtool.engine._ops._reducing import count_over, dims_of, in_single, numpy_names, spread
+from gradtool.engine._ops._reducing import accumulating, count_over, dims_of, numpy_names, spread
 from gradtool.engine._ops._unsupported import TYPE_NAMES
 from gradtool.engine._ops.elementwise import sgn
 from gradtool.engine._ops.extremum import amax, amin
@@ -19,8 +18,7 @@ from gradtool.engine._ops.reduction import sum
 from gradtool.engine._tensor import Tensor
 
 
-@quiet
-@in_single
+@accumulating
 def _euclidean(x: Any, *, dims: Ints, keepdim: bool) -> Any:
     squares = (x * x.conj()).real if x.dtype.kind == "c" else x * x
     return np.sqrt(squares.sum(axis=dims, keepdims=keepdim))
@@ -33,8 +31,7 @@ def _euclidean_vjp(g: Tensor, x: Tensor, out: Tensor, dims: Ints) -> Tensor:
     return spread(g, x.shape, dims) * direction
 
 
-@quiet
-@in_single
+@accumulating
 def _of_order(x: Any, *, p: float, dims: Ints, keepdim: bool) -> Any:
     return (np.abs(x) ** p).sum(axis=dims, keepdims=keepdim) ** (1 / p)
 

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.engine._ops._kinds import Product, binary, elementwise, zeros_like
+from gradtool.engine._modes import modes
+from gradtool.engine._ops._kinds import REAL_NUMBERS, Product, binary, elementwise, zeros_like
 from gradtool.engine._ops._promotion import result_type
 from gradtool.engine._ops._quiet import quiet
 from gradtool.engine._ops._unsupported import not_implemented
 from gradtool.engine._ops.elementwise import log
-from gradtool.engine._tensor import Tensor
-
-_REAL_NUMBERS = (int, float)
+from gradtool.engine._tensor import Tensor, wrap
 
 # ---- a number as the exponent ---------------------------------------------------------------
 
@@ -45,8 +44,6 @@ _power_to_number = elementwise("pow", _to_number, Product(_to_number_vjp), argum
 
 
 def _pow_number(x: Tensor, exponent: Any) -> Tensor:
-    if x._array.dtype.kind in "fc" and not isinstance(exponent, complex):
-        return _power_to_number(x, exponent=exponent)
     common = result_type(x, exponent)
     if not common.is_differentiable and exponent < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
@@ -111,8 +108,11 @@ def pow(x: Any, exponent: Any) -> Tensor:
     Raises:
         RuntimeError: an integer tensor is raised to a negative integer number.
     """
-    if x.__class__ is Tensor and exponent.__class__ in _REAL_NUMBERS:
-        return _pow_number(x, exponent)
+    if x.__class__ is Tensor and exponent.__class__ in REAL_NUMBERS and x._array.dtype.kind in "fc":
+        out = wrap(_to_number(x._array, exponent=exponent))
+        if x._requires_grad and modes.grad:
+            _power_to_number.record((0,), (x,), {"exponent": exponent}, out)
+        return out
     if isinstance(exponent, Tensor):
         return _pow_tensor(x, exponent)
     if isinstance(x, Tensor) and isinstance(exponent, int | float | complex | np.generic):

@@ -8,12 +8,11 @@ import numpy as np
 
 from gradtool.engine import _dtypes
 from gradtool.engine._ops._dims import Ints, wrap_dim
-from gradtool.engine._ops._kinds import constant, general, linear
-from gradtool.engine._ops._quiet import quiet
+from gradtool.engine._ops._kinds import conjugate, constant, general, linear
 from gradtool.engine._ops._reducing import (
+    accumulating,
     count_over,
     dims_of,
-    in_single,
     names_none,
     numpy_names,
     spread,
@@ -26,8 +25,7 @@ from gradtool.engine._tensor import Tensor
 # ---- sum and mean ---------------------------------------------------------------------------
 
 
-@quiet
-@in_single
+@accumulating
 def _summed(x: Any, *, dims: Ints, keepdim: bool) -> Any:
     dtype = np.int64 if x.dtype.kind in "iub" else None
     return x.sum(axis=dims, keepdims=keepdim, dtype=dtype)
@@ -51,8 +49,7 @@ def sum(
     return _sum(x, dims=dims_of(dim, x._array.ndim), keepdim=keepdim)
 
 
-@quiet
-@in_single
+@accumulating
 def _averaged(x: Any, *, dims: Ints, keepdim: bool) -> Any:
     total = x.sum(axis=dims, keepdims=keepdim)
     return (total / np.float64(count_over(x.shape, dims))).astype(x.dtype)
@@ -87,23 +84,26 @@ def mean(
 # ---- prod -----------------------------------------------------------------------------------
 
 
-@quiet
-@in_single
+@accumulating
 def _multiplied(x: Any, *, dim: int, keepdim: bool) -> Any:
     dtype = np.int64 if x.dtype.kind in "iub" else None
     return x.prod(axis=dim if x.ndim else None, keepdims=keepdim, dtype=dtype)
 
 
-def _prod_vjp(g: Tensor, x: Tensor, dim: int) -> Tensor:
-    """The derivative by one element is the product of the others, zeros or not."""
+def _prod_vjp(g: Tensor, x: Tensor, out: Tensor, dim: int) -> Tensor:
+    """The derivative by one element is the product of the others.
+
+    Without zeros a division gives it. Whether there are any is not asked of wrapped tensors,
+    which may hold one answer for each example.
+    """
     if x.ndim == 0:
         return g
-    rest = _products_before(x, dim) * _products_after(x, dim)
-    return spread(g, x.shape, (dim,)) * _conjugated(rest)
-
-
-def _conjugated(x: Tensor) -> Tensor:
-    return x.conj() if x.is_complex() else x
+    if x.__class__ is Tensor and x.all():
+        rest = spread(out, x.shape, (dim,)) / x
+    else:
+        rest = _products_before(x, dim) * _products_after(x, dim)
+    others: Tensor = conjugate(rest)
+    return spread(g, x.shape, (dim,)) * others
 
 
 def _products_before(x: Tensor, dim: int) -> Tensor:

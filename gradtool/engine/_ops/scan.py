@@ -10,13 +10,11 @@ from gradtool.engine import _dtypes
 from gradtool.engine._ops._dims import wrap_dim
 from gradtool.engine._ops._kinds import linear
 from gradtool.engine._ops._primitive import Primitive
-from gradtool.engine._ops._quiet import quiet
-from gradtool.engine._ops._reducing import in_single, numpy_names
+from gradtool.engine._ops._reducing import accumulating, numpy_names
 from gradtool.engine._tensor import Tensor
 
 
-@quiet
-@in_single
+@accumulating
 def _running_sum(x: Any, *, dim: int, backwards: bool) -> Any:
     dtype = np.int64 if x.dtype.kind in "iub" else x.dtype
     if x.ndim == 0:

@@ -8,9 +8,8 @@ import numpy as np
 
 from gradtool.engine import _dtypes
 from gradtool.engine._ops._dims import Ints, wrap_dim
-from gradtool.engine._ops._kinds import general
-from gradtool.engine._ops._quiet import quiet
-from gradtool.engine._ops._reducing import dims_of, in_single, numpy_names, spread
+from gradtool.engine._ops._kinds import conjugate, general
+from gradtool.engine._ops._reducing import accumulating, dims_of, numpy_names, spread
 from gradtool.engine._ops._unsupported import not_implemented
 from gradtool.engine._ops.elementwise import exp
 from gradtool.engine._ops.reduction import sum
@@ -25,8 +24,7 @@ def _largest(x: Any, dims: Ints) -> Any:
     return np.where(np.isinf(largest), 0, largest)
 
 
-@quiet
-@in_single
+@accumulating
 def _logsumexp(x: Any, *, dims: Ints, keepdim: bool) -> Any:
     largest = _largest(x, dims)
     total = np.log(np.exp(x - largest).sum(axis=dims, keepdims=True)) + largest
@@ -37,13 +35,9 @@ _lse = general(
     "logsumexp",
     _logsumexp,
     lambda g, x, out, dims: (
-        spread(g, x.shape, dims) * _conjugated(exp(x - spread(out, x.shape, dims)))
+        spread(g, x.shape, dims) * conjugate(exp(x - spread(out, x.shape, dims)))
     ),
 )
-
-
-def _conjugated(x: Tensor) -> Tensor:
-    return x.conj() if x.is_complex() else x
 
 
 @numpy_names
@@ -64,16 +58,14 @@ def _relative(x: Any, dim: int) -> tuple[Any, Ints]:
     return (x - x.max(axis=dims, keepdims=True) if x.size else x), dims
 
 
-@quiet
-@in_single
+@accumulating
 def _softmax(x: Any, *, dim: int) -> Any:
     shifted, dims = _relative(x, dim)
     weights = np.exp(shifted)
     return weights / weights.sum(axis=dims, keepdims=True)
 
 
-@quiet
-@in_single
+@accumulating
 def _log_softmax(x: Any, *, dim: int) -> Any:
     shifted, dims = _relative(x, dim)
     return shifted - np.log(np.exp(shifted).sum(axis=dims, keepdims=True))
