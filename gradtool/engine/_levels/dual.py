@@ -57,14 +57,17 @@ class DualLevel(Level):
 
     def write(self, x: Any, result: Tensor) -> None:
         """Change primal to primal and tangent to tangent."""
+        from gradtool.engine._ops._kinds import zeros_like
         from gradtool.engine._ops.inplace import replace
 
         tangent = self.tangent_of(result)
         replace(x._value, self.below(result))
-        replace(x._tangent, x._tangent * 0 if tangent is None else tangent)
+        replace(x._tangent, zeros_like(x._tangent) if tangent is None else tangent)
 
     def lift(self, x: Tensor) -> None:
         """Make `x` a tensor of this level whose tangent is zero."""
+        from gradtool.engine._ops._kinds import zeros_like
+
         primal = alias(x._array, x._shared_storage())
         primal._node, primal._requires_grad = x._node, x._requires_grad
-        become(x, self.wrap(primal, primal.detach() * 0))
+        become(x, self.wrap(primal, zeros_like(primal.detach())))

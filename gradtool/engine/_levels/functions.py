@@ -96,12 +96,14 @@ def pushed_forward(
 
 def _input_tangents(level: DualLevel, ctx: Any, args: tuple[Any, ...]) -> list[Tensor | None]:
     """One for each argument; zeros for a constant tensor unless the ctx says otherwise."""
+    from gradtool.engine._ops._kinds import zeros_like
+
     tangents: list[Tensor | None] = []
     for arg in args:
         tangent = level.tangent_of(arg)
         floating = isinstance(arg, Tensor) and arg._array.dtype.kind in "fc"
         if tangent is None and floating and ctx.materialize_grads:
-            tangent = level.below(arg).detach() * 0
+            tangent = zeros_like(level.below(arg).detach())
         tangents.append(tangent)
     return tangents
 

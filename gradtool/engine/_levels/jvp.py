@@ -59,8 +59,10 @@ def _linear(
 
 def _zero_tangent(primal: Any) -> Any:
     """Of a constant argument. Indices and masks among the arguments stay what they are."""
+    from gradtool.engine._ops._kinds import zeros_like
+
     if isinstance(primal, Tensor):
-        return primal.detach() * 0 if primal._array.dtype.kind in "fc" else primal
+        return zeros_like(primal.detach()) if primal._array.dtype.kind in "fc" else primal
     return primal * 0
 
 
@@ -80,11 +82,12 @@ def _transposed(
     primitive: Any, primals: Sequence[Any], tangents: Tangents, out: Tensor, params: dict[str, Any]
 ) -> Tensor | None:
     from gradtool.engine._levels.grad import GradLevel
+    from gradtool.engine._ops._kinds import zeros_like
     from gradtool.engine.autograd._walk import walk
 
     values = {**dict(zip(primitive.arguments, primals)), **params, "out": out}
     with GradLevel() as level:
-        g = level.wrap(out.detach() * 0)
+        g = level.wrap(zeros_like(out.detach()))
         g._requires_grad = True
         roots = []
         for rule, tangent in zip(primitive.vjps, tangents):

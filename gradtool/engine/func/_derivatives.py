@@ -10,6 +10,7 @@ from gradtool.engine import _pytree
 from gradtool.engine._levels.dual import DualLevel
 from gradtool.engine._levels.grad import GradLevel
 from gradtool.engine._modes import modes
+from gradtool.engine._ops._kinds import zeros_like
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd._walk import walk
 from gradtool.engine.func._vmap import vmap
@@ -107,7 +108,7 @@ def _pull(
         if level.owns(each):
             grad_of = next(found)
             below = level.below(each)
-            grads.append(below.detach() * 0 if grad_of is None else level.below(grad_of))
+            grads.append(zeros_like(below.detach()) if grad_of is None else level.below(grad_of))
         else:
             grads.append(None)
     return grads
@@ -138,7 +139,7 @@ def grad_and_value(
 
 
 def _ones_like(value: Tensor) -> Tensor:
-    return value.detach() * 0 + 1
+    return zeros_like(value.detach()) + 1
 
 
 def _check_scalar(output: Any) -> None:
@@ -227,7 +228,7 @@ def _tangent(level: DualLevel, leaf: Tensor, strict: bool) -> Tensor:
                 "jvp(f, primals, tangents, strict=True): The output of f is independent of the "
                 "inputs. This is not allowed with strict=True."
             )
-        return leaf.detach() * 0
+        return zeros_like(leaf.detach())
     return tangent
 
 
