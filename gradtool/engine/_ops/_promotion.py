@@ -13,6 +13,10 @@ from gradtool.engine._tensor import Tensor
 
 def result_type(*operands: Any) -> _dtypes.dtype:
     """The dtype that an operation on these tensors and numbers has."""
+    if len(operands) == 2:
+        common = _dtype_of_pair(*operands)
+        if common is not None:
+            return common
     dimensioned: list[_dtypes.dtype] = []
     zero_dim: list[_dtypes.dtype] = []
     scalars: list[_dtypes.dtype] = []
@@ -26,13 +30,27 @@ def result_type(*operands: Any) -> _dtypes.dtype:
     return _dtypes.result_type_of(dimensioned, zero_dim, scalars)
 
 
-@quiet
+def _dtype_of_pair(x: Any, y: Any) -> _dtypes.dtype | None:
+    """The dtype of the pairs that are common; None where the rules need a closer look."""
+    if not isinstance(x, Tensor):
+        return None
+    kind = x._array.dtype
+    if isinstance(y, Tensor):
+        return x.dtype if y._array.dtype == kind else None
+    return x.dtype if kind.kind in "fc" and y.__class__ in (float, int) else None
+
+
 def cast(operand: Any, numpy_dtype: Any) -> Any:
     """The array of a tensor, or a NumPy scalar for a number, in this dtype; integers wrap."""
     if isinstance(operand, Tensor):
         array = operand._array
-        return array if array.dtype == numpy_dtype else array.astype(numpy_dtype)
-    return np.asarray(operand).astype(numpy_dtype)[()]
+        return array if array.dtype == numpy_dtype else _as_dtype(array, numpy_dtype)
+    return _as_dtype(np.asarray(operand), numpy_dtype)[()]
+
+
+@quiet
+def _as_dtype(array: Any, numpy_dtype: Any) -> Any:
+    return array.astype(numpy_dtype)
 
 
 def check_operands(name: str, *operands: Any) -> None:
