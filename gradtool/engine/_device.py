@@ -10,9 +10,13 @@ class device:
 
     __slots__ = ("index", "type")
 
+    type: str
+    index: int | None
+
     def __init__(self, type: str | device, index: int | None = None) -> None:
         if isinstance(type, device):
-            type, index = type.type, type.index
+            self.type, self.index = type.type, type.index
+            return
         name, _, number = type.partition(":")
         if name not in ("cpu", "cuda"):
             raise RuntimeError(
@@ -21,7 +25,7 @@ class device:
         if number and not number.isdigit():
             raise RuntimeError(f"Invalid device string: '{type}'")
         self.type = name
-        self.index: int | None = int(number) if number else index
+        self.index = int(number) if number else index
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, device):

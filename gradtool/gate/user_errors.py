@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ import gradtool
 from gradtool.gate.targets import shown_path
 from gradtool.results import Location
 
-_OWN = str(Path(gradtool.__file__).parent)
+_OWN = f"{Path(gradtool.__file__).parent}{os.sep}"
 
 
 @dataclass(frozen=True)

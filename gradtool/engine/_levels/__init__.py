@@ -10,7 +10,7 @@ another, so transforms nest in any order; where no tensor is wrapped, no level i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -25,7 +25,7 @@ class Level:
     alive = False
     """Entered and not left. What a level wrapped is, once it is left, what it holds."""
 
-    def __enter__(self) -> Level:
+    def __enter__(self) -> Self:
         self.number = len(modes.levels) + 1
         self.alive = True
         modes.levels = (*modes.levels, self)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from gradtool.engine._levels import Level, Wrapped, become, wrap_at
 from gradtool.engine._modes import modes
@@ -19,7 +19,7 @@ class GradTensor(Wrapped):
 class GradLevel(Level):
     """Records operations on its tensors, as the ground does for plain ones."""
 
-    def __enter__(self) -> GradLevel:
+    def __enter__(self) -> Self:
         super().__enter__()
         self.outer = modes.grad
         modes.grad = True

@@ -358,10 +358,12 @@ class Primitive:
         node.hooks = node.fix = node.versions = None
         node.plan = plan
         pair = (x, y)
+        saved: Sequence[Any]
         if plan.take is None:
-            saved = node.saved = [getter(pair, _NO_PARAMS) for getter in plan.getters]
+            saved = [getter(pair, _NO_PARAMS) for getter in plan.getters]
         else:
-            saved = node.saved = plan.take(pair)
+            saved = plan.take(pair)
+        node.saved = saved
         if x._storage is not None or y._storage is not None:
             node.versions = _versions([saved[slot] for slot in plan.tensor_slots])
         if plan.out_slot is not None:

@@ -61,7 +61,7 @@ def nonzero(x: Tensor, *, as_tuple: bool = False) -> Any:
 
 def argwhere(x: Tensor) -> Tensor:
     """The positions of the non-zero elements, one row each."""
-    return nonzero(x)  # type: ignore[no-any-return]
+    return nonzero(x)
 
 
 __all__ = ["argwhere", "masked_fill", "masked_select", "nonzero"]

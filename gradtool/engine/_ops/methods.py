@@ -134,9 +134,9 @@ def attach() -> None:
     Tensor.__getitem__ = indexing.getitem  # type: ignore[method-assign]
     Tensor.__setitem__ = setitem  # type: ignore[method-assign]
     Tensor.__array_priority__ = 1000  # type: ignore[attr-defined]  # NumPy then leaves operators to us
-    Tensor.zero_ = zero_
-    Tensor.fill_ = fill_
-    Tensor.copy_ = in_place(_copied, "copy_")
+    changes = {"zero_": zero_, "fill_": fill_, "copy_": in_place(_copied, "copy_")}
+    for name, change in changes.items():
+        setattr(Tensor, name, change)
     for name, function in (axes.PROPERTIES | complex_parts.PROPERTIES).items():
         setattr(Tensor, name, property(function))
 
@@ -169,6 +169,6 @@ def _reflected(operation: Callable[..., Tensor], name: str) -> Callable[[Any, An
     return method
 
 
-def _copied(x: Tensor, source: Tensor, non_blocking: bool = False) -> Tensor:  # noqa: ARG001, FBT001, FBT002 - torch's signature
+def _copied(x: Tensor, source: Tensor, non_blocking: bool = False) -> Tensor:
     """`source` with the shape and dtype of `x`: what ``copy_`` writes over it."""
     return source.to(x.dtype).expand(x.shape)

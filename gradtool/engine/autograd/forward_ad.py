@@ -29,7 +29,8 @@ class UnpackedDualTensor(NamedTuple):
 
 
 def _current() -> DualLevel | None:
-    return modes.dual_level
+    level: DualLevel | None = modes.dual_level
+    return level
 
 
 def enter_dual_level() -> int:

@@ -104,7 +104,7 @@ class BackwardCFunction(FunctionCtx, Node):
         """
         in_jvp = self.__dict__.get("_saved_for_jvp")
         if in_jvp is not None:
-            return in_jvp  # type: ignore[no-any-return]  # what save_for_forward was given
+            return in_jvp
         if self._saved is None:
             raise RuntimeError(FREED_MESSAGE)
         return tuple([None if saved is None else saved.unpack(self) for saved in self._saved])

@@ -166,10 +166,11 @@ def _forward_jacobian(
     single, tensors = _as_tuple(inputs, "inputs", "jacobian")
     primals = tensors if create_graph else tuple(each.detach() for each in tensors)
     result = jacfwd(func, argnums=tuple(range(len(tensors))))(*primals)
-    unwrap = (lambda tree: tree[0]) if single else (lambda tree: tree)
+    if not single:
+        return result
     if isinstance(result, tuple) and result and isinstance(result[0], tuple):
-        return tuple(unwrap(each) for each in result)
-    return unwrap(result)
+        return tuple(each[0] for each in result)
+    return result[0]
 
 
 def hessian(

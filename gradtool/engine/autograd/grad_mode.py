@@ -32,7 +32,8 @@ class _GradMode:
 
     def __call__(self, function: _F) -> _F:
         if inspect.isgeneratorfunction(function):
-            return _wrap_generator(self, function)
+            stepping: _F = _wrap_generator(self, function)
+            return stepping
 
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:

@@ -86,7 +86,7 @@ class save_on_cpu(saved_tensors_hooks):
 
         def unpack(packed: tuple[Any, Tensor]) -> Tensor:
             device, kept = packed
-            return kept.to(device, non_blocking=pin_memory)  # type: ignore[no-any-return]  # a Tensor method
+            return kept.to(device, non_blocking=pin_memory)
 
         super().__init__(pack, unpack)
 
