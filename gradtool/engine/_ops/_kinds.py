@@ -9,23 +9,17 @@ multiplies by the conjugate of its derivative.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradtool.engine import _dtypes
-from gradtool.engine._levels import alive, highest
 from gradtool.engine._modes import modes
 from gradtool.engine._ops import _primitive
+from gradtool.engine._ops._applying import computed, promoted
 from gradtool.engine._ops._primitive import Primitive, Vjp, positional_names, vjp_of
-from gradtool.engine._ops._promotion import (
-    cast,
-    check_operands,
-    require_tensor,
-    result_type,
-    unlike_shapes,
-)
+from gradtool.engine._ops._promotion import require_tensor
 from gradtool.engine._ops._quiet import quiet
 from gradtool.engine._ops._unsupported import not_implemented
 from gradtool.engine._tensor import Tensor, wrap
@@ -149,69 +143,6 @@ def _of_floats(compute: Callable[..., Any]) -> Callable[..., Any]:
         return compute(x)
 
     return floating
-
-
-def promoted(
-    primitive: Primitive,
-    operands: Sequence[Any],
-    *,
-    keep_integers: bool = True,
-    **params: Any,
-) -> Tensor:
-    """Apply an elementwise primitive to operands of whatever dtypes, numbers among them.
-
-    Raises:
-        TypeError: an operand is neither a tensor nor a number.
-        RuntimeError: the shapes do not broadcast.
-    """
-    check_operands(primitive.name, *operands)
-    operands = alive(operands)
-    common = result_type(*operands)
-    if not keep_integers and common.category < _dtypes.FLOATING:
-        common = _dtypes.get_default_dtype()
-    level = highest(operands)
-    if level is not None:
-        below = [_cast_at_level(each, common) for each in operands]
-        out: Tensor = level.apply(primitive, below, params)
-        return out
-    return broadcast(primitive, operands, [cast(each, common.numpy) for each in operands], params)
-
-
-def broadcast(
-    primitive: Primitive, operands: Sequence[Any], arrays: Sequence[Any], params: dict[str, Any]
-) -> Tensor:
-    """Compute from what the operands became when cast, and record over the operands.
-
-    Raises:
-        RuntimeError: the shapes do not broadcast.
-    """
-    out = computed(primitive, arrays, params)
-    if modes.grad:
-        primitive.record_needed(operands, params, out)
-    return out
-
-
-def computed(
-    primitive: Primitive, arrays: Sequence[Any], params: dict[str, Any] | None = None
-) -> Tensor:
-    """Compute in silence, and say what is wrong with the operands if something is.
-
-    Raises:
-        RuntimeError: the shapes do not broadcast.
-        NotImplementedError: there is no such function of elements of this dtype.
-    """
-    try:
-        return wrap(primitive.compute(*arrays, **(params or {})))
-    except ValueError:
-        raise unlike_shapes(*[np.shape(array) for array in arrays]) from None
-    except TypeError:
-        raise not_implemented(primitive.name, arrays[0].dtype) from None
-
-
-def _cast_at_level(operand: Any, common: _dtypes.dtype) -> Any:
-    if isinstance(operand, Tensor) and operand._array.dtype != common.numpy:
-        return operand.to(common)
-    return operand
 
 
 def elementwise(

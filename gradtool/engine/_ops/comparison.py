@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.engine._ops._kinds import REAL_NUMBERS, Operation, computed, elementwise, promoted
+from gradtool.engine._ops._applying import computed, promoted
+from gradtool.engine._ops._kinds import REAL_NUMBERS, Operation, elementwise
 from gradtool.engine._ops._promotion import require_tensor
 from gradtool.engine._ops._quiet import quiet
 from gradtool.engine._ops._unsupported import TYPE_NAMES, refusing_complex

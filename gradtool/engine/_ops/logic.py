@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.engine._ops._kinds import Operation, elementwise, promoted
+from gradtool.engine._ops._applying import promoted
+from gradtool.engine._ops._kinds import Operation, elementwise
 from gradtool.engine._ops._promotion import require_tensor
 from gradtool.engine._ops._unsupported import not_implemented, refusing_floats
 from gradtool.engine._tensor import Tensor

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from gradtool.engine import _dtypes
-from gradtool.engine._levels import highest
-from gradtool.engine._ops._kinds import Product, binary, broadcast, elementwise, promoted
-from gradtool.engine._ops._promotion import cast, check_operands, result_type
+from gradtool.engine._ops._applying import promoted
+from gradtool.engine._ops._kinds import Product, binary, elementwise
+from gradtool.engine._ops._promotion import cast, result_type
 from gradtool.engine._ops._unsupported import not_implemented, refusing_complex
 from gradtool.engine._ops.masking import nonzero
 from gradtool.engine._tensor import Tensor
@@ -40,8 +39,7 @@ def where(condition: Tensor, *values: Any) -> Any:
         return nonzero(condition, as_tuple=True)
     if len(values) != 2:
         raise TypeError("where() takes a condition and two values, or a condition alone")
-    check_operands("where", *values)
-    return _chosen(_as_condition(condition), values, result_type(*values))
+    return promoted(_where, (_as_condition(condition), *values), conditions=1)
 
 
 def _as_condition(condition: Tensor) -> Tensor:
@@ -60,21 +58,6 @@ def _as_condition(condition: Tensor) -> Tensor:
             f"{kind.name}"
         )
     return condition
-
-
-def _chosen(condition: Tensor, values: Sequence[Any], common: _dtypes.dtype) -> Tensor:
-    operands = [condition, *values]
-    level = highest(operands)
-    if level is not None:
-        below = [condition, *[_cast(each, common) for each in values]]
-        out: Tensor = level.apply(_where, below, {})
-        return out
-    arrays = [condition._array, *[cast(each, common.numpy) for each in values]]
-    return broadcast(_where, operands, arrays, {})
-
-
-def _cast(value: Any, common: _dtypes.dtype) -> Any:
-    return value.to(common) if isinstance(value, Tensor) and value.dtype is not common else value
 
 
 # ---- maximum and minimum --------------------------------------------------------------------
@@ -188,7 +171,8 @@ def clamp(x: Tensor, min: Any = None, max: Any = None) -> Tensor:
         return _clamp_to_tensors(x, min, max)
     if any(of_tensors):
         raise TypeError("clamp() takes two numbers or two tensors as bounds, not one of each")
-    return _clamp_to_numbers(_cast(x, common), low=_bound(min, common), high=_bound(max, common))
+    x = x if x.dtype is common else x.to(common)
+    return _clamp_to_numbers(x, low=_bound(min, common), high=_bound(max, common))
 
 
 def _bound(value: Any, common: _dtypes.dtype) -> Any:
