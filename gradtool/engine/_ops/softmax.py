@@ -17,10 +17,14 @@ from gradtool.engine._tensor import Tensor
 
 
 def _largest(x: Any, dims: Ints) -> Any:
-    """The largest elements; zero where there are none, or where the largest is infinite."""
+    """The largest elements; zero where there are none, or where the largest is infinite.
+
+    Of complex numbers the largest real part: that alone can overflow, and a shift by an
+    imaginary number would leave the principal branch of the logarithm.
+    """
     if x.size == 0:
         return np.zeros_like(x.sum(axis=dims, keepdims=True))
-    largest = x.max(axis=dims, keepdims=True)
+    largest = x.real.max(axis=dims, keepdims=True)
     return np.where(np.isinf(largest), 0, largest)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tests.engine.ops.case import (
+    OTHER_SIDE,
     SHAPE_PAIRS,
     Arg,
     OpCase,
@@ -107,7 +108,7 @@ CASES: list[OpCase] = [
     OpCase("same operand twice", lambda t, x: x * x + x / x - x**x, (positive(3, 4),)),
     OpCase("div by zero", lambda t, x, y: x / y, (
         exactly([1.0, -1.0, 0.0, inf]), exactly([0.0, 0.0, 0.0, inf])
-    ), second_order=False),
+    ), second_order=False, not_pushed="PyTorch adds infinite terms in another order"),
     OpCase("remainder of signs", lambda t, x, y: x % y, (SIGNED, DIVISORS)),
     OpCase("fmod of signs", lambda t, x, y: t.fmod(x, y), (SIGNED, DIVISORS)),
     OpCase("quotients of signs", lambda t, x, y: (
@@ -134,7 +135,7 @@ CASES: list[OpCase] = [
     ],
     OpCase("atan2 at the origin", lambda t, x, y: t.atan2(x, y), (
         exactly([0.0, -0.0, 0.0, 1.0]), exactly([0.0, 0.0, -1.0, 0.0])
-    ), second_order=False),
+    ), second_order=False, not_pushed=OTHER_SIDE),
     OpCase("hypot at the origin", lambda t, x, y: t.hypot(x, y), (
         exactly([0.0, 1.0]), exactly([0.0, 0.0])
     ), second_order=False),

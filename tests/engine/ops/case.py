@@ -2,7 +2,8 @@
 
 To add a family ``foo``: write ``foo_cases.py`` beside this file with a list ``CASES`` of
 `OpCase`, and name the module in `families.py`. Nothing else; `test_against_torch.py` checks
-the values, the dtypes, the gradients of all inputs and the second-order gradients of each.
+the values, the dtypes, the gradients of all inputs and the second-order gradients of each, and
+`test_transforms.py` their forward mode and their vmap.
 
 A case states a call, written for the engine and for torch alike, and its arguments::
 
@@ -122,6 +123,10 @@ class OpCase:
     """False where torch itself has no second derivative."""
     tolerance: float = 1e-12
     """Of the largest entry of each result; to be widened with a reason only."""
+    not_pushed: str = ""
+    """Why forward mode is not compared; empty where it is."""
+    not_batched: str = ""
+    """Why vmap is not compared; empty where it is."""
 
     @property
     def id(self) -> str:
@@ -138,6 +143,9 @@ def over(
     """One case for each choice of arguments."""
     return [OpCase(name, call, tuple(args), **options) for args in choices]
 
+
+OTHER_SIDE = "PyTorch takes another side of the kink forward than backward"
+"""A reason for `not_pushed`: the engine takes the same side in both modes."""
 
 SHAPES: tuple[Shape, ...] = ((3, 4), (2, 3, 2), (5,), (1,), (), (0,), (2, 0, 3))
 """Shapes of a single argument: the usual, 0-d, and without elements."""

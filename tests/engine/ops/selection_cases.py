@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import math
 
-from tests.engine.ops.case import SHAPE_PAIRS, OpCase, distinct, exactly, mask, normal, over
+from tests.engine.ops.case import (
+    OTHER_SIDE,
+    SHAPE_PAIRS,
+    OpCase,
+    distinct,
+    exactly,
+    mask,
+    normal,
+    over,
+)
 
 inf, nan = math.inf, math.nan
 PAIRS = [(normal(*one), normal(*other)) for one, other in SHAPE_PAIRS]
@@ -20,8 +29,10 @@ CASES: list[OpCase] = [
         t.where(c, x, 2), t.where(c, 2.5, x), x.where(c, x * 2), t.where(c, 1.0, 2.0),
     ), (mask(3, 4), normal(4))),
     OpCase("where alone", lambda t, c: t.where(c), (mask(3, 4),)),
-    *over("maximum", lambda t, x, y: t.maximum(x, y), [*PAIRS, TIED]),
-    *over("minimum", lambda t, x, y: t.minimum(x, y), [*PAIRS, TIED]),
+    *over("maximum", lambda t, x, y: t.maximum(x, y), PAIRS),
+    *over("minimum", lambda t, x, y: t.minimum(x, y), PAIRS),
+    OpCase("maximum of equals", lambda t, x, y: t.maximum(x, y), TIED, not_pushed=OTHER_SIDE),
+    OpCase("minimum of equals", lambda t, x, y: t.minimum(x, y), TIED, not_pushed=OTHER_SIDE),
     *over("max of two", lambda t, x, y: (t.max(x, y), x.max(y), x.min(other=y)), PAIRS[:3]),
     *over("clamp", lambda t, x: (
         x.clamp(-0.2, 0.3), t.clamp(x, min=-0.2), t.clamp(x, max=0.2), x.clamp_min(0.1),
@@ -34,9 +45,11 @@ CASES: list[OpCase] = [
         t.clamp(x, low, high), x.clamp(min=low), x.clamp(max=high), x.clamp(low, high),
     ), [
         (normal(3, 4), normal(3, 4), normal(3, 4)), (normal(3, 4), normal(3, 1), normal()),
-        (exactly([-2.0, -1, 0, 1, 2, 0, 5, nan, 0, -2, 1, 5]),
-         exactly([-1.0, -1, -1, -1, -1, 1, 1, 0, nan, 1, 1, 1]),
-         exactly([1.0, 1, 1, 1, 1, -1, -1, 1, 1, 1, 1, 1])),
         (normal(0), normal(0), normal(1)),
     ]),
+    OpCase("clamp at bounds", lambda t, x, low, high: (
+        t.clamp(x, low, high), x.clamp(min=low), x.clamp(max=high), x.clamp(low, high),
+    ), (exactly([-2.0, -1, 0, 1, 2, 0, 5, nan, 0, -2, 1, 5]),
+        exactly([-1.0, -1, -1, -1, -1, 1, 1, 0, nan, 1, 1, 1]),
+        exactly([1.0, 1, 1, 1, 1, -1, -1, 1, 1, 1, 1, 1])), not_pushed=OTHER_SIDE),
 ]  # fmt: skip
