@@ -84,7 +84,8 @@ SETITEM = [
     for kind, arg in (("0-d", normal()), ("without a gradient", exactly(3, "int64")))
     if kind == "0-d" or name in BASIC
 ] + [
-    OpCase("x[1:] = row", lambda t, x, v: written(t, x, slice(1, None), v), (normal(3, 4), normal(4))),
+    OpCase("x[1:] = row", lambda t, x, v: written(t, x, slice(1, None), v),
+           (normal(3, 4), normal(4))),
     OpCase("x[0] = 1 x row", lambda t, x, v: written(t, x, 0, v), (normal(3, 4), normal(1, 4))),
     OpCase("x[i] = rows", lambda t, x, v: written(t, x, [2, 0], v), (normal(3, 4), normal(2, 4))),
     OpCase("x[0, :, i] = rows", lambda t, x, v: written(t, x, (0, slice(None), [1, 0]), v),
