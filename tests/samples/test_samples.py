@@ -59,7 +59,7 @@ def findings_of(module: ModuleResult) -> Iterator[Finding]:
 def declared_rule(path: Path) -> str:
     docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
     (rule,) = re.findall(r"Trips (GT\d{3})", docstring or "")
-    return rule
+    return str(rule)
 
 
 def test_a_walk_finds_every_function_and_leaves_out_the_wrong_ones() -> None:
