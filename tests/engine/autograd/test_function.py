@@ -506,7 +506,7 @@ def test_missing_methods(torch):
 def test_instances_are_discouraged(torch):
     with pytest.warns(DeprecationWarning, match="should not be instantiated"):
         instance = square(torch)()
-    with pytest.raises(RuntimeError, match="[Ll]egacy autograd function"):
+    with pytest.raises(RuntimeError, match=r"[Ll]egacy autograd function"):
         instance(double(torch, 1.0))
 
 

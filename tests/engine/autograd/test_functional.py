@@ -31,7 +31,8 @@ def test_vjp_and_jvp(torch):
     value, (gx, gy) = F.vjp(lambda x, y: x * y, (x, y), double(torch, 1.0, 10.0))
     assert value.tolist() == [3.0, 8.0]
     assert (gx.tolist(), gy.tolist()) == ([3.0, 40.0], [1.0, 20.0])
-    _, pushed = F.jvp(lambda x, y: x * y, (x, y), (double(torch, 1.0, 1.0), double(torch, 0.0, 1.0)))
+    tangents = (double(torch, 1.0, 1.0), double(torch, 0.0, 1.0))
+    _, pushed = F.jvp(lambda x, y: x * y, (x, y), tangents)
     assert pushed.tolist() == [3.0, 6.0]
 
 

@@ -60,9 +60,7 @@ def test_generated_vmap_rule(torch):
 
 
 def test_generated_rule_uses_own_backward(torch):
-    wrong = cube(
-        torch, generate_vmap_rule=True, backward=staticmethod(lambda ctx, g: g * 100)
-    )
+    wrong = cube(torch, generate_vmap_rule=True, backward=staticmethod(lambda ctx, g: g * 100))
     x = double(torch, 1.0, 2.0).requires_grad_()
     torch.func.vmap(wrong.apply)(x).sum().backward()
     assert x.grad.tolist() == [100.0, 100.0]
