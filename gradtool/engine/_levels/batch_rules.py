@@ -40,5 +40,25 @@ def _padded(value: Tensor, missing: int) -> Tensor:
     return value.reshape(shape[0], *[1] * missing, *shape[1:])
 
 
+def _of_all(
+    level: BatchLevel, primitive: Any, args: Sequence[Any], params: dict[str, Any]
+) -> Tensor:
+    """Of tensors of one shape: give those that are the same for all examples a batch too."""
+    below = [
+        level.below(arg) if level.owns(arg) else arg.unsqueeze(0).expand(level.size, *arg.shape)
+        for arg in args
+    ]
+    out: Tensor = primitive.operation(*below, **params)
+    return out
+
+
 _BY_KIND: dict[str, Rule] = {"elementwise": _elementwise}
-_BY_NAME: dict[str, Rule] = {}
+_BY_NAME: dict[str, Rule] = {
+    "complex": _of_all,
+    "conj": _elementwise,
+    "imag": _elementwise,
+    "real": _elementwise,
+    "view_as_complex": _elementwise,
+    "view_as_real": _elementwise,
+    "zeros_like": _elementwise,
+}

@@ -91,9 +91,10 @@ def _phases(x: Any) -> Any:
 
 
 def _phase_vjp(g: Tensor, x: Tensor, out: Tensor) -> Tensor:
-    """Only the part of g across the direction of x turns that direction."""
+    """Only the part of g across the direction of x turns that direction; none at zero."""
     size = abs(x)
-    turned: Tensor = (g - (g * conjugate(out)).real * out) / size.masked_fill(size == 0, 1)
+    across = g - (g * conjugate(out)).real * out
+    turned: Tensor = (across / size.masked_fill(size == 0, 1)).masked_fill(size == 0, 0)
     return turned
 
 

@@ -181,13 +181,22 @@ def _copy_slices(base: Tensor, view: ViewOf, result: Tensor | None) -> Tensor | 
 
 
 def _outside(base: Tensor, view: ViewOf) -> Tensor:
-    """One where the base is not covered by the view, zero where it is."""
-    keep = np.ones_like(base._array)
+    """One where the base is not covered by the view, zero where it is.
+
+    For a complex base one in each part: a view may cover the real parts alone.
+    """
+    keep = np.full_like(base._array, 1 + 1j if base.is_complex() else 1)
     region = keep
     for primitive, params in view.steps:
         region = primitive.compute(region, **params)
     region[...] = 0
     return wrap(keep)
+
+
+def _kept(g: Tensor, keep: Tensor) -> Tensor:
+    if not keep.is_complex():
+        return g * keep
+    return (g.real * keep.real) + (g.imag * keep.imag) * 1j
 
 
 def _not_computed(base: Any, result: Any) -> Any:
@@ -198,7 +207,7 @@ copy_slices = Primitive(
     "copy_slices",
     _not_computed,
     (
-        vjp_of(lambda g, keep: g * keep),
+        vjp_of(_kept),
         vjp_of(lambda g, view: view.replay(g)),
     ),
     kind="linear",

@@ -118,8 +118,9 @@ def attach() -> None:
     functions = dict(table(FAMILIES))
     for name in METHODS:
         setattr(Tensor, name, functions[name])
-    for name, function in (conversion.METHODS | selection.METHODS | random_fill.METHODS).items():
-        setattr(Tensor, name, function)
+    for family in FAMILIES:
+        for name, function in getattr(family, "METHODS", {}).items():
+            setattr(Tensor, name, function)
     for name in IN_PLACE:
         setattr(Tensor, f"{name}_", in_place(functions[name], f"{name}_"))
     bare = functions | arithmetic.OPERATORS
