@@ -128,9 +128,11 @@ class PrimitiveNode(Node):
     fix: tuple[tuple[tuple[int, ...], Any] | None, ...] | None
     """For each edge (shape, dtype) that its gradient is to be brought back to."""
 
-    def apply(self, grad: Tensor, wanted: set[int] | None) -> Gradients:
+    def apply(self, grad: Tensor | None, wanted: set[int] | None) -> Gradients:
         """The vjp of each needed argument."""
         plan = self.plan
+        if grad is None:
+            return [None] * len(plan.rules)
         saved = self._unpack() if plan.getters else ()
         rules = plan.rules if grad._array.dtype.kind != "c" else plan.complex_rules
         results: Gradients

@@ -110,9 +110,10 @@ class AccumulateGrad(Node):
         self.order = _next_leaf_order()
         self.hooks = None
 
-    def apply(self, grad: Tensor, wanted: set[int] | None) -> Gradients:
+    def apply(self, grad: Tensor | None, wanted: set[int] | None) -> Gradients:
         """Add to the leaf's ``grad``."""
-        self.variable._accumulate(grad)
+        if grad is not None:
+            self.variable._accumulate(grad)
         return ()
 
 

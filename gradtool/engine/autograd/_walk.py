@@ -73,18 +73,24 @@ class _Walker:
                 self.ends.append(node)
                 self.captures.setdefault(node.order, []).append((position, number))
 
-    def deposit(self, edge: Node, grad: Tensor) -> None:
-        """Add a gradient to what has arrived at an edge."""
+    def deposit(self, edge: Node, grad: Tensor | None) -> None:
+        """Add a gradient to what has arrived at an edge.
+
+        An undefined one (None) adds nothing, but the node runs all the same: a custom
+        Function further on gets its undefined cotangents, as zeros unless it asked for None.
+        """
         order = edge.order
         grads = self.grads
         if edge.__class__ is OutputEdge:
             self._deposit_at_output(edge, grad)
-        elif order in grads:
-            grads[order] = self._add(order, grads[order], grad)
-        else:
+        elif order not in grads:
             grads[order] = grad
             self.nodes[order] = edge
             heappush(self.heap, order)
+        elif grads[order] is None:
+            grads[order] = grad
+        elif grad is not None:
+            grads[order] = self._add(order, grads[order], grad)
 
     def _add(self, order: int, held: Tensor, grad: Tensor) -> Tensor:
         """The sum of two gradients; into the first where that is a sum of ours already."""
@@ -97,7 +103,7 @@ class _Walker:
         held._array += grad._array
         return held
 
-    def _deposit_at_output(self, edge: Node, grad: Tensor) -> None:
+    def _deposit_at_output(self, edge: Node, grad: Tensor | None) -> None:
         assert isinstance(edge, OutputEdge)
         order = edge.order
         slots = self.grads.get(order)
@@ -106,7 +112,8 @@ class _Walker:
             self.nodes[order] = edge.node
             heappush(self.heap, order)
         held = slots[edge.number]
-        slots[edge.number] = grad if held is None else held + grad
+        if grad is not None:
+            slots[edge.number] = grad if held is None else held + grad
 
     def run(self) -> None:
         """Run nodes until none is left."""
@@ -132,10 +139,10 @@ class _Walker:
             if release:
                 node.release()
             for edge, result in zip(node.edges, results):
-                if result is None or (wanted is not None and edge.order not in wanted):
-                    continue
                 order = edge.order
-                if order in grads or edge.__class__ is OutputEdge:
+                if wanted is not None and order not in wanted:
+                    continue
+                if result is None or order in grads or edge.__class__ is OutputEdge:
                     self.deposit(edge, result)
                 else:  # `deposit` written out for the first gradient to arrive: the hot path
                     grads[order] = result

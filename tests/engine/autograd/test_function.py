@@ -437,6 +437,27 @@ def test_none_is_no_gradient(torch):
     assert x.grad is None
 
 
+@pytest.mark.parametrize("materialize", [True, False])
+def test_a_function_further_on_gets_an_undefined_cotangent(torch, materialize):
+    seen = []
+
+    class Scale(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.set_materialize_grads(materialize)
+            return x * 3
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.append(None if g is None else g.tolist())
+            return None if g is None else g * 3
+
+    x = double(torch, 1.0)
+    returning(torch, lambda g: None).apply(Scale.apply(x) * 2).sum().backward()
+    assert seen == ([[0.0]] if materialize else [None])
+    assert (x.grad is None) != materialize
+
+
 def test_saved_input_changed_in_place_is_noticed(torch):
     x = double(torch, 1.0, 2.0).clone()
     y = square(torch).apply(x)
