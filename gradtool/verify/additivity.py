@@ -39,7 +39,8 @@ def surplus(derivatives: Derivatives, comparison: Comparison) -> Surplus | None:
     summed = derivatives.cotangent @ comparison.analytic
     size = np.abs(derivatives.cotangent) @ np.abs(comparison.analytic)
     eps = max(float(layout.eps().max()), epsilon(derivatives.primals[comparison.argument].dtype))
-    allowed = default_rtol(eps) * size + ROUNDINGS * eps * size.max()
+    error = np.abs(derivatives.cotangent) @ np.nan_to_num(comparison.numeric.error)
+    allowed = default_rtol(eps) * size + ROUNDINGS * eps * size.max() + error
     with np.errstate(all="ignore"):
         excess = np.abs(together - summed)
         chosen = ~(excess <= allowed)

@@ -1,7 +1,8 @@
 """Pass, fail or unverified: what an analytic Jacobian is, held against the oracle's estimate.
 
 An entry passes when it lies within the oracle's value ± (error + tolerance) and that error is
-small enough to mean something. It fails when it lies outside. All else is unverified. So a
+small enough to mean something: next to its block, or, where that is zero, next to the largest
+entry of all. It fails when it lies outside. All else is unverified. So a
 sharp oracle makes a sharp check, and an ill-conditioned function is neither blamed nor
 waved through. A value that is not a number never passes.
 """
@@ -39,11 +40,15 @@ def decide(
     sharp = numeric.error <= tolerance.meaningful(scale)[:, None]
     inside = is_inside(analytic, numeric, tolerance)
     decision = np.full(analytic.shape, Decision.UNVERIFIED, dtype=np.int8)
+    sharp |= np.abs(numeric.value) + numeric.error <= tolerance.nothing()
     decision[inside & (sharp | (numeric.status == Status.FLAT))] = Decision.PASS
     decision[~inside & np.isfinite(numeric.value)] = Decision.FAIL
-    kink = numeric.status == Status.KINK
-    between = is_between(analytic, numeric, tolerance)
-    decision[kink] = np.where(between, Decision.KINK, Decision.FAIL)[kink]
+    kink, between = numeric.status == Status.KINK, is_between(analytic, numeric, tolerance)
+    decision[kink] = Decision.KINK
+    decision[(kink | (numeric.status == Status.STEPPED)) & ~between] = Decision.FAIL
+    slope = np.fmax(np.abs(numeric.left), np.abs(numeric.right))
+    lost = np.fmax(np.abs(analytic), slope) <= tolerance.lost()
+    decision[(numeric.status == Status.STEPPED) & lost] = Decision.PASS
     decision[np.isnan(analytic) & (numeric.status != Status.OUTSIDE)] = Decision.FAIL
     return decision
 
@@ -51,7 +56,8 @@ def decide(
 def is_inside(analytic: FloatArray, numeric: Estimate, tolerance: Tolerance) -> BoolArray:
     """Whether the analytic value lies within value ± (error + tolerance)."""
     allowed = tolerance.allowed(analytic, numeric.value) + numeric.error
-    return np.abs(analytic - numeric.value) <= allowed
+    nothing = (numeric.status == Status.FLAT) & (np.abs(analytic) <= tolerance.nothing())
+    return np.asarray((np.abs(analytic - numeric.value) <= allowed) | nothing)
 
 
 def is_between(analytic: FloatArray, numeric: Estimate, tolerance: Tolerance) -> BoolArray:

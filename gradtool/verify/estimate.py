@@ -27,15 +27,16 @@ class Status(enum.IntEnum):
     UNKNOWN = 4
     """No limit was found: cannot tell."""
     OUTSIDE = 5
-    """The function itself is not finite here: cannot tell."""
+    """The function is not finite here, or nowhere around: cannot tell."""
 
 
 @dataclass(frozen=True)
 class Estimate:
     """The numeric derivative: one row for each output, one column for each input.
 
-    `value` and `error` are NaN where nothing is known; `left` and `right` are the one-sided
-    slopes, NaN but at kinks.
+    `value` and `error` are NaN where nothing is known. `left` and `right` are the one-sided
+    slopes at a kink; where an output moves in steps, they bound what its slope may be meant to
+    be; elsewhere they are NaN.
     """
 
     value: FloatArray

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gradtool.verify.coordinates import BoolArray, FloatArray
 from gradtool.verify.extrapolate import CENTRAL, ONE_SIDED, Limit, extrapolate
@@ -36,7 +37,16 @@ _LAST_STEP = 16
 """In units of the input's resolution: below it a step has lost its meaning."""
 
 
-FLAT = 4.0
+_LAST_FLAT = 4
+"""The finest rung from which on an output may be called flat."""
+
+_BREAK = 100.0
+"""Moves this many times the noise break a flat stretch off."""
+
+RESTING = 3
+"""The finest rungs at which an output must not move at all to have come to rest."""
+
+FLAT = 8.0
 """Moves within this many times the noise are no moves."""
 
 
@@ -50,12 +60,29 @@ class Samples:
     right: FloatArray
     left: FloatArray
     moves: FloatArray
-    """The quotients' numerators: how far the output moved, on the side where it moved further."""
+    """How far the output moved, on the side where it moved further."""
     noise: FloatArray
 
-    def flat(self) -> BoolArray:
-        """Whether a row moved by no more than noise can account for at every rung."""
-        return np.asarray((self.moves <= FLAT * self.noise).all(axis=0))
+    def resting(self) -> BoolArray:
+        """For each rung whether the output does not move at all there and at all finer ones."""
+        return np.asarray(np.logical_and.accumulate(self.moves[::-1] == 0, axis=0)[::-1])
+
+    def has_come_to_rest(self) -> BoolArray:
+        """Whether a row does not move at all at the finest rungs."""
+        return np.asarray(self.resting()[-RESTING])
+
+    def flat_from(self) -> NDArray[np.intp]:
+        """The first rung from which on a row moves by no more than noise can account for.
+
+        It is one of the coarsest, or there is none: then it is the number of rungs. Moves that
+        emerge from the noise little by little are no break, and the row is not flat below them.
+        """
+        still = np.logical_and.accumulate((self.moves <= FLAT * self.noise)[::-1], axis=0)[::-1]
+        count = len(self.steps)
+        first = np.where(still, np.arange(count)[:, None], count).min(axis=0)
+        above = np.take_along_axis(self.moves, np.maximum(first - 1, 0)[None], axis=0)[0]
+        breaks = (first == 0) | ~(above <= _BREAK * self.noise[0])
+        return np.asarray(np.where(breaks & (first <= _LAST_FLAT), first, count))
 
 
 class Ladder:
@@ -125,8 +152,12 @@ def climb(line: Line, noise: Noise, wanted: BoolArray) -> Samples:
     """Sample `line` until no smaller step can sharpen a limit of a `wanted` row."""
     ladder = Ladder(line, noise)
     ladder.add(_LEAST_RUNGS)
-    wanted = wanted & ~ladder.samples().flat()
-    while not ladder.is_exhausted() and _can_sharpen(ladder.samples(), wanted):
+    wanted = wanted & (ladder.samples().flat_from() == _LEAST_RUNGS)
+    while not ladder.is_exhausted():
+        samples = ladder.samples()
+        restless = wanted & noise.rests & ~samples.has_come_to_rest()
+        if not restless.any() and not _can_sharpen(samples, wanted):
+            break
         ladder.add(_STRIDE)
     return ladder.samples()
 

@@ -60,10 +60,14 @@ _SAFETY = 4.0
 
 @dataclass(frozen=True)
 class Noise:
-    """A bound on the jitter of each output: `floor` near the base, `relative` to its size."""
+    """A bound on the jitter of each output: `floor` near the base, `relative` to its size.
+
+    `rests` says which outputs do not move at all over a distance of a few millionths.
+    """
 
     floor: FloatArray
     relative: FloatArray
+    rests: BoolArray
 
     def at(self, size: FloatArray) -> FloatArray:
         """The bound where the outputs have this size."""
@@ -89,7 +93,8 @@ def measure(sampler: Sampler, eps: FloatArray, rng: np.random.Generator) -> Nois
             measured = np.where(rests, _looks(sampler, directions, _COARSE)[0], measured)
         size = np.nan_to_num(np.abs(sampler.base), posinf=0.0)
         shared = _quantile(measured[size > 0] / size[size > 0]) * size
-    return Noise(np.max([_ROUNDINGS * eps * size, measured, shared], axis=0), _ROUNDINGS * eps)
+    floor = np.max([_ROUNDINGS * eps * size, measured, shared], axis=0)
+    return Noise(floor, _ROUNDINGS * eps, rests)
 
 
 def _quantile(ratios: FloatArray) -> float:

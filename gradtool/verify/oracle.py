@@ -9,7 +9,7 @@ end as soon as one stands: a wrong backward is found out at the price of a few c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,6 +83,7 @@ def _cheap(question: Question, differences: Differences) -> Estimate:
     rests = (differences.value == 0) & (differences.gap == 0) & (question.analytic == 0)
     rests &= question.noise.is_plain(question.base)[:, None]
     status = np.where(rests, Status.FLAT, np.where(known, Status.KNOWN, Status.UNKNOWN))
+    status[~np.isfinite(question.base)] = Status.OUTSIDE
     nothing = np.full(known.shape, np.nan)
     return Estimate(
         value=np.where(known, differences.value, np.nan),
@@ -95,32 +96,39 @@ def _cheap(question: Question, differences: Differences) -> Estimate:
 
 def _doubt(question: Question, differences: Differences, estimate: Estimate) -> BoolArray:
     """Which entries the cheap pass does not settle."""
-    analytic = question.analytic
-    scale = block_scale(analytic, estimate, question.blocks)
-    loud = estimate.error > _QUIET * question.tolerance.meaningful(scale)[:, None]
-    slope = np.fmax(np.abs(analytic), np.abs(estimate.value))
+    slope = np.fmax(np.abs(question.analytic), np.abs(estimate.value))
     kinked = differences.gap > _KINK * slope + 4 * estimate.error
-    settled = estimate.status == Status.FLAT
-    outside = ~is_inside(analytic, estimate, question.tolerance)
-    return np.asarray(~settled & (loud | kinked | outside))
+    outside = ~is_inside(question.analytic, estimate, question.tolerance)
+    settled = np.isin(estimate.status, (Status.FLAT, Status.OUTSIDE))
+    return np.asarray(~settled & (kinked | outside)) | _loud(question, estimate)
+
+
+def _loud(question: Question, estimate: Estimate) -> BoolArray:
+    """Which entries are known too poorly for the scale of their block, as far as that is seen."""
+    scale = block_scale(question.analytic, estimate, question.blocks)
+    bearable = _QUIET * question.tolerance.meaningful(scale)[:, None]
+    return np.asarray((estimate.status == Status.KNOWN) & (estimate.error > bearable))
 
 
 def _appeal(question: Question, estimate: Estimate, doubt: BoolArray) -> None:
-    """Replace the doubtful columns of `estimate`, worst first, until one is found wrong."""
-    columns = _by_disagreement(question, estimate, doubt)
+    """Replace the doubtful entries of `estimate`, worst columns first, until one is found wrong."""
     cheap = estimate.value.copy()
-    tried = 0
-    for stop in _batches(len(columns)):
-        batch = columns[tried:stop]
-        for column in batch:
-            samples = climb(question.lines[column], question.noise, doubt[:, column])
-            estimate.put(column, read(samples), doubt[:, column])
-        tried = stop
+    tried = np.zeros_like(doubt)
+    batch = _FIRST_APPEALS
+    while (pending := doubt & ~tried).any():
+        for column in _by_disagreement(question, estimate, pending)[:batch]:
+            rows = pending[:, column]
+            samples = climb(question.lines[column], question.noise, rows)
+            estimate.put(column, read(samples), rows)
+            tried[rows, column] = True
         _distrust(question, estimate)
-        if _is_wrong(question, estimate, batch):
+        if _is_wrong(question, estimate, tried):
+            pending &= ~tried
+            off = _how_far_off(cheap[tried], estimate.value[tried])
+            estimate.error[pending] += off * np.abs(estimate.value[pending])
             break
-    off = _how_far_off(cheap[:, columns[:tried]], estimate.value[:, columns[:tried]])
-    estimate.error[:, columns[tried:]] += off * np.abs(estimate.value[:, columns[tried:]])
+        doubt = doubt | _loud(question, estimate)
+        batch *= 2
 
 
 def _distrust(question: Question, estimate: Estimate) -> None:
@@ -149,16 +157,7 @@ def _by_disagreement(question: Question, estimate: Estimate, doubt: BoolArray) -
     return [int(column) for column in order if worst[column] >= 0]
 
 
-def _batches(total: int) -> Iterator[int]:
-    """Ever larger counts of columns, up to `total`."""
-    stop = _FIRST_APPEALS
-    while stop < total:
-        yield stop
-        stop *= 2
-    yield total
-
-
-def _is_wrong(question: Question, estimate: Estimate, columns: Sequence[int]) -> bool:
-    """Whether a tried column holds an entry that fails for good."""
+def _is_wrong(question: Question, estimate: Estimate, tried: BoolArray) -> bool:
+    """Whether an entry that was tried fails for good."""
     decision = decide(question.analytic, estimate, question.tolerance, question.blocks)
-    return bool((decision[:, columns] == Decision.FAIL).any())
+    return bool((decision[tried] == Decision.FAIL).any())

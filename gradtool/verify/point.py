@@ -1,9 +1,7 @@
 """Reads the rungs of a ladder: the derivative, or what kind of point has none.
 
-Two kinds of point fool a symmetric difference quotient that looks perfectly settled. At a
-kink it gives the mean of two slopes. In a function that moves in steps (one that rounds to
-float16 inside, say) it gives exactly zero once both ends fall on the same step. Both show
-in the one-sided quotients, which is why those are always taken.
+A kink fools a symmetric difference quotient, which gives the mean of two slopes and looks
+perfectly settled. It shows in the one-sided quotients, which is why those are always taken.
 """
 
 from __future__ import annotations
@@ -13,6 +11,7 @@ import numpy as np
 from gradtool.verify.coordinates import BoolArray, FloatArray
 from gradtool.verify.estimate import Estimate, Status, StatusArray
 from gradtool.verify.ladder import FLAT, Limits, Samples, limits
+from gradtool.verify.rest import Rest, rest_of
 
 _KINK = 1e-3
 """Slopes that differ by less than this part of themselves are not called a kink."""
@@ -29,42 +28,52 @@ _DEEPEST = 8
 _AUDIBLE = 16.0
 """A move counts as one when it is this many times the noise."""
 
-_RESTING = 3
-"""The rungs, counted from the last, over which an output must rest to move in steps."""
-
-_CLEAR = 4
-"""Rungs above an output's rest from which quotients average over its steps."""
-
-_STEADY = 2.0
-"""The factor within which averaged slopes agree."""
+_SPREAD = 2.0
+"""The derivative of a function that moves in steps lies between zero and this averaged slope."""
 
 
 def read(samples: Samples) -> Estimate:
     """The answer for each row of `samples`, as an estimate with one column."""
-    found = limits(samples)
+    found, rest = limits(samples), rest_of(samples)
     right, left = _slopes(samples, found)
     value, error = _derivative(found)
-    status = _status(samples, found, kink=_differ(found) | np.isinf(right) | np.isinf(left))
-    flat, kink = status == Status.FLAT, status == Status.KINK
-    known = status == Status.KNOWN
-    still = FLAT * samples.noise[0] / samples.steps[0]
+    kink = _differ(found) | np.isinf(right) | np.isinf(left)
+    status = _status(samples, kink=kink, known=np.isfinite(error), rest=rest)
+    still = 2 * FLAT * samples.noise[0] / _reach(samples)
     return Estimate(
-        value=np.where(flat, 0.0, np.where(known, value, np.nan))[:, None],
-        error=np.where(flat, still, np.where(known, error, np.nan))[:, None],
+        value=_by_status(status, {Status.KNOWN: value, Status.FLAT: np.zeros_like(value)}),
+        error=_by_status(status, {Status.KNOWN: error, Status.FLAT: still}),
         status=status[:, None],
-        left=np.where(kink, left, np.nan)[:, None],
-        right=np.where(kink, right, np.nan)[:, None],
+        left=_by_status(status, {Status.KINK: left, Status.STEPPED: np.zeros_like(left)}),
+        right=_by_status(status, {Status.KINK: right, Status.STEPPED: _SPREAD * rest.slope}),
     )
 
 
-def _status(samples: Samples, found: Limits, *, kink: BoolArray) -> StatusArray:
-    known = np.isfinite(_derivative(found)[1])
+def _is_flat(samples: Samples) -> BoolArray:
+    return np.asarray(samples.flat_from() < len(samples.steps))
+
+
+def _reach(samples: Samples) -> FloatArray:
+    """How far each row was followed without a break: the largest step where it is not flat."""
+    first = samples.flat_from()
+    return samples.steps[np.where(first < len(samples.steps), first, 0)]
+
+
+def _by_status(status: StatusArray, values: dict[Status, FloatArray]) -> FloatArray:
+    """One column with the values for each status; NaN where none are given."""
+    column = np.full(status.shape, np.nan)
+    for which, value in values.items():
+        column = np.where(status == which, value, column)
+    return column[:, None]
+
+
+def _status(samples: Samples, *, kink: BoolArray, known: BoolArray, rest: Rest) -> StatusArray:
     status = np.where(known, Status.KNOWN, Status.UNKNOWN).astype(np.int8)
     status[kink] = Status.KINK
-    constant, in_steps = _rests(samples)
-    status[in_steps] = Status.STEPPED
-    status[constant & ~kink | samples.flat()] = Status.FLAT
-    status[~np.isfinite(samples.base)] = Status.OUTSIDE
+    status[rest.in_steps] = Status.STEPPED
+    status[rest.constant & ~kink | _is_flat(samples)] = Status.FLAT
+    inside = np.isfinite(samples.base) & np.isfinite(samples.moves).any(axis=0)
+    status[~inside] = Status.OUTSIDE
     return status
 
 
@@ -105,28 +114,3 @@ def _grows(quotients: FloatArray, samples: Samples) -> BoolArray:
     moves = size * samples.steps[-_DEEPEST:, None]
     audible = np.all(moves > _AUDIBLE * samples.noise[-_DEEPEST:], axis=0)
     return np.asarray(audible & np.all(size[1:] >= _GROWTH * size[:-1], axis=0))
-
-
-def _rests(samples: Samples) -> tuple[BoolArray, BoolArray]:
-    """Whether an output stops moving at small steps: because it is constant there, or in steps.
-
-    A function that moves in steps follows the input at large ones, with slopes that agree on
-    both sides. Around a truly constant stretch they differ, or vanish. Neither is said of an
-    output that only stops because its moves are lost in noise.
-    """
-    rungs = np.arange(len(samples.steps))[:, None]
-    resting = np.logical_and.accumulate(samples.moves[::-1] == 0, axis=0)[::-1]
-    first = np.where(resting, rungs, len(rungs)).min(axis=0)
-    smallest = np.fmin.reduce(np.where(samples.moves > 0, samples.moves, np.inf), axis=0)
-    rests = (first <= len(rungs) - _RESTING) & (smallest > _AUDIBLE * samples.noise[-1])
-    averaging = (rungs < first - _CLEAR) & (rungs >= first - _CLEAR - _RESTING)
-    follows = _agree(np.where(averaging, [samples.right, samples.left], np.nan))
-    in_steps = rests & follows & (averaging.sum(axis=0) == _RESTING)
-    return rests & ~in_steps, in_steps
-
-
-def _agree(slopes: FloatArray) -> BoolArray:
-    """Whether all slopes, along the first two axes, have one sign and about one size."""
-    low, high = np.fmin.reduce(slopes, axis=(0, 1)), np.fmax.reduce(slopes, axis=(0, 1))
-    least, most = np.fmin(np.abs(low), np.abs(high)), np.fmax(np.abs(low), np.abs(high))
-    return np.asarray((low * high > 0) & (most <= _STEADY * least))

@@ -13,11 +13,12 @@ import numpy as np
 
 from gradtool.verify.coordinates import FloatArray, is_continuous, real_view
 from gradtool.verify.protocol import Array
-from gradtool.verify.steps import scales
+from gradtool.verify.steps import epsilon, scales
 
 _SMALLEST = 0.5
 _LARGEST = 1.5
 _GRAIN = 256
+_LAST_DIGITS = 4
 
 
 def generator(seed: int, purpose: str) -> np.random.Generator:
@@ -43,6 +44,21 @@ def unit(rng: np.random.Generator, size: int) -> FloatArray:
 def shifted(primals: Sequence[Array], part: float, rng: np.random.Generator) -> list[Array]:
     """A point near `primals`: each continuous entry moved by up to `part` of its scale."""
     return [_shift(primal, part, rng) for primal in primals]
+
+
+def rounded_differently(primals: Sequence[Array], rng: np.random.Generator) -> list[Array]:
+    """`primals` with each continuous entry changed by a few of its last digits."""
+    return [_reround(primal, rng) for primal in primals]
+
+
+def _reround(primal: Array, rng: np.random.Generator) -> Array:
+    changed = np.array(primal, order="C")
+    if is_continuous(primal.dtype):
+        flat = real_view(changed)
+        flat *= (1 + _LAST_DIGITS * epsilon(primal.dtype) * signed(rng, flat.shape)).astype(
+            flat.dtype
+        )
+    return changed
 
 
 def _shift(primal: Array, part: float, rng: np.random.Generator) -> Array:

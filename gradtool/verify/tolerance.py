@@ -2,8 +2,8 @@
 
 The default follows the precision the function computes in and is relative to each entry,
 so that a derivative of 1e-6 is held to as many digits as one of 1e6. It does not grow with
-the size of anything. The only absolute part is what rounding leaves of a gradient's entries
-next to much larger ones that the same call of backward returned.
+the size of anything. The only absolute part is what rounding leaves of an entry next to much
+larger ones in the same call of backward, or of the same input.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ _DOUBLE = 1e-6
 
 ROUNDINGS = 100.0
 """Rounding errors, in units of the precision, that a gradient may carry from its largest entry."""
+
+_TINY = 1e-290
+"""What underflow may leave or take."""
 
 _MEANINGFUL = 1e-3
 """An error of the oracle must be at most this part of the block's scale to mean something."""
@@ -40,14 +43,38 @@ class Tolerance:
     """The tolerances of the rows of a Jacobian, each computed with its own precision `eps`."""
 
     eps: FloatArray
+    largest: float = 0.0
+    """The largest entry of all Jacobians of the function: measures what is rounded to nothing."""
+    cancels: bool = False
+    """Whether these are second derivatives, in which every entry has roundings of the largest.
+
+    A gradient in which something close to one was rounded to one has lost a term for good.
+    """
+    jitter: FloatArray | float = 0.0
+    """By how much the analytic side itself is seen to waver, for each entry."""
     atol: float | None = None
     rtol: float | None = None
 
     def allowed(self, analytic: FloatArray, numeric: FloatArray) -> FloatArray:
         """By how much each entry of `analytic` may differ from `numeric`."""
-        row_scale = np.max(np.abs(analytic), axis=1, keepdims=True, initial=0.0)
-        rounding = ROUNDINGS * self.eps[:, None] * np.nan_to_num(row_scale, nan=0.0, posinf=0.0)
-        return np.asarray((self.atol or 0.0) + self._rtol() * np.abs(numeric) + rounding)
+        relative = self._rtol() * np.abs(numeric)
+        absolute = (self.atol or 0.0) + self.lost() + self.jitter + _TINY
+        return np.asarray(absolute + relative + self._rounding(analytic))
+
+    def lost(self) -> FloatArray:
+        """For each row what cancellation may have lost for good."""
+        return self.nothing() if self.cancels else np.zeros((len(self.eps), 1))
+
+    def nothing(self) -> FloatArray:
+        """For each row what an entry may be that should be exactly zero."""
+        return np.asarray(ROUNDINGS * self.eps[:, None] * self.largest)
+
+    def _rounding(self, analytic: FloatArray) -> FloatArray:
+        """What rounding may leave of each entry, next to the largest of its row and column."""
+        size = np.nan_to_num(np.abs(analytic), nan=0.0, posinf=0.0)
+        row = size.max(axis=1, keepdims=True, initial=0.0)
+        column = size.max(axis=0, keepdims=True, initial=0.0)
+        return np.asarray(ROUNDINGS * self.eps[:, None] * np.maximum(row, column / 8))
 
     def meaningful(self, scale: FloatArray) -> FloatArray:
         """The largest error that still means something in a block of this scale, row by row."""

@@ -25,6 +25,8 @@ def nothing_to_differentiate(subject: Subject) -> str | None:
         return DECLARED
     if not subject.given.comparisons:
         return "backward returns no gradient"
+    if subject.given.worst is Decision.UNVERIFIED:
+        return "the first derivative could not be verified"
     return None
 
 
