@@ -7,31 +7,40 @@ from typing import Any
 
 from gradtool.engine._ops import (
     arithmetic,
+    arranging,
     axes,
     comparison,
     complex_parts,
     conversion,
     creation,
     diagonals,
+    differences,
+    distances,
+    drawing,
     elementwise,
     expansion,
     extremum,
+    gamma,
     gathering,
     generators,
+    ignoring_nan,
     indexing,
     joining,
     linalg,
     literals,
+    logarithms,
     logic,
     masking,
     moment,
     narrowing,
     norm,
+    number_line,
     power,
     random,
     random_fill,
     reduction,
     repeating,
+    running,
     scan,
     selection,
     shape,
@@ -39,6 +48,7 @@ from gradtool.engine._ops import (
     softmax,
     sorting,
     special,
+    strided,
     windows,
 )
 from gradtool.engine._ops.inplace import in_place
@@ -46,6 +56,8 @@ from gradtool.engine._ops.item_assignment import fill_, setitem, zero_
 from gradtool.engine._tensor import Tensor
 
 FAMILIES = (
+    arranging, differences, distances, drawing, gamma, ignoring_nan, logarithms, number_line,
+    running, strided,
     arithmetic, axes, comparison, complex_parts, conversion, creation, diagonals, elementwise,
     expansion, extremum, gathering, generators, indexing, joining, linalg, literals, logic,
     masking, moment, narrowing, norm, power, random, reduction, repeating, scan, selection,
@@ -53,6 +65,10 @@ FAMILIES = (
 )  # fmt: skip
 
 METHODS = """
+    aminmax as_strided copysign cummax cummin cumprod deg2rad diff digamma dist dsplit erfinv
+    fliplr flipud float_power fmax fmin frexp gcd heaviside histc hsplit i0 lcm ldexp lgamma
+    logaddexp logaddexp2 logcumsumexp logit multinomial mvlgamma nan_to_num nanmean nansum
+    nextafter rad2deg renorm rot90 sinc vsplit xlogy
     abs absolute acos acosh add addcdiv addcmul addmm addmv adjoint all allclose amax amin any
     arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argsort argwhere asin
     asinh atan atan2 atanh baddbmm bernoulli bitwise_and bitwise_left_shift bitwise_not
@@ -74,6 +90,8 @@ METHODS = """
 """Methods that are the function of the same name."""
 
 IN_PLACE = """
+    copysign cumprod deg2rad digamma erfinv float_power gcd heaviside i0 lcm ldexp lgamma logit
+    mvlgamma nan_to_num nextafter rad2deg renorm sinc xlogy
     abs absolute acos acosh add addcdiv addcmul addmm arccos arccosh arcsin arcsinh arctan
     arctan2 arctanh asin asinh atan atan2 atanh bitwise_and bitwise_left_shift bitwise_not
     bitwise_or bitwise_right_shift bitwise_xor ceil clamp clamp_max clamp_min clip cos cosh

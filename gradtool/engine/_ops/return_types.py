@@ -18,6 +18,32 @@ class ValuesAndIndices(NamedTuple):
         return f"torch.return_types.{name}(\nvalues={self.values!r},\nindices={self.indices!r})"
 
 
+class cummax(ValuesAndIndices):
+    """What `gradtool.engine.cummax` returns."""
+
+    __slots__ = ()
+
+
+class cummin(ValuesAndIndices):
+    """What `gradtool.engine.cummin` returns."""
+
+    __slots__ = ()
+
+
+class aminmax(NamedTuple):
+    """What `gradtool.engine.aminmax` returns."""
+
+    min: Tensor
+    max: Tensor
+
+
+class frexp(NamedTuple):
+    """What `gradtool.engine.frexp` returns."""
+
+    mantissa: Tensor
+    exponent: Tensor
+
+
 class kthvalue(ValuesAndIndices):
     """What `gradtool.engine.kthvalue` returns."""
 

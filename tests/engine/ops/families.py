@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from tests.engine.ops import (
     arithmetic_cases,
+    arranging_cases,
     comparison_cases,
     complex_cases,
     complex_parts_cases,
@@ -17,14 +18,17 @@ from tests.engine.ops import (
     joining_cases,
     linalg_cases,
     reduction_cases,
+    running_cases,
     selection_cases,
     shape_cases,
     softmax_cases,
     sorting_cases,
+    special_cases,
     statistics_cases,
 )
 
 FAMILIES = {
+    "arranging": arranging_cases.CASES,
     "arithmetic": arithmetic_cases.CASES,
     "comparison": comparison_cases.CASES,
     "complex": complex_cases.CASES,
@@ -36,9 +40,11 @@ FAMILIES = {
     "joining": joining_cases.CASES,
     "linalg": linalg_cases.CASES,
     "reduction": reduction_cases.CASES,
+    "running": running_cases.CASES,
     "selection": selection_cases.CASES,
     "shape": shape_cases.CASES,
     "softmax": softmax_cases.CASES,
     "sorting": sorting_cases.CASES,
+    "special": special_cases.CASES,
     "statistics": statistics_cases.CASES,
 }

@@ -1,0 +1,129 @@
+"""Logarithms and powers of pairs, angles, and products with a logarithm or a sine."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradtool.engine import _dtypes
+from gradtool.engine._ops._kinds import Operation, Product, binary, unary
+from gradtool.engine._ops._quiet import quiet
+from gradtool.engine._ops._unsupported import refusing_complex
+from gradtool.engine._ops.arithmetic import mul
+from gradtool.engine._ops.elementwise import cos, exp2, log, log1p, sigmoid, sin
+from gradtool.engine._ops.power import pow
+from gradtool.engine._ops.selection import clamp
+from gradtool.engine._tensor import Tensor
+
+# ---- zero times a logarithm is zero ---------------------------------------------------------
+
+
+def _times(logarithm: Any) -> Any:
+    return lambda x, y: np.where((x == 0) & ~np.isnan(y), 0, x * logarithm(y)).astype(x.dtype)
+
+
+xlogy: Operation = binary(
+    "xlogy",
+    quiet(_times(np.log)),
+    (
+        Product(lambda g, x, y: xlogy(g, y).masked_fill((x == 0) & (y <= 0), 0)),
+        Product(lambda g, x, y: g * x / y),
+    ),
+    of_integers="float",
+)
+xlog1py: Operation = binary(
+    "special_xlog1py",
+    quiet(_times(np.log1p)),
+    (
+        Product(lambda g, x, y: xlog1py(g, y).masked_fill((x == 0) & (y <= -1), 0)),
+        Product(lambda g, x, y: g * x / (y + 1)),
+    ),
+    of_integers="float",
+)
+
+
+@quiet
+def _entropy(x: Any) -> Any:
+    return np.where(x > 0, -x * np.log(x), np.where(x == 0, 0, np.where(x < 0, -np.inf, x)))
+
+
+entr = unary(
+    "special_entr",
+    refusing_complex("entr", lambda x: _entropy(x).astype(x.dtype)),
+    lambda x: -1 - log(x),
+)
+
+
+def logit(x: Tensor, eps: float | None = None) -> Tensor:
+    """The logarithm of the odds ``x / (1 - x)``, with `x` clamped to [eps, 1 - eps] if given."""
+    inside = x if eps is None else clamp(x, eps, 1 - eps)
+    return log(inside) - log1p(-inside)
+
+
+# ---- sums in the logarithm ------------------------------------------------------------------
+
+logaddexp = binary(
+    "logaddexp",
+    quiet(np.logaddexp),
+    (lambda x, y: _share(x, y), lambda x, y: _share(y, x)),
+)
+logaddexp2 = binary(
+    "logaddexp2",
+    quiet(np.logaddexp2),
+    (lambda x, y: _share(x, y, math.log(2)), lambda x, y: _share(y, x, math.log(2))),
+)
+
+
+def _share(x: Any, y: Any, scale: float = 1.0) -> Tensor:
+    """The part that `x` has in the sum of both exponentials; half for equal infinities."""
+    return sigmoid(((x - y) * scale).masked_fill(x == y, 0))
+
+
+# ---- sines and angles -----------------------------------------------------------------------
+
+
+def _sinc_slope(x: Tensor) -> Tensor:
+    angle = x * math.pi
+    slope = (angle * cos(angle) - sin(angle)) / (x * angle)
+    return slope.masked_fill(x == 0, 0)
+
+
+sinc = unary("sinc", quiet(lambda x: np.sinc(x).astype(x.dtype)), _sinc_slope)
+
+
+def deg2rad(x: Tensor) -> Tensor:
+    """Degrees in radians."""
+    return x * (math.pi / 180)
+
+
+def rad2deg(x: Tensor) -> Tensor:
+    """Radians in degrees."""
+    return x * (180 / math.pi)
+
+
+# ---- powers ---------------------------------------------------------------------------------
+
+
+def ldexp(x: Tensor, other: Tensor) -> Tensor:
+    """``x * 2 ** other``."""
+    return mul(x, exp2(other))
+
+
+def float_power(x: Any, exponent: Any) -> Tensor:
+    """``x ** exponent`` in double precision."""
+    return pow(_doubled(x), _doubled(exponent))
+
+
+def _doubled(x: Any) -> Any:
+    """In double precision. A number takes on that of the tensor beside it."""
+    if not isinstance(x, Tensor):
+        return x
+    return x.to(_dtypes.complex128 if x.is_complex() else _dtypes.float64)
+
+
+__all__ = [
+    "deg2rad", "float_power", "ldexp", "logaddexp", "logaddexp2", "logit", "rad2deg", "sinc",
+    "xlogy",
+]  # fmt: skip

@@ -1,0 +1,118 @@
+"""Views by strides of one's own, and bins: the places of values among boundaries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradtool.engine._ops._dims import Ints, as_ints
+from gradtool.engine._ops._kinds import constant, linear
+from gradtool.engine._ops.creation import arange
+from gradtool.engine._ops.slicing import index_add
+from gradtool.engine._tensor import Tensor
+
+
+def _at_strides(x: Any, *, size: Ints, stride: Ints, offset: int) -> Any:
+    flat = x.reshape(-1)
+    steps = tuple([step * x.itemsize for step in stride])
+    return np.lib.stride_tricks.as_strided(flat[offset:], size, steps)
+
+
+def _places(size: Ints, stride: Ints, offset: int) -> Tensor:
+    """Where in memory each element lies."""
+    places: Any = offset
+    for position, (extent, step) in enumerate(zip(size, stride)):
+        behind = [1] * (len(size) - 1 - position)
+        places = arange(extent).reshape(-1, *behind) * step + places
+    return places.reshape(-1) if size else arange(offset, offset + 1)
+
+
+def _summed_in_place(g: Tensor, x_shape: Ints, size: Ints, stride: Ints, offset: int) -> Tensor:
+    count = int(np.prod(x_shape))
+    flat = index_add(g.new_zeros(count), 0, _places(size, stride, offset), g.reshape(-1))
+    return flat.reshape(x_shape)
+
+
+_as_strided = linear("as_strided", _at_strides, _summed_in_place, is_view=True)
+
+
+def as_strided(x: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """A view of the memory of `x`, with an extent and a step, in elements, for each dimension.
+
+    Raises:
+        RuntimeError: sizes and strides are not as many, or reach beyond the memory.
+    """
+    size, stride = as_ints(size), as_ints(stride)
+    if len(size) != len(stride):
+        raise RuntimeError("mismatch in length of strides and shape")
+    if any(step < 0 for step in stride):
+        raise RuntimeError("as_strided: Negative strides are not supported at the moment")
+    whole, start = _memory_of(x)
+    offset = start if storage_offset is None else storage_offset
+    reach = offset + sum((extent - 1) * step for extent, step in zip(size, stride)) + 1
+    if 0 not in size and reach > whole.numel():
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset} are "
+            f"out of bounds for storage of size {whole.numel()}"
+        )
+    return _as_strided(whole, size=size, stride=stride, offset=offset)
+
+
+def _memory_of(x: Tensor) -> tuple[Tensor, int]:
+    """A contiguous tensor over all the memory that `x` is part of, and where `x` starts."""
+    base = x._base
+    if base is None or not base.is_contiguous() or x._level is not None:
+        return x.contiguous(), 0
+    return base, (x.data_ptr() - base.data_ptr()) // x.itemsize
+
+
+# ---- bins -----------------------------------------------------------------------------------
+
+
+_bucket = constant(
+    "bucketize",
+    lambda x, bounds, *, right, dtype: np.searchsorted(
+        bounds, x, side="right" if right else "left"
+    ).astype(dtype),
+)
+
+
+def bucketize(
+    x: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
+) -> Tensor:
+    """How many of the sorted boundaries lie below each value; with `right`, those equal too.
+
+    Raises:
+        RuntimeError: the boundaries are not a vector.
+    """
+    if boundaries.ndim != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    values = x if isinstance(x, Tensor) else boundaries.new_tensor(x)
+    return _bucket(values, boundaries, right=right, dtype=np.int32 if out_int32 else np.int64)
+
+
+_bins = constant(
+    "histc",
+    lambda x, *, bins, low, high: np.histogram(x, bins, (low, high))[0].astype(x.dtype),
+)
+
+
+def histc(x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+    """How many elements lie in each of `bins` equal parts of [min, max]; 0, 0 for all elements.
+
+    Raises:
+        RuntimeError: there is no bin, or the bounds are in the wrong order.
+    """
+    if bins <= 0:
+        raise RuntimeError("bins must be > 0")
+    if min > max:
+        raise RuntimeError("max must be larger than min")
+    if min == max == 0 and x.numel():
+        min, max = x.detach().min().item(), x.detach().max().item()
+    if min == max:
+        min, max = min - 1, max + 1
+    return _bins(x, bins=bins, low=min, high=max)
+
+
+__all__ = ["as_strided", "bucketize", "histc"]

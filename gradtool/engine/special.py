@@ -1,0 +1,49 @@
+"""Special functions under the names that ``torch.special`` has for them."""
+
+from __future__ import annotations
+
+from gradtool.engine._ops.elementwise import exp2, expm1, log1p, round
+from gradtool.engine._ops.elementwise import sigmoid as expit
+from gradtool.engine._ops.gamma import digamma, i0, i0e, i1, i1e, polygamma
+from gradtool.engine._ops.gamma import lgamma as gammaln
+from gradtool.engine._ops.gamma import mvlgamma as multigammaln
+from gradtool.engine._ops.logarithms import entr, logit, sinc, xlog1py, xlogy
+from gradtool.engine._ops.softmax import log_softmax, logsumexp, softmax
+from gradtool.engine._ops.special import erf, erfc, erfcx, erfinv, log_ndtr, ndtr, ndtri
+
+psi = digamma
+modified_bessel_i0, modified_bessel_i1 = i0, i1
+
+__all__ = [
+    "digamma",
+    "entr",
+    "erf",
+    "erfc",
+    "erfcx",
+    "erfinv",
+    "exp2",
+    "expit",
+    "expm1",
+    "gammaln",
+    "i0",
+    "i0e",
+    "i1",
+    "i1e",
+    "log1p",
+    "log_ndtr",
+    "log_softmax",
+    "logit",
+    "logsumexp",
+    "modified_bessel_i0",
+    "modified_bessel_i1",
+    "multigammaln",
+    "ndtr",
+    "ndtri",
+    "polygamma",
+    "psi",
+    "round",
+    "sinc",
+    "softmax",
+    "xlog1py",
+    "xlogy",
+]
