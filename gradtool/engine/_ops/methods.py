@@ -56,12 +56,11 @@ from gradtool.engine._ops.item_assignment import fill_, setitem, zero_
 from gradtool.engine._tensor import Tensor
 
 FAMILIES = (
-    arranging, differences, distances, drawing, gamma, ignoring_nan, logarithms, number_line,
-    running, strided,
-    arithmetic, axes, comparison, complex_parts, conversion, creation, diagonals, elementwise,
-    expansion, extremum, gathering, generators, indexing, joining, linalg, literals, logic,
-    masking, moment, narrowing, norm, power, random, reduction, repeating, scan, selection,
-    shape, slicing, softmax, sorting, special, windows,
+    arithmetic, arranging, axes, comparison, complex_parts, conversion, creation, diagonals,
+    differences, distances, drawing, elementwise, expansion, extremum, gamma, gathering,
+    generators, ignoring_nan, indexing, joining, linalg, literals, logarithms, logic, masking,
+    moment, narrowing, norm, number_line, power, random, random_fill, reduction, repeating,
+    running, scan, selection, shape, slicing, softmax, sorting, special, strided, windows,
 )  # fmt: skip
 
 METHODS = """

@@ -79,3 +79,5 @@ METHODS: dict[str, Callable[..., Tensor]] = {
     "bernoulli_": bernoulli_, "normal_": normal_, "random_": random_, "uniform_": uniform_,
 }  # fmt: skip
 """Methods that have no form as a function."""
+
+__all__: list[str] = []
