@@ -14,6 +14,8 @@ import numpy as np
 from gradtool.engine import Tensor
 from gradtool.engine._device import device
 from gradtool.engine._tensor import to_numpy, wrap
+from gradtool.gate.adapters.memory_layout import lay
+from gradtool.verify.examinable import MemoryLayout
 from gradtool.verify.protocol import Argument, Array, Primals
 
 
@@ -35,11 +37,14 @@ class _Home:
     def tensor(self, primal: Array) -> Tensor:
         """A new tensor of these values."""
         if self.template is None:
-            tensor = wrap(primal.copy())
-        else:
-            array = np.empty_like(self.template, dtype=primal.dtype)
-            array[...] = primal
-            tensor = wrap(array)
+            return self.plain(primal)
+        array = np.empty_like(self.template, dtype=primal.dtype)
+        array[...] = primal
+        return wrap(array)
+
+    def plain(self, primal: Array) -> Tensor:
+        """A new tensor of these values, of any shape, in row-major order."""
+        tensor = wrap(np.array(primal, order="C"))
         return tensor if self.device is None else tensor.to(self.device)
 
 
@@ -54,12 +59,13 @@ class Arguments:
     ) -> None:
         self.names = (*names, *kwargs)
         """Of all arguments, tensors or not, by position; keyword arguments come last."""
-        self._values = (*args, *kwargs.values())
+        self.values = (*args, *kwargs.values())
+        """All arguments of the case, with names in `names`."""
         self._keywords = tuple(kwargs)
         self.positions = tuple(
-            at for at, value in enumerate(self._values) if isinstance(value, Tensor)
+            at for at, value in enumerate(self.values) if isinstance(value, Tensor)
         )
-        tensors = [self._values[at] for at in self.positions]
+        tensors = [self.values[at] for at in self.positions]
         self._homes = tuple(_Home.of(tensor) for tensor in tensors)
         self.primals: tuple[Array, ...] = tuple(
             np.array(to_numpy(tensor._array), order="C") for tensor in tensors
@@ -77,13 +83,18 @@ class Arguments:
             tensor._requires_grad = differentiable
         return tensors
 
+    def fresh_stacked(self, primals: Primals) -> list[Tensor]:
+        """New tensors of the values of many examples, on the devices of the case's tensors."""
+        return [home.plain(primal) for home, primal in zip(self._homes, primals, strict=True)]
+
     def tracked(
-        self, primals: Primals, needs: Sequence[bool]
+        self, primals: Primals, needs: Sequence[bool], layout: MemoryLayout | None = None
     ) -> tuple[list[Tensor | None], list[Tensor]]:
         """A leaf for each primal that needs a gradient, and what to hand to the function.
 
         The function gets copies computed from the leaves: it may change them in place, which
-        a leaf that requires a gradient forbids.
+        a leaf that requires a gradient forbids. They lie in memory as `layout` says; None:
+        as the case's tensors do.
         """
         leaves: list[Tensor | None] = []
         tensors: list[Tensor] = []
@@ -94,13 +105,15 @@ class Arguments:
                 leaf = tensor
                 leaf.requires_grad = True
                 tensor = leaf.clone()
+            if layout is not None:
+                lay(tensor, layout)
             leaves.append(leaf)
             tensors.append(tensor)
         return leaves, tensors
 
     def placed(self, tensors: Sequence[Tensor]) -> tuple[list[Any], dict[str, Any]]:
         """All positional and keyword arguments, with `tensors` in the tensors' places."""
-        values = list(self._values)
+        values = list(self.values)
         for position, tensor in zip(self.positions, tensors, strict=True):
             values[position] = tensor
         if not self._keywords:

@@ -1,33 +1,35 @@
-"""The bundled engine's Functions and callables, as the checker sees them."""
+"""The bundled engine's Functions and callables, as the checker sees them.
+
+Every method is one line here: what it does is in a file of its own beside this one.
+"""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
-from gradtool.engine import Tensor, enable_grad, no_grad
+from gradtool.engine import enable_grad, no_grad
 from gradtool.engine._tensor import wrap
-from gradtool.engine.autograd import Function, grad
-from gradtool.gate.adapters.arguments import Arguments
+from gradtool.engine.autograd import Function
+from gradtool.gate.adapters import batching, forward_mode, many
 from gradtool.gate.adapters.backward_map import BackwardMap
-from gradtool.gate.adapters.binding import bind, function_class, names_of
-from gradtool.gate.adapters.failures import failure_of
-from gradtool.gate.adapters.observing import Observer, copied
-from gradtool.gate.adapters.recording import Record, Recorder
-from gradtool.gate.adapters.undefined import undefined_gradients
+from gradtool.gate.adapters.bound import BoundFunction
+from gradtool.gate.adapters.leaks import leak
+from gradtool.gate.adapters.lines import lines_of, traced
+from gradtool.gate.adapters.orders import Orders
+from gradtool.gate.adapters.pulling import copied, cotangent_tensors, pulled_back
+from gradtool.gate.seeding import global_generators
+from gradtool.verify.examinable import Leak, MemoryLayout, SourceLine, Stacked, Tangents
 from gradtool.verify.protocol import Array, Cotangents, Observation, Primals
-
-Outputs = tuple[Tensor | None, ...]
 
 
 class BundledDifferentiable:
     """A Function of the bundled engine, or a plain callable of its tensors, at one case.
 
-    Implements `gradtool.verify.protocol.Differentiable`. Every call gets fresh tensors, so
+    Implements `gradtool.verify.examinable.Examinable`. Every call gets fresh tensors, so
     nothing that the user's code does to them lasts.
 
     Args:
@@ -55,19 +57,16 @@ class BundledDifferentiable:
         names: Sequence[str] | None = None,
     ) -> None:
         self.name = name
-        self._class = function_class(function)
-        self._function = self._class.apply if self._class else function
-        self._recorder: Recorder | None = None
-        if self._class:
-            args, kwargs = bind(function, args, kwargs)
-        self._arguments = Arguments(names or names_of(function, len(args)), args, kwargs)
-        self.arguments = self._arguments.tensors
-        self.primals = self._arguments.primals
-        self.defines_both_backward_and_vjp = self._class is not None and _has_both(self._class)
-        self.declares_once_differentiable = bool(
-            self._class and _is_once_differentiable(self._class)
-        )
-        self._home = _folder(self._class or function)
+        self._bound = BoundFunction(function, args, kwargs, names)
+        self._orders = Orders(self._bound)
+        self.arguments = self._bound.arguments.tensors
+        self.primals = self._bound.arguments.primals
+        cls = self._bound.cls
+        self.defines_both_backward_and_vjp = cls is not None and _has_both(cls)
+        self.declares_once_differentiable = cls is not None and _is_once_differentiable(cls)
+        self.defines_jvp = cls is not None and cls.jvp is not Function.jvp
+        self.defines_vmap = cls is not None and batching.is_declared(cls)
+        self.lines = lines_of(cls)
 
     # ---- values -----------------------------------------------------------------------
 
@@ -77,7 +76,7 @@ class BundledDifferentiable:
         The arrays may be memory that the function itself holds and writes to again.
         """
         with no_grad():
-            outputs = self._apply(self._arguments.fresh(primals))
+            outputs = self._bound(self._bound.arguments.fresh(primals))
         return tuple([None if out is None else out.numpy(force=True) for out in outputs])
 
     def vjps(self, primals: Primals, rows: Sequence[Cotangents]) -> list[tuple[Array | None, ...]]:
@@ -85,16 +84,32 @@ class BundledDifferentiable:
 
         Raises what the user's code or the engine raises.
         """
+        arguments = self._bound.arguments
         with enable_grad():
-            leaves, tensors = self._arguments.tracked(primals, self._arguments.differentiable)
-            outputs = self._apply(tensors)
-            return [_pulled_back(outputs, _cotangents(outputs, row), leaves) for row in rows]
+            leaves, tensors = arguments.tracked(primals, arguments.differentiable)
+            outputs = self._bound(tensors)
+            found = (pulled_back(outputs, cotangent_tensors(outputs, row), leaves) for row in rows)
+            return [tuple([copied(each) for each in gradients]) for gradients in found]
 
-    def _apply(self, tensors: Sequence[Tensor]) -> Outputs:
-        args, kwargs = self._arguments.placed(tensors)
-        return _tensors_of(self._function(*args, **kwargs))
+    def jvps(self, primals: Primals, rows: Sequence[Tangents]) -> list[tuple[Array | None, ...]]:
+        """The tangent of each output for each row, by the Function's own ``jvp``."""
+        return forward_mode.jvps(self._bound, primals, rows)
 
-    # ---- one call, observed -----------------------------------------------------------
+    # ---- many values at once ----------------------------------------------------------
+
+    def evaluate_many(self, primals: Primals, stacked: Sequence[bool]) -> Stacked:
+        """The outputs at many points, in one call of ``forward`` where its code allows that."""
+        return many.evaluate_many(self._bound, self.evaluate, primals, stacked)
+
+    def vjps_many(self, primals: Primals, cotangents: Cotangents) -> Stacked:
+        """The gradients for many cotangents, in one run of ``backward`` where that can be."""
+        return many.vjps_many(self._bound, self.vjps, primals, cotangents)
+
+    def vmapped(self, primals: Primals, in_dims: Sequence[int | None]) -> tuple[Array | None, ...]:
+        """The outputs for a batch, by the Function's own batching, examples first in each."""
+        return batching.vmapped(self._bound, primals, in_dims)
+
+    # ---- observed calls ---------------------------------------------------------------
 
     def call(
         self,
@@ -102,66 +117,55 @@ class BundledDifferentiable:
         cotangents: Cotangents | None = None,
         *,
         needs: Sequence[bool] | None = None,
+        input_layout: MemoryLayout | None = None,
+        cotangent_layout: MemoryLayout = "contiguous",
     ) -> Observation:
         """One fully observed call: forward, and backward when `cotangents` are given.
 
         Where all cotangents are None, a custom Function's backward is run all the same.
         """
-        if self._class is None:
-            return self._observe(self._function, Record(), primals, cotangents, needs)
-        if self._recorder is None:
-            self._recorder = Recorder(self._class)
-        with self._recorder.recording() as record:
-            function = self._recorder.function.apply
-            return self._observe(function, record, primals, cotangents, needs)
+        return self._orders.straight(primals, cotangents, needs, (input_layout, cotangent_layout))
 
-    def _observe(
-        self,
-        function: Callable[..., Any],
-        record: Record,
-        primals: Primals,
-        cotangents: Cotangents | None,
-        needs: Sequence[bool] | None,
-    ) -> Observation:
-        needs = self._arguments.differentiable if needs is None else needs
-        with enable_grad():
-            leaves, tensors = self._arguments.tracked(primals, needs)
-            args, kwargs = self._arguments.placed(tensors)
-            observer = Observer(self._arguments, tensors, record)
-            failure = None
-            try:
-                outputs = _tensors_of(function(*args, **kwargs))
-            except Exception as error:
-                failure, outputs = failure_of(error, "forward", self._home), ()
-            observer.end_forward(outputs)
-            if failure is not None or cotangents is None:
-                return observer.observation(failure)
-            return self._observe_backward(observer, outputs, cotangents, leaves)
+    def interleaved(
+        self, primals: tuple[Primals, Primals], cotangents: tuple[Cotangents, Cotangents]
+    ) -> tuple[Observation, Observation]:
+        """Two calls: first both forwards, then both backwards in the same order."""
+        return self._orders.interleaved(primals, cotangents)
 
-    def _observe_backward(
-        self,
-        observer: Observer,
-        outputs: Outputs,
-        cotangents: Cotangents,
-        leaves: Sequence[Tensor | None],
+    def call_with_input_changed_between(
+        self, primals: Primals, cotangents: Cotangents, argument: int
     ) -> Observation:
-        sent = _cotangents(outputs, cotangents)
-        observer.begin_backward(sent)
-        failure = None
-        try:
-            observer.see_gradients(_pulled_back(outputs, sent, leaves))
-        except Exception as error:
-            failure = failure_of(error, "backward", self._home)
-        observer.end_backward()
-        return observer.observation(failure)
+        """One call between whose forward and backward an input is changed in place."""
+        return self._orders.changed_between(primals, cotangents, argument=argument)
+
+    def call_with_output_changed_between(
+        self, primals: Primals, cotangents: Cotangents, output: int
+    ) -> Observation:
+        """One call between whose forward and backward an output is changed in place."""
+        return self._orders.changed_between(primals, cotangents, output=output)
+
+    # ---- surroundings -----------------------------------------------------------------
+
+    def leaks(self, primals: Primals) -> Leak | None:
+        """Whether the ctx of a call outlives its outputs, without the garbage collector."""
+        return leak(self._bound, primals)
+
+    def seeded(self, seed: int) -> AbstractContextManager[None]:
+        """Seeds every global random number generator, and puts them back at the end."""
+        return global_generators(seed)
+
+    def traced(self) -> AbstractContextManager[set[SourceLine]]:
+        """Collects those of `lines` that are executed in the block, in the set it returns."""
+        return traced(self._bound.cls)
 
     # ---- the next order ---------------------------------------------------------------
 
     def backward_map(self, cotangents: Cotangents) -> BundledDifferentiable:
         """The map (primals, cotangents) -> gradients, as a Differentiable of its own."""
         given = [(at, array) for at, array in enumerate(cotangents) if array is not None]
-        function = BackwardMap(self._apply, self._arguments.differentiable, [at for at, _ in given])
-        tensors = self._arguments.fresh(self.primals)
+        arguments = self._bound.arguments
+        function = BackwardMap(self._bound, arguments.differentiable, [at for at, _ in given])
+        tensors = arguments.fresh(self.primals)
         for _, array in given:
             tensors.append(wrap(np.array(array)))
             tensors[-1].requires_grad = True
@@ -169,55 +173,8 @@ class BundledDifferentiable:
         names += _cotangent_names([at for at, _ in given], len(cotangents), names)
         derived = BundledDifferentiable(function, tensors, {}, name=self.name, names=names)
         derived.declares_once_differentiable = self.declares_once_differentiable
-        derived._home = self._home
+        derived._bound.home = self._bound.home
         return derived
-
-
-def _tensors_of(output: Any) -> Outputs:
-    """One entry for each output; None where it is not a tensor."""
-    outputs = output if isinstance(output, tuple | list) else (output,)
-    return tuple([each if isinstance(each, Tensor) else None for each in outputs])
-
-
-def _cotangents(outputs: Outputs, arrays: Cotangents) -> list[Tensor | None]:
-    """New tensors of the values `arrays`, on the devices of the outputs."""
-    return [
-        None if array is None or output is None else _like(output, array)
-        for output, array in zip(outputs, arrays, strict=True)
-    ]
-
-
-def _like(output: Tensor, array: Array) -> Tensor:
-    tensor = wrap(np.array(array))
-    return tensor.to(output.device) if output.is_cuda else tensor
-
-
-def _pulled_back(
-    outputs: Outputs, cotangents: Sequence[Tensor | None], leaves: Sequence[Tensor | None]
-) -> tuple[Array | None, ...]:
-    """The gradient of each leaf, copied; None where none arrives. The graph stays."""
-    targets = [leaf for leaf in leaves if leaf is not None]
-    roots = [
-        (output, cotangent)
-        for output, cotangent in zip(outputs, cotangents, strict=True)
-        if cotangent is not None and output is not None and output.requires_grad
-    ]
-    if not targets:
-        return (None,) * len(leaves)
-    if all(cotangent is None for cotangent in cotangents):
-        found = undefined_gradients(outputs, targets)
-    elif not roots:
-        return (None,) * len(leaves)
-    else:
-        found = grad(
-            [output for output, _ in roots],
-            targets,
-            [cotangent for _, cotangent in roots],
-            retain_graph=True,
-            allow_unused=True,
-        )
-    gradients = iter(found)
-    return tuple([None if leaf is None else copied(next(gradients)) for leaf in leaves])
 
 
 def _cotangent_names(given: Sequence[int], count: int, taken: Sequence[str]) -> list[str]:
@@ -236,11 +193,3 @@ def _is_once_differentiable(cls: type[Function]) -> bool:
     """Whether the method that computes gradients carries the mark of `once_differentiable`."""
     methods = (cls.vjp, cls.backward)
     return any(getattr(method, "_once_differentiable", False) for method in methods)
-
-
-def _folder(function: Any) -> Path:
-    """The folder of the module that defines `function`; the current one where none does."""
-    try:
-        return Path(inspect.getfile(inspect.unwrap(function))).parent
-    except TypeError:
-        return Path.cwd()

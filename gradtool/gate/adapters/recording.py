@@ -36,6 +36,10 @@ class Record:
     non_differentiable: tuple[Any, ...] = ()
     attributes: dict[str, Any] = field(default_factory=dict)
     """What the user set on ctx."""
+    materializes: bool = True
+    """Undefined cotangents are to reach ``backward`` as zeros."""
+    received: tuple[bool, ...] | None = None
+    """Which cotangents ``backward`` got; None when it was not run."""
     returned: tuple[Gradient, ...] | None = None
     """What ``backward`` returned; None when it was not run or raised."""
 
@@ -49,6 +53,7 @@ class Record:
         self.saved = tuple(ctx.to_save)
         self.dirty = tuple(ctx.dirty_tensors)
         self.non_differentiable = tuple(ctx.non_differentiable)
+        self.materializes = bool(ctx.materialize_grads)
         own = before | set(FunctionCtx.__annotations__)
         self.attributes = {name: value for name, value in vars(ctx).items() if name not in own}
 
@@ -72,18 +77,21 @@ class Recorder:
 
     def __init__(self, function: type[Function]) -> None:
         self._base = function
-        self._record: Record | None = None
+        self._records: list[Record] = []
         self.function = self._subclass()
         """To be applied in the Function's place."""
 
     @contextmanager
     def recording(self) -> Iterator[Record]:
-        """Record the first call made in the block, and the first run of its backward."""
-        self._record = Record()
+        """Record the first call made in the block, and the first run of its backward.
+
+        A block inside a block records another call: the outer one's backward may run in it.
+        """
+        self._records.append(Record())
         try:
-            yield self._record
+            yield self._records[-1]
         finally:
-            self._record = None
+            self._records.pop()
 
     def _subclass(self) -> type[Function]:
         base = self._base
@@ -123,14 +131,16 @@ class Recorder:
     def _see_forward(
         self, ctx: FunctionCtx, inputs: tuple[Any, ...], output: Any, before: set[str]
     ) -> None:
-        if self._record is not None and self._record.ctx is None:
-            self._record.see_forward(ctx, inputs, output, before)
+        if self._records and self._records[-1].ctx is None:
+            self._records[-1].see_forward(ctx, inputs, output, before)
 
     def _backward(self, method: Method) -> Method:
         def backward(ctx: FunctionCtx, *cotangents: Any) -> Any:
+            mine = [each for each in self._records if each.ctx is ctx and each.received is None]
+            for record in mine:
+                record.received = tuple(cotangent is not None for cotangent in cotangents)
             returned = method(ctx, *cotangents)
-            record = self._record
-            if record is not None and record.ctx is ctx and record.returned is None:
+            for record in mine:
                 record.see_backward(returned)
             return returned
 

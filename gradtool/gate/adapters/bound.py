@@ -1,0 +1,67 @@
+"""A user's function with the arguments of a case: what every file beside this works on."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from gradtool.engine import Tensor
+from gradtool.engine.autograd import Function
+from gradtool.gate.adapters.arguments import Arguments
+from gradtool.gate.adapters.binding import bind, function_class, names_of
+
+Outputs = tuple[Tensor | None, ...]
+"""One entry for each output; None where it is not a tensor."""
+
+
+class BoundFunction:
+    """A Function or plain callable and its arguments.
+
+    Args:
+        function: A `Function` subclass, its ``apply``, or any callable.
+        args: Positional arguments.
+        kwargs: Keyword arguments. A Function's are moved to their positions.
+        names: Names of the positional arguments, where the signature does not say.
+
+    Raises:
+        TypeError: `kwargs` do not fit the signature of ``forward``.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        names: Sequence[str] | None = None,
+    ) -> None:
+        self.cls: type[Function] | None = function_class(function)
+        """The custom Function; None of a plain callable."""
+        self.callable: Callable[..., Any] = self.cls.apply if self.cls else function
+        self.target: Callable[..., Any] = self.cls or function
+        """What the user wrote."""
+        if self.cls:
+            args, kwargs = bind(function, args, kwargs)
+        self.arguments = Arguments(names or names_of(function, len(args)), args, kwargs)
+        self.home = _folder(self.target)
+        """The folder of the user's module."""
+
+    def __call__(self, tensors: Sequence[Tensor]) -> Outputs:
+        """The outputs, with `tensors` in the places of the case's tensors."""
+        return self.through(self.callable, tensors)
+
+    def through(self, function: Callable[..., Any], tensors: Sequence[Tensor]) -> Outputs:
+        """The outputs of another `function` of the same arguments."""
+        args, kwargs = self.arguments.placed(tensors)
+        output = function(*args, **kwargs)
+        outputs = output if isinstance(output, tuple | list) else (output,)
+        return tuple([each if isinstance(each, Tensor) else None for each in outputs])
+
+
+def _folder(function: Any) -> Path:
+    """The folder of the module that defines `function`; the current one where none does."""
+    try:
+        return Path(inspect.getfile(inspect.unwrap(function))).parent
+    except TypeError:
+        return Path.cwd()

@@ -1,0 +1,41 @@
+"""Whether what a call makes dies with its outputs."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+from gradtool.engine import enable_grad
+from gradtool.engine.autograd._node import node_and_number
+from gradtool.gate.adapters.bound import BoundFunction
+from gradtool.verify.examinable import Leak
+from gradtool.verify.protocol import Primals
+
+
+def leak(bound: BoundFunction, primals: Primals) -> Leak | None:
+    """Why the nodes of the outputs, a Function's ctx among them, outlive a call's outputs.
+
+    None where they do not, or there are none. The garbage collector stands still meanwhile.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        nodes = _nodes_of_a_call(bound, primals)
+        if all(node() is None for node in nodes):
+            return None
+        gc.collect()
+        return "cycle" if all(node() is None for node in nodes) else "held"
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _nodes_of_a_call(bound: BoundFunction, primals: Primals) -> list[weakref.ref[Any]]:
+    """Weak references to the graph's nodes; everything else of the call is dropped."""
+    arguments = bound.arguments
+    with enable_grad():
+        _, tensors = arguments.tracked(primals, arguments.differentiable)
+        outputs = bound(tensors)
+    recorded = [each for each in outputs if each is not None and each.grad_fn is not None]
+    return [weakref.ref(node_and_number(output)[0]) for output in recorded]
