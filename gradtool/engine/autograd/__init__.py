@@ -8,19 +8,28 @@ from gradtool.engine.autograd import (
     grad_mode,
     graph,
 )
+from gradtool.engine.autograd._accepted import (
+    Variable,
+    enforce_grad_layout_policy,
+    set_multithreading_enabled,
+    variable,
+)
 from gradtool.engine.autograd._api import backward, grad
 from gradtool.engine.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
-from gradtool.engine.autograd.function import Function
+from gradtool.engine.autograd.function import Function, NestedIOFunction
 from gradtool.engine.autograd.grad_mode import enable_grad, no_grad, set_grad_enabled
 from gradtool.engine.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 
 __all__ = [
     "Function",
     "GradcheckError",
+    "NestedIOFunction",
+    "Variable",
     "anomaly_mode",
     "backward",
     "detect_anomaly",
     "enable_grad",
+    "enforce_grad_layout_policy",
     "forward_ad",
     "function",
     "functional",
@@ -32,4 +41,6 @@ __all__ = [
     "no_grad",
     "set_detect_anomaly",
     "set_grad_enabled",
+    "set_multithreading_enabled",
+    "variable",
 ]

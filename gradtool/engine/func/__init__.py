@@ -10,9 +10,19 @@ from gradtool.engine.func._derivatives import (
     linearize,
     vjp,
 )
+from gradtool.engine.func._modules import (
+    debug_unwrap,
+    functional_call,
+    functionalize,
+    stack_module_state,
+)
+from gradtool.engine.func._rearrange import rearrange
 from gradtool.engine.func._vmap import vmap
 
 __all__ = [
+    "debug_unwrap",
+    "functional_call",
+    "functionalize",
     "grad",
     "grad_and_value",
     "hessian",
@@ -20,6 +30,8 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "rearrange",
+    "stack_module_state",
     "vjp",
     "vmap",
 ]

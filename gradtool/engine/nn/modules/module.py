@@ -135,6 +135,19 @@ class Module(ModuleTree):
 
     # ---- changing all of it -----------------------------------------------------------
 
+    def get_submodule(self, target: str) -> Module:
+        """The module under a qualified name such as ``encoder.0``; itself for an empty one.
+
+        Raises:
+            AttributeError: there is none.
+        """
+        module: Any = self
+        for name in target.split(".") if target else ():
+            module = getattr(module, name, None)
+            if not isinstance(module, Module):
+                raise AttributeError(f"{type(self).__name__} has no submodule `{target}`")
+        return module
+
     def apply(self, fn: Callable[[Module], Any]) -> Self:
         """Call ``fn`` on every Module below it, then on itself."""
         for child in self.children():
