@@ -92,7 +92,7 @@ def _section(title: str, names: list[str], holder: Any, tested: set[str]) -> str
     rows = [(name, *_standing(name, holder, tested)) for name in names]
     have = sum(standing == "have" for _, standing, _ in rows)
     lines = [f"\n## {title}\n", f"{have} of {len(rows)}.\n", "| name | | |", "|---|---|---|"]
-    lines += [f"| `{name}` | {standing} | {why} |" for name, standing, why in rows]
+    lines.extend(f"| `{name}` | {standing} | {why} |" for name, standing, why in rows)
     return "\n".join(lines) + "\n"
 
 
