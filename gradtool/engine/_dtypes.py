@@ -10,7 +10,7 @@ BOOL, INTEGER, FLOATING, COMPLEX = range(4)
 """Categories in the order in which one absorbs the other."""
 
 
-class dtype:  # noqa: N801 - torch's name
+class dtype:
     """One element type. Compared by identity, as there is one object for each."""
 
     __slots__ = ("category", "is_signed", "itemsize", "name", "numpy")
@@ -167,9 +167,7 @@ def _absorb(higher: dtype | None, lower: dtype | None) -> dtype | None:
     return promote_types(higher, lower)
 
 
-def result_type_of(
-    dimensioned: list[dtype], zero_dim: list[dtype], scalars: list[dtype]
-) -> dtype:
+def result_type_of(dimensioned: list[dtype], zero_dim: list[dtype], scalars: list[dtype]) -> dtype:
     """The dtype of an operation: dimensioned tensors rule, then 0-d ones, then Python numbers.
 
     See "Type promotion" in torch's ``tensor_attributes`` page.
