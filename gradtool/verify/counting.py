@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from gradtool.results import Cost
-from gradtool.verify.protocol import (
-    Argument,
-    Array,
-    Cotangents,
-    Differentiable,
-    Observation,
-    Primals,
-)
+from gradtool.verify.examinable import Examinable, Leak, SourceLine, Stacked, Tangents
+from gradtool.verify.protocol import Argument, Array, Cotangents, Observation, Primals
 
 
 class Counter:
@@ -35,13 +30,13 @@ class Counter:
 
 
 class Counted:
-    """A Differentiable that counts its calls, and those of what is derived from it.
+    """An Examinable that counts its calls, and those of what is derived from it.
 
     `order` says how many backward passes are inside: evaluating a Function's backward map is
     one forward and one backward of the user's code.
     """
 
-    def __init__(self, inner: Differentiable, counter: Counter, order: int = 0) -> None:
+    def __init__(self, inner: Examinable, counter: Counter, order: int = 0) -> None:
         self._inner = inner
         self._counter = counter
         self._order = order
@@ -71,6 +66,21 @@ class Counted:
         """As the inner one's."""
         return self._inner.defines_both_backward_and_vjp
 
+    @property
+    def defines_jvp(self) -> bool:
+        """As the inner one's."""
+        return self._inner.defines_jvp
+
+    @property
+    def defines_vmap(self) -> bool:
+        """As the inner one's."""
+        return self._inner.defines_vmap
+
+    @property
+    def lines(self) -> frozenset[SourceLine]:
+        """As the inner one's."""
+        return self._inner.lines
+
     def evaluate(self, primals: Primals) -> tuple[Array | None, ...]:
         """Outputs at `primals`; counted."""
         self._count(backwards=0)
@@ -92,5 +102,68 @@ class Counted:
         """The map to the gradients, counting on the same counter."""
         return Counted(self._inner.backward_map(cotangents), self._counter, self._order + 1)
 
-    def _count(self, *, backwards: int) -> None:
-        self._counter.add(forward=1, backward=self._order + backwards)
+    def jvps(self, primals: Primals, rows: Sequence[Tangents]) -> list[tuple[Array | None, ...]]:
+        """A forward for each row; counted."""
+        self._count(backwards=0, times=len(rows))
+        return self._inner.jvps(primals, rows)
+
+    def vmapped(self, primals: Primals, in_dims: Sequence[int | None]) -> tuple[Array | None, ...]:
+        """A batched forward; counted as one."""
+        self._count(backwards=0)
+        return self._inner.vmapped(primals, in_dims)
+
+    def evaluate_many(self, primals: Primals, stacked: Sequence[bool]) -> Stacked:
+        """Outputs at many points; a batched call is counted as one."""
+        found = self._inner.evaluate_many(primals, stacked)
+        self._count(backwards=0, times=_calls(found))
+        return found
+
+    def vjps_many(self, primals: Primals, cotangents: Cotangents) -> Stacked:
+        """Gradients for many cotangents; a batched run of backward is counted as one."""
+        found = self._inner.vjps_many(primals, cotangents)
+        self._count(backwards=_calls(found))
+        return found
+
+    def interleaved(
+        self, primals: tuple[Primals, Primals], cotangents: tuple[Cotangents, Cotangents]
+    ) -> tuple[Observation, Observation]:
+        """Two calls; counted."""
+        self._count(backwards=1, times=2)
+        return self._inner.interleaved(primals, cotangents)
+
+    def call_with_input_changed_between(
+        self, primals: Primals, cotangents: Cotangents, argument: int
+    ) -> Observation:
+        """One call; counted."""
+        self._count(backwards=1)
+        return self._inner.call_with_input_changed_between(primals, cotangents, argument)
+
+    def call_with_output_changed_between(
+        self, primals: Primals, cotangents: Cotangents, output: int
+    ) -> Observation:
+        """One call; counted."""
+        self._count(backwards=1)
+        return self._inner.call_with_output_changed_between(primals, cotangents, output)
+
+    def leaks(self, primals: Primals) -> Leak | None:
+        """One forward; counted."""
+        self._count(backwards=0)
+        return self._inner.leaks(primals)
+
+    def seeded(self, seed: int) -> AbstractContextManager[None]:
+        """As the inner one's."""
+        return self._inner.seeded(seed)
+
+    def traced(self) -> AbstractContextManager[set[SourceLine]]:
+        """As the inner one's."""
+        return self._inner.traced()
+
+    def _count(self, *, backwards: int, times: int = 1) -> None:
+        self._counter.add(forward=times, backward=times * (self._order + backwards))
+
+
+def _calls(found: Stacked) -> int:
+    """How many calls of the user's code computed these results."""
+    if found.batched:
+        return 1
+    return max((len(array) for array in found.arrays if array is not None), default=1)

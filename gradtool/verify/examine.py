@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from gradtool.results import Cost, Verdict
-from gradtool.verify.protocol import Differentiable
+from gradtool.results import Cost, Severity, Verdict
+from gradtool.verify.examinable import Examinable
 from gradtool.verify.rules import RULES, Answer, Flaw, Rule, skipped
 from gradtool.verify.subject import Subject
 
@@ -27,7 +27,7 @@ class Outcome:
 
 
 def examine(
-    differentiable: Differentiable,
+    differentiable: Examinable,
     *,
     codes: Collection[str],
     seed: int = 0,
@@ -84,12 +84,19 @@ class _Inquiry:
         """The first rule that failed among the premises, and theirs."""
         for code in rule.premises:
             premise = RULES[code]
-            if self.answer(premise).verdict in _BROKEN:
+            if _is_broken(premise, self.answer(premise)):
                 return code
             deeper = self._broken_premise(premise)
             if deeper:
                 return deeper
         return None
+
+
+def _is_broken(rule: Rule, answer: Answer) -> bool:
+    """Whether nothing that rests on `rule` makes sense: what is only bad manners hides nothing."""
+    if answer.verdict is not Verdict.FAIL or not answer.flaws:
+        return answer.verdict in _BROKEN
+    return any((flaw.severity or rule.severity) is Severity.ERROR for flaw in answer.flaws)
 
 
 def _tell_doubts_once(answers: dict[str, Answer]) -> list[Answer]:

@@ -13,6 +13,7 @@ from gradtool.results import Cost
 from gradtool.verify.coordinates import is_continuous
 from gradtool.verify.counting import Counted, Counter
 from gradtool.verify.derivatives import Derivatives
+from gradtool.verify.examinable import Examinable
 from gradtool.verify.judgement import Judgement, judge
 from gradtool.verify.protocol import Array, Differentiable
 from gradtool.verify.randomness import generator, shifted
@@ -33,7 +34,7 @@ class Subject:
 
     def __init__(
         self,
-        differentiable: Differentiable,
+        differentiable: Examinable,
         *,
         seed: int = 0,
         atol: float | None = None,
