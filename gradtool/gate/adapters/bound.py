@@ -11,13 +11,14 @@ from gradtool.engine import Tensor
 from gradtool.engine.autograd import Function
 from gradtool.gate.adapters.arguments import Arguments
 from gradtool.gate.adapters.binding import bind, function_class, names_of
+from gradtool.gate.adapters.draws import Draws
 
 Outputs = tuple[Tensor | None, ...]
 """One entry for each output; None where it is not a tensor."""
 
 
 class BoundFunction:
-    """A Function or plain callable and its arguments.
+    """A Function or plain callable and its arguments. Every call draws the same random numbers.
 
     Args:
         function: A `Function` subclass, its ``apply``, or any callable.
@@ -46,6 +47,7 @@ class BoundFunction:
         self.arguments = Arguments(names or names_of(function, len(args)), args, kwargs)
         self.home = _folder(self.target)
         """The folder of the user's module."""
+        self._draws = Draws()
 
     def __call__(self, tensors: Sequence[Tensor]) -> Outputs:
         """The outputs, with `tensors` in the places of the case's tensors."""
@@ -54,7 +56,8 @@ class BoundFunction:
     def through(self, function: Callable[..., Any], tensors: Sequence[Tensor]) -> Outputs:
         """The outputs of another `function` of the same arguments."""
         args, kwargs = self.arguments.placed(tensors)
-        output = function(*args, **kwargs)
+        with self._draws.repeated():
+            output = function(*args, **kwargs)
         outputs = output if isinstance(output, tuple | list) else (output,)
         return tuple([each if isinstance(each, Tensor) else None for each in outputs])
 
