@@ -52,8 +52,9 @@ def main() -> None:
     """Write the page."""
     tested = _words_of_tests()
     parts = [HEADER.format(version=torch.__version__.split("+")[0])]
-    for path in MODULES:
-        parts.append(_section(f"torch.{path}", _public(path), _holder(engine, path), tested))
+    parts.extend(
+        _section(f"torch.{path}", _public(path), _holder(engine, path), tested) for path in MODULES
+    )
     parts.append(_section("torch.Tensor", _differentiable_methods(), engine.Tensor, tested))
     (ROOT / "docs" / "names.md").write_text("\n".join(parts))
 
