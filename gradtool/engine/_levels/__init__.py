@@ -10,7 +10,7 @@ another, so transforms nest in any order; where no tensor is wrapped, no level i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -130,15 +130,24 @@ class NotBatchableError(RuntimeError):
     """A value was asked for that a batched tensor does not have: it has one for each example."""
 
 
+class Flags(NamedTuple):
+    """How the elements lie in memory, as an array's ``flags`` say it."""
+
+    c_contiguous: bool
+    writeable: bool
+
+
 class Outline:
-    """Shape and dtype in the place of an array, for a tensor that has no single one."""
+    """One example's shape, dtype and strides, in the place of an array that there is none of."""
 
-    __slots__ = ("device", "dtype", "shape")
+    __slots__ = ("behind", "device", "dtype", "shape")
 
-    def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any], device: Any) -> None:
-        self.shape = shape
-        self.dtype = dtype
-        self.device = device
+    def __init__(self, behind: Any) -> None:
+        self.behind = behind
+        """The array (or another outline) with all examples, along its first dimension."""
+        self.shape: tuple[int, ...] = behind.shape[1:]
+        self.dtype: np.dtype[Any] = behind.dtype
+        self.device = behind.device
 
     @property
     def ndim(self) -> int:
@@ -165,18 +174,18 @@ class Outline:
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """As of a contiguous array: what lies behind it is not this tensor's to know."""
-        steps: list[int] = []
-        step = self.itemsize
-        for extent in reversed(self.shape):
-            steps.append(step)
-            step *= max(extent, 1)
-        return tuple(reversed(steps))
+        """Bytes between neighbours in each dimension, the same for each example."""
+        steps: tuple[int, ...] = self.behind.strides[1:]
+        return steps
 
     @property
-    def flags(self) -> Any:
-        """As of a contiguous array."""
-        return np.empty(0).flags
+    def flags(self) -> Flags:
+        """Whether each example is contiguous, and may be written to."""
+        step, dense = self.itemsize, True
+        for extent, stride in zip(reversed(self.shape), reversed(self.strides)):
+            dense = dense and (extent == 1 or stride == step)
+            step *= extent
+        return Flags(dense or self.size == 0, self.behind.flags.writeable)
 
     def __len__(self) -> int:
         return self.shape[0]

@@ -30,9 +30,7 @@ class BatchLevel(Level):
 
     def wrap(self, value: Tensor) -> BatchedTensor:
         """A tensor of this level; the examples lie along the first dimension of `value`."""
-        array = value._array
-        outline = Outline(array.shape[1:], array.dtype, array.device)
-        wrapped: BatchedTensor = wrap_at(self, BatchedTensor, value, outline)
+        wrapped: BatchedTensor = wrap_at(self, BatchedTensor, value, Outline(value._array))
         return wrapped
 
     def apply(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Tensor:

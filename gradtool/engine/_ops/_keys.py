@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradtool.device import made_on
+from gradtool.engine._levels import Outline
 from gradtool.engine._ops._dims import Ints
 from gradtool.engine._ops.literals import tensor
 from gradtool.engine._tensor import Tensor, wrap
@@ -216,7 +217,7 @@ class _Reader:
             self._read_mask(part)
         elif dtype.kind != "i":
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-        elif part.ndim == 0:
+        elif part.ndim == 0 and not isinstance(part._array, Outline):
             self._read_integer(int(part.item()))
         else:
             self._index_by(part, slice(None))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
+from gradtool.engine._levels import Outline
 from gradtool.engine._ops._dims import Ints, as_ints, one_by_one, wrap_dim, wrap_dims
 from gradtool.engine._ops._kinds import linear
 from gradtool.engine._tensor import Tensor, wrap
@@ -118,10 +119,11 @@ def _product(shape: Ints) -> int:
 def _is_viewable(x: Tensor, shape: Ints) -> bool:
     """Whether the array library reshapes without a copy. Bounds of new memory never overlap."""
     array = x._array
-    flags = getattr(array, "flags", None)  # an outline stands for an array of another level
-    if flags is None or flags.c_contiguous or array.size == 0:
+    if array.flags.c_contiguous or array.size == 0:
         return True
-    return bool(np.may_share_memory(array.reshape(shape), array))
+    while isinstance(array, Outline):  # all examples are viewable so if one is
+        array, shape = array.behind, (array.behind.shape[0], *shape)
+    return array.size == 0 or bool(np.may_share_memory(array.reshape(shape), array))
 
 
 def view_as(x: Tensor, other: Tensor) -> Tensor:

@@ -36,18 +36,19 @@ def _median_index(x: Any, *, dim: int) -> Any:
     return np.where(missing.any(axis=dim), missing.argmax(axis=dim), middle)
 
 
-def _lower_median(x: Any) -> Any:
-    flat = x.reshape(-1)
-    if flat.size == 0:
-        return np.full_like(flat, np.nan, shape=()) if flat.dtype.kind == "f" else flat.sum()
-    return flat[_median_index(flat, dim=0)]
+def _lower_median(x: Any, *, dim: int) -> Any:
+    if x.shape[dim]:
+        index = np.expand_dims(_median_index(x, dim=dim), dim)
+        return np.take_along_axis(x, index, dim).squeeze(dim)
+    missing = np.nan if x.dtype.kind == "f" else 0
+    return np.full_like(x, missing, shape=(*x.shape[:dim], *x.shape[dim + 1 :]))
 
 
-def _shared_among_equals(g: Tensor, x: Tensor, out: Tensor) -> Tensor:
+def _shared_among_equals(g: Tensor, x: Tensor, out: Tensor, dim: int) -> Tensor:
     """The gradient in equal parts to all elements that equal the result."""
-    equal = x.isnan() if bool(out.isnan()) else x == out
-    share = equal.to(g.dtype)
-    divided: Tensor = share * (g / share.sum())
+    middle = out.unsqueeze(dim)
+    share = ((x == middle) | (x.isnan() & middle.isnan())).to(g.dtype)
+    divided: Tensor = share * (g.unsqueeze(dim) / share.sum(dim, keepdim=True))
     return divided
 
 
@@ -114,7 +115,7 @@ def median(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     A NaN makes it NaN.
     """
     if dim is None:
-        return _median(x)
+        return _median(x.reshape(-1), dim=0)
     dim = wrap_dim(dim, x.ndim)
     if x.ndim == 0:
         return return_types.median(x.clone(), argsort(x))
