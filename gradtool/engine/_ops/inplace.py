@@ -109,7 +109,7 @@ def write(x: Tensor, result: Tensor) -> None:
 
 def check_distinct_elements(array: Any) -> None:
     """Refuse to write to an expanded tensor, whose elements share memory."""
-    if not array.flags.writeable or (
+    if not getattr(array.flags, "writeable", True) or (
         0 in array.strides
         and any(step == 0 and extent > 1 for step, extent in zip(array.strides, array.shape))
     ):

@@ -31,7 +31,8 @@ def _logical(name: str, compute: Callable[..., Any]) -> Operation:
 logical_and = _logical("logical_and", np.logical_and)
 logical_or = _logical("logical_or", np.logical_or)
 logical_xor = _logical("logical_xor", np.logical_xor)
-_logical_not = elementwise("logical_not", np.logical_not, arguments=("x",))
+# Not NumPy's `logical_not`, as CuPy's takes no complex numbers.
+_logical_not = elementwise("logical_not", lambda x: np.equal(x, 0), arguments=("x",))
 
 
 def logical_not(x: Tensor) -> Tensor:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.device import accumulated, module_of
 from gradtool.engine import _dtypes
 from gradtool.engine._ops import return_types
 from gradtool.engine._ops._dims import wrap_dim
@@ -67,11 +68,11 @@ def _latest(extreme: Any) -> Callable[..., Any]:
     """Where the running extreme was last met; NaN, once met, stays."""
 
     def find(x: Any, *, dim: int) -> Any:
-        met = extreme.accumulate(x, axis=dim) == x
+        met = accumulated(extreme, x, dim) == x
         if x.dtype.kind == "f":
             met |= np.isnan(x)
-        places = np.arange(x.shape[dim]).reshape(-1, *[1] * (x.ndim - 1 - dim))
-        return np.maximum.accumulate(np.where(met, places, 0), axis=dim)
+        places = module_of(x).arange(x.shape[dim]).reshape(-1, *[1] * (x.ndim - 1 - dim))
+        return accumulated(np.maximum, np.where(met, places, 0), dim)
 
     return find
 

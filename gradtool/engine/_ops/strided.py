@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.device import module_of
 from gradtool.engine._ops._dims import Ints, as_ints
 from gradtool.engine._ops._kinds import constant, linear
 from gradtool.engine._ops.creation import arange
@@ -16,21 +17,21 @@ from gradtool.engine._tensor import Tensor
 def _at_strides(x: Any, *, size: Ints, stride: Ints, offset: int) -> Any:
     flat = x.reshape(-1)
     steps = tuple([step * x.itemsize for step in stride])
-    return np.lib.stride_tricks.as_strided(flat[offset:], size, steps)
+    return module_of(x).lib.stride_tricks.as_strided(flat[offset:], size, steps)
 
 
-def _places(size: Ints, stride: Ints, offset: int) -> Tensor:
+def _places(size: Ints, stride: Ints, offset: int, device: Any) -> Tensor:
     """Where in memory each element lies."""
     places: Any = offset
     for position, (extent, step) in enumerate(zip(size, stride)):
         behind = [1] * (len(size) - 1 - position)
-        places = arange(extent).reshape(-1, *behind) * step + places
-    return places.reshape(-1) if size else arange(offset, offset + 1)
+        places = arange(extent, device=device).reshape(-1, *behind) * step + places
+    return places.reshape(-1) if size else arange(offset, offset + 1, device=device)
 
 
 def _summed_in_place(g: Tensor, x_shape: Ints, size: Ints, stride: Ints, offset: int) -> Tensor:
     count = int(np.prod(x_shape))
-    flat = index_add(g.new_zeros(count), 0, _places(size, stride, offset), g.reshape(-1))
+    flat = index_add(g.new_zeros(count), 0, _places(size, stride, offset, g.device), g.reshape(-1))
     return flat.reshape(x_shape)
 
 

@@ -1,0 +1,91 @@
+"""Arrays of either kind: made from nothing, moved, and what NumPy's functions do not hand on.
+
+NumPy's functions dispatch to CuPy when they are handed a CuPy array, so operations on existing
+arrays need no help. What is here is the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradtool.device.protocol import DeviceUnavailableError
+
+ADDED_ATOMICALLY = "iefdIQL"
+"""Codes of the dtypes that a CUDA device adds to where positions repeat."""
+
+
+def array_module(kind: str) -> Any:
+    """The module that makes arrays on a kind of device: ``cpu`` or ``cuda``.
+
+    Raises:
+        DeviceUnavailableError: CUDA is asked for and CuPy is not installed.
+    """
+    if kind == "cpu":
+        return np
+    try:
+        import cupy
+    except ImportError as error:
+        raise DeviceUnavailableError(
+            "device 'cuda' needs CuPy, which is not installed: install gradtool[cuda12] or "
+            "gradtool[cuda13], as your driver requires, or use device 'cpu'"
+        ) from error
+    return cupy
+
+
+def module_of(array: Any) -> Any:
+    """The module that an array belongs to."""
+    return np if isinstance(array, np.ndarray) else array_module("cuda")
+
+
+def made_on(kind: str, index: int | None, make: Callable[[Any], Any]) -> Any:
+    """``make(array module)``, with the CUDA device of that index as the current one.
+
+    Raises:
+        DeviceUnavailableError: there is no such device.
+    """
+    if kind == "cpu":
+        return make(np)
+    from gradtool.device.cuda import CUDA
+
+    module = array_module(kind)
+    try:
+        with CUDA.select(index):
+            return make(module)
+    except RuntimeError:
+        CUDA.require(index)  # says why, if it is for want of a device
+        raise
+
+
+def add_at(array: Any, key: Any, values: Any) -> None:
+    """Add `values` to ``array[key]`` in place; elements that the key repeats add up."""
+    module = module_of(array)
+    if module is np or array.dtype.char in ADDED_ATOMICALLY:
+        module.add.at(array, key, values)
+    elif array.dtype.kind == "c":
+        module.add.at(array.real, key, values.real)
+        module.add.at(array.imag, key, values.imag)
+    else:
+        _add_integers_at(module, array, key, values)
+
+
+def accumulated(ufunc: Any, array: Any, axis: int) -> Any:
+    """``ufunc.accumulate(array, axis)`` for an associative ufunc, which CuPy has for few of them."""
+    if isinstance(array, np.ndarray):
+        return ufunc.accumulate(array, axis=axis)
+    out = array.copy()
+    running = out.swapaxes(axis, 0)
+    step = 1
+    while step < len(running):
+        running[step:] = ufunc(running[step:], running[:-step])
+        step *= 2
+    return out
+
+
+def _add_integers_at(module: Any, array: Any, key: Any, values: Any) -> None:
+    """Integers of a width that the device does not add atomically, as 64 bits that wrap."""
+    total = array.astype(np.uint64)
+    module.add.at(total, key, values.astype(np.uint64))
+    array[...] = total.astype(array.dtype)

@@ -1,0 +1,49 @@
+"""What is on record about CuPy, in a form that calls can be held to."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+PATH = Path(__file__).with_name("cupy_facts.json")
+
+
+@functools.cache
+def facts() -> dict[str, Any]:
+    """The record that `write_cupy_facts.py` made."""
+    found: dict[str, Any] = json.loads(PATH.read_text())
+    return found
+
+
+@functools.cache
+def read_signature(text: str) -> inspect.Signature:
+    """The signature that a line such as ``a, axis=, /, *, out=`` states."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters: list[inspect.Parameter] = []
+    for word in filter(None, text.split(", ")):
+        if word == "/":
+            parameters = [each.replace(kind=each.POSITIONAL_ONLY) for each in parameters]
+        elif word == "*":
+            kind = inspect.Parameter.KEYWORD_ONLY
+        elif word.startswith("**"):
+            parameters.append(inspect.Parameter(word[2:], inspect.Parameter.VAR_KEYWORD))
+        elif word.startswith("*"):
+            parameters.append(inspect.Parameter(word[1:], inspect.Parameter.VAR_POSITIONAL))
+            kind = inspect.Parameter.KEYWORD_ONLY
+        else:
+            name, equals, _ = word.partition("=")
+            default = None if equals else inspect.Parameter.empty
+            parameters.append(inspect.Parameter(name, kind, default=default))
+    return inspect.Signature(parameters)
+
+
+def hold_to(text: str, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    """Assert that a call fits a signature on record."""
+    try:
+        read_signature(text).bind(*args, **kwargs)
+    except TypeError as error:
+        raise AssertionError(f"CuPy's {name}({text}) {error}: {args} {dict(kwargs)}") from None
