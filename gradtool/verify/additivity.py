@@ -40,7 +40,8 @@ def surplus(derivatives: Derivatives, comparison: Comparison) -> Surplus | None:
     size = np.abs(derivatives.cotangent) @ np.abs(comparison.analytic)
     eps = max(float(layout.eps().max()), epsilon(derivatives.primals[comparison.argument].dtype))
     error = np.abs(derivatives.cotangent) @ np.nan_to_num(comparison.numeric.error)
-    allowed = default_rtol(eps) * size + ROUNDINGS * eps * size.max() + error
+    rounding = ROUNDINGS * eps * (size.max() + 10 * comparison.tolerance.largest)
+    allowed = default_rtol(eps) * size + error + rounding
     with np.errstate(all="ignore"):
         excess = np.abs(together - summed)
         chosen = ~(excess <= allowed)

@@ -206,4 +206,4 @@ def _may_be_rounding(comparison: Comparison) -> bool:
     """
     wrong = comparison.decision == Decision.FAIL
     difference = np.abs(comparison.analytic - comparison.numeric.value)[wrong]
-    return bool(wrong.any() and (difference <= _SMALL * _largest([comparison.analytic])).all())
+    return bool(wrong.any() and (difference <= _SMALL * comparison.tolerance.largest).all())

@@ -43,7 +43,7 @@ _LAST_FLAT = 4
 _BREAK = 100.0
 """Moves this many times the noise break a flat stretch off."""
 
-RESTING = 3
+_RESTING = 3
 """The finest rungs at which an output must not move at all to have come to rest."""
 
 FLAT = 8.0
@@ -63,13 +63,9 @@ class Samples:
     """How far the output moved, on the side where it moved further."""
     noise: FloatArray
 
-    def resting(self) -> BoolArray:
-        """For each rung whether the output does not move at all there and at all finer ones."""
-        return np.asarray(np.logical_and.accumulate(self.moves[::-1] == 0, axis=0)[::-1])
-
     def has_come_to_rest(self) -> BoolArray:
         """Whether a row does not move at all at the finest rungs."""
-        return np.asarray(self.resting()[-RESTING])
+        return np.asarray((self.moves[-_RESTING:] == 0).all(axis=0))
 
     def flat_from(self) -> NDArray[np.intp]:
         """The first rung from which on a row moves by no more than noise can account for.

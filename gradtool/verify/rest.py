@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gradtool.verify.coordinates import BoolArray, FloatArray
-from gradtool.verify.ladder import RESTING, Samples
+from gradtool.verify.ladder import Samples
 
 _COARSE = 2.0**-16
 """Steps are coarse when they are larger than this part of the output: float16's are.
@@ -21,7 +22,10 @@ Finer ones are the roundings of a low precision, and have been measured as noise
 """
 
 _CLEAR = 4
-"""Rungs above an output's rest from which quotients average over its steps."""
+"""Rungs above an output's rest from which quotients average over its steps, where there are."""
+
+_AVERAGED = 3
+"""Rungs whose quotients must agree."""
 
 _STEADY = 2.0
 """The factor within which averaged slopes agree."""
@@ -40,18 +44,26 @@ def rest_of(samples: Samples) -> Rest:
     """How each output comes to rest.
 
     One that moves in steps has slopes, at large distances, that agree on both sides; around a
-    merely constant stretch they differ, or vanish. A function whose values are whole numbers
-    means its steps: it is constant between them.
+    merely constant stretch they differ, or vanish. How long a step is shows on the side that
+    comes to rest first. A function whose values are whole numbers means its steps: it is
+    constant between them.
     """
     rungs = np.arange(len(samples.steps))[:, None]
-    first = np.where(samples.resting(), rungs, len(rungs)).min(axis=0)
+    first = np.minimum(_first_rest(samples.right), _first_rest(samples.left))
     smallest = np.fmin.reduce(np.where(samples.moves > 0, samples.moves, np.inf), axis=0)
     rests = samples.has_come_to_rest() & (smallest > _COARSE * np.abs(samples.base))
-    averaging = (rungs < first - _CLEAR) & (rungs >= first - _CLEAR - RESTING)
+    last = np.minimum(first, np.maximum(first - _CLEAR, 1))
+    averaging = (rungs < last) & (rungs >= last - _AVERAGED)
     slopes = np.where(averaging, [samples.right, samples.left], np.nan)
-    follows = _agree(slopes) & (averaging.sum(axis=0) == RESTING)
-    in_steps = rests & follows & ~_is_whole(samples)
+    in_steps = rests & _agree(slopes) & ~_is_whole(samples)
     return Rest(rests & ~in_steps, in_steps, _steepest(slopes))
+
+
+def _first_rest(quotients: FloatArray) -> NDArray[np.intp]:
+    """The first rung from which on an output does not move on one side."""
+    resting = np.logical_and.accumulate(quotients[::-1] == 0, axis=0)[::-1]
+    count = len(quotients)
+    return np.asarray(np.where(resting, np.arange(count)[:, None], count).min(axis=0))
 
 
 def _is_whole(samples: Samples) -> BoolArray:

@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradtool.verify.coordinates import Coordinates
+from gradtool.verify.estimate import Status
+from gradtool.verify.jacobian import Sampler, coordinate_line
+from gradtool.verify.ladder import climb
+from gradtool.verify.noise import measure
+from gradtool.verify.point import read
 from gradtool.verify.protocol import Argument, Failure, Gradient, Observation
+from gradtool.verify.steps import epsilon, scales
 
 
 def _tuple(value: Any) -> tuple[Any, ...]:
@@ -52,7 +59,8 @@ class NumpyFunction:
 
     def evaluate(self, primals):
         self.calls["forward"] += 1
-        outputs = _tuple(self.forward(*(np.array(p) for p in primals)))
+        with np.errstate(all="ignore"):
+            outputs = _tuple(self.forward(*(np.array(p) for p in primals)))
         return tuple(None if o is None else np.asarray(o) for o in outputs)
 
     def call(self, primals, cotangents=None, *, needs=None):
@@ -64,7 +72,7 @@ class NumpyFunction:
         seen = Observation(outputs=outputs, output_requires_grad=flags)
         if cotangents is not None:
             try:
-                (gradients,) = self.vjps(primals, [cotangents])
+                gradients = self._vjp(primals, self._defined(outputs, cotangents))
                 raw = tuple(Gradient(g, None if g is None else g.dtype) for g in gradients)
                 seen = replace(seen, gradients=gradients, raw=raw)
             except Exception as error:
@@ -83,7 +91,8 @@ class NumpyFunction:
 
     def _vjp(self, primals, cotangents):
         self.calls["backward"] += 1
-        gradients = _tuple(self.vjp(tuple(np.array(p) for p in primals), cotangents))
+        with np.errstate(all="ignore"):
+            gradients = _tuple(self.vjp(tuple(np.array(p) for p in primals), cotangents))
         return tuple(
             None if g is None else np.asarray(g, dtype=p.dtype)
             for g, p in zip(gradients, self.primals, strict=True)
@@ -116,3 +125,48 @@ def _raised(stage: str, error: Exception) -> Failure:
 def function():
     """The class of fake Functions."""
     return NumpyFunction
+
+
+def _scalar_estimate(f: Callable[[Any], Any], x: float, dtype: Any, scale: float | None) -> Any:
+    primal = np.array([x], dtype=dtype)
+
+    def evaluate(primals):
+        return (np.array([f(primals[0][0])]),)
+
+    with np.errstate(all="ignore"):
+        layout = Coordinates(evaluate([primal]))
+        sampler = Sampler(evaluate, [primal], layout)
+        eps = np.array([epsilon(layout.blocks[0].dtype)])
+        noise = measure(sampler, eps, np.random.default_rng(3))
+        line = coordinate_line(sampler, 0, 0, float(scales(primal)[0]) if scale is None else scale)
+        estimate = read(climb(line, noise, np.array([True])))
+    return Point(
+        Status(int(estimate.status[0, 0])),
+        float(estimate.value[0, 0]),
+        float(estimate.error[0, 0]),
+        float(estimate.left[0, 0]),
+        float(estimate.right[0, 0]),
+        float(noise.floor[0]),
+    )
+
+
+@dataclass(frozen=True)
+class Point:
+    """What the ladder says of a scalar function at one point."""
+
+    status: Status
+    value: float
+    error: float
+    left: float
+    right: float
+    noise: float
+
+
+@pytest.fixture(scope="session")
+def derivative() -> Callable[..., Point]:
+    """The oracle's answer for a scalar function of one number, without the cheap pass."""
+
+    def at(f: Callable[[Any], Any], x: float, *, dtype: Any = np.float64, scale=None) -> Point:
+        return _scalar_estimate(f, x, dtype, scale)
+
+    return at

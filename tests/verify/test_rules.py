@@ -1,0 +1,71 @@
+"""The registry of rules, and the pages that ``gradtool explain`` prints."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from gradtool.results import Severity
+from gradtool.verify import rules
+from gradtool.verify.rules import RULES
+
+SECTIONS = (
+    "What it does",
+    "Why it matters",
+    "Wrong example",
+    "Right example",
+    "How to fix",
+    "Reference",
+)
+
+
+def test_codes_are_keys_sorted_and_unique():
+    assert list(RULES) == sorted(RULES)
+    assert all(code == rule.code for code, rule in RULES.items())
+    names = [rule.name for rule in RULES.values()]
+    assert len(set(names)) == len(names)
+
+
+def test_every_rule_file_is_registered():
+    files = {path.stem[:5].upper() for path in Path(rules.__file__).parent.glob("gt*.py")}
+    assert files == set(RULES)
+
+
+def test_premises_exist_and_go_round_in_no_circle():
+    def depth(code, above):
+        assert code not in above, f"{code} is a premise of itself"
+        return [depth(premise, (*above, code)) for premise in RULES[code].premises]
+
+    for code in RULES:
+        depth(code, ())
+
+
+def test_only_what_fails_before_a_case_has_no_check():
+    assert [code for code, rule in RULES.items() if rule.check is None] == ["GT001", "GT002"]
+
+
+def test_notes_are_few():
+    assert [c for c, rule in RULES.items() if rule.severity is not Severity.ERROR] == ["GT602"]
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_a_page_has_its_sections_in_order(code):
+    page = RULES[code].page
+    headings = re.findall(r"^(.+)\n-+$", page, re.MULTILINE)
+    assert tuple(headings) == SECTIONS
+    assert all(len(line) <= 100 for line in page.splitlines())
+    first = page.strip().splitlines()[0]
+    assert first.endswith(".")
+    assert RULES[code].summary.endswith(".")
+    assert re.fullmatch(r"[a-z]+(-[a-z0-9]+)*", RULES[code].name)
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_examples_are_source_of_a_function(code):
+    for source in (RULES[code].wrong, RULES[code].right):
+        assert source is not None
+        assert any(isinstance(node, ast.ClassDef) for node in ast.parse(source).body)
+        assert source.startswith("from gradtool import ")
