@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
+from gradtool.engine._levels.randomness import drawing
 from gradtool.engine._ops._unsupported import not_implemented
 from gradtool.engine._ops.generators import Generator, default_generator
 from gradtool.engine._ops.inplace import check_in_place, replace
+from gradtool.engine._ops.literals import tensor
 from gradtool.engine._tensor import Tensor, to_numpy
 
 
@@ -18,6 +20,7 @@ def _source(generator: Generator | None) -> Any:
     return (generator or default_generator)._source
 
 
+@drawing
 def multinomial(
     x: Tensor,
     num_samples: int,
@@ -64,6 +67,7 @@ def _drawn_from(source: Any, weights: Any, count: int, replacement: bool) -> Any
     return np.argsort(arrivals, kind="stable")[:count]
 
 
+@drawing
 def poisson(x: Tensor, generator: Generator | None = None) -> Tensor:
     """Poisson counts with the means that `x` states.
 
@@ -83,7 +87,12 @@ def poisson(x: Tensor, generator: Generator | None = None) -> Tensor:
 
 def _fill(x: Tensor, generator: Generator | None, draw: Callable[[Any], Any]) -> Tensor:
     check_in_place(x)
-    return replace(x, x.new_tensor(draw(_source(generator)), dtype=x.dtype))
+    return replace(x, _numbers(draw, generator, dtype=x.dtype, device=x.device))
+
+
+@drawing
+def _numbers(draw: Callable[[Any], Any], generator: Generator | None, **options: Any) -> Tensor:
+    return tensor(draw(_source(generator)), **options)
 
 
 def exponential_(x: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:

@@ -10,6 +10,7 @@ import numpy as np
 
 from gradtool.device import moved_to
 from gradtool.engine import _dtypes
+from gradtool.engine._levels.randomness import drawing
 from gradtool.engine._ops._making import as_device, finished, or_default, required_size, size_of
 from gradtool.engine._ops._unsupported import not_implemented
 from gradtool.engine._ops.generators import Generator, default_generator
@@ -46,6 +47,7 @@ def _floating(name: str, draw: Callable[[Any, Any, Any], Any], dtype: Any) -> tu
     return kind, lambda source, size: draw(source, size, drawn)
 
 
+@drawing
 def rand(*given: Any, size: Any = None, dtype: Any = None, **options: Any) -> Tensor:
     """Uniform numbers in [0, 1)."""
     kind, draw = _floating("rand", lambda source, *how: source.random(*how), dtype)
@@ -53,6 +55,7 @@ def rand(*given: Any, size: Any = None, dtype: Any = None, **options: Any) -> Te
     return _drawn(lambda source: draw(source, extents).astype(kind), **options)
 
 
+@drawing
 def randn(*given: Any, size: Any = None, dtype: Any = None, **options: Any) -> Tensor:
     """Standard normal numbers; complex ones have variance 1 in all."""
     kind, draw = _floating("randn", lambda source, *how: source.standard_normal(*how), dtype)
@@ -61,6 +64,7 @@ def randn(*given: Any, size: Any = None, dtype: Any = None, **options: Any) -> T
     return _drawn(lambda source: (draw(source, extents) * scale).astype(kind), **options)
 
 
+@drawing
 def randint(*bounds: Any, dtype: Any = None, **options: Any) -> Tensor:
     """``randint(low, high, size)``: integers in [low, high), where `low` is 0 unless given."""
     given = [*bounds]
@@ -76,6 +80,7 @@ def randint(*bounds: Any, dtype: Any = None, **options: Any) -> Tensor:
     return _drawn(lambda source: source.integers(low, high, extents).astype(kind), **options)
 
 
+@drawing
 def randperm(n: int, *, dtype: Any = None, **options: Any) -> Tensor:
     """The numbers from 0 to n - 1 in random order."""
     (count,) = size_of("randperm", (n,))
@@ -83,6 +88,7 @@ def randperm(n: int, *, dtype: Any = None, **options: Any) -> Tensor:
     return _drawn(lambda source: source.permutation(count).astype(kind), **options)
 
 
+@drawing
 def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
     """Ones with the probability that `x` states, or `p`, else zeros.
 
@@ -101,6 +107,7 @@ def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None 
     )
 
 
+@drawing
 def normal(
     mean: Any, std: Any = 1.0, size: Any = None, *, dtype: Any = None, **options: Any
 ) -> Tensor:

@@ -1,0 +1,96 @@
+"""Random numbers under vmap: as its `randomness` says, an error, the same or others for each."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from gradtool.engine._levels import Wrapped
+from gradtool.engine._levels.batch import BatchLevel
+from gradtool.engine._modes import modes
+from gradtool.engine._tensor import Tensor
+
+Draw = Callable[..., Tensor]
+
+
+def drawing(draw: Draw) -> Draw:
+    """Let a function that draws random numbers draw them as the innermost vmap wants them.
+
+    Raises:
+        RuntimeError: vmap allows no random numbers, or wants the same ones for each example
+            where they are drawn from tensors that differ.
+    """
+
+    @functools.wraps(draw)
+    def drawn(*args: Any, **params: Any) -> Tensor:
+        if not modes.levels:
+            return draw(*args, **params)
+        level = _innermost_batch()
+        if level is None:
+            return draw(*args, **params)
+        given = [_below_all_above(level, arg) for arg in args]
+        named = {name: _below_all_above(level, value) for name, value in params.items()}
+        return _drawn_at(level, drawn, given, named)
+
+    return drawn
+
+
+def _innermost_batch() -> BatchLevel | None:
+    found = [level for level in modes.levels if isinstance(level, BatchLevel)]
+    return found[-1] if found else None
+
+
+def _below_all_above(level: BatchLevel, value: Any) -> Any:
+    """A tensor without the levels above this one: random numbers have no derivatives."""
+    while isinstance(value, Wrapped) and value._level.number > level.number:
+        value = value._value
+    return value
+
+
+def _drawn_at(level: BatchLevel, draw: Draw, args: list[Any], params: dict[str, Any]) -> Tensor:
+    batched = any(level.owns(value) for value in (*args, *params.values()))
+    if level.randomness == "error":
+        raise RuntimeError(
+            "vmap: called random operation while in randomness error mode. Please either use the "
+            "'same' or 'different' randomness flags on vmap or perform the randomness operation "
+            "out of vmap"
+        )
+    if level.randomness == "same":
+        if batched:
+            raise RuntimeError(
+                "vmap: randomness='same' was asked for, but the numbers are drawn from a tensor "
+                "that differs from example to example"
+            )
+        with _outside(level):
+            return draw(*args, **params)
+    with _outside(level):
+        each = [
+            draw(
+                *[level.example(arg, number) for arg in args],
+                **{name: level.example(value, number) for name, value in params.items()},
+            )
+            for number in range(level.size)
+        ]
+    return level.wrap(_stacked(each))
+
+
+@contextmanager
+def _outside(level: BatchLevel) -> Iterator[None]:
+    """Draw as the levels around this one have it."""
+    levels = modes.levels
+    modes.levels = levels[: level.number - 1]
+    try:
+        yield
+    finally:
+        modes.levels = levels
+
+
+def _stacked(tensors: list[Tensor]) -> Tensor:
+    from gradtool.engine._ops.joining import stack
+
+    return stack(tensors)
+
+
+__all__ = ["drawing"]
