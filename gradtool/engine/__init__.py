@@ -45,7 +45,7 @@ _FUNCTIONS = {
     if name not in _METHODS_ONLY
 }
 
-_SUBMODULES = frozenset({"cuda", "jit", "nn", "special"})
+_SUBMODULES = frozenset({"cuda", "jit", "linalg", "nn", "special"})
 """What is imported when it is first asked for."""
 
 globals().update(_dtypes.ALIASES)

@@ -11,12 +11,15 @@ from gradtool.engine._ops import (
     axes,
     comparison,
     complex_parts,
+    contraction,
     conversion,
     creation,
+    determinants,
     diagonals,
     differences,
     distances,
     drawing,
+    einsum,
     elementwise,
     expansion,
     extremum,
@@ -25,6 +28,7 @@ from gradtool.engine._ops import (
     generators,
     ignoring_nan,
     indexing,
+    inverses,
     joining,
     linalg,
     literals,
@@ -35,6 +39,7 @@ from gradtool.engine._ops import (
     narrowing,
     norm,
     number_line,
+    old_linalg,
     power,
     random,
     random_fill,
@@ -56,11 +61,12 @@ from gradtool.engine._ops.item_assignment import fill_, setitem, zero_
 from gradtool.engine._tensor import Tensor
 
 FAMILIES = (
-    arithmetic, arranging, axes, comparison, complex_parts, conversion, creation, diagonals,
-    differences, distances, drawing, elementwise, expansion, extremum, gamma, gathering,
-    generators, ignoring_nan, indexing, joining, linalg, literals, logarithms, logic, masking,
-    moment, narrowing, norm, number_line, power, random, random_fill, reduction, repeating,
-    running, scan, selection, shape, slicing, softmax, sorting, special, strided, windows,
+    arithmetic, arranging, axes, comparison, complex_parts, contraction, conversion, creation,
+    determinants, diagonals, differences, distances, drawing, einsum, elementwise, expansion,
+    extremum, gamma, gathering, generators, ignoring_nan, indexing, inverses, joining, linalg,
+    literals, logarithms, logic, masking, moment, narrowing, norm, number_line, old_linalg, power,
+    random, random_fill, reduction, repeating, running, scan, selection, shape, slicing, softmax,
+    sorting, special, strided, windows,
 )  # fmt: skip
 
 METHODS = """

@@ -9,7 +9,10 @@ from tests.engine.ops.case import OpCase
 from tests.engine.ops.compare import check
 from tests.engine.ops.families import FAMILIES
 
-pytestmark = pytest.mark.torch
+pytestmark = [
+    pytest.mark.torch,
+    pytest.mark.filterwarnings(r"ignore:torch\.\w+ is deprecated:UserWarning"),
+]
 
 CASES = [
     pytest.param(case, id=f"{family}: {case.id}")

@@ -1,0 +1,50 @@
+"""Linear algebra, under the names of ``torch.linalg``."""
+
+from gradtool.engine._ops._matrices import LinAlgError
+from gradtool.engine._ops.contraction import linalg_cross as cross
+from gradtool.engine._ops.contraction import linalg_vander as vander
+from gradtool.engine._ops.contraction import matrix_power, multi_dot, vecdot
+from gradtool.engine._ops.determinants import det
+from gradtool.engine._ops.determinants import linalg_slogdet_of as slogdet
+from gradtool.engine._ops.factorizations import cholesky, eigh, eigvalsh, qr, svd, svdvals
+from gradtool.engine._ops.inverses import inv, inv_ex, pinv, solve, solve_triangular
+from gradtool.engine._ops.least_squares import lstsq
+from gradtool.engine._ops.linalg import matmul
+from gradtool.engine._ops.matrix_norms import cond, matrix_norm, matrix_rank, norm, vector_norm
+from gradtool.engine._tensor import Tensor
+
+
+def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:  # noqa: N803 - torch's name
+    """The diagonals of matrices, as a view."""
+    return A.diagonal(offset, dim1, dim2)
+
+
+__all__ = [
+    "LinAlgError",
+    "cholesky",
+    "cond",
+    "cross",
+    "det",
+    "diagonal",
+    "eigh",
+    "eigvalsh",
+    "inv",
+    "inv_ex",
+    "lstsq",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "multi_dot",
+    "norm",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "solve_triangular",
+    "svd",
+    "svdvals",
+    "vander",
+    "vecdot",
+    "vector_norm",
+]
