@@ -114,7 +114,6 @@ def test_a_wrong_rule_is_noticed(compared: list[str], monkeypatch: pytest.Monkey
 LOOPED = {
     "as_strided": "it may reach beyond the example it is given",
     "bucketize": "bounds that differ from example to example",
-    **dict.fromkeys(("bmm", "dot", "matmul", "mm", "mv"), "products"),
 }
 """Name of a primitive without a batch rule -> why."""
 
