@@ -1,8 +1,9 @@
 """`gradcheck` and `gradgradcheck` with the signatures and meanings of PyTorch's.
 
-Gradients from the backward walk are compared with central differences of one fixed step, in
-fixed tolerances. ``gradtool check`` judges by an oracle that knows its own error instead; the
-difference quotients and the coordinates they are taken in are the same code, `gradtool.verify`.
+Gradients from the backward walk, and tangents of forward mode, are compared with central
+differences of one fixed step, in fixed tolerances. ``gradtool check`` judges by an oracle that
+knows its own error instead; the difference quotients and the coordinates they are taken in are
+the same code, `gradtool.verify`.
 
 Where PyTorch's own behaviour is a known fault, this one differs:
 
@@ -72,9 +73,9 @@ def gradcheck(
         check_undefined_grad: Backward must take undefined cotangents for zeros.
         check_grad_dtypes: What backward returns must have the dtypes of the inputs. Seen where
             `func` is the ``apply`` of a Function, before the engine casts.
-        check_batched_grad: Not available.
-        check_batched_forward_grad: Not available.
-        check_forward_ad: Not available.
+        check_batched_grad: Backward must treat a batch of cotangents as it treats each.
+        check_batched_forward_grad: Forward mode must treat a batch of tangents so.
+        check_forward_ad: Compare the tangents of forward mode.
         check_backward_ad: Compare gradients of the backward walk.
         fast_mode: Compare one random projection of each Jacobian in place of its entries.
         masked: True lets zero cotangents give gradients that are only close to zero. Its other
@@ -86,7 +87,7 @@ def gradcheck(
     Raises:
         GradcheckError: Something disagrees.
         AssertionError: Options that contradict each other.
-        NotImplementedError: An option that is not available.
+        NotImplementedError: Forward mode meets a Function without a ``jvp``.
         RuntimeError: Elements of an input share memory.
         TypeError: `func` returns something other than tensors.
         ValueError: No input requires a gradient.
@@ -103,11 +104,6 @@ def gradcheck(
         check_forward_ad or not check_batched_forward_grad,
         "check_forward_ad to be True where check_batched_forward_grad is",
     )
-    _refuse(
-        check_forward_ad=check_forward_ad,
-        check_batched_grad=check_batched_grad,
-        check_batched_forward_grad=check_batched_forward_grad,
-    )
     from gradtool.gate.adapters.gradcheck.orders import first_order
     from gradtool.gate.adapters.gradcheck.settings import Settings
 
@@ -118,6 +114,10 @@ def gradcheck(
         nondet_tol=nondet_tol,
         check_undefined_grad=check_undefined_grad,
         check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad,
+        check_batched_forward_grad=check_batched_forward_grad,
+        check_forward_ad=check_forward_ad,
+        check_backward_ad=check_backward_ad,
         fast_mode=fast_mode,
         masked=bool(masked),
         seed=next(_calls),
@@ -163,8 +163,8 @@ def gradgradcheck(
         nondet_tol: As for `gradcheck`.
         check_undefined_grad: As for `gradcheck`.
         check_grad_dtypes: As for `gradcheck`.
-        check_batched_grad: Not available.
-        check_fwd_over_rev: Not available.
+        check_batched_grad: As for `gradcheck`.
+        check_fwd_over_rev: Differentiate the backward walk by forward mode.
         check_rev_over_rev: Differentiate the backward walk by the backward walk.
         fast_mode: As for `gradcheck`.
         masked: As for `gradcheck`.
@@ -189,7 +189,6 @@ def gradgradcheck(
         check_rev_over_rev or not check_batched_grad,
         "check_rev_over_rev to be True where check_batched_grad is",
     )
-    _refuse(check_fwd_over_rev=check_fwd_over_rev, check_batched_grad=check_batched_grad)
     from gradtool.gate.adapters.gradcheck.orders import second_order
     from gradtool.gate.adapters.gradcheck.settings import Settings
 
@@ -200,6 +199,10 @@ def gradgradcheck(
         nondet_tol=nondet_tol,
         check_undefined_grad=check_undefined_grad,
         check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad,
+        check_batched_forward_grad=False,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
         fast_mode=fast_mode,
         masked=masked,
         seed=next(_calls),
@@ -213,16 +216,6 @@ def gradgradcheck(
 def _expect(holds: bool, expectation: str) -> None:
     if not holds:
         raise AssertionError(f"Expected {expectation}")
-
-
-def _refuse(**options: bool) -> None:
-    """Say of an option that is asked for and not available that it is not."""
-    for name, asked in options.items():
-        if asked:
-            raise NotImplementedError(
-                f"{name}=True is not available: only gradients of the backward walk, one "
-                "cotangent at a time, are checked"
-            )
 
 
 def _passes(check: Callable[[], None], raise_exception: bool) -> bool:

@@ -66,6 +66,7 @@ class BundledDifferentiable:
         self.declares_once_differentiable = cls is not None and _is_once_differentiable(cls)
         self.defines_jvp = cls is not None and cls.jvp is not Function.jvp
         self.defines_vmap = cls is not None and batching.is_declared(cls)
+        self.generates_vmap = cls is not None and bool(cls.generate_vmap_rule)
         self.lines = lines_of(cls)
 
     # ---- values -----------------------------------------------------------------------

@@ -8,17 +8,14 @@ cotangent gets a run of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
-from gradtool.engine import Tensor, enable_grad, no_grad
-from gradtool.engine._levels.batch import BatchLevel
-from gradtool.engine._modes import modes
+from gradtool.engine import enable_grad, no_grad
 from gradtool.engine._tensor import wrap
-from gradtool.engine.autograd import _apply
 from gradtool.gate.adapters.bound import BoundFunction
-from gradtool.gate.adapters.pulling import copied, pulled_back
+from gradtool.gate.adapters.graphed_levels import GraphedBatch
+from gradtool.gate.adapters.pulling import pulled_back
 from gradtool.gate.adapters.side_effects import SideEffectError, without_side_effects
 from gradtool.gate.user_errors import summarise
 from gradtool.verify.examinable import Stacked
@@ -70,41 +67,10 @@ def vjps_many(
     return _batched_or(bound, given, at_once, one_by_one)
 
 
-class _ThroughFunctions(BatchLevel):
-    """Runs a custom Function's own methods on batched tensors, in place of its vmap.
-
-    Its tensors have graphs, so that a function that differentiates inside is batched as well.
-    """
-
-    def apply(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
-        with no_grad():
-            out = super().apply(primitive, args, params)
-        if modes.grad:
-            primitive.record_needed(args, params, out)
-        if primitive.is_view:
-            primitive.link_view(out, args[0], params)
-        return out
-
-    def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        ctx, output = function._run_forward(args, kwargs)
-        return _apply.finish(ctx, args, output, modes.grad and any(ctx.needs_input_grad))
-
-    def arrays(self, tensors: Sequence[Tensor | None]) -> Arrays:
-        """The values of all examples; what is the same for each is repeated."""
-        return tuple([self._array(tensor) for tensor in tensors])
-
-    def _array(self, tensor: Tensor | None) -> Array | None:
-        if tensor is None:
-            return None
-        values = copied(self.below(tensor))
-        assert values is not None
-        return values if self.owns(tensor) else np.broadcast_to(values, (self.size, *values.shape))
-
-
 def _evaluated(bound: BoundFunction, primals: Primals, stacked: Sequence[bool]) -> Arrays:
     size = next(len(primal) for primal, flag in zip(primals, stacked, strict=True) if flag)
     places = zip(bound.arguments.fresh_stacked(primals), stacked, strict=True)
-    with no_grad(), _ThroughFunctions(size) as level:
+    with no_grad(), GraphedBatch(size) as level:
         tensors = [level.wrap(tensor) if flag else tensor for tensor, flag in places]
         for tensor, needed in zip(tensors, bound.arguments.differentiable, strict=True):
             tensor._requires_grad = needed
@@ -116,7 +82,7 @@ def _pulled(bound: BoundFunction, primals: Primals, rows: Cotangents, size: int)
     with enable_grad():
         leaves, tensors = arguments.tracked(primals, arguments.differentiable)
         outputs = bound(tensors)
-        with _ThroughFunctions(size) as level:
+        with GraphedBatch(size) as level:
             sent = [
                 None if row is None or out is None else level.wrap(wrap(row).to(out.device))
                 for row, out in zip(rows, outputs, strict=True)

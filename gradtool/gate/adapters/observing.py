@@ -41,12 +41,14 @@ class Observer:
         self._fields["output_requires_grad"] = tuple(
             output is not None and output.requires_grad for output in outputs
         )
-        self._fields["aliases"] = tuple(
-            (i, o)
+        aliases = [
+            (i, o, tensor._storage is not None and tensor._storage is output._storage)
             for i, tensor in enumerate(self._tensors)
             for o, output in enumerate(outputs)
             if output is not None and _overlap(tensor, output._array)
-        )
+        ]
+        self._fields["aliases"] = tuple((i, o) for i, o, _ in aliases)
+        self._fields["hidden_aliases"] = tuple((i, o) for i, o, known in aliases if not known)
         self._fields["mutated_arguments"] = _changed(self._inputs, _digests(self._tensors))
         self._fields["buffers_changed_in_forward"] = changed(self._buffers, buffers(self._roots))
         self._fields["materializes"] = self._record.materializes

@@ -10,12 +10,9 @@ import numpy as np
 
 from gradtool.gate.adapters.gradcheck.mismatch import mismatch
 from gradtool.gate.adapters.gradcheck.settings import Settings
-from gradtool.gate.adapters.gradcheck.sides import Sides
+from gradtool.gate.adapters.gradcheck.sides import MOST_ENTRIES, Sides
 from gradtool.verify.coordinates import FloatArray
 from gradtool.verify.randomness import generator, signed
-
-_MOST_ENTRIES = 4_000_000
-"""Jacobians with more entries are not computed to appeal against a projection."""
 
 
 @dataclass
@@ -36,7 +33,7 @@ def compare(sides: Sides, settings: Settings) -> Agreement:
     """
     if settings.fast_mode:
         projected = _compare_projections(sides, settings)
-        if not projected.mismatches or sides.size > _MOST_ENTRIES:
+        if not projected.mismatches or sides.size > MOST_ENTRIES:
             return projected
     return _compare_entries(sides, settings)
 
@@ -53,7 +50,7 @@ def _compare_entries(sides: Sides, settings: Settings) -> Agreement:
     for output, block in enumerate(sides.outputs.blocks):
         scaling = signed(generator(settings.seed, f"scaling {output}"), block.stop - block.start)
         together = _cotangent(sides, settings, output)
-        rows = sides.rows(output, chain(_scaled_basis(scaling), [together]))
+        rows = sides.rows(output, chain(scaled_basis(scaling), [together]))
         result.jitter = max(result.jitter, rows.jitter)
         for target, returned in enumerate(rows.jacobians):
             jacobian = returned[:-1] / scaling[:, None] + 0.0  # -0 becomes 0
@@ -64,16 +61,26 @@ def _compare_entries(sides: Sides, settings: Settings) -> Agreement:
                 sides.block(target),
                 settings.atol,
                 settings.rtol,
-            ) or _not_linear(together, jacobian, returned[-1], settings)
+            ) or not_linear(together, jacobian, returned[-1], settings, _BACKWARD)
             if text is not None:
                 result.mismatches.append(f"{_head(sides, output, target)}: {text}")
     return result
 
 
-def _not_linear(
-    cotangent: FloatArray, jacobian: FloatArray, returned: FloatArray, settings: Settings
+_BACKWARD = ("backward", "grad_output")
+
+
+def not_linear(
+    cotangent: FloatArray,
+    jacobian: FloatArray,
+    returned: FloatArray,
+    settings: Settings,
+    names: tuple[str, str],
 ) -> str | None:
-    """What to say when the gradient for `cotangent` is not its product with the Jacobian."""
+    """What to say when what was `returned` for `cotangent` is not its product with `jacobian`.
+
+    `names` are of the method and of what it should be linear in.
+    """
     expected = cotangent @ jacobian
     allowed = settings.atol + settings.rtol * (np.abs(cotangent) @ np.abs(jacobian))
     excess = np.abs(returned - expected) - allowed
@@ -81,7 +88,7 @@ def _not_linear(
         return None
     worst = int(np.argmax(np.nan_to_num(excess, nan=np.inf)))
     return (
-        "every entry is right, but backward is not linear in grad_output: for one with several "
+        f"every entry is right, but {names[0]} is not linear in {names[1]}: for one with several "
         f"entries it returns {returned[worst]:.10g}, for its entries one by one and summed "
         f"{expected[worst]:.10g}"
     )
@@ -122,7 +129,7 @@ def _head(sides: Sides, output: int, target: int) -> str:
     return f"Jacobian mismatch for output {position} with respect to {sides.input(target)}"
 
 
-def _scaled_basis(scaling: FloatArray) -> Iterator[FloatArray]:
+def scaled_basis(scaling: FloatArray) -> Iterator[FloatArray]:
     """One cotangent for each coordinate, with its entry of `scaling` there."""
     for coordinate, value in enumerate(scaling):
         vector = np.zeros(len(scaling))

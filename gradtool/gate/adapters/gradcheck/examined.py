@@ -110,10 +110,13 @@ class Examined:
         self._changes = itertools.count(1)
 
     @contextmanager
-    def called(self, primals: Sequence[Array] | None = None) -> Iterator[tuple[Tensor, ...]]:
+    def called(
+        self, primals: Sequence[Array] | None = None, *, instead: Sequence[Tensor] | None = None
+    ) -> Iterator[tuple[Tensor, ...]]:
         """The outputs, at `primals` in the place of the targets' own values.
 
-        The inputs have their values again when the block ends.
+        With `instead`, other tensors are passed in the places of the targets. The inputs have
+        their values again when the block ends.
 
         Raises:
             OutputTypeError: The function returns something other than tensors.
@@ -122,10 +125,14 @@ class Examined:
         try:
             if primals is not None:
                 self._place(primals)
-            yield _outputs(self._func(*self._inputs))
+            yield _outputs(self._func(*self._passed(instead)))
         finally:
             for each in kept:
                 each.restore()
+
+    def _passed(self, instead: Sequence[Tensor] | None) -> list[Any]:
+        others = dict(zip(map(id, self.targets), instead or self.targets, strict=True))
+        return [others.get(id(each), each) for each in self._inputs]
 
     def gradient_dtypes(self) -> Iterator[tuple[str, np.dtype[Any], np.dtype[Any]]]:
         """Name, dtype of the gradient and dtype of each input that backward gives a gradient.

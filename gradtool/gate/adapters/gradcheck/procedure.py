@@ -8,7 +8,12 @@ import numpy as np
 
 from gradtool.engine.autograd.gradcheck import GradcheckError
 from gradtool.gate.adapters.gradcheck.agreement import compare
+from gradtool.gate.adapters.gradcheck.batched import (
+    expect_batched_backward,
+    expect_batched_forward,
+)
 from gradtool.gate.adapters.gradcheck.examined import Examined
+from gradtool.gate.adapters.gradcheck.forward import Forward
 from gradtool.gate.adapters.gradcheck.once import depends_on_once_differentiable
 from gradtool.gate.adapters.gradcheck.settings import Settings
 from gradtool.gate.adapters.gradcheck.sides import Gradients, Sides
@@ -41,8 +46,25 @@ class _Procedure:
         if not self._sides.graphed:
             self._expect_constant()
             return
-        self._expect_dtypes()
-        self._expect_agreement()
+        if self._settings.check_backward_ad:
+            self._expect_dtypes()
+            self._expect_agreement()
+        if self._settings.check_forward_ad:
+            self._ask_forward_mode()
+        if self._settings.check_backward_ad:
+            self._ask_the_rest_of_backward()
+
+    def _ask_forward_mode(self) -> None:
+        forward = Forward(self._sides, self._settings)
+        forward.expect_agreement()
+        if self._settings.check_undefined_grad:
+            forward.expect_zero_for_undefined()
+        if self._settings.check_batched_forward_grad:
+            expect_batched_forward(self._sides, self._settings)
+
+    def _ask_the_rest_of_backward(self) -> None:
+        if self._settings.check_batched_grad:
+            expect_batched_backward(self._sides, self._settings)
         self._expect_zero_for_zero()
         if self._settings.check_undefined_grad:
             self._expect_zero_for_undefined(self._sides.graphed)

@@ -17,6 +17,9 @@ from gradtool.verify.coordinates import Block, Coordinates, FloatArray, is_conti
 from gradtool.verify.fixed_step import numeric_jacobian, projected_derivative
 from gradtool.verify.protocol import Array
 
+MOST_ENTRIES = 4_000_000
+"""Jacobians with more entries are not computed to appeal against a projection."""
+
 Gradients = Sequence[Tensor | None]
 
 
@@ -40,6 +43,7 @@ class Sides:
         self.examined = examined
         self._names = names
         self._eps = eps
+        self._numeric: dict[int, FloatArray] = {}
         with examined.called() as outputs:
             self._first = [copied(output) for output in outputs]
             self.graphed = tuple(at for at, each in enumerate(outputs) if each.requires_grad)
@@ -82,7 +86,11 @@ class Sides:
 
     def numeric(self, target: int) -> FloatArray:
         """The numeric Jacobian of all compared outputs with respect to one target."""
-        return numeric_jacobian(self.evaluate, self.examined.primals, target, self._eps)
+        if target not in self._numeric:
+            self._numeric[target] = numeric_jacobian(
+                self.evaluate, self.examined.primals, target, self._eps
+            )
+        return self._numeric[target]
 
     def numeric_along(self, target: int, direction: FloatArray) -> FloatArray:
         """The numeric derivative of all compared outputs along a direction of one target."""
