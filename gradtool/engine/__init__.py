@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from typing import TYPE_CHECKING, Any
 
 from gradtool.engine import _dtypes, autograd, func
@@ -13,6 +14,7 @@ from gradtool.engine._dtypes import (
     promote_types,
     set_default_dtype,
 )
+from gradtool.engine._keywords import with_keywords
 from gradtool.engine._ops import methods as _methods
 from gradtool.engine._ops._promotion import result_type
 from gradtool.engine._tensor import Size, Tensor
@@ -40,7 +42,7 @@ _METHODS_ONLY = """
 """What tensors can do that torch has no function for."""
 
 _FUNCTIONS = {
-    name: function
+    name: with_keywords(function) if inspect.isfunction(function) else function
     for name, function in _methods.table(_methods.FAMILIES)
     if name not in _METHODS_ONLY
 }

@@ -26,7 +26,7 @@ _where = elementwise(
 )
 
 
-def where(condition: Tensor, *values: Any) -> Any:
+def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """Elements of the first value where the condition holds, of the second where it does not.
 
     Without values: the positions where it holds, one tensor of them for each dimension.
@@ -35,11 +35,11 @@ def where(condition: Tensor, *values: Any) -> Any:
         RuntimeError: the condition is not boolean.
         TypeError: only one value is given.
     """
-    if not values:
+    if input is None and other is None:
         return nonzero(condition, as_tuple=True)
-    if len(values) != 2:
+    if input is None or other is None:
         raise TypeError("where() takes a condition and two values, or a condition alone")
-    return promoted(_where, (_as_condition(condition), *values), conditions=1)
+    return promoted(_where, (_as_condition(condition), input, other), conditions=1)
 
 
 def _as_condition(condition: Tensor) -> Tensor:
