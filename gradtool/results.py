@@ -17,6 +17,13 @@ SCHEMA_VERSION = 1
 """Version of the JSON form of `Report`. It grows when a field changes meaning or goes."""
 
 
+NOT_OFFERED = "not offered: "
+"""How the reason of a skipped check begins where the Function lacks what the rule is about.
+
+Nothing is left unchecked then: a Function without ``jvp`` has no wrong one.
+"""
+
+
 class Verdict(enum.Enum):
     """The answer to one check, or to everything below a case, Function or module."""
 
@@ -113,6 +120,12 @@ class Cost(_Struct, frozen=True, kw_only=True):
 
     forward: int = 0
     backward: int = 0
+
+
+def is_left_out(check: CheckResult) -> bool:
+    """Whether a check was skipped although there was something to ask."""
+    reason = check.reason or ""
+    return check.verdict is Verdict.SKIPPED and not reason.startswith(NOT_OFFERED)
 
 
 class CaseResult(_Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from gradtool.report.families import family
 from gradtool.report.rows import Row, rows
 from gradtool.report.words import one_line, plural
-from gradtool.results import Report, Verdict
+from gradtool.results import Report, Verdict, is_left_out
 
 _NAMED = 3
 """How many modules, Functions or rules a phrase names before it only counts them."""
@@ -55,7 +55,7 @@ def _reasons(row: Row) -> set[tuple[str, str]]:
     return {
         (family(check.rule), one_line(check.reason or ""))
         for check in row.checks
-        if check.verdict is Verdict.SKIPPED
+        if is_left_out(check)
     }
 
 
@@ -78,4 +78,4 @@ def _cut_short(report: Report, listed: list[Row]) -> Iterator[str]:
 def _stopped_early(row: Row) -> bool:
     if row.case is None or row.verdict not in (Verdict.FAIL, Verdict.ERROR):
         return False
-    return any(check.verdict is Verdict.SKIPPED for check in row.checks)
+    return any(map(is_left_out, row.checks))

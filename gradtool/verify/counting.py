@@ -77,6 +77,11 @@ class Counted:
         return self._inner.defines_vmap
 
     @property
+    def generates_vmap(self) -> bool:
+        """As the inner one's."""
+        return self._inner.generates_vmap
+
+    @property
     def lines(self) -> frozenset[SourceLine]:
         """As the inner one's."""
         return self._inner.lines

@@ -95,6 +95,10 @@ class Examinable(Differentiable, Protocol):
     def defines_vmap(self) -> bool:
         """The Function has a ``vmap`` of its own, or asks for a generated one."""
 
+    @property
+    def generates_vmap(self) -> bool:
+        """The Function says that its methods consist of tensor operations that can be batched."""
+
     def vmapped(self, primals: Primals, in_dims: Sequence[int | None]) -> tuple[Array | None, ...]:
         """The outputs for a batch, by the Function's own batching, examples first in each.
 

@@ -16,6 +16,7 @@ from gradtool.verify.protocol import Array
 from gradtool.verify.randomness import generator
 from gradtool.verify.steps import epsilon, scales
 from gradtool.verify.tolerance import Tolerance
+from gradtool.verify.widening import widened
 
 
 class Numeric:
@@ -25,8 +26,11 @@ class Numeric:
         self, evaluate: Evaluate, primals: Sequence[Array], layout: Layout, seed: int
     ) -> None:
         self._layout = layout
-        self._sampler = Sampler(evaluate, primals, layout.outputs, layout.functionals)
-        self._noise = measure(self._sampler, layout.eps(), generator(seed, "noise"))
+        wide = widened(evaluate, primals, layout.outputs)
+        eps = layout.eps() if wide is None else np.full(layout.rows, epsilon(np.dtype(float)))
+        point = primals if wide is None else wide
+        self._sampler = Sampler(evaluate, point, layout.outputs, layout.functionals)
+        self._noise = measure(self._sampler, eps, generator(seed, "noise"))
 
     def jacobian(self, argument: int, analytic: FloatArray, tolerance: Tolerance) -> Estimate:
         """The derivative with respect to one argument, as sharp as the claim `analytic` demands."""

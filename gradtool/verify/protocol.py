@@ -115,6 +115,8 @@ class Observation:
     """Indices of outputs marked non-differentiable."""
     aliases: tuple[tuple[int, int], ...] = ()
     """(argument, output) pairs that share memory."""
+    hidden_aliases: tuple[tuple[int, int], ...] = ()
+    """Those of `aliases` where a change in place of one is not counted as one of the other."""
     saved: tuple[str, ...] = ()
     """What was saved, one each: ``input:weight``, ``output:0``, ``intermediate`` or ``none``."""
     ctx_attributes: dict[str, str] = field(default_factory=dict)

@@ -14,6 +14,7 @@ from gradtool.verify.coordinates import is_continuous
 from gradtool.verify.counting import Counted, Counter
 from gradtool.verify.derivatives import Derivatives
 from gradtool.verify.examinable import Examinable
+from gradtool.verify.forward_mode import Push, pushes
 from gradtool.verify.judgement import Judgement, judge
 from gradtool.verify.protocol import Array, Differentiable
 from gradtool.verify.randomness import generator, shifted
@@ -102,6 +103,30 @@ class Subject:
         judgement = judge(self.first, arguments, lambda: self._nearby(self.first))
         self.judgements.append(judgement)
         return judgement
+
+    @property
+    def seed(self) -> int:
+        """Of everything random."""
+        return self._seed
+
+    @cached_property
+    def pushes(self) -> list[Push]:
+        """What the Function's jvp makes of a few tangents.
+
+        Raises what the user's jvp raises.
+        """
+        given, withheld = self.given, self.withheld
+        same = given.at is withheld.at
+        return pushes(self.function, [given, withheld] if same else [given], self._seed)
+
+    @cached_property
+    def jvp_failure(self) -> str | None:
+        """What the user's jvp raises; None when it returns."""
+        try:
+            _ = self.pushes
+        except Exception as error:  # What the user's jvp may raise has no bounds.
+            return f"{type(error).__name__}: {error}"
+        return None
 
     @cached_property
     def second(self) -> Derivatives:

@@ -27,8 +27,11 @@ _TINY = 1e-290
 _MEANINGFUL = 1e-3
 """An error of the oracle must be at most this part of the block's scale to mean something."""
 
-_MEANINGFUL_ROUNDINGS = 200.0
-"""No oracle beats the precision: in float16 an error of this many roundings has to do."""
+_MEANINGFUL_ROUNDINGS = 1e5
+"""No oracle beats the precision: in float32 an error of this many roundings has to do."""
+
+_AT_MOST = 0.1
+"""An error beyond this part of the scale means nothing in any precision."""
 
 
 def default_rtol(eps: float) -> float:
@@ -78,7 +81,7 @@ class Tolerance:
 
     def meaningful(self, scale: FloatArray) -> FloatArray:
         """The largest error that still means something in a block of this scale, row by row."""
-        part = np.maximum(_MEANINGFUL, _MEANINGFUL_ROUNDINGS * self.eps)
+        part = np.clip(_MEANINGFUL_ROUNDINGS * self.eps, _MEANINGFUL, _AT_MOST)
         return np.maximum(part * scale, self.atol or 0.0)
 
     def _rtol(self) -> FloatArray:

@@ -13,7 +13,7 @@ from gradtool.report.terminal.page import Page
 from gradtool.report.terminal.styles import DIM, SEVERITIES, STRONG, VERDICTS
 from gradtool.report.verdicts import STOPPING, standing, stops
 from gradtool.report.words import duration, one_line, plural, printable
-from gradtool.results import CheckResult, Verdict
+from gradtool.results import CheckResult, Verdict, is_left_out
 
 _INDENT = 2
 _GAP = 2
@@ -118,7 +118,7 @@ def _right(row: Row) -> list[Text]:
         return [Text("no case was checked", style=DIM)]
     proofs = [check for check in row.checks if check.rule in PROVES]
     passed = [PROVES[check.rule] for check in proofs if check.verdict is Verdict.PASS]
-    skipped = [check for check in proofs if check.verdict is Verdict.SKIPPED and check.reason]
+    skipped = [check for check in proofs if is_left_out(check) and check.reason]
     parts = [Text(what) for what in passed]
     parts += [
         Text(f"no {PROVES[check.rule]}: {one_line(check.reason or '')}", style=DIM)

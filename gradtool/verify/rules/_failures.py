@@ -14,10 +14,16 @@ OWNERS: dict[FailureKind, str] = {
 }
 """Kinds of failure that have a rule of their own; the others are what the user's code raised."""
 
-RUNS = ("GT003", "GT502", "GT507", "GT004")
+CALLS = ("GT003", "GT502", "GT507")
+"""Premises of everything that calls backward."""
+
+RUNS = (*CALLS, "GT004")
 """Premises of everything that needs an output and its gradients."""
 
-KEEPS_CONTRACT = (*RUNS, "GT102", "GT103", "GT105", "GT104")
+CHANGES_NOTHING = ("GT501", "GT503", "GT504", "GT508")
+"""Premises of everything that compares one call with another."""
+
+KEEPS_CONTRACT = (*RUNS, "GT102", "GT103", "GT105", "GT104", *CHANGES_NOTHING)
 """Premises of everything that looks at the values of gradients."""
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from inspect import cleandoc
 from typing import TYPE_CHECKING
 
-from gradtool.results import Evidence, Severity, Verdict
+from gradtool.results import NOT_OFFERED, Evidence, Severity, Verdict
 
 if TYPE_CHECKING:
     from gradtool.verify.protocol import Failure
@@ -50,6 +50,11 @@ def passed(reason: str | None = None) -> Answer:
 def skipped(reason: str) -> Answer:
     """The rule has nothing to ask here."""
     return Answer(Verdict.SKIPPED, reason)
+
+
+def not_offered(what: str) -> Answer:
+    """The Function lacks what the rule is about."""
+    return Answer(Verdict.SKIPPED, f"{NOT_OFFERED}{what}")
 
 
 def unverified(reason: str, *flaws: Flaw) -> Answer:

@@ -62,7 +62,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gradtool.results import Severity
-from gradtool.verify.rules._failures import OWNERS, said
+from gradtool.verify.rules._failures import CALLS, OWNERS, said
 from gradtool.verify.rules._rule import Answer, Rule, passed, raised, skipped
 
 if TYPE_CHECKING:
@@ -88,6 +88,6 @@ RULE = Rule(
     summary="Backward raised an exception, or there is none.",
     severity=Severity.ERROR,
     page=__doc__,
-    premises=("GT003", "GT502", "GT507"),
+    premises=(*CALLS, "GT501", "GT503", "GT504"),
     check=_check,
 )

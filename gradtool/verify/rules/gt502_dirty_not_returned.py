@@ -14,7 +14,7 @@ has none: autograd refuses it, or gradients that pass through it are those of it
 Wrong example
 -------------
 
-    from gradtool import Function
+    from gradtool import Function, randn
 
 
     class DoubleInPlace(Function):
@@ -28,10 +28,14 @@ Wrong example
         def backward(ctx, grad_output):
             return 2 * grad_output
 
+        @staticmethod
+        def sample_inputs():
+            yield (randn(3, requires_grad=True),)
+
 Right example
 -------------
 
-    from gradtool import Function
+    from gradtool import Function, randn
 
 
     class DoubleInPlace(Function):
@@ -44,6 +48,10 @@ Right example
         @staticmethod
         def backward(ctx, grad_output):
             return 2 * grad_output
+
+        @staticmethod
+        def sample_inputs():
+            yield (randn(3, requires_grad=True),)
 
 How to fix
 ----------

@@ -1,0 +1,94 @@
+"""What a Function's jvp says, beside what its derivative is.
+
+Random tangents of all inputs at once are pushed forward. The product of the numeric Jacobian
+with the same tangent is what should come out, and the product of the analytic one is what
+backward, whose transpose the jvp is, would have it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gradtool.verify.analytic import width
+from gradtool.verify.coordinates import FloatArray
+from gradtool.verify.derivatives import Comparison, Derivatives
+from gradtool.verify.examinable import Examinable
+from gradtool.verify.judgement import Judgement
+from gradtool.verify.layout import Layout
+from gradtool.verify.protocol import Array
+from gradtool.verify.randomness import generator, signed
+
+_TANGENTS = 3
+
+
+@dataclass(frozen=True)
+class Push:
+    """One tangent pushed forward. All vectors have the rows of the layout.
+
+    `allowed` is how far `pushed` may be from `numeric`; `size` is the sum of the terms' sizes.
+    """
+
+    pushed: FloatArray
+    numeric: FloatArray
+    analytic: FloatArray
+    allowed: FloatArray
+    size: FloatArray
+
+
+def pushes(function: Examinable, judgements: list[Judgement], seed: int) -> list[Push]:
+    """A few tangents pushed through the Function's jvp.
+
+    Raises what the user's jvp raises.
+    """
+    at = judgements[0].at
+    comparisons = [each for judgement in judgements for each in judgement.comparisons]
+    rng = generator(seed, "tangents")
+    chosen = [
+        {each.argument: signed(rng, width(at.layout, each.argument)) for each in comparisons}
+        for _ in range(_TANGENTS)
+    ]
+    rows = [_tangents(at, weights) for weights in chosen]
+    found = function.jvps(at.primals, rows)
+    return [
+        _push(at.layout, comparisons, weights, _rows(at.layout, outputs))
+        for weights, outputs in zip(chosen, found, strict=True)
+    ]
+
+
+def _tangents(at: Derivatives, weights: dict[int, FloatArray]) -> list[Array | None]:
+    """The weights of each argument's columns as a tangent of the argument."""
+    tangents: list[Array | None] = [None] * len(at.primals)
+    for argument, weight in weights.items():
+        directions = at.layout.directions[argument]
+        vector = weight if directions is None else directions @ weight
+        (tangents[argument],) = at.layout.inputs[argument].unflatten(vector)
+    return tangents
+
+
+def _rows(layout: Layout, outputs: tuple[Array | None, ...]) -> FloatArray:
+    """The outputs' tangents in the layout's rows; an absent one is zero."""
+    filled = [
+        np.zeros(block.shape, block.dtype) if output is None else output
+        for output, block in zip(outputs, layout.outputs.blocks, strict=True)
+    ]
+    vector = layout.outputs.flatten(filled)
+    return vector if layout.functionals is None else layout.functionals @ vector
+
+
+def _push(
+    layout: Layout,
+    comparisons: list[Comparison],
+    weights: dict[int, FloatArray],
+    pushed: FloatArray,
+) -> Push:
+    numeric, analytic, allowed, size = (np.zeros(layout.rows) for _ in range(4))
+    for each in comparisons:
+        weight = weights[each.argument]
+        known = np.where(np.isfinite(each.numeric.value), each.numeric.value, each.analytic)
+        numeric += known @ weight
+        analytic += each.analytic @ weight
+        allowed += np.nan_to_num(each.allowed, nan=np.inf, posinf=np.inf) @ np.abs(weight)
+        size += np.abs(each.analytic) @ np.abs(weight)
+    return Push(pushed, numeric, analytic, allowed, size)

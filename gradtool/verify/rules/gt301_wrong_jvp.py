@@ -1,0 +1,168 @@
+"""The tangent that jvp returns differs from the derivative of forward.
+
+What it does
+------------
+
+Pushes random tangents of all inputs through the Function's own ``jvp`` and compares what comes
+out with the derivative that evaluations of forward show, within the tolerance of GT101. A
+``jvp`` that raises, or returns a wrong number or shape of tangents, breaks this rule too. A
+Function without ``jvp`` is not asked.
+
+Why it matters
+--------------
+
+Forward mode, ``torch.func.jvp``, ``jacfwd`` and Hessians by forward-over-reverse call ``jvp``,
+never ``backward``. Nothing else tests it.
+
+Wrong example
+-------------
+
+    from gradtool import Function
+
+
+    class Cube(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            ctx.save_for_forward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            return grad_output * 3 * x**2
+
+        @staticmethod
+        def jvp(ctx, x_tangent):
+            (x,) = ctx.saved_tensors
+            return x_tangent * x**2
+
+Right example
+-------------
+
+    from gradtool import Function
+
+
+    class Cube(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            ctx.save_for_forward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            return grad_output * 3 * x**2
+
+        @staticmethod
+        def jvp(ctx, x_tangent):
+            (x,) = ctx.saved_tensors
+            return x_tangent * 3 * x**2
+
+How to fix
+----------
+
+``jvp`` receives one tangent for each argument of forward, None for those that have none, and
+returns one for each output: the sum over the inputs of the derivative times the tangent.
+
+Reference
+---------
+
+https://pytorch.org/docs/stable/notes/extending.html#forward-mode-ad
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gradtool.results import Evidence, Severity
+from gradtool.verify.compare import Decision
+from gradtool.verify.rules._failures import RUNS
+from gradtool.verify.rules._rule import (
+    Answer,
+    Flaw,
+    Rule,
+    failed,
+    not_offered,
+    passed,
+    skipped,
+    unverified,
+)
+from gradtool.verify.wording import apart
+from gradtool.verify.worst import scalar
+
+if TYPE_CHECKING:
+    from gradtool.verify.forward_mode import Push
+    from gradtool.verify.subject import Subject
+
+NO_JVP = "no jvp"
+
+
+def _check(subject: Subject) -> Answer:
+    if not subject.function.defines_jvp:
+        return not_offered(NO_JVP)
+    if subject.nothing_to_compare:
+        return skipped(subject.nothing_to_compare)
+    if subject.jvp_failure:
+        return failed(Flaw(message=f"jvp raised {subject.jvp_failure}"))
+    if Decision.UNVERIFIED in (subject.given.worst, subject.withheld.worst):
+        return unverified("the numeric derivative cannot be told well enough")
+    found = tuple(_flaws(subject))
+    return failed(*found[:1]) if found else passed()
+
+
+def _flaws(subject: Subject) -> Iterator[Flaw]:
+    for push in subject.pushes:
+        wrong = ~(np.abs(push.pushed - push.numeric) <= push.allowed)
+        if wrong.any():
+            yield _flaw(push, np.asarray(wrong))
+
+
+def _flaw(push: Push, wrong: np.ndarray) -> Flaw:
+    with np.errstate(all="ignore"):
+        excess = np.abs(push.pushed - push.numeric) / push.allowed
+    row = int(np.argmax(np.where(wrong, np.nan_to_num(excess, nan=np.inf), -1.0)))
+    pushed, numeric = float(push.pushed[row]), float(push.numeric[row])
+    shown = apart(pushed, numeric)
+    return Flaw(
+        message=f"jvp differs from the derivative of the outputs in {wrong.sum()} of {wrong.size} "
+        f"entries, for a random tangent; worst: analytic {shown[0]}, numeric {shown[1]}",
+        hint=_ratio(push),
+        evidence=Evidence(
+            analytic=scalar(pushed),
+            numeric=scalar(numeric),
+            difference=scalar(abs(pushed - numeric)),
+            tolerance=scalar(float(push.allowed[row])),
+            wrong=int(wrong.sum()),
+            compared=wrong.size,
+        ),
+    )
+
+
+def _ratio(push: Push) -> str | None:
+    """A constant factor between what jvp says and what it should, if there is one."""
+    usable = np.abs(push.numeric) > push.allowed
+    if not usable.any():
+        return None
+    ratios = push.pushed[usable] / push.numeric[usable]
+    factor = float(np.median(ratios))
+    if not np.allclose(ratios, factor, rtol=1e-6, atol=0) or not np.isfinite(factor):
+        return None
+    if factor == 0:
+        return "the tangent is zero"
+    return f"the tangent is the derivative's times {factor:.6g}"
+
+
+RULE = Rule(
+    code="GT301",
+    name="wrong-jvp",
+    summary="The tangent that jvp returns differs from the derivative of forward.",
+    severity=Severity.ERROR,
+    page=__doc__,
+    premises=RUNS,
+    check=_check,
+)

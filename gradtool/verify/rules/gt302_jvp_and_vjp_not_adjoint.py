@@ -1,0 +1,137 @@
+"""jvp and backward are each close to the derivative, but are not adjoint to each other.
+
+What it does
+------------
+
+Compares what ``jvp`` returns for random tangents with the product of the Jacobian that
+``backward`` gives and the same tangents. Neither side is a difference quotient, so the two may
+differ by roundings only. It is asked only when both are right within their tolerance.
+
+Why it matters
+--------------
+
+One of the two computes with less precision than the other, or leaves out a small term. A
+conjugate-gradient or Gauss-Newton step, which uses both, relies on one being the transpose of
+the other.
+
+Wrong example
+-------------
+
+    from gradtool import Function
+
+
+    class Sine(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            ctx.save_for_forward(x)
+            return x.sin()
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            return grad_output * x.cos()
+
+        @staticmethod
+        def jvp(ctx, x_tangent):
+            (x,) = ctx.saved_tensors
+            return (x_tangent * x.cos()).float().double()
+
+Right example
+-------------
+
+    from gradtool import Function
+
+
+    class Sine(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            ctx.save_for_forward(x)
+            return x.sin()
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            return grad_output * x.cos()
+
+        @staticmethod
+        def jvp(ctx, x_tangent):
+            (x,) = ctx.saved_tensors
+            return x_tangent * x.cos()
+
+How to fix
+----------
+
+Compute both from the same saved values in the same precision.
+
+Reference
+---------
+
+https://pytorch.org/docs/stable/notes/extending.html#forward-mode-ad
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gradtool.results import Evidence, Severity
+from gradtool.verify.compare import Decision
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped
+from gradtool.verify.rules.gt301_wrong_jvp import NO_JVP
+from gradtool.verify.wording import apart
+from gradtool.verify.worst import scalar
+
+if TYPE_CHECKING:
+    from gradtool.verify.subject import Subject
+
+_ROUNDINGS = 1e5
+"""Roundings, of the largest sum of terms, that the two may be apart."""
+
+
+def _check(subject: Subject) -> Answer:
+    if not subject.function.defines_jvp:
+        return not_offered(NO_JVP)
+    if subject.nothing_to_compare:
+        return skipped(subject.nothing_to_compare)
+    if subject.given.worst is not Decision.PASS or subject.missing:
+        return skipped("the gradient is not known to be right")
+    eps = subject.given.at.layout.eps().max(initial=0.0)
+    for push in subject.pushes:
+        apart_by = np.abs(push.pushed - push.analytic)
+        allowed = _ROUNDINGS * eps * np.maximum(push.size, 1e-3 * push.size.max(initial=0.0))
+        wrong = ~(apart_by <= allowed + 1e-290)
+        if wrong.any():
+            return failed(_flaw(push.pushed, push.analytic, allowed, np.asarray(wrong)))
+    return passed()
+
+
+def _flaw(pushed: np.ndarray, pulled: np.ndarray, allowed: np.ndarray, wrong: np.ndarray) -> Flaw:
+    row = int(np.argmax(np.where(wrong, np.abs(pushed - pulled), -1.0)))
+    shown = apart(float(pushed[row]), float(pulled[row]))
+    return Flaw(
+        message=f"jvp and backward are not adjoint in {wrong.sum()} of {wrong.size} entries: "
+        f"by jvp {shown[0]}, by backward {shown[1]}",
+        hint="one of the two computes with less precision, or leaves out a small term",
+        evidence=Evidence(
+            analytic=scalar(float(pushed[row])),
+            numeric=scalar(float(pulled[row])),
+            difference=scalar(float(abs(pushed[row] - pulled[row]))),
+            tolerance=scalar(float(allowed[row])),
+            wrong=int(wrong.sum()),
+            compared=wrong.size,
+        ),
+    )
+
+
+RULE = Rule(
+    code="GT302",
+    name="jvp-and-vjp-not-adjoint",
+    summary="jvp and backward are each close to the derivative, but not adjoint to each other.",
+    severity=Severity.WARNING,
+    page=__doc__,
+    premises=("GT101", "GT301"),
+    check=_check,
+)

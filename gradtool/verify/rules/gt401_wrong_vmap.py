@@ -1,0 +1,221 @@
+"""The Function under vmap differs from the Function called in a loop.
+
+What it does
+------------
+
+Batches the inputs, all together and one at a time, along the first dimension and, where there
+is one, along the last; lets the Function's own ``vmap``, or the one that
+``generate_vmap_rule`` derives, compute the batch; and compares each example with a call of its
+own. A ``vmap`` that raises breaks this rule too. A Function that declares neither is not asked.
+
+Why it matters
+--------------
+
+Per-example gradients, ensembles and ``jacrev`` call ``vmap``. A rule that forgets an
+``in_dims`` entry works in the one way its author tried.
+
+Wrong example
+-------------
+
+    from gradtool import Function
+
+
+    class Scale(Function):
+        @staticmethod
+        def forward(x, y):
+            return x * y
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            x, y = ctx.saved_tensors
+            return grad_output * y, grad_output * x
+
+        @staticmethod
+        def vmap(info, in_dims, x, y):
+            return Scale.apply(x, y), 0
+
+Right example
+-------------
+
+    from gradtool import Function
+
+
+    class Scale(Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x, y):
+            return x * y
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            x, y = ctx.saved_tensors
+            return grad_output * y, grad_output * x
+
+How to fix
+----------
+
+``in_dims`` has for each argument the dimension with the examples, or None. Move it to the
+front of each that has one, give the others a dimension of one, and say in the second output
+where it is in each result. If the methods consist of tensor operations only, set
+``generate_vmap_rule = True`` instead.
+
+Reference
+---------
+
+https://pytorch.org/docs/stable/notes/extending.func.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gradtool.results import Evidence, Severity
+from gradtool.verify.coordinates import is_continuous
+from gradtool.verify.protocol import Array
+from gradtool.verify.randomness import generator, shifted
+from gradtool.verify.rules._failures import RUNS
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped
+from gradtool.verify.steps import epsilon
+from gradtool.verify.wording import number
+from gradtool.verify.worst import scalar
+
+if TYPE_CHECKING:
+    from gradtool.verify.subject import Subject
+
+_EXAMPLES = 3
+_NEARBY = 2.0**-4
+_ROUNDINGS = 1e4
+
+InDims = tuple[int | None, ...]
+
+
+def _check(subject: Subject) -> Answer:
+    function = subject.function
+    if not function.defines_vmap:
+        return not_offered("no vmap")
+    batchable = [i for i, a in enumerate(function.arguments) if is_continuous(a.dtype)]
+    if not batchable:
+        return skipped("no argument can be batched")
+    for in_dims in _placings(subject, batchable):
+        flaw = _differs(subject, in_dims)
+        if flaw:
+            return failed(flaw)
+    return passed()
+
+
+def _placings(subject: Subject, batchable: list[int]) -> Iterator[InDims]:
+    """Which arguments are batched, and along which dimension."""
+    arguments = subject.function.arguments
+    everything: InDims = tuple(0 if i in batchable else None for i in range(len(arguments)))
+    yield everything
+    if len(batchable) > 1:
+        for alone in batchable:
+            yield tuple(0 if i == alone else None for i in range(len(arguments)))
+    if any(arguments[i].shape for i in batchable):
+        yield tuple(
+            None if dim is None else len(a.shape)
+            for dim, a in zip(everything, arguments, strict=True)
+        )
+
+
+def _differs(subject: Subject, in_dims: InDims) -> Flaw | None:
+    examples = _examples(subject)
+    try:
+        loop = [subject.function.evaluate(_one(subject, example, in_dims)) for example in examples]
+    except Exception:  # A point that forward does not take says nothing about vmap.
+        return None
+    stacked = [
+        own if dim is None else np.stack([example[i] for example in examples], axis=dim)
+        for i, (own, dim) in enumerate(zip(subject.function.primals, in_dims, strict=True))
+    ]
+    try:
+        batched = subject.function.vmapped(stacked, in_dims)
+    except Exception as error:  # What the user's vmap may raise has no bounds.
+        return Flaw(message=f"vmap with in_dims={in_dims} raised {type(error).__name__}: {error}")
+    return _compared(batched, loop, in_dims)
+
+
+def _examples(subject: Subject) -> list[Sequence[Array]]:
+    """The case's own point and some near it."""
+    rng = generator(subject.seed, "examples")
+    own = subject.function.primals
+    return [own, *(shifted(own, _NEARBY, rng) for _ in range(_EXAMPLES - 1))]
+
+
+def _one(subject: Subject, example: Sequence[Array], in_dims: InDims) -> list[Array]:
+    own = subject.function.primals
+    return [own[i] if dim is None else example[i] for i, dim in enumerate(in_dims)]
+
+
+def _compared(
+    batched: Sequence[Array | None], loop: Sequence[Sequence[Array | None]], in_dims: InDims
+) -> Flaw | None:
+    for output, found in enumerate(batched):
+        expected = [example[output] for example in loop]
+        if found is None or any(each is None for each in expected):
+            continue
+        reference = np.stack([np.asarray(each) for each in expected])
+        if found.shape != reference.shape:
+            return Flaw(
+                message=f"vmap with in_dims={in_dims} gives output {output} the shape "
+                f"{found.shape}, the loop {reference.shape}"
+            )
+        flaw = _values_differ(found, reference, output, in_dims)
+        if flaw:
+            return flaw
+    return None
+
+
+def _values_differ(found: Array, reference: Array, output: int, in_dims: InDims) -> Flaw | None:
+    continuous = is_continuous(reference.dtype)
+    eps = epsilon(reference.dtype) if continuous else 0.0
+    with np.errstate(all="ignore"):
+        size = np.abs(reference[np.isfinite(reference)]).max(initial=0.0) if continuous else 0
+        allowed = float(_ROUNDINGS * eps * size)
+        difference = np.abs(found - reference) if continuous else found != reference
+        wrong = ~((difference <= allowed) | (found == reference) | _both_nan(found, reference))
+    if not wrong.any():
+        return None
+    worst = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
+    return Flaw(
+        message=f"vmap with in_dims={in_dims} differs from the loop in {wrong.sum()} of "
+        f"{wrong.size} entries of output {output}; example {int(worst[0])}: "
+        f"by vmap {number(found[worst].real)}, by the loop {number(reference[worst].real)}",
+        hint="place the batch dimension of each argument by its in_dims entry",
+        evidence=Evidence(
+            output=output,
+            output_index=tuple(int(i) for i in worst),
+            analytic=scalar(float(found[worst].real)),
+            numeric=scalar(float(reference[worst].real)),
+            tolerance=scalar(allowed),
+            wrong=int(wrong.sum()),
+            compared=wrong.size,
+        ),
+    )
+
+
+def _both_nan(found: Array, reference: Array) -> Array:
+    return (found != found) & (reference != reference)
+
+
+RULE = Rule(
+    code="GT401",
+    name="wrong-vmap",
+    summary="The Function under vmap differs from the Function called in a loop.",
+    severity=Severity.ERROR,
+    page=__doc__,
+    premises=RUNS,
+    check=_check,
+)

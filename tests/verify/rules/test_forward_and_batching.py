@@ -1,0 +1,185 @@
+"""GT301, GT302, GT401 and GT402 on Functions of the bundled engine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gradtool
+import gradtool.engine as torch
+from gradtool import Function
+
+CODES = ("GT301", "GT302", "GT401", "GT402")
+
+
+class Product(Function):
+    """x * y, with everything right."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x, y):
+        return x * y
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        return g * y, g * x
+
+    @staticmethod
+    def jvp(ctx, tx, ty):
+        x, y = ctx.saved_tensors
+        return tx * y + x * ty
+
+
+def with_methods(**methods: Any) -> type:
+    """Product with some methods of its own."""
+    return type("Changed", (Product,), methods)
+
+
+def found(function: type, *arguments: Any) -> dict[str, str]:
+    """The rules broken, with their messages."""
+    cases = [arguments or (torch.randn(3, 4).double(), torch.randn(3, 4).double())]
+    report = gradtool.check(function, cases, select=CODES)
+    return {finding.rule: finding.message for finding in report.findings()}
+
+
+def verdicts(function: type) -> dict[str, str]:
+    report = gradtool.check(function, [(torch.randn(3).double(), torch.randn(3).double())])
+    return {check.rule: check.verdict.value for check in report.checks()}
+
+
+def test_right_ones_pass():
+    assert found(Product) == {}
+    asked = verdicts(Product)
+    assert [asked[code] for code in CODES] == ["pass"] * 4
+
+
+def test_a_function_without_them_is_not_asked():
+    class Plain(Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            return x + y
+
+        @staticmethod
+        def backward(ctx, g):
+            return g, g
+
+    asked = verdicts(Plain)
+    assert [asked[code] for code in CODES] == ["skipped"] * 4
+    report = gradtool.check(Plain, [(torch.randn(3).double(), torch.randn(3).double())])
+    reasons = {c.rule: c.reason for c in report.checks()}
+    assert reasons["GT301"] == "not offered: no jvp"
+    assert report.verdict is gradtool.Verdict.PASS
+
+
+def test_a_forgotten_term():
+    wrong = with_methods(jvp=staticmethod(lambda ctx, tx, ty: tx * ctx.saved_tensors[1]))
+    assert list(found(wrong)) == ["GT301"]
+
+
+def test_a_factor_is_named():
+    def doubled(ctx, tx, ty):
+        x, y = ctx.saved_tensors
+        return 2 * (tx * y + x * ty)
+
+    report = gradtool.check(
+        with_methods(jvp=staticmethod(doubled)),
+        [(torch.randn(3).double(), torch.randn(3).double())],
+        select=["GT301"],
+    )
+    (finding,) = report.findings()
+    assert finding.hint == "the tangent is the derivative's times 2"
+
+
+def test_a_jvp_that_raises():
+    def fails(ctx, tx, ty):
+        raise ZeroDivisionError("here")
+
+    assert "ZeroDivisionError: here" in found(with_methods(jvp=staticmethod(fails)))["GT301"]
+
+
+def test_a_jvp_of_less_precision():
+    def single(ctx, tx, ty):
+        x, y = ctx.saved_tensors
+        return (tx * y + x * ty).float().double()
+
+    assert list(found(with_methods(jvp=staticmethod(single)))) == ["GT302"]
+
+
+def test_a_wrong_jvp_is_found_beside_a_wrong_backward():
+    wrong = with_methods(
+        jvp=staticmethod(lambda ctx, tx, ty: tx * 0 + ty * 0),
+        backward=staticmethod(lambda ctx, g: (g * 3, g * 3)),
+    )
+    report = gradtool.check(wrong, [(torch.randn(3).double(), torch.randn(3).double())])
+    assert {f.rule for f in report.findings()} == {"GT101", "GT301"}
+
+
+def test_a_vmap_that_ignores_where_the_examples_are():
+    wrong = with_methods(
+        generate_vmap_rule=False,
+        vmap=staticmethod(lambda info, in_dims, x, y: (Product.apply(x, y), 0)),
+    )
+    assert list(found(wrong)) == ["GT401"]
+
+
+def test_a_vmap_of_the_wrong_values():
+    def rule(info, in_dims, x, y):
+        x, y = (
+            each if dim is None else each.movedim(dim, 0)
+            for each, dim in zip((x, y), in_dims, strict=True)
+        )
+        return x * y * 2, 0
+
+    message = found(with_methods(generate_vmap_rule=False, vmap=staticmethod(rule)))["GT401"]
+    assert "differs from the loop" in message
+
+
+def test_a_vmap_that_raises():
+    def rule(info, in_dims, x, y):
+        raise KeyError("no")
+
+    wrong = with_methods(generate_vmap_rule=False, vmap=staticmethod(rule))
+    assert "raised KeyError" in found(wrong)["GT401"]
+
+
+def test_a_backward_that_cannot_be_batched():
+    def by_numpy(ctx, g):
+        x, y = ctx.saved_tensors
+        gx = torch.from_numpy(g.detach().numpy() * y.detach().numpy())
+        return gx, g * x
+
+    assert list(found(with_methods(backward=staticmethod(by_numpy)))) == ["GT402"]
+
+
+def test_complex_tangents():
+    def pair():
+        real, imag = torch.randn(3).double(), torch.randn(3).double()
+        return (real + 1j * imag).detach()
+
+    class Holomorphic(Function):
+        @staticmethod
+        def forward(x, y):
+            return x * y
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+            ctx.save_for_forward(*inputs)
+
+        @staticmethod
+        def backward(ctx, g):
+            x, y = ctx.saved_tensors
+            return g * y.conj(), g * x.conj()
+
+        @staticmethod
+        def jvp(ctx, tx, ty):
+            x, y = ctx.saved_tensors
+            return tx * y + x * ty
+
+    assert found(Holomorphic, pair(), pair()) == {}
