@@ -32,10 +32,10 @@ def _summed_windows(x: Any, *, shape: Ints, dim: int, step: int) -> Any:
 _unfold: Primitive = linear(
     "unfold",
     _windows,
-    lambda g, x_shape, dim, step: _fold(g, shape=x_shape, dim=dim, step=step),
+    lambda g, x_shape, dim, step: sum_of_windows(g, shape=x_shape, dim=dim, step=step),
     is_view=True,
 )
-_fold: Primitive = linear(
+sum_of_windows: Primitive = linear(
     "unfold_backward",
     _summed_windows,
     lambda g, x_shape, dim, step: _unfold(g, dim=dim, size=x_shape[-1], step=step),

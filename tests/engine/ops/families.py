@@ -6,6 +6,7 @@ A family is a module with a list ``CASES``; import it here and add it to `FAMILI
 from __future__ import annotations
 
 from tests.engine.ops import (
+    activation_cases,
     arithmetic_cases,
     arranging_cases,
     comparison_cases,
@@ -15,9 +16,11 @@ from tests.engine.ops import (
     creation_cases,
     elementwise_cases,
     extremum_cases,
+    image_cases,
     indexing_cases,
     joining_cases,
     linalg_cases,
+    loss_cases,
     matrix_cases,
     reduction_cases,
     running_cases,
@@ -30,18 +33,21 @@ from tests.engine.ops import (
 )
 
 FAMILIES = {
-    "arranging": arranging_cases.CASES,
+    "activation": activation_cases.CASES,
     "arithmetic": arithmetic_cases.CASES,
+    "arranging": arranging_cases.CASES,
     "comparison": comparison_cases.CASES,
-    "complex": complex_cases.CASES,
     "complex parts": complex_parts_cases.CASES,
+    "complex": complex_cases.CASES,
     "contraction": contraction_cases.CASES,
     "creation": creation_cases.CASES,
     "elementwise": elementwise_cases.CASES,
     "extremum": extremum_cases.CASES,
+    "image": image_cases.CASES,
     "indexing": indexing_cases.CASES,
     "joining": joining_cases.CASES,
     "linalg": linalg_cases.CASES,
+    "loss": loss_cases.CASES,
     "matrices": matrix_cases.CASES,
     "reduction": reduction_cases.CASES,
     "running": running_cases.CASES,

@@ -1,0 +1,267 @@
+"""Activations: functions of each element alone, smooth or in pieces."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradtool.engine._ops import elementwise
+from gradtool.engine._ops._kinds import Product
+from gradtool.engine._ops._kinds import elementwise as elementwise_primitive
+from gradtool.engine._ops.elementwise import exp, expm1, log1p, sigmoid, tanh
+from gradtool.engine._ops.inplace import in_place
+from gradtool.engine._ops.logarithms import logaddexp
+from gradtool.engine._ops.random import rand
+from gradtool.engine._ops.selection import where
+from gradtool.engine._ops.special import erf
+from gradtool.engine._tensor import Tensor
+
+Activation = Callable[..., Tensor]
+
+
+def _may_write(function: Activation) -> Activation:
+    """Let ``inplace=True`` write the result over the input."""
+    over = in_place(function, f"{function.__name__}_")
+
+    @functools.wraps(function)
+    def either(input: Tensor, *args: Any, inplace: bool = False, **named: Any) -> Tensor:
+        return (over if inplace else function)(input, *args, **named)
+
+    return either
+
+
+# ---- in pieces ------------------------------------------------------------------------------
+
+_between = elementwise_primitive(
+    "hardtanh",
+    lambda x, *, low, high: np.clip(x, low, high),
+    Product(lambda g, x, low, high: g.masked_fill((x <= low) | (x >= high), 0)),
+    arguments=("x",),
+)
+
+
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """The larger of each entry and 0; with `inplace`, written over `input`."""
+    return input.relu_() if inplace else elementwise.relu(input)
+
+
+def hardtanh(
+    input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
+) -> Tensor:
+    """Each entry moved to the bounds where it lies outside; flat at the bounds themselves.
+
+    Raises:
+        ValueError: the bounds are in the wrong order.
+    """
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+    return _hardtanh(input, min_val, max_val, inplace=inplace)
+
+
+@_may_write
+def _hardtanh(input: Tensor, low: float, high: float) -> Tensor:
+    return _between(input, low=low, high=high)
+
+
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """`hardtanh` from 0 to 6."""
+    return hardtanh(input, 0.0, 6.0, inplace)
+
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """Negative entries times a slope."""
+    return _leaky_relu(input, negative_slope, inplace=inplace)
+
+
+@_may_write
+def _leaky_relu(input: Tensor, slope: Any) -> Tensor:
+    return where(input > 0, input, input * slope)
+
+
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """`leaky_relu` with a slope that is learned, one or one for each channel.
+
+    Raises:
+        RuntimeError: there are neither one slope nor as many as channels.
+    """
+    channels = input.shape[1] if input.ndim > 1 else 1
+    if weight.numel() not in (1, channels):
+        raise RuntimeError(
+            "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+            f"{weight.numel()} and channel size = {channels}."
+        )
+    behind = [1] * max(input.ndim - 2, 0)
+    slope = weight.reshape(-1, *behind) if input.ndim > 1 else weight.reshape(-1)[0]
+    return _leaky_relu(input, slope)
+
+
+def rrelu(
+    input: Tensor,
+    lower: float = 1.0 / 8,
+    upper: float = 1.0 / 3,
+    training: bool = False,
+    inplace: bool = False,
+) -> Tensor:
+    """`leaky_relu` with random slopes in training, and their mean otherwise."""
+    slope: Any = (lower + upper) / 2
+    if training:
+        slope = rand(input.shape, dtype=input.dtype, device=input.device) * (upper - lower) + lower
+    return _leaky_relu(input, slope, inplace=inplace)
+
+
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """`value` in place of entries not above the threshold."""
+    return _threshold(input, threshold, value, inplace=inplace)
+
+
+@_may_write
+def _threshold(input: Tensor, threshold: float, value: float) -> Tensor:
+    return input.masked_fill(input <= threshold, value)
+
+
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """Zero in place of entries of magnitude up to `lambd`."""
+    return input.masked_fill((input >= -lambd) & (input <= lambd), 0)
+
+
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """Each entry moved towards zero by `lambd`, and no further.
+
+    Raises:
+        RuntimeError: `lambd` is negative.
+    """
+    if lambd < 0:
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
+    shifted = where(input > lambd, input - lambd, where(input < -lambd, input + lambd, 0))
+    return where(input != input, input, shifted)
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """The line ``input / 6 + 1 / 2``, between 0 and 1."""
+    return _hardsigmoid(input, inplace=inplace)
+
+
+@_may_write
+def _hardsigmoid(input: Tensor) -> Tensor:
+    return relu6(input + 3) / 6
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """``input * hardsigmoid(input)``."""
+    return _hardswish(input, inplace=inplace)
+
+
+@_may_write
+def _hardswish(input: Tensor) -> Tensor:
+    return input * relu6(input + 3) / 6
+
+
+# ---- exponential on the negative side -------------------------------------------------------
+
+
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """``alpha * (exp(input) - 1)`` where negative."""
+    return _elu(input, alpha, inplace=inplace)
+
+
+@_may_write
+def _elu(input: Tensor, alpha: float, scale: float = 1.0, rate: float = 1.0) -> Tensor:
+    negative = input.masked_fill(input > 0, 0)
+    curve = expm1(negative * rate if rate != 1 else negative) * (alpha * scale)
+    return where(input > 0, input * scale if scale != 1 else input, curve)
+
+
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """`elu` with the constants that keep mean 0 and variance 1 (Klambauer et al., 2017)."""
+    return _elu(input, 1.6732632423543772, 1.0507009873554805, inplace=inplace)
+
+
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """``alpha * (exp(input / alpha) - 1)`` where negative.
+
+    Raises:
+        RuntimeError: `alpha` is zero.
+    """
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return _elu(input, alpha, 1.0, 1 / alpha, inplace=inplace)
+
+
+# ---- smooth ---------------------------------------------------------------------------------
+
+
+def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+    """``log(1 + exp(beta * input)) / beta``; the entry itself where that no longer differs."""
+    scaled = input * beta
+    large = scaled > threshold
+    return where(large, input, log1p(exp(scaled.masked_fill(large, 0))) / beta)
+
+
+def logsigmoid(input: Tensor) -> Tensor:
+    """The logarithm of `sigmoid`."""
+    return -logaddexp(-input, 0.0)
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """``input * sigmoid(input)``."""
+    return _silu(input, inplace=inplace)
+
+
+@_may_write
+def _silu(input: Tensor) -> Tensor:
+    return input * sigmoid(input)
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """``input * tanh(softplus(input))``."""
+    return _mish(input, inplace=inplace)
+
+
+@_may_write
+def _mish(input: Tensor) -> Tensor:
+    return input * tanh(softplus(input))
+
+
+def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
+    """The input times the part of a normal distribution below it; ``tanh`` approximates that.
+
+    Raises:
+        RuntimeError: there is no such approximation.
+    """
+    if approximate == "none":
+        return input * 0.5 * (1 + erf(input * math.sqrt(0.5)))
+    if approximate != "tanh":
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    inner = (input + input * input * input * 0.044715) * math.sqrt(2 / math.pi)
+    return input * 0.5 * (1 + tanh(inner))
+
+
+def softsign(input: Tensor) -> Tensor:
+    """``input / (1 + |input|)``."""
+    return input / (input.abs() + 1)
+
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """``input - tanh(input)``."""
+    return input - tanh(input)
+
+
+# ---- written over the input -----------------------------------------------------------------
+
+relu_ = in_place(elementwise.relu, "relu_")
+hardtanh_ = in_place(hardtanh, "hardtanh_")
+leaky_relu_ = in_place(leaky_relu, "leaky_relu_")
+threshold_ = in_place(threshold, "threshold_")
+rrelu_ = in_place(rrelu, "rrelu_")
+elu_, selu_, celu_ = in_place(elu, "elu_"), in_place(selu, "selu_"), in_place(celu, "celu_")
+
+__all__ = [
+    "celu", "celu_", "elu", "elu_", "gelu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh",
+    "hardtanh_", "leaky_relu", "leaky_relu_", "logsigmoid", "mish", "prelu", "relu", "relu6",
+    "relu_", "rrelu", "rrelu_", "selu", "selu_", "sigmoid", "silu", "softplus", "softshrink",
+    "softsign", "tanh", "tanhshrink", "threshold", "threshold_",
+]  # fmt: skip

@@ -1,0 +1,254 @@
+"""Losses between scores and the class, or the chances of the classes, that is right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradtool.engine._ops._kinds import Product, binary
+from gradtool.engine._ops._quiet import quiet
+from gradtool.engine._ops.elementwise import log, log1p
+from gradtool.engine._ops.logarithms import logaddexp
+from gradtool.engine._tensor import Tensor
+from gradtool.engine.nn.functional._reduced import check_reduction, legacy, reduced
+from gradtool.engine.nn.functional._softmax import log_softmax
+
+# ---- one class of several -------------------------------------------------------------------
+
+
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The negative of each right class's entry.
+
+    Args:
+        input: Log-probabilities, of shape (C,), (N, C) or (N, C, …).
+        target: Classes, of shape (), (N,) or (N, …).
+        weight: Of each class. The mean is over the weights.
+        size_average: An old name for `reduction`.
+        ignore_index: A target that counts for nothing.
+        reduce: An old name for `reduction`.
+        reduction: ``mean``, ``sum`` or ``none``.
+
+    Raises:
+        RuntimeError, ValueError: the shapes do not fit.
+        IndexError: there is no such class.
+    """
+    reduction = legacy(reduction, size_average, reduce)
+    check_reduction(reduction)
+    picked, counted = _picked(input, target, weight, ignore_index)
+    if reduction == "none":
+        return -picked
+    return -picked.sum() / counted.sum() if reduction == "mean" else -picked.sum()
+
+
+def _picked(
+    input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int
+) -> tuple[Tensor, Tensor]:
+    """(weighted entries of the right classes, their weights), zero for what is ignored."""
+    dim = _check_targets(input, target, weight)
+    ignored = target == ignore_index
+    safe = target.masked_fill(ignored, 0)
+    try:
+        entries = input.gather(dim, safe.unsqueeze(dim)).squeeze(dim)
+    except RuntimeError as error:
+        if "out of bounds" not in str(error):
+            raise
+        raise IndexError(f"Target out of bounds for {input.shape[dim]} classes: {error}") from None
+    counted = (~ignored).to(input.dtype)
+    if weight is not None:
+        counted = counted * weight.index_select(0, safe.reshape(-1)).reshape(safe.shape)
+    return (entries * counted).masked_fill(ignored, 0), counted
+
+
+def _check_targets(input: Tensor, target: Tensor, weight: Tensor | None) -> int:
+    """The dimension of the classes."""
+    dim = 0 if input.ndim == 1 else 1
+    if input.ndim == 0:
+        raise RuntimeError("input tensor should be 1D or 2D")
+    if input.ndim > 1 and target.ndim and input.shape[0] != target.shape[0]:
+        raise ValueError(
+            f"Expected input batch_size ({input.shape[0]}) to match target batch_size "
+            f"({target.shape[0]})."
+        )
+    wanted = (*input.shape[:dim], *input.shape[dim + 1 :])
+    if tuple(target.shape) != wanted:
+        raise RuntimeError(f"Expected target size {list(wanted)}, got {list(target.shape)}")
+    if weight is not None and tuple(weight.shape) != (input.shape[dim],):
+        raise RuntimeError(
+            "weight tensor should be defined either for all "
+            f"{input.shape[dim]} classes or no classes but got weight tensor of shape: "
+            f"{list(weight.shape)}"
+        )
+    return dim
+
+
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """`nll_loss` of the `log_softmax` of scores.
+
+    The target may also be the chances of all classes, of the input's shape. `label_smoothing`
+    is the part of each chance that is shared among all classes. The rest is as in `nll_loss`.
+
+    Raises:
+        RuntimeError: the smoothing is not in [0, 1], or chances are not floating.
+    """
+    reduction = legacy(reduction, size_average, reduce)
+    check_reduction(reduction)
+    if not 0 <= label_smoothing <= 1:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    scores = log_softmax(input, 0 if input.ndim == 1 else 1)
+    if target.shape == input.shape:
+        return _of_chances(scores, target, weight, reduction, label_smoothing)
+    if label_smoothing == 0:
+        return nll_loss(scores, target, weight, None, ignore_index, None, reduction)
+    return _smoothed(scores, target, weight, ignore_index, reduction, label_smoothing)
+
+
+def _along_classes(weight: Tensor | None, scores: Tensor) -> Any:
+    """The classes' weights, lined up with the scores; a number where there are none."""
+    if weight is None:
+        return 1.0
+    return weight if scores.ndim == 1 else weight.reshape(-1, *[1] * (scores.ndim - 2))
+
+
+def _of_chances(
+    scores: Tensor, chances: Tensor, weight: Tensor | None, reduction: str, smoothing: float
+) -> Tensor:
+    if not chances.is_floating_point():
+        raise RuntimeError(
+            f"Expected floating point type for target with class probabilities, got {chances.dtype}"
+        )
+    dim = 0 if scores.ndim == 1 else 1
+    classes = scores.shape[dim]
+    if smoothing > 0:
+        chances = chances * (1 - smoothing) + smoothing / classes
+    loss = -(scores * chances * _along_classes(weight, scores))
+    if reduction == "none":
+        return loss.sum(dim)
+    return loss.sum() / (scores.numel() / classes) if reduction == "mean" else loss.sum()
+
+
+def _smoothed(
+    scores: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    ignore_index: int,
+    reduction: str,
+    smoothing: float,
+) -> Tensor:
+    dim = 0 if scores.ndim == 1 else 1
+    picked, counted = _picked(scores, target, weight, ignore_index)
+    shared = (scores * _along_classes(weight, scores)).sum(dim)
+    shared = shared.masked_fill(target == ignore_index, 0)
+    loss = -(picked * (1 - smoothing) + shared * (smoothing / scores.shape[dim]))
+    if reduction == "none":
+        return loss
+    return loss.sum() / counted.sum() if reduction == "mean" else loss.sum()
+
+
+# ---- yes or no ------------------------------------------------------------------------------
+
+_LOWEST = -100.0
+"""Logarithms of chances are not let below this, so that a sure mistake stays finite."""
+
+
+def _entropy(x: Any, y: Any) -> Any:
+    yes, no = np.maximum(np.log(x), _LOWEST), np.maximum(np.log1p(-x), _LOWEST)
+    return (y - 1) * no - y * yes
+
+
+_cross_entropy = binary(
+    "binary_cross_entropy",
+    quiet(_entropy),
+    (
+        Product(lambda g, x, y: g * (x - y) / ((1 - x) * x).clamp(min=1e-12)),
+        Product(lambda g, x: g * (log1p(-x) - log(x))),
+    ),
+)
+
+
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """``-target * log(input) - (1 - target) * log(1 - input)``, logarithms at least -100.
+
+    Raises:
+        ValueError: input and target differ in shape.
+        RuntimeError: an input is not in [0, 1].
+    """
+    reduction = legacy(reduction, size_average, reduce)
+    if target.shape != input.shape:
+        raise ValueError(
+            f"Using a target size ({target.shape}) that is different to the input size "
+            f"({input.shape}) is deprecated. Please ensure they have the same size."
+        )
+    if input._level is None and not bool(((input.detach() >= 0) & (input.detach() <= 1)).all()):
+        raise RuntimeError("all elements of input should be between 0 and 1")
+    loss = _cross_entropy(input, target)
+    return reduced(loss if weight is None else loss * weight, reduction)
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
+    """`binary_cross_entropy` of the sigmoid, without its rounding.
+
+    `pos_weight` weighs the targets' ones.
+
+    Raises:
+        ValueError: input and target differ in shape.
+    """
+    if target.shape != input.shape:
+        raise ValueError(
+            f"Target size ({target.shape}) must be the same as input size ({input.shape})"
+        )
+    of_ones: Any = 1 if pos_weight is None else (pos_weight - 1) * target + 1
+    loss = (1 - target) * input + of_ones * logaddexp(-input, 0.0)
+    loss = loss if weight is None else loss * weight
+    return reduced(loss, legacy(reduction, size_average, reduce))
+
+
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The mean over the classes of `binary_cross_entropy_with_logits`."""
+    loss = binary_cross_entropy_with_logits(input, target, weight, reduction="none")
+    return reduced(loss.mean(-1), legacy(reduction, size_average, reduce))
+
+
+__all__ = [
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy",
+    "multilabel_soft_margin_loss", "nll_loss",
+]  # fmt: skip

@@ -1,0 +1,76 @@
+"""Dropout: random entries, or whole channels, set to zero in training."""
+
+from __future__ import annotations
+
+import math
+
+from gradtool.engine._ops.random import rand
+from gradtool.engine._tensor import Size, Tensor
+
+_SATURATION = -1.7580993408473766
+"""Where `selu` levels off far below zero."""
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Entries set to zero with chance `p`, the rest divided by ``1 - p``."""
+    return _dropped(input, p, training, inplace, input.shape)
+
+
+def dropout1d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """Whole channels dropped, of an input of shape (N, C, L) or (C, L)."""
+    return _dropped(input, p, training, inplace, _channels(input, 1))
+
+
+def dropout2d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """Whole channels dropped, of an input of shape (N, C, H, W) or (C, H, W)."""
+    return _dropped(input, p, training, inplace, _channels(input, 2))
+
+
+def dropout3d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """Whole channels dropped, of an input of shape (N, C, D, H, W) or (C, D, H, W)."""
+    return _dropped(input, p, training, inplace, _channels(input, 3))
+
+
+def _channels(input: Tensor, spatial: int) -> Size:
+    return Size([*input.shape[:-spatial], *[1] * spatial])
+
+
+def _dropped(input: Tensor, p: float, training: bool, inplace: bool, shape: Size) -> Tensor:
+    _check_chance(p)
+    if not training or p == 0:
+        return input
+    if p == 1:
+        return input.mul_(0) if inplace else input * 0
+    kept = rand(shape, dtype=input.dtype, device=input.device) >= p
+    factor = kept.to(input.dtype) / (1 - p)
+    return input.mul_(factor) if inplace else input * factor
+
+
+def _check_chance(p: float) -> None:
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """Entries set to where `selu` saturates, then all scaled back to mean 0 and variance 1."""
+    _check_chance(p)
+    if not training or p == 0:
+        return input
+    if p == 1:
+        return input.mul_(0) if inplace else input * 0
+    scale = 1 / math.sqrt((_SATURATION**2 * p + 1) * (1 - p))
+    kept = (rand(input.shape, dtype=input.dtype, device=input.device) >= p).to(input.dtype)
+    shift = ((1 - kept) * _SATURATION - _SATURATION * p) * scale
+    out = input * (kept * scale) + shift
+    return input.copy_(out) if inplace else out
+
+
+__all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d"]

@@ -1,0 +1,145 @@
+"""Images as columns of their patches, the sum that is its transpose, and shuffled pixels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtool.engine._ops._dims import Ints
+from gradtool.engine._ops.windows import sum_of_windows
+from gradtool.engine._tensor import Tensor
+from gradtool.engine.nn.functional._padding import pad
+from gradtool.engine.nn.functional._windowing import for_each, positions, product, windows
+
+
+def unfold(
+    input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+) -> Tensor:
+    """The patches of images (N, C, H, W) as columns (N, C * elements, positions).
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+    """
+    if input.ndim not in (3, 4):
+        raise RuntimeError(
+            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero "
+            f"dimensions for input, but got: {list(input.shape)}"
+        )
+    size, apart, ends, step = _numbers(kernel_size, dilation, padding, stride)
+    batch = input.unsqueeze(0) if input.ndim == 3 else input
+    padded = pad(batch, [ends[1], ends[1], ends[0], ends[0]])
+    if any(have < each * (need - 1) + 1 for have, each, need in zip(padded.shape[2:], apart, size)):
+        raise RuntimeError(
+            f"Given input with spatial size {tuple(batch.shape[2:])}, kernel_size={size}, "
+            f"dilation={apart}, padding={ends}, calculated shape of the array of sliding blocks "
+            "is too small: its components must be at least one"
+        )
+    taken = windows(padded, size, step, apart).permute(0, 1, 4, 5, 2, 3)
+    columns = taken.reshape(batch.shape[0], batch.shape[1] * product(size), -1)
+    return columns.squeeze(0) if input.ndim == 3 else columns
+
+
+def fold(
+    input: Tensor,
+    output_size: Any,
+    kernel_size: Any,
+    dilation: Any = 1,
+    padding: Any = 0,
+    stride: Any = 1,
+) -> Tensor:
+    """Images of an extent, each element the sum of those of the patches that cover it.
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+    """
+    size, apart, ends, step = _numbers(kernel_size, dilation, padding, stride)
+    extents = for_each(output_size, 2, "output_size")
+    batch = input.unsqueeze(0) if input.ndim == 2 else input
+    channels, padded, counts = _folded_shape(batch, extents, size, apart, ends, step)
+    patches = batch.reshape(batch.shape[0], channels, *size, *counts).permute(0, 1, 4, 5, 2, 3)
+    across = _summed(patches, 3, padded[1], apart[1], step[1])
+    whole = _summed(across, 2, padded[0], apart[0], step[0])
+    image = whole.narrow(2, ends[0], extents[0]).narrow(3, ends[1], extents[1])
+    return image.squeeze(0) if input.ndim == 2 else image
+
+
+def _numbers(kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tuple[Ints, ...]:
+    return (
+        for_each(kernel_size, 2, "kernel_size"),
+        for_each(dilation, 2, "dilation"),
+        for_each(padding, 2, "padding"),
+        for_each(stride, 2, "stride"),
+    )
+
+
+def _folded_shape(
+    batch: Tensor, extents: Ints, size: Ints, apart: Ints, ends: Ints, step: Ints
+) -> tuple[int, Ints, Ints]:
+    """(channels, padded extents, positions) of the images that columns come from."""
+    rows, columns = batch.shape[1:]
+    if rows % product(size):
+        raise RuntimeError(
+            "Expected size of input's dimension 1 to be divisible by the product of kernel_size, "
+            f"but got input.size(1)={rows} and kernel_size={size}."
+        )
+    padded = tuple([extent + 2 * end for extent, end in zip(extents, ends)])
+    counts = tuple([positions(*numbers) for numbers in zip(padded, size, step, apart)])
+    if columns != product(counts):
+        raise RuntimeError(
+            f"Given output_size={extents}, kernel_size={size}, dilation={apart}, padding={ends}, "
+            f"stride={step}, expected size of input's dimension 2 to match the calculated number "
+            f"of sliding blocks {counts[0]} * {counts[1]} = {product(counts)}, but got "
+            f"input.size(2)={columns}."
+        )
+    return rows // product(size), padded, counts
+
+
+def _summed(patches: Tensor, dim: int, extent: int, apart: int, step: int) -> Tensor:
+    """The last dimension, of windows along `dim`, added up where they were taken from."""
+    if apart > 1:
+        spread = pad(patches.unsqueeze(-1), [0, apart - 1]).flatten(-2)
+        patches = spread.narrow(-1, 0, spread.shape[-1] - apart + 1)
+    shape = [*patches.shape[:-1]]
+    shape[dim] = extent
+    return sum_of_windows(patches, shape=tuple(shape), dim=dim, step=step)
+
+
+# ---- pixels for channels --------------------------------------------------------------------
+
+
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """Channels (…, C * r², H, W) as pixels (…, C, H * r, W * r).
+
+    Raises:
+        RuntimeError: the channels are no multiple of the factor's square.
+    """
+    *front, channels, height, width = input.shape
+    r = upscale_factor
+    if channels % r**2:
+        raise RuntimeError(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
+            f"of upscale_factor, but input.size(-3)={channels} is not divisible by {r**2}"
+        )
+    apart = input.reshape(-1, channels // r**2, r, r, height, width)
+    mixed = apart.permute(0, 1, 4, 2, 5, 3)
+    return mixed.reshape(*front, channels // r**2, height * r, width * r)
+
+
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """The inverse of `pixel_shuffle`.
+
+    Raises:
+        RuntimeError: height or width is no multiple of the factor.
+    """
+    *front, channels, height, width = input.shape
+    r = downscale_factor
+    if height % r or width % r:
+        raise RuntimeError(
+            "pixel_unshuffle expects height and width to be divisible by downscale_factor, but "
+            f"got {height} x {width} and {r}"
+        )
+    apart = input.reshape(-1, channels, height // r, r, width // r, r)
+    mixed = apart.permute(0, 1, 3, 5, 2, 4)
+    return mixed.reshape(*front, channels * r**2, height // r, width // r)
+
+
+__all__ = ["fold", "pixel_shuffle", "pixel_unshuffle", "unfold"]

@@ -1,0 +1,187 @@
+"""Losses between numbers and the numbers they should be."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+from gradtool.engine._ops.elementwise import exp, log
+from gradtool.engine._ops.logarithms import xlogy
+from gradtool.engine._ops.selection import where
+from gradtool.engine._tensor import Tensor
+from gradtool.engine.nn.functional._reduced import legacy, paired, reduced
+
+
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """The squared difference."""
+    difference = _difference(input, target)
+    return _weighted(difference * difference, weight, legacy(reduction, size_average, reduce))
+
+
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """The magnitude of the difference."""
+    loss = _difference(input, target).abs()
+    return _weighted(loss, weight, legacy(reduction, size_average, reduce))
+
+
+def _difference(input: Tensor, target: Tensor) -> Tensor:
+    input, target = paired(input, target)
+    return input - target
+
+
+def _weighted(loss: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
+    if weight is None:
+        return reduced(loss, reduction)
+    weighted = loss * weight
+    if reduction == "mean":
+        return weighted.sum() / weight.expand(loss.shape).sum()
+    return reduced(weighted, reduction)
+
+
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
+    """The magnitude of the difference less ``beta / 2``, and a parabola below `beta`.
+
+    Raises:
+        RuntimeError: `beta` is negative.
+    """
+    reduction = legacy(reduction, size_average, reduce)
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    if beta == 0:
+        return l1_loss(input, target, reduction=reduction)
+    difference = _difference(input, target)
+    size = difference.abs()
+    parabola = difference * difference * (0.5 / beta)
+    return reduced(where(size < beta, parabola, size - 0.5 * beta), reduction)
+
+
+def huber_loss(
+    input: Tensor,
+    target: Tensor,
+    reduction: str = "mean",
+    delta: float = 1.0,
+    weight: Tensor | None = None,
+) -> Tensor:
+    """`smooth_l1_loss` times `delta`.
+
+    Raises:
+        RuntimeError: `delta` is not positive.
+    """
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    difference = _difference(input, target)
+    size = difference.abs()
+    parabola = difference * difference * 0.5
+    loss = where(size <= delta, parabola, (size - 0.5 * delta) * delta)
+    return _weighted(loss, weight, reduction)
+
+
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
+    """``target * (log(target) - input)``, where the input is a logarithm already.
+
+    ``batchmean``, the sum over the batch's size, is the divergence as it is defined.
+    """
+    reduction = legacy(reduction, size_average, reduce)
+    if reduction == "mean":
+        warnings.warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the support "
+            "size. 'batchmean' divides only by the batch size, and aligns with the KL div math "
+            "definition. 'mean' will be changed to behave the same as 'batchmean' in the next "
+            "major release.",
+            UserWarning,
+            stacklevel=2,
+        )
+    loss = exp(target) * (target - input) if log_target else xlogy(target, target) - target * input
+    if reduction == "batchmean":
+        return loss.sum() / input.shape[0] if input.ndim else loss.sum()
+    return reduced(loss, reduction)
+
+
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: bool | None = None,
+    eps: float = 1e-8,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The negative logarithm of the chance of a Poisson count; `full` adds Stirling's term."""
+    loss = exp(input) - target * input if log_input else input - target * log(input + eps)
+    if full:
+        above = target.masked_fill(target <= 1, 1)
+        stirling = above * log(above) - above + 0.5 * log(2 * math.pi * above)
+        loss = loss + stirling.masked_fill(target <= 1, 0)
+    return reduced(loss, legacy(reduction, size_average, reduce))
+
+
+def gaussian_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    var: Tensor | float,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> Tensor:
+    """The negative logarithm of a normal density; variances below `eps` count as that.
+
+    Raises:
+        ValueError: the variances' shape does not fit, or one is negative.
+    """
+    spread = _variances(input, var)
+    # The bound moves the value only: the gradient is that of the variance as it is.
+    spread = spread + (spread.detach().clamp(min=eps) - spread.detach())
+    difference = input - target
+    loss = 0.5 * (log(spread) + difference * difference / spread)
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return reduced(loss, reduction)
+
+
+def _variances(input: Tensor, var: Tensor | float) -> Tensor:
+    """One for each entry, or each row, of the input."""
+    if not isinstance(var, Tensor):
+        return input.new_full(input.shape, var)
+    if var.shape != input.shape:
+        if input.shape[:-1] == var.shape:
+            return _variances(input, var.unsqueeze(-1))
+        if input.shape[:-1] != var.shape[:-1] or var.shape[-1] != 1:
+            raise ValueError("var is of incorrect size")
+    if var._level is None and bool((var.detach() < 0).any()):
+        raise ValueError("var has negative entry/entries")
+    return var
+
+
+__all__ = [
+    "gaussian_nll_loss", "huber_loss", "kl_div", "l1_loss", "mse_loss", "poisson_nll_loss",
+    "smooth_l1_loss",
+]  # fmt: skip
