@@ -18,6 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from gradtool.engine._ops._dims import Ints
+from gradtool.engine._ops._kinds import linear
 from gradtool.engine._ops._quiet import quiet
 from gradtool.engine._ops._unsupported import TYPE_NAMES
 from gradtool.engine._ops.creation import ones_like
@@ -117,6 +118,17 @@ def unpacked(x: Tensor, *shapes: Ints) -> list[Tensor]:
 def divided(x: Tensor, y: Tensor) -> Tensor:
     """``x / y``, and zero where both are: what is not asked for may well be undefined."""
     return x / y.masked_fill((x == 0) & (y == 0), 1)
+
+
+def _without_phase(x: Any, *, message: str) -> Any:
+    """Refuse imaginary parts that are not small, as torch does, by its bound of 1e-2."""
+    if x.dtype.kind == "c" and (np.abs(x.imag) > 1e-2).any():
+        raise RuntimeError(message)
+    return x.copy()
+
+
+require_no_phase = linear("phase_check", _without_phase, lambda g: g)
+"""What turning a vector's phase would change in a loss; raises where that is not nothing."""
 
 
 def identity_like(vectors: Tensor) -> Tensor:

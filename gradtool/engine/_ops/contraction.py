@@ -10,6 +10,7 @@ from typing import Any
 
 from gradtool.engine._ops._dims import as_ints, wrap_dim, wrap_dims
 from gradtool.engine._ops._kinds import conjugate
+from gradtool.engine._ops._unsupported import TYPE_NAMES
 from gradtool.engine._ops.axes import permute
 from gradtool.engine._ops.creation import eye, ones_like
 from gradtool.engine._ops.diagonals import tril
@@ -200,8 +201,14 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = None) -> T
     """The p-norm distance of each row of the first from each row of the second.
 
     Raises:
-        RuntimeError: the rows have different lengths.
+        RuntimeError: the rows have different lengths, or are not of floating numbers.
     """
+    for number, each in enumerate((x1, x2), start=1):
+        if not each.is_floating_point():
+            raise RuntimeError(
+                f"cdist only supports floating-point dtypes, X{number} got: "
+                f"{TYPE_NAMES[each.dtype.name]}"
+            )
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(
             f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"

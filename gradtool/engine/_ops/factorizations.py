@@ -22,6 +22,7 @@ from gradtool.engine._ops._matrices import (
     of_matrices,
     packed,
     require_matrices,
+    require_no_phase,
     require_square,
     unpacked,
 )
@@ -33,6 +34,16 @@ from gradtool.engine._ops.joining import cat
 from gradtool.engine._ops.linalg import matmul
 from gradtool.engine._ops.matrix_types import linalg_eigh, linalg_qr, linalg_svd
 from gradtool.engine._tensor import Tensor
+
+_PHASE_OF_EIGENVECTORS = (
+    "linalg_eigh_backward: The eigenvectors in the complex case are specified up to "
+    "multiplication by e^{i phi}. The specified loss function depends on this quantity, so it is "
+    "ill-defined."
+)
+_PHASE_OF_SINGULAR_VECTORS = (
+    "svd_backward: The singular vectors in the complex case are specified up to multiplication "
+    "by e^{i phi}. The specified loss function depends on this quantity, so it is ill-defined."
+)
 
 # ---- Cholesky -------------------------------------------------------------------------------
 
@@ -164,7 +175,9 @@ def _eigen_vjp(g: Tensor, out: Tensor, x_shape: Ints) -> Tensor:
     g_values, g_vectors = _eigen_factors(g, x_shape[-1])
     one = identity_like(values)
     gaps = values.unsqueeze(-2) - values.unsqueeze(-1) + one
-    turned = matmul(adjoint(vectors), g_vectors) * (1 - one)
+    turned = matmul(adjoint(vectors), g_vectors)
+    phases = require_no_phase(turned.diagonal(0, -2, -1), message=_PHASE_OF_EIGENVECTORS)
+    turned = turned - diag_embed(phases)
     inner = divided(turned, gaps) + diag_embed(g_values)
     return matmul(matmul(vectors, inner), adjoint(vectors))
 
@@ -240,7 +253,9 @@ def _turned(by_left: Tensor, by_right: Tensor, values: Tensor) -> Tensor:
     inner = inner + divided(by_right, gaps) * values.unsqueeze(-1)
     if not by_left.is_complex():
         return inner
-    return inner + diag_embed(divided(by_left.diagonal(0, -2, -1), values * 2))
+    of_left, of_right = (each.diagonal(0, -2, -1) for each in (by_left, by_right))
+    phases = require_no_phase((of_left + of_right) * 0.5, message=_PHASE_OF_SINGULAR_VECTORS)
+    return inner + diag_embed(divided(of_left - phases, values * 2))
 
 
 _svd = general("linalg_svd", of_matrices("svd", _singular), _svd_vjp)

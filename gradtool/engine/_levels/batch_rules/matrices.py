@@ -56,7 +56,7 @@ RULES: dict[str, Rule] = {
         (
             "adjugate", "linalg_cholesky", "linalg_det", "linalg_eigh", "linalg_inv",
             "linalg_matrix_rank", "linalg_pinv", "linalg_qr", "linalg_solve", "linalg_svd",
-            "slogdet",
+            "phase_check", "slogdet",
         ),
         _function,
     ),
