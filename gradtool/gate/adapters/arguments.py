@@ -59,13 +59,12 @@ class Arguments:
     ) -> None:
         self.names = (*names, *kwargs)
         """Of all arguments, tensors or not, by position; keyword arguments come last."""
-        self.values = (*args, *kwargs.values())
-        """All arguments of the case, with names in `names`."""
+        self._values = (*args, *kwargs.values())
         self._keywords = tuple(kwargs)
         self.positions = tuple(
-            at for at, value in enumerate(self.values) if isinstance(value, Tensor)
+            at for at, value in enumerate(self._values) if isinstance(value, Tensor)
         )
-        tensors = [self.values[at] for at in self.positions]
+        tensors = [self._values[at] for at in self.positions]
         self._homes = tuple(_Home.of(tensor) for tensor in tensors)
         self.primals: tuple[Array, ...] = tuple(
             np.array(to_numpy(tensor._array), order="C") for tensor in tensors
@@ -75,6 +74,11 @@ class Arguments:
             for at, tensor in zip(self.positions, tensors, strict=True)
         )
         self.differentiable = tuple(argument.differentiable for argument in self.tensors)
+
+    def others(self) -> list[tuple[str, Any]]:
+        """The names and values of the arguments that are no tensors, passed as they are."""
+        named = enumerate(zip(self.names, self._values, strict=True))
+        return [pair for at, pair in named if at not in self.positions]
 
     def fresh(self, primals: Primals) -> list[Tensor]:
         """New leaves with the values `primals`; they require gradients as the case's do."""
@@ -113,7 +117,7 @@ class Arguments:
 
     def placed(self, tensors: Sequence[Tensor]) -> tuple[list[Any], dict[str, Any]]:
         """All positional and keyword arguments, with `tensors` in the tensors' places."""
-        values = list(self.values)
+        values = list(self._values)
         for position, tensor in zip(self.positions, tensors, strict=True):
             values[position] = tensor
         if not self._keywords:

@@ -24,7 +24,7 @@ class Observer:
         self._record = record
         self._roots = [
             *roots_of(bound.target),
-            *zip(bound.arguments.names, bound.arguments.values, strict=True),
+            *bound.arguments.others(),
         ]
         self._buffers = buffers(self._roots)
         self._inputs = _digests(tensors)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import random
 
 import numpy as np
 import pytest
@@ -197,3 +198,22 @@ def test_what_backward_got_is_seen_although_it_raised() -> None:
 def test_without_a_backward_nothing_was_received() -> None:
     it = at(ChangesGlobals, leaf(*X))
     assert it.call(it.primals).received is None
+
+
+# ---- random numbers -----------------------------------------------------------------------
+
+
+def test_calls_seeded_alike_draw_alike_and_leave_no_trace() -> None:
+    def noisy(x):
+        return x + torch.rand(3, dtype=x.dtype) + np.random.rand() + random.random()
+
+    it = at(noisy, leaf(*X))
+    states = random.getstate(), repr(np.random.get_state()), torch.get_rng_state().tolist()
+
+    def drawn(seed: int) -> list[float]:
+        with it.seeded(seed):
+            return it.evaluate(it.primals)[0].tolist()
+
+    assert drawn(7) == drawn(7) != drawn(8)
+    after = random.getstate(), repr(np.random.get_state()), torch.get_rng_state().tolist()
+    assert after == states
