@@ -1,0 +1,32 @@
+"""The examples of every rule's page, checked by the gate as a user would check them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gradtool.gate.options import CheckOptions
+from gradtool.gate.runner import check
+from gradtool.verify.rules import RULES
+
+
+def _found(source: str, folder: Path) -> set[str]:
+    """The codes of the rules that the gate finds broken in a module."""
+    module = folder / "example.py"
+    module.write_text(source)
+    report = check(CheckOptions(paths=(str(module),), seed=0))
+    assert list(report.checks())
+    return {finding.rule for finding in report.findings()}
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_the_wrong_example_breaks_this_rule_alone(code, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert _found(RULES[code].wrong or "", tmp_path) == {code}
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_the_right_example_breaks_none(code, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert _found(RULES[code].right or "", tmp_path) == set()
