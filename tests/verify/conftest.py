@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -29,7 +30,8 @@ class NumpyFunction:
 
     `forward(*primals)` returns an array or a tuple; `vjp(primals, cotangents)` a gradient or
     None for each primal. `second` is the vjp of the map (primals, cotangents) -> gradients.
-    `observed` overrides fields of every Observation.
+    `observed` overrides fields of every Observation; `disturbed` those of calls between whose
+    forward and backward something is changed.
     """
 
     forward: Callable[..., Any]
@@ -43,6 +45,11 @@ class NumpyFunction:
     differentiable: Sequence[bool] | None = None
     declares_once_differentiable: bool = False
     defines_both_backward_and_vjp: bool = False
+    defines_jvp: bool = False
+    defines_vmap: bool = False
+    generates_vmap: bool = False
+    leak: str | None = None
+    disturbed: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.primals = tuple(np.asarray(primal) for primal in self.primals)
@@ -63,7 +70,7 @@ class NumpyFunction:
             outputs = _tuple(self.forward(*(np.array(p) for p in primals)))
         return tuple(None if o is None else np.asarray(o) for o in outputs)
 
-    def call(self, primals, cotangents=None, *, needs=None):
+    def call(self, primals, cotangents=None, **options):
         try:
             outputs = self.evaluate(primals)
         except Exception as error:
@@ -78,6 +85,21 @@ class NumpyFunction:
             except Exception as error:
                 seen = replace(seen, failure=_raised("backward", error))
         return replace(seen, **self.observed)
+
+    def call_with_input_changed_between(self, primals, cotangents, argument):
+        return replace(self.call(primals, cotangents), **self.disturbed)
+
+    call_with_output_changed_between = call_with_input_changed_between
+
+    def interleaved(self, primals, cotangents):
+        return tuple(self.call(*each) for each in zip(primals, cotangents, strict=True))
+
+    def leaks(self, primals):
+        self.evaluate(primals)
+        return self.leak
+
+    def seeded(self, seed):
+        return nullcontext()
 
     def vjps(self, primals, rows):
         outputs = self.evaluate(primals)

@@ -47,7 +47,7 @@ class BoundFunction:
         self.arguments = Arguments(names or names_of(function, len(args)), args, kwargs)
         self.home = _folder(self.target)
         """The folder of the user's module."""
-        self._draws = Draws()
+        self.draws = Draws()
 
     def __call__(self, tensors: Sequence[Tensor]) -> Outputs:
         """The outputs, with `tensors` in the places of the case's tensors."""
@@ -56,7 +56,7 @@ class BoundFunction:
     def through(self, function: Callable[..., Any], tensors: Sequence[Tensor]) -> Outputs:
         """The outputs of another `function` of the same arguments."""
         args, kwargs = self.arguments.placed(tensors)
-        with self._draws.repeated():
+        with self.draws.repeated():
             output = function(*args, **kwargs)
         outputs = output if isinstance(output, tuple | list) else (output,)
         return tuple([each if isinstance(each, Tensor) else None for each in outputs])

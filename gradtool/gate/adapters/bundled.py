@@ -5,8 +5,8 @@ Every method is one line here: what it does is in a file of its own beside this 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
@@ -151,9 +151,11 @@ class BundledDifferentiable:
         """Whether the ctx of a call outlives its outputs, without the garbage collector."""
         return leak(self._bound, primals)
 
-    def seeded(self, seed: int) -> AbstractContextManager[None]:
+    @contextmanager
+    def seeded(self, seed: int) -> Iterator[None]:
         """Seeds every global random number generator, and puts them back at the end."""
-        return global_generators(seed)
+        with global_generators(seed), self._bound.draws.freed():
+            yield
 
     def traced(self) -> AbstractContextManager[set[SourceLine]]:
         """Collects those of `lines` that are executed in the block, in the set it returns."""

@@ -28,12 +28,22 @@ class Draws:
     def __init__(self) -> None:
         self._start: tuple[Any, ...] | None = None
         self._looked = False
+        self._free = False
+
+    @contextmanager
+    def freed(self) -> Iterator[None]:
+        """Let calls in the block draw from where the generators stand."""
+        before, self._free = self._free, True
+        try:
+            yield
+        finally:
+            self._free = before
 
     @contextmanager
     def repeated(self) -> Iterator[None]:
         """Make one call in the block."""
-        if self._looked:
-            if self._start is not None:
+        if self._free or self._looked:
+            if self._start is not None and not self._free:
                 _go_to(self._start)
             yield
             return

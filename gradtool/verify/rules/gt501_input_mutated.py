@@ -1,0 +1,96 @@
+"""Forward changes an input in place and does not mark it dirty.
+
+What it does
+------------
+
+Compares the values of every input before and after forward. Inputs given to ``ctx.mark_dirty``
+may change. For an input that requires a gradient it is an error; for another one, such as a
+buffer of statistics, a warning.
+
+Why it matters
+--------------
+
+The caller's tensor holds other values than before, and autograd takes it for what it was: all
+that is computed from it afterwards gets the gradient of its old value.
+
+Wrong example
+-------------
+
+    from gradtool import Function
+
+
+    class Double(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.mul_(2) + 1
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return 2 * grad_output
+
+Right example
+-------------
+
+    from gradtool import Function
+
+
+    class Double(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.mul(2) + 1
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return 2 * grad_output
+
+How to fix
+----------
+
+Compute a new tensor. If the change in place is the purpose, give the input to ``ctx.mark_dirty``
+and return it.
+
+Reference
+---------
+
+https://pytorch.org/docs/stable/generated/torch.autograd.function.FunctionCtx.mark_dirty.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gradtool.results import Severity
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed
+
+if TYPE_CHECKING:
+    from gradtool.verify.subject import Subject
+
+
+def _check(subject: Subject) -> Answer:
+    flaws = tuple(_flaws(subject))
+    return failed(*flaws) if flaws else passed()
+
+
+def _flaws(subject: Subject) -> Iterator[Flaw]:
+    forward = subject.first.forward
+    for index in forward.mutated_arguments:
+        if index in forward.declared_dirty:
+            continue
+        argument = subject.function.arguments[index]
+        yield Flaw(
+            message=f"forward changes `{argument.name}` in place and does not mark it dirty",
+            hint=f"compute a new tensor, or call ctx.mark_dirty({argument.name}) and return it",
+            severity=None if argument.differentiable else Severity.WARNING,
+        )
+
+
+RULE = Rule(
+    code="GT501",
+    name="input-mutated",
+    summary="Forward changes an input in place and does not mark it dirty.",
+    severity=Severity.ERROR,
+    page=__doc__,
+    premises=("GT003",),
+    check=_check,
+)

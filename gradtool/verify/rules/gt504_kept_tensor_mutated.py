@@ -1,0 +1,151 @@
+"""Backward changes a saved tensor, or calls add up in a buffer.
+
+What it does
+------------
+
+Compares the values of inputs, outputs, saved tensors and tensors on ctx before and after
+backward. A change to what is the caller's, or one after which the same backward gives another
+gradient, is an error. Buffers outside of the call (attributes of the class, tensors of the
+module or of an enclosing function) are compared around two like calls: what changes in the
+second one as well adds up, which is a warning. A scratch buffer does not change any more.
+
+Why it matters
+--------------
+
+A graph that is retained is walked again: then backward computes with what the first walk left.
+A saved input or output is the caller's, who does not expect a backward pass to change it. What
+adds up in a buffer depends on how often the Function was called, not only by whom.
+
+Wrong example
+-------------
+
+    from gradtool import Function
+
+
+    class Square(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            return x.mul_(2) * grad_output
+
+Right example
+-------------
+
+    from gradtool import Function
+
+
+    class Square(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            return x.mul(2) * grad_output
+
+How to fix
+----------
+
+Compute new tensors in backward. Pass a buffer that is to be updated as an argument, mark it
+dirty and return it, or update it where the Function is called.
+
+Reference
+---------
+
+https://pytorch.org/docs/stable/notes/autograd.html#in-place-correctness-checks
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gradtool.results import Severity
+from gradtool.verify.rules._failures import CALLS
+from gradtool.verify.rules._repeats import all_same
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
+from gradtool.verify.wording import listed
+
+if TYPE_CHECKING:
+    from gradtool.verify.protocol import Observation
+    from gradtool.verify.subject import Subject
+
+_OF_CTX = "ctx."
+_HINT = "compute a new tensor in backward"
+
+
+def _check(subject: Subject) -> Answer:
+    if subject.nothing_to_check:
+        return skipped(subject.nothing_to_check)
+    flaws = tuple(_of_the_call(subject)) or tuple(_outside(subject))
+    return failed(*flaws) if flaws else passed()
+
+
+def _of_the_call(subject: Subject) -> Iterator[Flaw]:
+    """What backward changes of the tensors of its own call."""
+    seen = subject.first.baseline
+    callers = [f"`{subject.function.arguments[i].name}`" for i in seen.mutated_in_backward]
+    callers += [f"output {i}" for i in seen.mutated_outputs]
+    if callers:
+        yield Flaw(message=f"backward changes {listed(callers)} in place", hint=_HINT)
+        return
+    on_ctx = [name for name in seen.buffers_changed_in_backward if name.startswith(_OF_CTX)]
+    kept = [f"saved tensor {i}" for i in seen.mutated_saved] + on_ctx
+    if not kept:
+        return
+    message = f"backward changes {listed(kept)} in place"
+    if not _repeats(subject):
+        again = "run again on the same graph, it gives another gradient"
+        yield Flaw(message=f"{message}: {again}", hint=_HINT)
+    elif seen.mutated_saved:
+        yield Flaw(message=message, hint=_HINT, severity=Severity.WARNING)
+
+
+def _repeats(subject: Subject) -> bool:
+    """Whether backward gives the same gradients twice on one graph."""
+    row = subject.first.cotangents
+    try:
+        once, again = subject.function.vjps(subject.first.primals, [row, row])
+    except Exception:  # What the user's backward may raise has no bounds.
+        return False
+    return all_same(once, again)
+
+
+def _outside(subject: Subject) -> Iterator[Flaw]:
+    """Buffers in which calls add up, although nothing shows of that in what they return."""
+    if not _buffers(subject.first.baseline):
+        return
+    first, second = (
+        subject.function.call(subject.first.primals, subject.first.cotangents) for _ in range(2)
+    )
+    drifting = _buffers(second)
+    if drifting and all_same(first.outputs, second.outputs):
+        names = listed([f"`{name}`" for name in drifting])
+        yield Flaw(
+            message=f"every call changes {names}, which no caller passed",
+            hint="pass it as an argument that is marked dirty, or update it outside the Function",
+            severity=Severity.WARNING,
+        )
+
+
+def _buffers(seen: Observation) -> list[str]:
+    names = dict.fromkeys((*seen.buffers_changed_in_forward, *seen.buffers_changed_in_backward))
+    return [name for name in names if not name.startswith(_OF_CTX)]
+
+
+RULE = Rule(
+    code="GT504",
+    name="kept-tensor-mutated",
+    summary="Backward changes a saved tensor, or calls add up in a buffer.",
+    severity=Severity.ERROR,
+    page=__doc__,
+    premises=CALLS,
+    check=_check,
+)

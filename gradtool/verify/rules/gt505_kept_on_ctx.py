@@ -1,0 +1,126 @@
+"""An input or output is kept on ctx instead of being saved.
+
+What it does
+------------
+
+Looks at the attributes of ctx, what lists, tuples and dicts among them hold, and views. For each
+input or output found there a call is made in which that tensor is changed in place between
+forward and backward. Where the gradient changes without an exception it is an error, else a
+warning. Tensors that forward computes on the way may lie on ctx, and so may all else.
+
+Why it matters
+--------------
+
+``save_for_backward`` notes the version of a tensor, and backward raises if it was changed in the
+meantime. An attribute of ctx does not: an optimiser's step, or an activation in place, makes the
+gradient wrong without a word. An output on ctx also keeps itself alive, and all memory of the
+graph with it, until the garbage collector comes. Hooks that offload saved tensors see neither.
+
+Wrong example
+-------------
+
+    from gradtool import Function
+
+
+    class Square(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.x = x
+            return x * x
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return 2 * ctx.x * grad_output
+
+Right example
+-------------
+
+    from gradtool import Function
+
+
+    class Square(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            return 2 * x * grad_output
+
+How to fix
+----------
+
+Give inputs and outputs to ``ctx.save_for_backward``, all in one call. Keep what backward needs
+besides, such as a shape, as that: ``ctx.shape = x.shape``.
+
+Reference
+---------
+
+https://pytorch.org/docs/stable/generated/torch.autograd.function.FunctionCtx.save_for_backward.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gradtool.results import Severity
+from gradtool.verify.rules._failures import CHANGES_NOTHING, RUNS
+from gradtool.verify.rules._repeats import silently_differs
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
+
+if TYPE_CHECKING:
+    from gradtool.verify.protocol import Observation
+    from gradtool.verify.subject import Subject
+
+_HINT = "save it with ctx.save_for_backward"
+
+
+def _check(subject: Subject) -> Answer:
+    if subject.nothing_to_check:
+        return skipped(subject.nothing_to_check)
+    flaws = tuple(_flaws(subject))
+    return failed(*flaws) if flaws else passed()
+
+
+def _flaws(subject: Subject) -> Iterator[Flaw]:
+    kept = {word: name for name, word in reversed(subject.first.baseline.kept_on_ctx)}
+    for word, attribute in reversed(kept.items()):
+        kind, _, which = word.partition(":")
+        what = f"`{which}`" if kind == "input" else f"output {which}"
+        changed = _changed_between(subject, kind, which)
+        if changed is None:
+            continue
+        if silently_differs(subject.first.baseline, changed):
+            harm = ": changed in place before backward, it makes the gradient wrong without a word"
+            yield Flaw(message=f"{what} is kept as ctx.{attribute}{harm}", hint=_HINT)
+        else:
+            yield Flaw(
+                message=f"{what} is kept as ctx.{attribute}, out of autograd's sight",
+                hint=_HINT,
+                severity=Severity.WARNING,
+            )
+
+
+def _changed_between(subject: Subject, kind: str, which: str) -> Observation | None:
+    """A call whose input or output is changed before backward; None if it is no tensor."""
+    function, at, cotangents = subject.function, subject.first.primals, subject.first.cotangents
+    if kind == "output":
+        return function.call_with_output_changed_between(at, cotangents, int(which))
+    places = [i for i, argument in enumerate(function.arguments) if argument.name == which]
+    if not places:
+        return None
+    return function.call_with_input_changed_between(at, cotangents, places[0])
+
+
+RULE = Rule(
+    code="GT505",
+    name="kept-on-ctx",
+    summary="An input or output is kept on ctx instead of being saved.",
+    severity=Severity.ERROR,
+    page=__doc__,
+    premises=(*RUNS, *CHANGES_NOTHING),
+    check=_check,
+)

@@ -1,0 +1,114 @@
+"""An output shares memory with an input, and autograd does not know.
+
+What it does
+------------
+
+Looks for outputs in the memory of an input. An input returned as it is, marked dirty, or a view
+made by tensor operations is known to autograd. One made behind its back (``.data``, NumPy) is
+not. The output is then changed in place between forward and backward: where the gradient
+changes without an exception it is an error, else a warning.
+
+Why it matters
+--------------
+
+A change of the output in place changes the input too, and the input's version is not counted.
+What was saved of the input, by this Function or another one, is silently something else.
+
+Wrong example
+-------------
+
+    from gradtool import Function
+
+
+    class Flatten(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.shape = x.shape
+            return x.data.reshape(-1)
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return grad_output.reshape(ctx.shape)
+
+Right example
+-------------
+
+    from gradtool import Function
+
+
+    class Flatten(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.shape = x.shape
+            return x.reshape(-1)
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return grad_output.reshape(ctx.shape)
+
+How to fix
+----------
+
+Return a copy (``clone()``, ``numpy.array(...)``), or make the view with tensor operations. To
+change an input in place, use its own methods and ``ctx.mark_dirty``.
+
+Reference
+---------
+
+https://pytorch.org/docs/stable/notes/extending.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gradtool.results import Severity
+from gradtool.verify.rules._failures import RUNS
+from gradtool.verify.rules._repeats import silently_differs
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed
+
+if TYPE_CHECKING:
+    from gradtool.verify.subject import Subject
+
+_HINT = "return a copy, or a view made by tensor operations"
+
+
+def _check(subject: Subject) -> Answer:
+    flaws = tuple(_flaws(subject))
+    return failed(*flaws) if flaws else passed()
+
+
+def _flaws(subject: Subject) -> Iterator[Flaw]:
+    forward = subject.first.forward
+    for argument, output in forward.hidden_aliases:
+        if argument in forward.declared_dirty:
+            continue
+        name = subject.function.arguments[argument].name
+        message = f"output {output} lies in the memory of `{name}`, and autograd does not know"
+        if _is_harmful(subject, output):
+            harm = ": changed in place, it makes the gradient wrong without a word"
+            yield Flaw(message=message + harm, hint=_HINT)
+        else:
+            yield Flaw(message=message, hint=_HINT, severity=Severity.WARNING)
+
+
+def _is_harmful(subject: Subject, output: int) -> bool:
+    """Whether a change of the output before backward changes the gradients."""
+    if subject.nothing_to_check:
+        return False
+    changed = subject.function.call_with_output_changed_between(
+        subject.first.primals, subject.first.cotangents, output
+    )
+    return silently_differs(subject.first.baseline, changed)
+
+
+RULE = Rule(
+    code="GT509",
+    name="hidden-alias",
+    summary="An output shares memory with an input, and autograd does not know.",
+    severity=Severity.ERROR,
+    page=__doc__,
+    premises=(*RUNS, "GT501", "GT505", "GT508"),
+    check=_check,
+)

@@ -1,0 +1,102 @@
+"""What a call keeps for backward outlives its outputs.
+
+What it does
+------------
+
+Calls the Function, drops the outputs, and looks whether their node in the graph, which is the
+ctx, is gone, with the garbage collector at rest. If a collection then frees it, there was a
+reference cycle; if not, somebody holds it.
+
+Why it matters
+--------------
+
+Everything that was saved stays in memory with it: of a training loop as many copies as there are
+steps between two collections, or without end where they are held. On a GPU that is the memory
+that runs out, and the collector knows nothing of it.
+
+Wrong example
+-------------
+
+    from gradtool import Function
+
+
+    class Double(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.scale = lambda gradient: gradient * len(ctx.needs_input_grad) * 2
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return ctx.scale(grad_output)
+
+Right example
+-------------
+
+    from gradtool import Function
+
+
+    class Double(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return grad_output * len(ctx.needs_input_grad) * 2
+
+How to fix
+----------
+
+Put nothing on ctx that leads back to ctx: not ctx itself, no function that uses it, and no output
+(save outputs with ``ctx.save_for_backward``). Keep no ctx and no output in an attribute of the
+class or a variable of the module; of an output, keep ``output.detach()``.
+
+Reference
+---------
+
+https://pytorch.org/docs/stable/notes/autograd.html#saved-tensors
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gradtool.results import Severity
+from gradtool.verify.rules._failures import RUNS
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
+
+if TYPE_CHECKING:
+    from gradtool.verify.examinable import Leak
+    from gradtool.verify.subject import Subject
+
+_FLAWS: dict[Leak, Flaw] = {
+    "cycle": Flaw(
+        message="ctx outlives the outputs: it is part of a reference cycle",
+        hint="put nothing on ctx that leads back to it: not itself, no function that uses it",
+    ),
+    "held": Flaw(
+        message="ctx outlives the outputs: a variable outside of the call holds it or an output",
+        hint="keep no ctx and no output; of an output, keep output.detach()",
+    ),
+}
+
+
+def _check(subject: Subject) -> Answer:
+    if subject.nothing_to_check:
+        return skipped(subject.nothing_to_check)
+    if any(word.startswith("output") for _, word in subject.first.forward.kept_on_ctx):
+        return skipped("an output is kept on ctx: see GT505")
+    leak = subject.function.leaks(subject.first.primals)
+    return failed(_FLAWS[leak]) if leak else passed()
+
+
+RULE = Rule(
+    code="GT510",
+    name="leak",
+    summary="What a call keeps for backward outlives its outputs.",
+    severity=Severity.WARNING,
+    page=__doc__,
+    premises=(*RUNS, "GT505"),
+    check=_check,
+)
