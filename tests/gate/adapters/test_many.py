@@ -149,6 +149,19 @@ def test_a_plain_callable_and_what_it_differentiates_inside_are_batched() -> Non
     assert_evaluates(at(slope, leaf(*X)), [rng.standard_normal((4, 3))], [True])
 
 
+def test_changes_reach_views_and_their_bases_in_a_batch() -> None:
+    def viewing(x):
+        y = x.clone()
+        view = y.t()
+        view[0].mul_(3)
+        y += 1
+        filled = torch.zeros(3, 2, dtype=x.dtype)
+        filled[1:, 0] = y[0, 1:]
+        return y * view.t(), filled, view
+
+    assert_evaluates(at(viewing, matrix(2, 3)), [rng.standard_normal((5, 2, 3))], [True])
+
+
 def test_the_backward_map_is_batched() -> None:
     it = at(Linear, matrix(4, 3), matrix(5, 3, seed=1)).backward_map([np.ones((4, 5))])
     x, weight, cotangent = it.primals
