@@ -9,7 +9,7 @@ from gradtool.device.arrays import accumulated, add_at, array_module, made_on, m
 from gradtool.device.cuda import CUDA
 from gradtool.device.host import HostBackend
 from gradtool.device.protocol import Backend, DeviceUnavailableError
-from gradtool.device.transfers import moved_to, pinned, to_host
+from gradtool.device.transfers import keep_until_done, moved_to, pinned, to_host
 
 HOST = HostBackend()
 
@@ -20,7 +20,6 @@ def backend(kind: str) -> Backend:
 
 
 __all__ = [
-    "CUDA", "HOST", "Backend", "DeviceUnavailableError", "accumulated", "add_at",
-    "array_module", "backend",
-    "made_on", "module_of", "moved_to", "pinned", "to_host",
+    "CUDA", "HOST", "Backend", "DeviceUnavailableError", "accumulated", "add_at", "array_module",
+    "backend", "keep_until_done", "made_on", "module_of", "moved_to", "pinned", "to_host",
 ]  # fmt: skip

@@ -72,7 +72,7 @@ def add_at(array: Any, key: Any, values: Any) -> None:
 
 
 def accumulated(ufunc: Any, array: Any, axis: int) -> Any:
-    """``ufunc.accumulate(array, axis)`` for an associative ufunc, which CuPy has for few of them."""
+    """``ufunc.accumulate(array, axis)`` of an associative ufunc; CuPy has it for few of them."""
     if isinstance(array, np.ndarray):
         return ufunc.accumulate(array, axis=axis)
     out = array.copy()

@@ -31,9 +31,13 @@ class CudaStream:
         """Wait until all of its work is done."""
         self.inner.synchronize()
 
-    def wait_event(self, event: CudaEvent) -> None:
+    def wait_event(self, event: Any) -> None:
         """Let further work wait for an event."""
         self.inner.wait_event(event.inner)
+
+    def use(self) -> None:
+        """Make it the current stream of this thread."""
+        self.inner.use()
 
     def __enter__(self) -> CudaStream:
         self.inner.__enter__()
@@ -61,7 +65,7 @@ class CudaEvent:
         """Wait until the work before the mark is done."""
         self.inner.synchronize()
 
-    def elapsed_time(self, end: CudaEvent) -> float:
+    def elapsed_time(self, end: Any) -> float:
         """Milliseconds from this mark to that of `end`."""
         return float(array_module("cuda").cuda.get_elapsed_time(self.inner, end.inner))
 
@@ -153,7 +157,7 @@ class CudaBackend:
         """An array of the current device whose elements are not set."""
         return array_module("cuda").empty(shape, dtype)
 
-    def copy(self, target: Any, source: Any, stream: CudaStream | None = None) -> None:
+    def copy(self, target: Any, source: Any, stream: Any = None) -> None:
         """Copy elements between contiguous arrays of one size, in order with the stream's work.
 
         Raises:
@@ -211,9 +215,7 @@ class CudaBackend:
         if not isinstance(array, np.ndarray) or not array.size or not self.count():
             return False
         runtime = self._cuda.runtime
-        return bool(
-            runtime.pointerGetAttributes(array.ctypes.data).type == runtime.memoryTypeHost
-        )
+        return bool(runtime.pointerGetAttributes(array.ctypes.data).type == runtime.memoryTypeHost)
 
 
 def _address(array: Any) -> int:

@@ -1,3 +1,4 @@
+# ruff: noqa: ARG002 - what the protocol passes matters to devices only.
 """Host memory as a device: work is done at once, so streams and events have nothing to wait for."""
 
 from __future__ import annotations
@@ -6,7 +7,6 @@ import contextlib
 import os
 import platform
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -55,7 +55,7 @@ class HostEvent:
     def synchronize(self) -> None:
         """Return."""
 
-    def elapsed_time(self, end: HostEvent) -> float:
+    def elapsed_time(self, end: Any) -> float:
         """Milliseconds from this reading to that of `end`.
 
         Raises:
@@ -63,7 +63,7 @@ class HostEvent:
         """
         if self._at is None or end._at is None:
             raise RuntimeError("Both events must be recorded before calculating elapsed time.")
-        return (end._at - self._at) * 1e3
+        return float(end._at - self._at) * 1e3
 
 
 class HostBackend:
@@ -141,15 +141,13 @@ class HostBackend:
         """
         raise DeviceUnavailableError(NO_PINNED)
 
-    @contextlib.contextmanager
-    def register(self, array: Any) -> Iterator[None]:
+    def register(self, array: Any) -> contextlib.AbstractContextManager[None]:
         """Refuse.
 
         Raises:
             DeviceUnavailableError: always.
         """
         raise DeviceUnavailableError(NO_PINNED)
-        yield
 
     def is_pinned(self, array: Any) -> bool:
         """False."""

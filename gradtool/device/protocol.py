@@ -43,7 +43,7 @@ class MemoryFigures:
 class Event(Protocol):
     """A point in the work of a stream."""
 
-    def record(self, stream: Stream | None = None) -> None:
+    def record(self, stream: Any = None) -> None:
         """Mark the end of what the stream (the current one) has been given so far."""
 
     def query(self) -> bool:
@@ -80,7 +80,9 @@ class Stream(Protocol):
 class Backend(Protocol):
     """One kind of device."""
 
-    kind: str
+    @property
+    def kind(self) -> str:
+        """``cpu`` or ``cuda``."""
 
     def count(self) -> int:
         """How many there are: 0 where the kind cannot be used."""
@@ -106,7 +108,7 @@ class Backend(Protocol):
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
         """An array of the current device whose elements are not set."""
 
-    def copy(self, target: Any, source: Any, stream: Stream | None = None) -> None:
+    def copy(self, target: Any, source: Any, stream: Any = None) -> None:
         """Copy elements between contiguous arrays of one size, in order with the stream's work.
 
         Either may lie in host memory. The copy may go on after the call returns: keep both

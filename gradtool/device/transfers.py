@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from gradtool.device.arrays import made_on
-from gradtool.device.cuda import CUDA, CudaEvent
+from gradtool.device.cuda import CUDA, CudaEvent, CudaStream
 
 _in_flight: list[tuple[CudaEvent, Any]] = []
-"""Page-locked arrays that a copy may still write to, each with the event that ends it.
+"""Arrays that work under way still needs, each with the event that ends it.
 
-CuPy keeps none of them, and would hand their memory out again while the copy goes on.
+CuPy keeps none of them, and would hand their memory out again while the work goes on.
 """
 
 
@@ -30,12 +30,11 @@ def moved_to(kind: str, index: int | None, array: Any, *, non_blocking: bool = F
     if kind == "cpu":
         return array if on_host else to_host(array, non_blocking=non_blocking)
     if on_host:
-        return made_on(
-            kind, index, lambda module: module.asarray(array, blocking=not non_blocking)
-        )
+        return made_on(kind, index, lambda module: module.asarray(array, blocking=not non_blocking))
     if index is None or index == array.device.id:
         return array
-    return made_on(kind, index, lambda module: array.copy())  # CuPy's lands on the current device
+    # A copy of CuPy's lands on the current device.
+    return made_on(kind, index, lambda _module: array.copy())
 
 
 def to_host(array: Any, *, non_blocking: bool = False) -> Any:
@@ -45,11 +44,16 @@ def to_host(array: Any, *, non_blocking: bool = False) -> Any:
     with CUDA.select(array.device.id):
         target = CUDA.empty_pinned(array.shape, array.dtype)
         array.get(out=target, blocking=False)
-        ended = CUDA.event(timing=False)
-        ended.record()
-    _in_flight[:] = [entry for entry in _in_flight if not entry[0].query()]
-    _in_flight.append((ended, target))
+        keep_until_done(target, CUDA.current_stream())
     return target
+
+
+def keep_until_done(array: Any, stream: CudaStream) -> None:
+    """Hold on to an array until the work that a stream has been given so far is done."""
+    ended = CUDA.event(timing=False)
+    ended.record(stream)
+    _in_flight[:] = [entry for entry in _in_flight if not entry[0].query()]
+    _in_flight.append((ended, array))
 
 
 def pinned(array: Any) -> Any:
@@ -61,13 +65,9 @@ def pinned(array: Any) -> Any:
         RuntimeError: the array lies on a CUDA device.
     """
     if not isinstance(array, np.ndarray):
-        raise RuntimeError(
-            "cannot pin 'torch.cuda' tensors, only dense CPU tensors can be pinned"
-        )
+        raise RuntimeError("cannot pin 'torch.cuda' tensors, only dense CPU tensors can be pinned")
     if not CUDA.count() or CUDA.is_pinned(array):
         return array
     copy = CUDA.empty_pinned(array.shape, array.dtype)
     copy[...] = array
     return copy
-
-

@@ -171,7 +171,7 @@ class Tensor:
     @property
     def is_cuda(self) -> bool:
         """Whether it lies on a CUDA device."""
-        return self._array.__class__ is not ndarray
+        return self._array.__class__ is not ndarray and self.device.type == "cuda"
 
     def data_ptr(self) -> int:
         """Address of the first element."""
@@ -249,6 +249,8 @@ class Tensor:
                 f"assigned grad has data of a different type: expected {self.dtype}, "
                 f"got {value.dtype}"
             )
+        if value._array.__class__ is not self._array.__class__ and value.device != self.device:
+            raise RuntimeError("assigned grad has data located on a different device")
 
     def _accumulator(self) -> AccumulateGrad:
         """The graph's end for this leaf, one as long as anything refers to it."""
@@ -263,7 +265,7 @@ class Tensor:
         """Add a gradient to `grad`; the graph of it is kept when it is being recorded."""
         held = self._grad
         if held is None:
-            self._grad = grad.clone() if modes.grad else alias(np.array(grad._array, copy=True))
+            self._grad = grad.clone() if modes.grad else alias(grad._array.copy("K"))
         elif modes.grad:
             self._grad = held + grad
         else:

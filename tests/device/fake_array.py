@@ -240,7 +240,9 @@ class ndarray:
     def dtype(self) -> Any:
         return self._host.dtype
 
-    def get(self, stream: Any = None, order: str = "C", out: Any = None, blocking: bool = True) -> Any:
+    def get(
+        self, stream: Any = None, order: str = "C", out: Any = None, blocking: bool = True
+    ) -> Any:
         if out is None:
             return self._host.copy(order)
         if (out.shape, out.dtype) != (self.shape, self.dtype):
@@ -304,7 +306,11 @@ class ndarray:
 def _host_key(key: Any) -> Any:
     """A key for NumPy that gives views where CuPy's does: never a scalar."""
     parts = key if isinstance(key, tuple) else (key,)
-    masks = [part for part in parts if getattr(part, "dtype", None) == bool and part.ndim]
+    masks = [
+        part
+        for part in parts
+        if isinstance(part, ndarray | np.ndarray) and part.dtype.kind == "b" and part.ndim
+    ]
     if len(masks) > 1:
         raise NotImplementedError("CuPy takes one mask at a time")
     found = tuple(part._host if isinstance(part, ndarray) else part for part in parts)
@@ -345,5 +351,3 @@ for _word, _name in COMPARISONS.items():
     setattr(ndarray, f"__{_word}__", _binary(_name))
 for _word, _name in UNARY.items():
     setattr(ndarray, f"__{_word}__", _unary(_name))
-
-

@@ -61,9 +61,7 @@ class Submodule:
         path = f"{self.path}.{name}"
         if path not in facts()["functions"]:
             raise AttributeError(f"module 'cupy.{self.path}' has no attribute {name!r}")
-        return lambda *args, **kwargs: call_function(
-            path, getattr(self.host, name), args, kwargs
-        )
+        return lambda *args, **kwargs: call_function(path, getattr(self.host, name), args, kwargs)
 
 
 class Cupy(ModuleType):

@@ -132,6 +132,9 @@ def make_cuda() -> Any:
         def wait_event(self, event: Any) -> None:
             runtime.log.append(("wait_event", self.ptr))
 
+        def use(self) -> None:
+            stack[-1] = self
+
         def __enter__(self) -> Any:
             stack.append(self)
             return self
@@ -159,7 +162,16 @@ def make_cuda() -> Any:
         runtime.pinned.append(memory)
         return memory
 
+    class MemoryHook:
+        """Remembered when entered, for a test to call."""
+
+        def __enter__(self) -> Any:
+            hooks.append(self)
+            return self
+
+    hooks: list[Any] = []
     return SimpleNamespace(
+        MemoryHook=MemoryHook, hooks=hooks,
         runtime=runtime, Event=Event, Stream=Stream, Device=Device,
         get_current_stream=lambda device_id=-1: stack[-1],
         get_elapsed_time=lambda start, end: end.at - start.at,

@@ -8,8 +8,8 @@ from typing import Any
 import gradtool.engine as engine
 
 FACTORIES = (
-    "arange", "empty", "eye", "full", "linspace", "logspace", "ones", "rand", "randn", "scalar_tensor",
-    "tensor", "tril_indices", "triu_indices", "zeros",
+    "arange", "empty", "eye", "full", "linspace", "logspace", "ones", "rand", "randn",
+    "scalar_tensor", "tensor", "tril_indices", "triu_indices", "zeros",
 )  # fmt: skip
 
 

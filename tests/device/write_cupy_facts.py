@@ -140,8 +140,8 @@ def from_docstring(text: str) -> str:
     if stated is None:
         return ""
     words = []
-    optional = stated[1].replace("[, out1, out2]", "").replace(" [, out=(None, None)]", ", out=None")
-    for part in optional.replace("\\*", "*").split(","):
+    text = stated[1].replace("[, out1, out2]", "").replace(" [, out=(None, None)]", ", out=None")
+    for part in text.replace("\\*", "*").split(","):
         name, equals, _ = part.strip().partition("=")
         words.append(name.split(" ")[-1] + equals)  # of "int axis" the name alone
     return ", ".join(word for word in words if word not in ("self", ""))

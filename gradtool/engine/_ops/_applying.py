@@ -10,6 +10,7 @@ import numpy as np
 from gradtool.engine import _dtypes
 from gradtool.engine._levels import alive, highest
 from gradtool.engine._modes import modes
+from gradtool.engine._ops._devices import ApartError, brought_together, refuse_apart
 from gradtool.engine._ops._primitive import Primitive
 from gradtool.engine._ops._promotion import cast, check_operands, result_type, unlike_shapes
 from gradtool.engine._ops._unsupported import not_implemented
@@ -44,7 +45,14 @@ def promoted(
         out: Tensor = level.apply(primitive, [*operands[:conditions], *lower], params)
         return out
     arrays = [cast(each, common.numpy) for each in operands[conditions:]]
-    out = computed(primitive, [*[each._array for each in operands[:conditions]], *arrays], params)
+    arrays = [*[each._array for each in operands[:conditions]], *arrays]
+    try:
+        out = computed(primitive, arrays, params)
+    except ApartError:
+        together = brought_together(operands)
+        return promoted(
+            primitive, together, keep_integers=keep_integers, conditions=conditions, **params
+        )
     if modes.grad:
         primitive.record_needed(operands, params, out)
     return out
@@ -57,6 +65,7 @@ def computed(
 
     Raises:
         RuntimeError: the shapes do not broadcast.
+        ApartError: the arrays lie on different devices.
         NotImplementedError: there is no such function of elements of this dtype.
     """
     try:
@@ -64,6 +73,7 @@ def computed(
     except ValueError:
         raise unlike_shapes(*[np.shape(array) for array in arrays]) from None
     except TypeError:
+        refuse_apart(arrays)
         raise not_implemented(primitive.name, arrays[0].dtype) from None
 
 

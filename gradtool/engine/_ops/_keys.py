@@ -77,7 +77,10 @@ def parsed(x: Tensor, key: Any) -> Key:
     reader = _Reader(x)
     for part in _without_ellipsis(x, [_as_index(part) for part in parts]):
         reader.read(part)
-    return Key(tuple(reader.basic), tuple(reader.dims), tuple(reader.indices))
+    indices = tuple(reader.indices)
+    if x.is_cuda:  # positions may lie in host memory, but are checked against what is indexed
+        indices = tuple(each.to(x.device) for each in indices)
+    return Key(tuple(reader.basic), tuple(reader.dims), indices)
 
 
 def _stands_for_tuple(key: Any) -> bool:

@@ -18,6 +18,7 @@ from gradtool.engine import _dtypes
 from gradtool.engine._modes import modes
 from gradtool.engine._ops import _primitive
 from gradtool.engine._ops._applying import computed, promoted
+from gradtool.engine._ops._devices import brought_together
 from gradtool.engine._ops._primitive import Primitive, Vjp, positional_names, vjp_of
 from gradtool.engine._ops._promotion import require_tensor
 from gradtool.engine._ops._quiet import quiet
@@ -98,6 +99,8 @@ def binary(
                     try:
                         out = wrap(compute(a, b))
                     except (ValueError, TypeError, RuntimeWarning):
+                        if a.__class__ is not b.__class__:
+                            return operation(*brought_together((x, y)))
                         out = computed(primitive, (a, b))
                     if (x._requires_grad or y._requires_grad) and modes.grad:
                         if a.shape == b.shape:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from gradtool.engine import _dtypes
 from gradtool.engine._levels import alive, highest
 from gradtool.engine._modes import modes
+from gradtool.engine._ops._devices import refuse_apart
 from gradtool.engine._tensor import Storage, Tensor, as_array, wrap
 from gradtool.engine.autograd._node import (
     FREED,
@@ -269,7 +270,11 @@ class Primitive:
                 arrays.append(arg._array)
             else:
                 arrays.append(arg)
-        out = wrap(self.compute(*arrays, **params))
+        try:
+            out = wrap(self.compute(*arrays, **params))
+        except TypeError:
+            refuse_apart(arrays)
+            raise
         if modes.grad and self.vjps:
             self.record_needed(args, params, out)
         if self.is_view:

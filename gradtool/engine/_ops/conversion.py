@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from gradtool.device import moved_to, pinned
+from gradtool.device import CUDA, keep_until_done, moved_to, pinned
 from gradtool.engine import _dtypes
 from gradtool.engine._device import device as device_type
 from gradtool.engine._ops._kinds import constant, linear
@@ -31,7 +31,9 @@ _cast = linear("to_copy", _as_dtype, _back_to_dtype)
 _cast_to_constant = constant("to_copy", _as_dtype)
 _move = linear(
     "to_copy",
-    lambda x, *, place, source: moved_to(place.type, place.index, x),  # noqa: ARG005 - `source` is for the vjp
+    lambda x, *, place, source, non_blocking=False: moved_to(  # noqa: ARG005 - `source` is for the vjp
+        place.type, place.index, x, non_blocking=non_blocking
+    ),
     lambda g, source: to(g, source),
 )
 _pin = linear("pin_memory", pinned, lambda g: g)
@@ -56,7 +58,7 @@ def to(
     dtype, device = given.get("dtype", dtype), given.get("device", device)
     out = x
     if device is not None and as_device(device) != x.device:
-        out = _moved(out, as_device(device))
+        out = _moved(out, as_device(device), given.get("non_blocking", non_blocking))
     if dtype is not None:
         out = _in_dtype(out, dtype if isinstance(dtype, _dtypes.dtype) else _named_dtype(dtype))
     return out.clone() if given.get("copy", copy) and out is x else out
@@ -75,28 +77,24 @@ def _read(args: tuple[Any, ...]) -> dict[str, Any]:
             given["dtype"] = arg
         elif arg is not None:
             given["device"] = arg
-    if len(flags) > 1:
-        given["copy"] = flags[1]
-    return given
+    return given | dict(zip(("non_blocking", "copy"), flags))
 
 
 def _named_dtype(kind: Any) -> _dtypes.dtype:
     return _dtypes.from_numpy_dtype(_dtypes.as_numpy_dtype(kind))
 
 
-def _moved(x: Tensor, place: device_type) -> Tensor:
+def _moved(x: Tensor, place: device_type, non_blocking: bool) -> Tensor:
     if place.index is None and x.device.type == place.type:
         return x
-    return _move(x, place=place, source=x.device)
+    return _move(x, place=place, source=x.device, non_blocking=non_blocking)
 
 
 def _in_dtype(x: Tensor, dtype: _dtypes.dtype) -> Tensor:
     if x.dtype is dtype:
         return x
     if x.is_complex() and not (dtype.is_complex or dtype is _dtypes.bool_):
-        warnings.warn(
-            "Casting complex values to real discards the imaginary part", stacklevel=4
-        )
+        warnings.warn("Casting complex values to real discards the imaginary part", stacklevel=4)
     return (_cast if dtype.is_differentiable else _cast_to_constant)(x, dtype=dtype)
 
 
@@ -133,12 +131,28 @@ def cpu(x: Tensor, memory_format: Any = None) -> Tensor:
 
 def cuda(x: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
     """The tensor on a CUDA device, the current one unless another is named."""
-    return to(x, device="cuda" if device is None else device)
+    return to(x, device="cuda" if device is None else device, non_blocking=non_blocking)
 
 
 def pin_memory(x: Tensor, device: Any = None) -> Tensor:
-    """A copy in page-locked memory; the tensor itself where CuPy is not installed."""
-    return _pin(x)
+    """A copy in page-locked memory; the tensor itself if it lies there, or without CUDA."""
+    return x if is_pinned(x) else _pin(x)
+
+
+def is_pinned(x: Tensor, device: Any = None) -> bool:
+    """Whether the tensor lies in page-locked memory; False without CUDA."""
+    return CUDA.is_pinned(x._array)
+
+
+def record_stream(x: Tensor, stream: Any) -> None:
+    """Keep the tensor's memory until the work that the stream has been given so far is done.
+
+    Raises:
+        RuntimeError: the tensor lies in host memory.
+    """
+    if not x.is_cuda:
+        raise RuntimeError("record_stream is for tensors on a CUDA device, this one is on the cpu")
+    keep_until_done(x._array, stream.inner)
 
 
 def _to_kind(name: str, dtype: _dtypes.dtype) -> Callable[..., Tensor]:
@@ -156,7 +170,7 @@ METHODS: dict[str, Callable[..., Any]] = {
 }
 METHODS["byte"] = _to_kind("byte", _dtypes.uint8)
 METHODS["char"] = _to_kind("char", _dtypes.int8)
-METHODS["type"] = type_
+METHODS.update(type=type_, is_pinned=is_pinned, record_stream=record_stream)
 """Methods whose names mean something else as names of torch's or Python's own."""
 
 __all__ = ["cpu", "cuda", "pin_memory", "to", "type_as"]

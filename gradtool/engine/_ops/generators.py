@@ -86,9 +86,18 @@ class Generator:
 default_generator = Generator()
 """What functions draw from unless they are given another."""
 
+cuda_generator = Generator("cuda")
+"""The same for tensors on CUDA, so that what is drawn for one kind of device moves no other."""
+
+
+def default_for(place: device_type) -> Generator:
+    """What is drawn from for tensors on a device."""
+    return default_generator if place.type == "cpu" else cuda_generator
+
 
 def manual_seed(seed: int) -> Generator:
-    """Start the default generator anew from a seed."""
+    """Start the default generators of all devices anew from a seed."""
+    cuda_generator.manual_seed(seed)
     return default_generator.manual_seed(seed)
 
 
@@ -98,8 +107,8 @@ def initial_seed() -> int:
 
 
 def seed() -> int:
-    """Start the default generator anew from a seed that cannot be foreseen."""
-    return default_generator.seed()
+    """Start the default generators of all devices anew from a seed that cannot be foreseen."""
+    return manual_seed(secrets.randbits(64)).initial_seed()
 
 
 def get_rng_state() -> Tensor:

@@ -182,7 +182,7 @@ def _pseudoinverse(x: Any, *, atol: Any, rtol: Any, hermitian: bool) -> Any:
     if hermitian:
         x = np.tril(x) + np.tril(x, -1).swapaxes(-2, -1).conj()
     left, values, right = np.linalg.svd(x, full_matrices=False)
-    cutoff = np.maximum(atol, rtol * values.max(axis=-1, keepdims=True, initial=0))
+    cutoff = np.maximum(atol, rtol * values[..., :1])  # the largest comes first
     large = values > cutoff
     inverses = np.where(large, 1 / np.where(large, values, 1), 0)
     return (right.conj().swapaxes(-2, -1) * inverses[..., None, :]) @ left.conj().swapaxes(-2, -1)

@@ -28,12 +28,20 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
             "a view of a leaf Variable that requires grad is being used in an in-place operation."
         )
     check_in_place(x)
+    value = _beside(x, value)
     if _is_followed(x, value):
         replace(x, index_put(before_change(x), key, value))
         return
     check_distinct_elements(x._array)
     x._array[normalise_key(x, key)] = value._array if isinstance(value, Tensor) else value
     x._bump()
+
+
+def _beside(x: Tensor, value: Any) -> Any:
+    """The value on the device of `x`, to which it is copied from wherever it lies."""
+    if isinstance(value, Tensor) and value._array.__class__ is not x._array.__class__:
+        return value.to(x.device)
+    return value
 
 
 def _is_followed(x: Tensor, value: Any) -> bool:
@@ -46,6 +54,7 @@ def _is_followed(x: Tensor, value: Any) -> bool:
 def fill_(x: Tensor, value: Any) -> Tensor:
     """Set every element to `value`."""
     check_in_place(x)
+    value = _beside(x, value)
     if _is_followed(x, value):
         filled = x.new_zeros(x.shape) + value
         return replace(x, filled.to(x.dtype))

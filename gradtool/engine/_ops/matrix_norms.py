@@ -117,7 +117,7 @@ def norm(
 
 def _rank_of(x: Any, *, atol: float, rtol: float, hermitian: bool) -> Any:
     values = np.abs(np.linalg.eigvalsh(x)) if hermitian else np.linalg.svd(x, compute_uv=False)
-    cutoff = np.maximum(atol, rtol * values.max(axis=-1, keepdims=True, initial=0))
+    cutoff = np.maximum(atol, rtol * np.sort(values, axis=-1)[..., -1:])
     return (values > cutoff).sum(axis=-1)
 
 

@@ -195,4 +195,4 @@ def _reflected(operation: Callable[..., Tensor], name: str) -> Callable[[Any, An
 
 def _copied(x: Tensor, source: Tensor, non_blocking: bool = False) -> Tensor:
     """`source` with the shape and dtype of `x`: what ``copy_`` writes over it."""
-    return source.to(x.dtype).expand(x.shape)
+    return source.to(device=x.device, dtype=x.dtype, non_blocking=non_blocking).expand(x.shape)

@@ -13,7 +13,7 @@ from gradtool.engine import _dtypes
 from gradtool.engine._levels.randomness import drawing
 from gradtool.engine._ops._making import as_device, finished, or_default, required_size, size_of
 from gradtool.engine._ops._unsupported import not_implemented
-from gradtool.engine._ops.generators import Generator, default_generator
+from gradtool.engine._ops.generators import Generator, default_for
 from gradtool.engine._tensor import Tensor, to_numpy
 
 Draw = Callable[..., Any]
@@ -29,8 +29,8 @@ def _drawn(
     layout: Any = None,
 ) -> Tensor:
     """A leaf of what `draw` makes of a NumPy generator."""
-    source = (generator or default_generator)._source
     place = as_device(device)
+    source = (generator or default_for(place))._source
     array = moved_to(place.type, place.index, np.asarray(draw(source)))
     return finished(array, requires_grad=requires_grad, pin_memory=pin_memory)
 

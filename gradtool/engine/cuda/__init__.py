@@ -1,25 +1,59 @@
-"""What there is of CUDA, laid out as ``torch.cuda`` is."""
+"""CUDA devices through CuPy, laid out as ``torch.cuda`` is.
+
+Importing it loads no CuPy. Without CuPy or a driver, `is_available` is False, `device_count`
+is 0, and what needs a device says why there is none.
+"""
 
 from __future__ import annotations
 
-from gradtool.device import array_module
 from gradtool.engine.cuda import amp
+from gradtool.engine.cuda._devices import (
+    current_device,
+    device,
+    device_count,
+    device_of,
+    get_device_capability,
+    get_device_name,
+    get_device_properties,
+    init,
+    is_available,
+    is_initialized,
+    set_device,
+    synchronize,
+)
+from gradtool.engine.cuda.memory import (
+    OutOfMemoryError,
+    empty_cache,
+    max_memory_allocated,
+    max_memory_reserved,
+    mem_get_info,
+    memory_allocated,
+    memory_reserved,
+    reset_peak_memory_stats,
+)
+from gradtool.engine.cuda.random import (
+    initial_seed,
+    manual_seed,
+    manual_seed_all,
+    seed,
+    seed_all,
+)
+from gradtool.engine.cuda.streams import (
+    Event,
+    Stream,
+    StreamContext,
+    current_stream,
+    default_stream,
+    set_stream,
+    stream,
+)
 
-__all__ = ["amp", "device_count", "is_available"]
-
-
-def device_count() -> int:
-    """How many CUDA devices can be used: none without CuPy or without a driver."""
-    try:
-        runtime = array_module("cuda").cuda.runtime
-    except RuntimeError:
-        return 0
-    try:
-        return int(runtime.getDeviceCount())
-    except runtime.CUDARuntimeError:
-        return 0
-
-
-def is_available() -> bool:
-    """Whether there is a CUDA device that can be used."""
-    return device_count() > 0
+__all__ = [
+    "Event", "OutOfMemoryError", "Stream", "StreamContext", "amp", "current_device",
+    "current_stream", "default_stream", "device", "device_count", "device_of", "empty_cache",
+    "get_device_capability", "get_device_name", "get_device_properties", "init", "initial_seed",
+    "is_available", "is_initialized", "manual_seed", "manual_seed_all", "max_memory_allocated",
+    "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_reserved",
+    "reset_peak_memory_stats", "seed", "seed_all", "set_device", "set_stream", "stream",
+    "synchronize",
+]  # fmt: skip
