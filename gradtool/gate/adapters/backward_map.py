@@ -38,11 +38,16 @@ class BackwardMap:
             ]
             outputs = self._apply(handed)
             sent = [
-                (outputs[at], cotangent)
+                (outputs[at], _beside(outputs[at], cotangent))
                 for at, cotangent in zip(self._given, tensors[count:], strict=True)
             ]
             targets = [p for p, needed in zip(primals, self._differentiable, strict=True) if needed]
             return _gradients(sent, targets, recording)
+
+
+def _beside(output: Tensor | None, cotangent: Tensor) -> Tensor:
+    """The cotangent on the output's device."""
+    return cotangent if output is None else cotangent.to(output.device)
 
 
 def _requiring(tensor: Tensor) -> Tensor:
