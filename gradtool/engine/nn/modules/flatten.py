@@ -1,0 +1,36 @@
+"""Flattening, folding and other changes of shape as Modules."""
+
+from __future__ import annotations
+
+from gradtool.engine._ops.shape import flatten, unflatten
+from gradtool.engine.nn import functional as F  # noqa: N812 - as everybody calls it
+from gradtool.engine.nn.modules._functional import module_of
+
+Flatten = module_of("Flatten", flatten, __name__, start_dim=1, end_dim=-1)
+Unflatten = module_of(
+    "Unflatten",
+    lambda x, dim, unflattened_size: unflatten(x, dim, unflattened_size),
+    __name__,
+    dim=...,
+    unflattened_size=...,
+)
+Fold = module_of(
+    "Fold", F.fold, __name__, output_size=..., kernel_size=..., dilation=1, padding=0, stride=1
+)
+Unfold = module_of("Unfold", F.unfold, __name__, kernel_size=..., dilation=1, padding=0, stride=1)
+PixelShuffle = module_of("PixelShuffle", F.pixel_shuffle, __name__, upscale_factor=...)
+PixelUnshuffle = module_of("PixelUnshuffle", F.pixel_unshuffle, __name__, downscale_factor=...)
+Upsample = module_of(
+    "Upsample",
+    F.interpolate,
+    __name__,
+    size=None,
+    scale_factor=None,
+    mode="nearest",
+    align_corners=None,
+    recompute_scale_factor=None,
+)
+
+__all__ = [
+    "Flatten", "Fold", "PixelShuffle", "PixelUnshuffle", "Unflatten", "Unfold", "Upsample",
+]  # fmt: skip

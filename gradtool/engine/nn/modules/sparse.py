@@ -1,0 +1,73 @@
+"""Tables of rows that integers look up, as a Module."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtool.engine._ops.creation import empty
+from gradtool.engine._tensor import Tensor
+from gradtool.engine.nn import functional, init
+from gradtool.engine.nn.modules.module import Module
+from gradtool.engine.nn.parameter import Parameter
+
+
+class Embedding(Module):
+    """`nn.functional.embedding` in a table that is learned, drawn from a normal distribution."""
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        _freeze: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
+            raise AssertionError("Padding_idx must be within num_embeddings")
+        self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
+        self.max_norm, self.norm_type = max_norm, norm_type
+        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
+        table = empty(num_embeddings, embedding_dim, device=device, dtype=dtype)
+        self.weight = Parameter(table if _weight is None else _weight, not _freeze)
+        if _weight is None:
+            self.reset_parameters()
+
+    @classmethod
+    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, **options: Any) -> Embedding:
+        """One over a table that is there already."""
+        rows, columns = embeddings.shape
+        return cls(rows, columns, _weight=embeddings, _freeze=freeze, **options)
+
+    def reset_parameters(self) -> None:
+        """Draw the table; the padding's row is zero."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            self.weight.detach()[self.padding_idx] = 0.0
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The rows that the integers name."""
+        return functional.embedding(
+            input,
+            self.weight,
+            self.padding_idx,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.sparse,
+        )
+
+    def extra_repr(self) -> str:
+        """The extents, and the padding's row."""
+        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
+        return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
+
+
+__all__ = ["Embedding"]
