@@ -48,7 +48,7 @@ def _suffixes(x: Tensor) -> list[str]:
     if x.dtype not in _unsaid() or (x.numel() == 0 and x.dtype is not _dtypes.get_default_dtype()):
         found.append(f"dtype={x.dtype}")
     if x.grad_fn is not None:
-        found.append(f"grad_fn=<{x.grad_fn.name()}>")
+        found.append(f"grad_fn=<{x.grad_fn._name()}>")
     elif x.requires_grad:
         found.append("requires_grad=True")
     return found

@@ -320,7 +320,7 @@ class Tensor:
         if self._node is None:
             return False
         node, number = node_and_number(self)
-        held = None if node.hooks is None else node.hooks.retain.get(number)
+        held = None if node._hooks is None else node._hooks.retain.get(number)
         return held is not None and held() is self
 
     # ---- memory -----------------------------------------------------------------------

@@ -141,8 +141,8 @@ class PrimitiveNode(Node):
             results = [rule(grad, saved) for rule in rules]
         else:
             results = [
-                rule(grad, saved) if edge.order in wanted else None
-                for rule, edge in zip(rules, self.edges)
+                rule(grad, saved) if edge._order in wanted else None
+                for rule, edge in zip(rules, self._edges)
             ]
         if self.fix is None:
             return results
@@ -162,7 +162,7 @@ class PrimitiveNode(Node):
             value = saved[slot]
             storage = value._storage if isinstance(value, Tensor) else None
             if storage is not None and storage.version != (versions[position] if versions else 0):
-                raise modified_in_place(value, versions[position] if versions else 0, self.name())
+                raise modified_in_place(value, versions[position] if versions else 0, self._name())
             if value.__class__ is Packed:
                 saved = [*saved[:slot], value.restore(), *saved[slot + 1 :]]
         if plan.out_slot is not None:
@@ -177,7 +177,7 @@ class PrimitiveNode(Node):
             saved = [*saved[:slot], kept, *saved[slot + 1 :]]
         expected = self.versions[-1] if self.versions else 0
         if kept._version != expected:
-            raise modified_in_place(kept, expected, self.name())
+            raise modified_in_place(kept, expected, self._name())
         if not modes.grad:
             return saved
         output = kept._bare()
@@ -195,7 +195,7 @@ class PrimitiveNode(Node):
             of_arguments = (self.versions or (0,) * count)[:count]
             self.versions = (*of_arguments, output._version)
 
-    def pack_saved(self, pack: Callable[[Tensor], Any]) -> None:
+    def _pack_saved(self, pack: Callable[[Tensor], Any]) -> None:
         """Keep what `pack` makes of each saved tensor in its place."""
         slots = [*self.plan.tensor_slots]
         if self.plan.out_slot is not None:
@@ -206,12 +206,12 @@ class PrimitiveNode(Node):
                 saved[slot] = pack(saved[slot])
         self.saved = saved
 
-    def release(self) -> None:
+    def _release(self) -> None:
         """Drop saved values. A node that saved no tensor can be walked again."""
         if self.plan.tensor_slots or self.plan.out_slot is not None:
             self.saved = FREED
 
-    def name(self) -> str:
+    def _name(self) -> str:
         """As torch names it: ``MulBackward0``."""
         words = self.plan.primitive.name.strip("_").split("_")
         return "".join(word.capitalize() for word in words) + "Backward0"
@@ -327,11 +327,11 @@ class Primitive:
         """Make `out` the output of a new node over the `needed` arguments."""
         plan = self.plan(needed)
         node: PrimitiveNode = _new(PrimitiveNode)
-        node.order = next_order()
-        node.hooks = None
+        node._order = next_order()
+        node._hooks = None
         node.plan = plan
         node.fix = fix
-        node.edges = tuple([args[at]._node or args[at]._accumulator() for at in needed])
+        node._edges = tuple([args[at]._node or args[at]._accumulator() for at in needed])
         saved = node.saved = [getter(args, params) for getter in plan.getters]
         node.versions = _versions([saved[slot] for slot in plan.tensor_slots])
         if plan.out_slot is not None:
@@ -354,15 +354,15 @@ class Primitive:
         node: PrimitiveNode = _new(PrimitiveNode)
         if not y._requires_grad:
             plan = self.plan(_FIRST)
-            node.edges = (x._node or x._accumulator(),)
+            node._edges = (x._node or x._accumulator(),)
         elif x._requires_grad:
             plan = self.plan(_BOTH)
-            node.edges = (x._node or x._accumulator(), y._node or y._accumulator())
+            node._edges = (x._node or x._accumulator(), y._node or y._accumulator())
         else:
             plan = self.plan(_SECOND)
-            node.edges = (y._node or y._accumulator(),)
-        node.order = next_order()
-        node.hooks = node.fix = node.versions = None
+            node._edges = (y._node or y._accumulator(),)
+        node._order = next_order()
+        node._hooks = node.fix = node.versions = None
         node.plan = plan
         pair = (x, y)
         saved: Sequence[Any]

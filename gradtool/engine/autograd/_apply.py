@@ -45,6 +45,7 @@ def finish(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, record: b
         if modes.watch is not None:
             modes.watch(ctx)
     ctx.__dict__.pop("to_save", None)
+    ctx.__dict__.pop("saved_for_forward", None)  # An output in it would refer to itself.
     ctx.__dict__.pop("non_differentiable", None)
     ctx.__dict__.pop("dirty_tensors", None)
     return outputs[0] if single else tuple(outputs)
@@ -76,8 +77,8 @@ def _connect(ctx: BackwardCFunction, args: tuple[Any, ...], outputs: int) -> Non
     ctx._input_infos = tuple(
         [TensorInfo.of(arg) if isinstance(arg, Tensor) else None for arg in args]
     )
-    ctx.edges = tuple([edge for edge in ctx._input_edges if edge is not None])
-    ctx.outputs = outputs
+    ctx._edges = tuple([edge for edge in ctx._input_edges if edge is not None])
+    ctx._outputs = outputs
 
 
 def _place(
@@ -101,7 +102,7 @@ def _place(
     elif tensor._requires_grad and not differentiable and record:
         tensor = tensor.detach()
     if differentiable:
-        tensor._node = ctx.output_edge(number)
+        tensor._node = ctx._output_edge(number)
         tensor._requires_grad = True
     return tensor
 

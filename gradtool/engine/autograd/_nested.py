@@ -148,7 +148,7 @@ class NestedIOFunction(Function, metaclass=_NestedMeta):
         returned = ctx._forward_cls.backward_extended(ctx, *outputs)
         if type(returned) is not tuple:
             returned = (returned,)
-        return (None, *_flat_grads(ctx._call.inputs, returned, ctx.name()))
+        return (None, *_flat_grads(ctx._call.inputs, returned, ctx._name()))
 
 
 def _flat_grads(shape: Any, grads: Any, name: str) -> Iterator[Tensor | None]:

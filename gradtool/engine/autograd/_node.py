@@ -1,7 +1,7 @@
 """The graph: what a tensor that was computed remembers of its computation.
 
 A node knows how to turn the gradient of its outputs into gradients of its inputs, and the
-nodes (`edges`) that those gradients go to. Nodes are numbered as they are made: an edge
+nodes (`_edges`) that those gradients go to. Nodes are numbered as they are made: an edge
 always leads to an older node, so handling nodes from the newest to the oldest handles
 every consumer of a tensor before its producer.
 """
@@ -40,30 +40,34 @@ _next_leaf_order = itertools.count(1).__next__
 class Node:
     """One step of a recorded computation."""
 
-    __slots__ = ("__weakref__", "edges", "hooks", "order")
+    __slots__ = ("__weakref__", "_edges", "_hooks", "_order")
 
-    edges: tuple[Node, ...]
-    order: int
-    hooks: NodeHooks | None
+    _edges: tuple[Node, ...]
+    _order: int
+    _hooks: NodeHooks | None
 
-    outputs = 1
+    _outputs = 1
     """How many outputs it has; a gradient for each comes in."""
 
     def apply(self, grad: Any, wanted: set[int] | None) -> Gradients:
-        """Gradients for `edges`, given that of the output (a list where there are several).
+        """Gradients for `_edges`, given that of the output (a list where there are several).
 
         Entries for edges whose order is not in `wanted` (None: all are) may be None.
         """
         raise NotImplementedError
 
-    def release(self) -> None:
+    def _release(self) -> None:
         """Drop saved values: the graph will not be walked again."""
 
-    def pack_saved(self, pack: Callable[[Tensor], Any]) -> None:
+    def _pack_saved(self, pack: Callable[[Tensor], Any]) -> None:
         """Keep what `pack` makes of each saved tensor in its place."""
 
     def name(self) -> str:
         """The name that ``repr(tensor)`` shows as ``grad_fn``."""
+        return self._name()
+
+    def _name(self) -> str:
+        """The same, whatever a ctx has been given as its ``name``."""
         return type(self).__name__
 
     @property
@@ -71,7 +75,7 @@ class Node:
         """(node, output number) that each input's gradient goes to."""
         return tuple(
             (edge.node, edge.number) if isinstance(edge, OutputEdge) else (edge, 0)
-            for edge in self.edges
+            for edge in self._edges
         )
 
     def register_hook(self, hook: Hook) -> RemovableHandle:
@@ -83,7 +87,7 @@ class Node:
         return RemovableHandle(hooks_of(self).before, hook)
 
     def __repr__(self) -> str:
-        return f"<{self.name()} object at {id(self):#x}>"
+        return f"<{self._name()} object at {id(self):#x}>"
 
 
 class OutputEdge(Node):
@@ -94,9 +98,9 @@ class OutputEdge(Node):
     def __init__(self, node: Node, number: int) -> None:
         self.node = node
         self.number = number
-        self.order = node.order
-        self.edges = ()
-        self.hooks = None
+        self._order = node._order
+        self._edges = ()
+        self._hooks = None
 
 
 class AccumulateGrad(Node):
@@ -106,9 +110,9 @@ class AccumulateGrad(Node):
 
     def __init__(self, variable: Tensor) -> None:
         self.variable = variable
-        self.edges = ()
-        self.order = _next_leaf_order()
-        self.hooks = None
+        self._edges = ()
+        self._order = _next_leaf_order()
+        self._hooks = None
 
     def apply(self, grad: Tensor | None, wanted: set[int] | None) -> Gradients:
         """Add to the leaf's ``grad``."""
@@ -137,9 +141,9 @@ class NodeHooks:
 
 def hooks_of(node: Node) -> NodeHooks:
     """The node's hooks, made if it has none."""
-    if node.hooks is None:
-        node.hooks = NodeHooks()
-    return node.hooks
+    if node._hooks is None:
+        node._hooks = NodeHooks()
+    return node._hooks
 
 
 class RemovableHandle:

@@ -53,13 +53,13 @@ def gradients(node: BackwardCFunction, returned: Any) -> Gradients:
         elif not isinstance(grad, Tensor):
             raise ContractTypeError(
                 "gradient-type",
-                f"{node.name()}: expected Variable or None at position {position}, "
+                f"{node._name()}: expected Variable or None at position {position}, "
                 f"got {type(grad).__name__}",
             )
         elif info is None:
             raise ContractError(
                 "gradient-type",
-                f"function {node.name()} returned a gradient different than None at position "
+                f"function {node._name()} returned a gradient different than None at position "
                 f"{position + 1}, but the corresponding forward input was not a Variable",
             )
         else:
@@ -76,7 +76,7 @@ def _drop_trailing_nones(node: BackwardCFunction, returned: tuple[Any, ...]) -> 
     if len(returned) != expected:
         raise ContractError(
             "gradient-count",
-            f"function {node.name()} returned an incorrect number of gradients "
+            f"function {node._name()} returned an incorrect number of gradients "
             f"(expected {expected}, got {len(returned)})",
         )
     return returned
@@ -88,7 +88,7 @@ def _fit(node: BackwardCFunction, position: int, grad: Tensor, info: TensorInfo)
     if array.__class__ is not info.array_type and grad.device != info.device:
         raise ContractError(
             "gradient-device",
-            f"Function {node.name()} returned an invalid gradient at index {position} - expected "
+            f"Function {node._name()} returned an invalid gradient at index {position} - expected "
             f"device {info.device} but got {grad.device}",
         )
     if array.shape == info.shape and array.dtype == info.dtype:
@@ -96,13 +96,13 @@ def _fit(node: BackwardCFunction, position: int, grad: Tensor, info: TensorInfo)
     if not _expandable(info.shape, array.shape):
         raise ContractError(
             "gradient-shape",
-            f"Function {node.name()} returned an invalid gradient at index {position} - got "
+            f"Function {node._name()} returned an invalid gradient at index {position} - got "
             f"{list(array.shape)} but expected shape compatible with {list(info.shape)}",
         )
     if array.dtype.kind == "c" and info.dtype.kind != "c":
         raise ContractError(
             "gradient-type",
-            f"Function {node.name()} returned an invalid gradient at index {position} - expected "
+            f"Function {node._name()} returned an invalid gradient at index {position} - expected "
             f"type {_dtypes.from_numpy_dtype(info.dtype)} but got {grad.dtype}",
         )
     return bring_back(grad, info.shape, info.dtype)

@@ -48,11 +48,11 @@ class SavedTensor:
         tensor = self.tensor if self.packed is None else self.packed.restore()
         storage = tensor._storage
         if self.packed is None and storage is not None and storage.version != self.version:
-            raise modified_in_place(tensor, self.version, node.name())
+            raise modified_in_place(tensor, self.version, node._name())
         if self.number is None:
             return tensor
         output = tensor._bare()
         if tensor._requires_grad:
-            output._node = node.output_edge(self.number)
+            output._node = node._output_edge(self.number)
             output._requires_grad = True
         return output

@@ -71,7 +71,7 @@ class _Walker:
             for position, target in enumerate(targets):
                 node, number = node_and_number(target)
                 self.ends.append(node)
-                self.captures.setdefault(node.order, []).append((position, number))
+                self.captures.setdefault(node._order, []).append((position, number))
 
     def deposit(self, edge: Node, grad: Tensor | None) -> None:
         """Add a gradient to what has arrived at an edge.
@@ -79,7 +79,7 @@ class _Walker:
         An undefined one (None) adds nothing, but the node runs all the same: a custom
         Function further on gets its undefined cotangents, as zeros unless it asked for None.
         """
-        order = edge.order
+        order = edge._order
         grads = self.grads
         if edge.__class__ is OutputEdge:
             self._deposit_at_output(edge, grad)
@@ -105,10 +105,10 @@ class _Walker:
 
     def _deposit_at_output(self, edge: Node, grad: Tensor | None) -> None:
         assert isinstance(edge, OutputEdge)
-        order = edge.order
+        order = edge._order
         slots = self.grads.get(order)
         if slots is None:
-            slots = self.grads[order] = [None] * edge.node.outputs
+            slots = self.grads[order] = [None] * edge.node._outputs
             self.nodes[order] = edge.node
             heappush(self.heap, order)
         held = slots[edge.number]
@@ -126,7 +126,7 @@ class _Walker:
             order = heappop(heap)
             node = nodes.pop(order)
             grad = grads.pop(order)
-            hooks = node.hooks
+            hooks = node._hooks
             if hooks is not None:
                 grad = _run_pre_hooks(hooks, grad)
             if wanted is not None and not self._proceed(node, order, grad):
@@ -137,9 +137,9 @@ class _Walker:
             if hooks is not None and hooks.after:
                 results = _run_post_hooks(hooks, results, grad)
             if release:
-                node.release()
-            for edge, result in zip(node.edges, results):
-                order = edge.order
+                node._release()
+            for edge, result in zip(node._edges, results):
+                order = edge._order
                 if wanted is not None and order not in wanted:
                     continue
                 if result is None or order in grads or edge.__class__ is OutputEdge:
@@ -152,10 +152,10 @@ class _Walker:
     def will_run(self, node: Node) -> bool:
         """Whether this walk comes, or came, by a node."""
         if self.wanted is not None:
-            return node.order in self.wanted
+            return node._order in self.wanted
         if self._reachable is None:
             self._reachable = set(_reachable(self.roots, oldest=None))
-        return node.order in self._reachable
+        return node._order in self._reachable
 
     def _proceed(self, node: Node, order: int, grad: Any) -> bool:
         """Capture what was asked for here; say whether the node is to run."""
@@ -165,7 +165,7 @@ class _Walker:
             self.captured[position] = grad[number] if isinstance(grad, list) else grad
         if isinstance(node, AccumulateGrad):
             return self.accumulate and order in self.captures
-        return any(edge.order in self.wanted for edge in node.edges)
+        return any(edge._order in self.wanted for edge in node._edges)
 
 
 def _leading_to(captures: dict[int, Any], roots: Iterable[Node]) -> set[int]:
@@ -174,7 +174,7 @@ def _leading_to(captures: dict[int, Any], roots: Iterable[Node]) -> set[int]:
     oldest = max(captures, default=0)
     reached = _reachable(roots, oldest)
     for order in sorted(reached, reverse=True):
-        if any(edge.order in wanted for edge in reached[order].edges):
+        if any(edge._order in wanted for edge in reached[order]._edges):
             wanted.add(order)
     return wanted
 
@@ -185,10 +185,10 @@ def _reachable(roots: Iterable[Node], oldest: int | None) -> dict[int, Node]:
     stack = list(roots)
     while stack:
         node = stack.pop()
-        if node.order in reached or (oldest is not None and node.order > oldest):
+        if node._order in reached or (oldest is not None and node._order > oldest):
             continue
-        reached[node.order] = node
-        stack.extend(edge.node if isinstance(edge, OutputEdge) else edge for edge in node.edges)
+        reached[node._order] = node
+        stack.extend(edge.node if isinstance(edge, OutputEdge) else edge for edge in node._edges)
     return reached
 
 

@@ -23,6 +23,6 @@ def update() -> None:
 
 def _watch(node: Node) -> None:
     if modes.saved_tensor_hooks:
-        node.pack_saved(packer())
+        node._pack_saved(packer())
     if modes.anomaly:
         made_at[node] = "".join(traceback.format_stack()[:-2])

@@ -62,7 +62,7 @@ def check(node: Any, results: Any) -> None:
         if result is not None and bool((result._array != result._array).any()):
             explain(node)
             raise RuntimeError(
-                f"Function '{node.name()}' returned nan values in its {position}th output."
+                f"Function '{node._name()}' returned nan values in its {position}th output."
             )
 
 
@@ -73,4 +73,4 @@ def explain(node: Any) -> None:
         text = "No forward pass information available. Enable detect anomaly during forward pass."
     else:
         text = f"Traceback of forward call that caused the error:\n{made}"
-    warnings.warn(f"Error detected in {node.name()}. {text}", UserWarning, stacklevel=2)
+    warnings.warn(f"Error detected in {node._name()}. {text}", UserWarning, stacklevel=2)

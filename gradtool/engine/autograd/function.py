@@ -83,9 +83,9 @@ class BackwardCFunction(FunctionCtx, Node):
 
     _forward_cls: ClassVar[type[Function]]
 
-    edges: tuple[Node, ...] = ()
-    hooks = None
-    outputs = 1
+    _edges: tuple[Node, ...] = ()
+    _hooks = None
+    _outputs = 1
     _input_edges: tuple[Node | None, ...] = ()
     """For each argument of ``forward`` where its gradient goes; None where it has none."""
     _input_infos: tuple[_returned.TensorInfo | None, ...] = ()
@@ -93,7 +93,7 @@ class BackwardCFunction(FunctionCtx, Node):
     _saved: tuple[SavedTensor | None, ...] | None = ()
 
     def __init__(self) -> None:
-        self.order = next_order()
+        self._order = next_order()
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
@@ -109,9 +109,9 @@ class BackwardCFunction(FunctionCtx, Node):
             raise RuntimeError(FREED_MESSAGE)
         return tuple([None if saved is None else saved.unpack(self) for saved in self._saved])
 
-    def output_edge(self, number: int) -> Node:
+    def _output_edge(self, number: int) -> Node:
         """What an output's tensor holds as its place in the graph."""
-        return self if self.outputs == 1 else OutputEdge(self, number)
+        return self if self._outputs == 1 else OutputEdge(self, number)
 
     @property
     def saved_variables(self) -> tuple[Tensor | None, ...]:
@@ -133,11 +133,11 @@ class BackwardCFunction(FunctionCtx, Node):
 
     def apply(self, grad: Any, wanted: set[int] | None) -> Gradients:
         """Run the user's backward and check what it returns."""
-        grads = grad if self.outputs > 1 else [grad]
-        returned = self.run_backward(*self._materialise(grads))
+        grads = grad if self._outputs > 1 else [grad]
+        returned = self._run_backward(*self._materialise(grads))
         return _returned.gradients(self, returned)
 
-    def run_backward(self, *cotangents: Tensor | None) -> Any:
+    def _run_backward(self, *cotangents: Tensor | None) -> Any:
         """The user's ``backward`` or ``vjp``."""
         return backward_method(self._forward_cls)(self, *cotangents)
 
@@ -149,20 +149,16 @@ class BackwardCFunction(FunctionCtx, Node):
             for grad, info in zip(grads, self._output_infos)
         ]
 
-    def pack_saved(self, pack: Callable[[Tensor], Any]) -> None:
+    def _pack_saved(self, pack: Callable[[Tensor], Any]) -> None:
         """Keep what `pack` makes of each saved tensor in its place."""
         for saved in self._saved or ():
             if saved is not None:
                 saved.pack(pack)
 
-    def release(self) -> None:
+    def _release(self) -> None:
         """Drop saved tensors: the graph will not be walked again."""
         if self._saved:
             self._saved = None
-
-    def name(self) -> str:
-        """The Function's name and ``Backward``."""
-        return type(self).__name__
 
 
 def backward_method(cls: type[Function]) -> Callable[..., Any]:
@@ -333,9 +329,9 @@ class _DifferentiatedTwice(Node):
     """Where a once-differentiable gradient would have its graph."""
 
     def __init__(self) -> None:
-        self.order = next_order()
-        self.edges = ()
-        self.hooks = None
+        self._order = next_order()
+        self._edges = ()
+        self._hooks = None
 
     def apply(self, grad: Any, wanted: set[int] | None) -> Gradients:
         """Refuse."""

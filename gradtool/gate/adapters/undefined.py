@@ -33,9 +33,9 @@ def undefined_gradients(
 
 def _after(node: BackwardCFunction) -> list[tuple[Tensor, Tensor]]:
     """What the node sends on, each with a tensor in the place that it is sent to."""
-    missing = None if node.outputs == 1 else [None] * node.outputs
+    missing = None if node._outputs == 1 else [None] * node._outputs
     starts = []
-    for edge, result in zip(node.edges, node.apply(missing, None), strict=True):
+    for edge, result in zip(node._edges, node.apply(missing, None), strict=True):
         if result is not None:
             place = alias(result._array)
             place._node = edge

@@ -623,3 +623,25 @@ def test_class_attributes_and_inheritance(torch):
     x = double(torch, 1.0)
     Derived.apply(x).sum().backward()
     assert x.grad.item() == 3.0
+
+
+@pytest.mark.parametrize(
+    "attribute", ["edges", "hooks", "name", "order", "outputs", "release", "run_backward"]
+)
+def test_a_free_attribute_of_ctx_may_have_any_name(torch: Any, attribute: str) -> None:
+    class Scaled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, factor):
+            setattr(ctx, attribute, [factor])
+            return x * factor, x
+
+        @staticmethod
+        def backward(ctx, grad_scaled, grad_same):
+            (factor,) = getattr(ctx, attribute)
+            return grad_scaled * factor + grad_same, None
+
+    x = torch.ones(2, requires_grad=True)
+    scaled, same = Scaled.apply(x, 3.0)
+    (scaled.sum() + same.sum()).backward()
+    assert x.grad.tolist() == [4.0, 4.0]
+    assert repr(scaled).endswith("grad_fn=<ScaledBackward>)")

@@ -20,5 +20,5 @@ def depends_on_once_differentiable(tensors: Iterable[Tensor]) -> bool:
             return True
         if id(node) not in seen:
             seen.add(id(node))
-            pending.extend(node.edges)
+            pending.extend(node._edges)
     return False
