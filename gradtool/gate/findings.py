@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+from gradtool.engine.autograd.function import Function
 from gradtool.gate import codes
 from gradtool.gate.load import LoadError
 from gradtool.gate.no_case import NoCase
@@ -16,8 +17,16 @@ from gradtool.results import CheckResult, Evidence, Finding, Location, Severity,
 from gradtool.verify.examine import Flaw, Outcome
 from gradtool.verify.rules import RULES
 
-_OF_FORWARD = frozenset({"GT003", "GT501", "GT502"})
-"""Rules that forward breaks; the others speak of backward."""
+_OF_FORWARD = ("forward",)
+_OF_CTX = ("setup_context", "forward")
+_OF_BACKWARD = ("backward", "vjp", "forward")
+_BLAMED = {
+    **dict.fromkeys(["GT003", "GT501", "GT508", "GT509"], _OF_FORWARD),
+    **dict.fromkeys(["GT115", "GT502", "GT505", "GT506", "GT510"], _OF_CTX),
+    **dict.fromkeys(["GT301", "GT302"], ("jvp", *_OF_BACKWARD)),
+    "GT401": ("vmap", "forward"),
+}
+"""The methods that a rule speaks of, the likeliest first. Other rules speak of backward."""
 
 
 def not_imported(shown: str, error: LoadError, settings: Settings) -> CheckResult:
@@ -92,17 +101,15 @@ def _blamed(code: str, subject: Subject) -> Location:
     """The ``def`` of the method that a rule speaks of."""
     if not subject.is_function:
         return subject.location
-    backward = next(
-        (
-            name
-            for cls in subject.target.__mro__
-            for name in ("backward", "vjp")
-            if name in vars(cls)
-        ),
-        "forward",
-    )
-    method = getattr(subject.target, "forward" if code in _OF_FORWARD else backward)
-    return function_location(method) or subject.location
+    target = subject.target
+    names = _BLAMED.get(code, _OF_BACKWARD)
+    method = next((getattr(target, name) for name in names if _defines(target, name)), None)
+    return (method and function_location(method)) or subject.location
+
+
+def _defines(cls: type, name: str) -> bool:
+    """Whether the method is the user's own, not the one that every Function has."""
+    return any(name in vars(base) for base in cls.__mro__ if base not in Function.__mro__)
 
 
 def _running(code: str, finding: Finding, settings: Settings) -> CheckResult:

@@ -13,6 +13,7 @@ import numpy as np
 
 import gradtool.engine
 from gradtool.engine import Tensor
+from gradtool.engine._errors import ContractError
 from gradtool.gate.subject import Subject
 from gradtool.gate.user_errors import summarise
 
@@ -40,6 +41,8 @@ def attempt(subject: Subject, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     with _unheard():
         try:
             result = subject.call(*inputs, **named)
+        except ContractError:
+            return Trial()  # Forward ran through; a rule says what it did wrong.
         except (Exception, SystemExit) as error:
             return Trial(refusal=summarise(error))
         return _judge(result)
