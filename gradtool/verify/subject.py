@@ -131,16 +131,35 @@ class Subject:
     @cached_property
     def second(self) -> Derivatives:
         """The second derivatives at the point where the first were judged."""
-        at = self.given.at
-        cotangents = at.cotangents
-        primals = [*at.primals, *(c for c in cotangents if c is not None)]
-        return self._derivatives(self.function.backward_map(cotangents), primals, ungraphed=True)
+        return self.second_at(self.given.at.primals)
+
+    def second_at(self, primals: Sequence[Array]) -> Derivatives:
+        """The second derivatives at some point."""
+        cotangents = self.given.at.cotangents
+        point = [*primals, *(c for c in cotangents if c is not None)]
+        return self._derivatives(self.function.backward_map(cotangents), point, ungraphed=True)
 
     @cached_property
     def curvature(self) -> Judgement:
         """What is to be said of the second derivatives."""
         second = self.second
         judgement = judge(second, second.inputs, lambda: self._nearby(second))
+        self.judgements.append(judgement)
+        return judgement
+
+    @cached_property
+    def third(self) -> Judgement | None:
+        """What is to be said of the third derivatives; None when the second have no graph."""
+        at = self.curvature.at
+        if not at.layout.has_graph:
+            return None
+        cotangents = at.cotangents
+        point = [*at.primals, *(c for c in cotangents if c is not None)]
+        second = self.function.backward_map(self.given.at.cotangents)
+        third = self._derivatives(second.backward_map(cotangents), point, ungraphed=True)
+        if third.failure:
+            return None
+        judgement = judge(third, third.inputs, lambda: self._nearby(third))
         self.judgements.append(judgement)
         return judgement
 

@@ -78,12 +78,10 @@ class ObservedCall:
 def change_in_place(tensor: Tensor) -> None:
     """Give a tensor other values, counted as a new version but not recorded.
 
-    Floating values shrink, so that they keep their sign; integers and booleans change places,
-    so that indices stay indices.
+    They change places, so that indices stay indices and a mask becomes another one. Floating
+    values also shrink, so that they keep their sign.
     """
     array = tensor._array
-    if array.dtype.kind in "fc":
-        array[...] = array * 0.75 + 0.25 * (array == 0)
-    else:
-        array[...] = array.ravel()[::-1].reshape(array.shape)
+    moved = array.ravel()[::-1].reshape(array.shape).copy()
+    array[...] = moved * 0.75 + 0.25 * (moved == 0) if array.dtype.kind in "fc" else moved
     tensor._bump()

@@ -102,6 +102,6 @@ RULE = Rule(
     summary="Double backward is silently cut: the second derivative leaves out a term.",
     severity=Severity.ERROR,
     page=__doc__,
-    premises=("GT101", "GT106", "GT203"),
+    premises=("GT101", "GT106", "GT203", "GT505"),
     check=_check,
 )

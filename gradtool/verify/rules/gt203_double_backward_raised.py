@@ -89,6 +89,6 @@ RULE = Rule(
     summary="Differentiating backward raised, and it is not declared once_differentiable.",
     severity=Severity.ERROR,
     page=__doc__,
-    premises=("GT101", "GT106"),
+    premises=("GT101", "GT106", "GT505"),
     check=_check,
 )

@@ -82,10 +82,9 @@ _SEED = 0
 
 
 def _check(subject: Subject) -> Answer:
-    if subject.first.forward.buffers_changed_in_forward:
-        return skipped("forward changes a buffer")
-    first, second = _output(subject), _output(subject)
-    flaws = tuple(_flaws(first, second))
+    flaws = tuple(_flaws(_output(subject), _output(subject)))
+    if flaws and subject.first.forward.buffers_changed_in_forward:
+        return skipped("forward changes a buffer that its result depends on")
     return failed(*flaws) if flaws else passed()
 
 

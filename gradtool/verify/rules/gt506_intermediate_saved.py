@@ -1,0 +1,158 @@
+"""An intermediate is saved, and at other points double backward is wrong.
+
+What it does
+------------
+
+Asks when forward saves a tensor that is neither an input nor an output, backward is not declared
+``once_differentiable``, and the second derivative is right at the point of the case. Backward is
+then differentiated at three other points: smaller, larger, and with the opposite sign. A mask or
+a permutation is a constant wherever it is right, and is not blamed.
+
+Why it matters
+--------------
+
+autograd takes a saved intermediate for a constant. Where the gradient depends on it smoothly,
+double backward leaves out a term without a word; the case's point merely does not show it.
+
+Wrong example
+-------------
+
+    from gradtool import Function, tensor
+
+
+    class Huber(Function):
+        @staticmethod
+        def forward(ctx, x):
+            clipped = x.clamp(-1, 1)
+            ctx.save_for_backward(clipped)
+            return clipped * (x - clipped / 2)
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (clipped,) = ctx.saved_tensors
+            return grad_output * clipped
+
+        @staticmethod
+        def sample_inputs():
+            yield (tensor([2.0, -3.0, 4.0], requires_grad=True),)
+
+Right example
+-------------
+
+    from gradtool import Function, tensor
+
+
+    class Huber(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            clipped = x.clamp(-1, 1)
+            return clipped * (x - clipped / 2)
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            return grad_output * x.clamp(-1, 1)
+
+        @staticmethod
+        def sample_inputs():
+            yield (tensor([2.0, -3.0, 4.0], requires_grad=True),)
+
+How to fix
+----------
+
+Save the input and compute the intermediate again in backward, or return it as a further output
+and save that, or decorate backward with ``@once_differentiable``.
+
+Reference
+---------
+
+https://pytorch.org/tutorials/intermediate/custom_function_double_backward_tutorial.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gradtool.results import Severity
+from gradtool.verify.compare import Decision
+from gradtool.verify.coordinates import is_continuous
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
+from gradtool.verify.rules._second import nothing_to_differentiate, saved_intermediate
+from gradtool.verify.suspicion import suspects
+from gradtool.verify.wording import listed
+
+if TYPE_CHECKING:
+    from gradtool.verify.protocol import Array
+    from gradtool.verify.subject import Subject
+
+_FACTORS = (1 / 16, 4.0, -1.0)
+_HINT = "compute it again in backward, return it as an output, or use @once_differentiable"
+
+
+def _check(subject: Subject) -> Answer:
+    reason = nothing_to_differentiate(subject)
+    if reason:
+        return skipped(reason)
+    if not saved_intermediate(subject):
+        return passed()
+    for point in _other_points(subject):
+        names = _wrong(subject, point)
+        if names:
+            return failed(_flaw(subject, names, point))
+    return passed("the second derivative is right all the same")
+
+
+def _other_points(subject: Subject) -> Iterator[list[Array]]:
+    for factor in _FACTORS:
+        yield [
+            np.asarray(primal * factor, dtype=primal.dtype)
+            if is_continuous(primal.dtype)
+            else primal
+            for primal in subject.given.at.primals
+        ]
+
+
+def _wrong(subject: Subject, point: list[Array]) -> list[str]:
+    """The arguments by which backward is wrongly differentiated at `point`."""
+    second = subject.second_at(point)
+    try:
+        with np.errstate(all="ignore"):
+            if not suspects(second.function, second.primals, subject.seed) or second.failure:
+                return []
+            comparisons = [second.comparison(argument) for argument in second.inputs]
+    except Exception:  # The user's code need not be defined here, and may raise anything.
+        return []
+    return [
+        f"`{second.function.arguments[each.argument].name}`"
+        for each in comparisons
+        if (each.decision == Decision.FAIL).any()
+    ]
+
+
+def _flaw(subject: Subject, names: list[str], point: list[Array]) -> Flaw:
+    where = ", ".join(
+        f"{argument.name} = {np.array2string(primal.ravel()[:3], precision=3, separator=', ')}"
+        f"{'...' if primal.size > 3 else ''}"
+        for argument, primal in zip(subject.function.arguments, point, strict=True)
+        if argument.differentiable
+    )
+    return Flaw(
+        message=f"forward saves an intermediate, a constant to autograd: the second derivative by"
+        f" {listed(names)} is right here and wrong at {where}",
+        hint=_HINT,
+    )
+
+
+RULE = Rule(
+    code="GT506",
+    name="intermediate-saved",
+    summary="An intermediate is saved, and at other points double backward is wrong.",
+    severity=Severity.WARNING,
+    page=__doc__,
+    premises=("GT101", "GT106", "GT201", "GT202", "GT203", "GT505"),
+    check=_check,
+)
