@@ -121,8 +121,8 @@ def divided(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _without_phase(x: Any, *, message: str) -> Any:
-    """Refuse imaginary parts that are not small, as torch does, by its bound of 1e-2."""
-    if x.dtype.kind == "c" and (np.abs(x.imag) > 1e-2).any():
+    """Refuse imaginary parts above 1e-2, as torch does, or that much of numbers above one."""
+    if x.dtype.kind == "c" and (np.abs(x.imag) > 1e-2 * np.maximum(np.abs(x), 1)).any():
         raise RuntimeError(message)
     return x.copy()
 

@@ -86,10 +86,10 @@ def _sign_vjp(g: Tensor, x: Tensor, out: Tensor) -> Tensor:
     return gradient
 
 
-_sign = general("slogdet", of_matrices("slogdet", lambda x: np.linalg.slogdet(x).sign), _sign_vjp)
+_sign = general("slogdet", of_matrices("slogdet", lambda x: np.linalg.slogdet(x)[0]), _sign_vjp)
 _logarithm = general(
     "slogdet",
-    of_matrices("slogdet", lambda x: np.linalg.slogdet(x).logabsdet),
+    of_matrices("slogdet", lambda x: np.linalg.slogdet(x)[1]),
     lambda g, x: _per_matrix(g) * adjoint(inv(x)),
 )
 
