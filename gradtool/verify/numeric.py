@@ -18,6 +18,9 @@ from gradtool.verify.steps import epsilon, scales
 from gradtool.verify.tolerance import Tolerance
 from gradtool.verify.widening import widened
 
+_ROUNDINGS = 16.0
+"""Roundings of an output, in the case's own precision, that its analytic derivative feels."""
+
 
 class Numeric:
     """What only evaluations of the function know about its derivative at one point."""
@@ -26,8 +29,10 @@ class Numeric:
         self, evaluate: Evaluate, primals: Sequence[Array], layout: Layout, seed: int
     ) -> None:
         self._layout = layout
+        self._own_eps = layout.eps()
         wide = widened(evaluate, primals, layout.outputs)
-        eps = layout.eps() if wide is None else np.full(layout.rows, epsilon(np.dtype(float)))
+        eps = self._own_eps if wide is None else np.full(layout.rows, epsilon(np.dtype(float)))
+        self._is_widened = wide is not None
         point = primals if wide is None else wide
         self._sampler = Sampler(evaluate, point, layout.outputs, layout.functionals)
         self._noise = measure(self._sampler, eps, generator(seed, "noise"))
@@ -35,17 +40,31 @@ class Numeric:
     def jacobian(self, argument: int, analytic: FloatArray, tolerance: Tolerance) -> Estimate:
         """The derivative with respect to one argument, as sharp as the claim `analytic` demands."""
         primal = self._sampler.primals[argument]
+        lines = self._lines(argument)
         return answer(
             Question(
-                lines=self._lines(argument),
+                lines=lines,
                 base=self._sampler.base,
                 analytic=analytic,
                 noise=self._noise,
                 tolerance=tolerance,
                 blocks=self._layout.blocks(),
                 eps=epsilon(primal.dtype),
+                least=self._resolution(lines),
             )
         )
+
+    def _resolution(self, lines: Sequence[Line]) -> FloatArray:
+        """What the case's own precision cannot resolve of a slope, where samples are finer.
+
+        A slope that moves an output by less than its roundings, over the whole scale of the
+        input, is lost on the analytic side.
+        """
+        lengths = np.array([line.scale for line in lines])
+        if not self._is_widened:
+            return np.zeros((self._layout.rows, len(lines)))
+        jitter = _ROUNDINGS * self._own_eps * np.nan_to_num(np.abs(self._sampler.base))
+        return np.asarray(jitter[:, None] / lengths)
 
     def _lines(self, argument: int) -> list[Line]:
         """A line for each column."""

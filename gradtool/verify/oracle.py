@@ -46,7 +46,7 @@ class Question:
 
     `analytic` has one column for each line and one row for each output; `blocks` are the rows
     that belong to one output each. `base` are the outputs at the point itself, and `eps` is the
-    precision of the inputs.
+    precision of the inputs. `least` is an error that each entry has in any case.
     """
 
     lines: Sequence[Line]
@@ -56,6 +56,7 @@ class Question:
     tolerance: Tolerance
     blocks: Sequence[slice]
     eps: float
+    least: FloatArray
 
 
 def answer(question: Question) -> Estimate:
@@ -85,9 +86,10 @@ def _cheap(question: Question, differences: Differences) -> Estimate:
     status = np.where(rests, Status.FLAT, np.where(known, Status.KNOWN, Status.UNKNOWN))
     status[~np.isfinite(question.base)] = Status.OUTSIDE
     nothing = np.full(known.shape, np.nan)
+    noise = question.noise.floor[:, None]
     return Estimate(
         value=np.where(known, differences.value, np.nan),
-        error=np.where(known, question.noise.floor[:, None] / differences.step, np.nan),
+        error=np.where(known, noise / differences.step + question.least, np.nan),
         status=status.astype(np.int8),
         left=nothing,
         right=nothing.copy(),
@@ -120,6 +122,7 @@ def _appeal(question: Question, estimate: Estimate, doubt: BoolArray) -> None:
             rows = pending[:, column]
             samples = climb(question.lines[column], question.noise, rows)
             estimate.put(column, read(samples), rows)
+            estimate.error[rows, column] += question.least[rows, column]
             tried[rows, column] = True
         _distrust(question, estimate)
         if _is_wrong(question, estimate, tried):

@@ -21,8 +21,8 @@ _DOUBLE = 1e-6
 ROUNDINGS = 100.0
 """Rounding errors, in units of the precision, that a gradient may carry from its largest entry."""
 
-_TINY = 1e-290
-"""What underflow may leave or take."""
+_UNDERFLOW = {True: 1e-290, False: 1e-36}
+"""What underflow may leave or take, in double precision and below it."""
 
 _MEANINGFUL = 1e-3
 """An error of the oracle must be at most this part of the block's scale to mean something."""
@@ -61,7 +61,7 @@ class Tolerance:
     def allowed(self, analytic: FloatArray, numeric: FloatArray) -> FloatArray:
         """By how much each entry of `analytic` may differ from `numeric`."""
         relative = self._rtol() * np.abs(numeric)
-        absolute = (self.atol or 0.0) + self.lost() + self.jitter + _TINY
+        absolute = (self.atol or 0.0) + self.lost() + self.jitter + self._underflow()
         return np.asarray(absolute + relative + self._rounding(analytic))
 
     def lost(self) -> FloatArray:
@@ -83,6 +83,9 @@ class Tolerance:
         """The largest error that still means something in a block of this scale, row by row."""
         part = np.clip(_MEANINGFUL_ROUNDINGS * self.eps, _MEANINGFUL, _AT_MOST)
         return np.maximum(part * scale, self.atol or 0.0)
+
+    def _underflow(self) -> FloatArray:
+        return np.array([[_UNDERFLOW[bool(eps <= np.finfo(np.float64).eps)]] for eps in self.eps])
 
     def _rtol(self) -> FloatArray:
         if self.rtol is not None:
