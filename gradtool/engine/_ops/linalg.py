@@ -17,6 +17,7 @@ from gradtool.engine._ops._quiet import quiet
 from gradtool.engine._ops._unsupported import not_implemented
 from gradtool.engine._ops.axes import adjoint as mH  # noqa: N812 - torch's name of the property
 from gradtool.engine._ops.expansion import broadcast_shapes
+from gradtool.engine._ops.inplace import in_place
 from gradtool.engine._tensor import Tensor
 
 
@@ -231,6 +232,16 @@ def baddbmm(x: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: 
     return _added(x, bmm(batch1, batch2), beta, alpha)
 
 
+def addbmm(x: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """``beta * x + alpha * (batch1 @ batch2).sum(0)``; with beta 0, `x` only lends its shape."""
+    return _added(x, bmm(batch1, batch2).sum(0), beta, alpha)
+
+
+def addr(x: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """``beta * x + alpha * outer(vec1, vec2)``; with beta 0, `x` only lends its shape."""
+    return _added(x, outer(vec1, vec2), beta, alpha)
+
+
 def _added(x: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
     if x.dtype is not product.dtype:
         raise RuntimeError(
@@ -245,6 +256,17 @@ def _added(x: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
     return total
 
 
+METHODS = {
+    "addbmm": addbmm,
+    "addbmm_": in_place(addbmm, "addbmm_"),
+    "addmv_": in_place(addmv, "addmv_"),
+    "addr": addr,
+    "addr_": in_place(addr, "addr_"),
+    "baddbmm_": in_place(baddbmm, "baddbmm_"),
+}
+"""What is a method of tensors, besides the functions that `methods` lists."""
+
 __all__ = [
-    "addmm", "addmv", "baddbmm", "bmm", "dot", "ger", "matmul", "mm", "mv", "outer", "vdot",
+    "addbmm", "addmm", "addmv", "addr", "baddbmm", "bmm", "dot", "ger", "matmul", "mm", "mv",
+    "outer", "vdot",
 ]  # fmt: skip

@@ -42,6 +42,13 @@ class linalg_eigh(NamedTuple):
     eigenvectors: Tensor
 
 
+class linalg_eig(NamedTuple):
+    """Eigenvalues in no particular order, and eigenvectors as columns."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+
 class linalg_svd(NamedTuple):
     """Singular values in descending order, between singular vectors: columns, then rows."""
 

@@ -6,6 +6,7 @@ from gradtool.engine._ops.contraction import linalg_vander as vander
 from gradtool.engine._ops.contraction import matrix_power, multi_dot, vecdot
 from gradtool.engine._ops.determinants import det
 from gradtool.engine._ops.determinants import linalg_slogdet_of as slogdet
+from gradtool.engine._ops.eigenvalues import eig, eigvals
 from gradtool.engine._ops.factorizations import cholesky, eigh, eigvalsh, qr, svd, svdvals
 from gradtool.engine._ops.inverses import inv, inv_ex, pinv, solve, solve_triangular
 from gradtool.engine._ops.least_squares import lstsq
@@ -26,7 +27,9 @@ __all__ = [
     "cross",
     "det",
     "diagonal",
+    "eig",
     "eigh",
+    "eigvals",
     "eigvalsh",
     "inv",
     "inv_ex",

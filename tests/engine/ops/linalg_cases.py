@@ -41,6 +41,13 @@ CASES = [
            (normal(3, 2), normal(3, 4), normal(4, 2))),
     OpCase("addmv", lambda t, b, x, y: t.addmv(b, x, y, alpha=3),
            (normal(3), normal(3, 4), normal(4))),
+    OpCase("addr", lambda t, b, x, y: (t.addr(b, x, y), b.addr(x, y, beta=0.5, alpha=-2)),
+           (normal(3, 1), normal(3), normal(2))),
+    OpCase("addbmm", lambda t, b, x, y: (t.addbmm(b, x, y), b.addbmm(x, y, beta=0, alpha=2)),
+           (normal(3, 1), normal(2, 3, 4), normal(2, 4, 2))),
+    OpCase("added in place", lambda t, b, c, x, y, v, w: (
+        (b * 1).addr_(w, w), (b * 1).addbmm_(x, y), (v * 1).addmv_(b, v), (c * 1).baddbmm_(x, y),
+    ), (normal(3, 3), normal(2, 3, 3), normal(2, 3, 4), normal(2, 4, 3), normal(3), normal(3))),
     OpCase("baddbmm", lambda t, b, x, y: t.baddbmm(b, x, y, beta=2),
            (normal(1, 3, 1), normal(2, 3, 4), normal(2, 4, 2))),
 ]  # fmt: skip

@@ -141,6 +141,12 @@ FACTORIZATIONS = [
         t.linalg.eigh(hermitian(x), "U")[1].abs(),
     ), [(apart(3, 3),), (apart(2, 3, 3),), (apart(3, 3, dtype="complex128"),)],
         tolerance=TOLERANCE),
+    *over("eig", lambda t, x: (
+        t.linalg.eigvals(x), t.linalg.eig(x)[0] ** 2, t.linalg.eig(x).eigenvectors.abs(),
+    ), [
+        (apart(3, 3),), (apart(2, 3, 3),), (apart(3, 3, dtype="complex128"),),
+        (exactly([[0.0, -1.0, 0.3], [1.0, 0.1, 0.2], [0.0, 0.4, 2.0]]),),
+    ], tolerance=TOLERANCE),
     OpCase("function of eigenvalues", lambda t, x: (
         (lambda values, vectors: (vectors * values.exp().unsqueeze(-2)) @ vectors.mH)(
             *t.linalg.eigh(hermitian(x))

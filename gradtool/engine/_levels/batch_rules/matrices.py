@@ -54,9 +54,9 @@ RULES: dict[str, Rule] = {
     "mv": _of_vector,
     **dict.fromkeys(
         (
-            "adjugate", "linalg_cholesky", "linalg_det", "linalg_eigh", "linalg_inv",
-            "linalg_matrix_rank", "linalg_pinv", "linalg_qr", "linalg_solve", "linalg_svd",
-            "phase_check", "slogdet",
+            "adjugate", "linalg_cholesky", "linalg_det", "linalg_eig", "linalg_eigh",
+            "linalg_inv", "linalg_matrix_rank", "linalg_pinv", "linalg_qr", "linalg_solve",
+            "linalg_svd", "phase_check", "slogdet",
         ),
         _function,
     ),
