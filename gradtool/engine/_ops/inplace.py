@@ -111,6 +111,7 @@ def check_distinct_elements(array: Any) -> None:
     """Refuse to write to an expanded tensor, whose elements share memory."""
     if not getattr(array.flags, "writeable", True) or (
         0 in array.strides
+        and array.size
         and any(step == 0 and extent > 1 for step, extent in zip(array.strides, array.shape))
     ):
         raise RuntimeError(

@@ -142,6 +142,6 @@ RULE = Rule(
     summary="The gradient that backward returns differs from the derivative of forward.",
     severity=Severity.ERROR,
     page=__doc__,
-    premises=KEEPS_CONTRACT,
+    premises=(*KEEPS_CONTRACT, "GT107", "GT114"),
     check=_check,
 )

@@ -81,7 +81,11 @@ from gradtool.results import Severity
 from gradtool.verify.compare import Decision
 from gradtool.verify.coordinates import is_continuous
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
-from gradtool.verify.rules._second import nothing_to_differentiate, saved_intermediate
+from gradtool.verify.rules._second import (
+    DECLARED,
+    nothing_to_differentiate,
+    saved_intermediate,
+)
 from gradtool.verify.suspicion import suspects
 from gradtool.verify.wording import listed
 
@@ -94,6 +98,8 @@ _HINT = "compute it again in backward, return it as an output, or use @once_diff
 
 
 def _check(subject: Subject) -> Answer:
+    if subject.function.declares_once_differentiable:
+        return passed(DECLARED)
     reason = nothing_to_differentiate(subject)
     if reason:
         return skipped(reason)

@@ -1,0 +1,144 @@
+"""The gradient is not linear in the cotangent.
+
+What it does
+------------
+
+Runs backward with a random cotangent, with its negative, with eight times it, and with zero. The
+results must be the negative, eight times as much, and zero. Factors of two change no digit, so
+there is no tolerance to hide in but for roundings.
+
+Why it matters
+--------------
+
+Every gradient is a product of the cotangent with a Jacobian. ``abs(grad_output)``, a clamp, a
+norm or a constant added to it is right for the one cotangent it was tried with, often all ones.
+
+Wrong example
+-------------
+
+    from gradtool import Function
+
+
+    class Clipped(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return (grad_output * 2).clamp(-1, 1)
+
+Right example
+-------------
+
+    from gradtool import Function
+
+
+    class Double(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return grad_output * 2
+
+How to fix
+----------
+
+Multiply by the cotangent, once, and add nothing. If clipping is what the Function is for, ignore
+this rule for it, with that as the reason; a hook on the tensor is the usual place for it.
+
+Reference
+---------
+
+https://pytorch.org/docs/stable/notes/extending.html
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gradtool.results import Severity
+from gradtool.verify.protocol import Array, Cotangents
+from gradtool.verify.rules._failures import KEEPS_CONTRACT
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
+from gradtool.verify.rules._same import unlike
+
+if TYPE_CHECKING:
+    from gradtool.verify.subject import Subject
+
+_FACTORS = (-1.0, 8.0, 0.125, 0.0)
+_HINT = "multiply by the cotangent, once, and add nothing"
+
+
+def _check(subject: Subject) -> Answer:
+    if subject.nothing_to_compare:
+        return skipped(subject.nothing_to_compare)
+    cotangents = subject.first.cotangents
+    rows = [cotangents, *(_times(cotangents, factor) for factor in _FACTORS)]
+    plain, *others = subject.function.vjps(subject.first.primals, rows)
+    plain, others = _without_constants(plain, others)
+    for factor, found in zip(_FACTORS, others, strict=True):
+        flaw = _unlike(subject, plain, found, factor)
+        if flaw:
+            return failed(flaw)
+    return passed()
+
+
+Gradients = tuple[Array | None, ...]
+
+
+def _without_constants(
+    plain: Gradients, others: list[Gradients]
+) -> tuple[Gradients, list[Gradients]]:
+    """The gradients that change with the cotangent at all.
+
+    One that does not is no matter of linearity: the cotangent was forgotten, and GT101 says so.
+    """
+    kept = [
+        gradient is not None
+        and not all(np.array_equal(gradient, _or_zeros(row[i], gradient)) for row in others)
+        for i, gradient in enumerate(plain)
+    ]
+    chosen = [
+        tuple([g if keep else None for g, keep in zip(row, kept, strict=True)])
+        for row in (plain, *others)
+    ]
+    return chosen[0], chosen[1:]
+
+
+def _or_zeros(gradient: Array | None, like: Array) -> Array:
+    return np.zeros_like(like) if gradient is None else gradient
+
+
+def _unlike(
+    subject: Subject,
+    plain: Gradients,
+    found: Gradients,
+    factor: float,
+) -> Flaw | None:
+    if not all(g is None or np.isfinite(g).all() for g in plain):
+        return None
+    when = f"from {factor:g} times the gradient when the cotangent is {factor:g} times as large"
+    if factor == 0.0:
+        when = "from zero when the cotangent is zero"
+    expected = [None if g is None else np.asarray(g * factor, g.dtype) for g in plain]
+    return unlike(subject, found, expected, when, _HINT)
+
+
+def _times(cotangents: Cotangents, factor: float) -> list[Array | None]:
+    return [None if c is None else np.asarray(c * factor, c.dtype) for c in cotangents]
+
+
+RULE = Rule(
+    code="GT107",
+    name="not-linear",
+    summary="The gradient is not linear in the cotangent.",
+    severity=Severity.ERROR,
+    page=__doc__,
+    premises=(*KEEPS_CONTRACT, "GT110"),
+    check=_check,
+)

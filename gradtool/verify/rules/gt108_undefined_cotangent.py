@@ -1,0 +1,121 @@
+"""A cotangent that is undefined is handled otherwise than one that is zero.
+
+What it does
+------------
+
+Leaves the cotangent of each output undefined in turn, and of all of them, and compares with
+zeros in their place. With ``ctx.set_materialize_grads(False)`` an undefined cotangent reaches
+backward as None.
+
+Why it matters
+--------------
+
+An output that the loss does not use has no cotangent. ``None * x`` then raises in training, in a
+model that uses one output of two.
+
+Wrong example
+-------------
+
+    from gradtool import Function
+
+
+    class Pair(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.set_materialize_grads(False)
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx, g1, g2):
+            return g1 * 2 + g2 * 3
+
+Right example
+-------------
+
+    from gradtool import Function
+
+
+    class Pair(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.set_materialize_grads(False)
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx, g1, g2):
+            parts = [g * k for g, k in ((g1, 2), (g2, 3)) if g is not None]
+            return sum(parts) if parts else None
+
+How to fix
+----------
+
+Test each cotangent for None before using it, or drop ``set_materialize_grads(False)``: zeros are
+then made for you.
+
+Reference
+---------
+
+https://pytorch.org/docs/stable/notes/extending.html#how-to-use
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gradtool.results import Severity
+from gradtool.verify.protocol import Array
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
+from gradtool.verify.rules._same import stopped, unlike
+
+if TYPE_CHECKING:
+    from gradtool.verify.subject import Subject
+
+_HINT = "test each cotangent for None, or do not call set_materialize_grads(False)"
+
+
+def _check(subject: Subject) -> Answer:
+    if subject.nothing_to_check:
+        return skipped(subject.nothing_to_check)
+    for when, undefined in _cases(subject):
+        flaw = _flaw(subject, when, undefined)
+        if flaw:
+            return failed(flaw)
+    return passed()
+
+
+def _cases(subject: Subject) -> Iterator[tuple[str, frozenset[int]]]:
+    given = [i for i, c in enumerate(subject.first.cotangents) if c is not None]
+    if len(given) > 1:
+        for output in given:
+            yield f"when the cotangent of output {output} is undefined", frozenset([output])
+    yield "when no cotangent is defined", frozenset(given)
+
+
+def _flaw(subject: Subject, when: str, undefined: frozenset[int]) -> Flaw | None:
+    cotangents = subject.first.cotangents
+    rows: list[list[Array | None]] = [
+        [None if i in undefined else c for i, c in enumerate(cotangents)],
+        [
+            np.zeros_like(c) if c is not None and i in undefined else c
+            for i, c in enumerate(cotangents)
+        ],
+    ]
+    without, zeros = (subject.function.call(subject.first.primals, row) for row in rows)
+    flaw = stopped(without, when, _HINT)
+    if flaw or without.gradients is None or zeros.gradients is None:
+        return flaw
+    return unlike(subject, without.gradients, zeros.gradients, when, _HINT)
+
+
+RULE = Rule(
+    code="GT108",
+    name="undefined-cotangent",
+    summary="A cotangent that is undefined is handled otherwise than one that is zero.",
+    severity=Severity.ERROR,
+    page=__doc__,
+    premises=("GT101", "GT106", "GT107"),
+    check=_check,
+)

@@ -1,0 +1,132 @@
+"""The gradient is wrong, or missing, when only some inputs need one.
+
+What it does
+------------
+
+Runs the Function with each input alone needing a gradient, and with each input alone not
+needing one, and compares with the run in which all do. It is asked when that one is right.
+
+Why it matters
+--------------
+
+Freezing a layer or training a bias alone takes these paths. A ``needs_input_grad`` index that
+counts tensors but not other arguments, or a tensor saved only for one of the inputs, shows
+there first.
+
+Wrong example
+-------------
+
+    from gradtool import Function
+
+
+    class Product(Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.save_for_backward(x, y)
+            return x * y
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            x, y = ctx.saved_tensors
+            grad_x = grad_y = None
+            if ctx.needs_input_grad[0]:
+                grad_x = grad_output * y
+            if ctx.needs_input_grad[0]:
+                grad_y = grad_output * x
+            return grad_x, grad_y
+
+Right example
+-------------
+
+    from gradtool import Function
+
+
+    class Product(Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.save_for_backward(x, y)
+            return x * y
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            x, y = ctx.saved_tensors
+            grad_x = grad_y = None
+            if ctx.needs_input_grad[0]:
+                grad_x = grad_output * y
+            if ctx.needs_input_grad[1]:
+                grad_y = grad_output * x
+            return grad_x, grad_y
+
+How to fix
+----------
+
+``ctx.needs_input_grad`` has one entry for each argument of forward, tensors or not, in their
+order. Save what the gradient of each input needs whenever that input needs one.
+
+Reference
+---------
+
+https://pytorch.org/docs/stable/notes/extending.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gradtool.results import Severity
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped
+from gradtool.verify.rules._same import stopped, unlike
+
+if TYPE_CHECKING:
+    from gradtool.verify.subject import Subject
+
+_HINT = "needs_input_grad has an entry for each argument of forward, tensors or not"
+_MOST = 8
+"""Inputs beyond this many are not taken one by one."""
+
+
+def _check(subject: Subject) -> Answer:
+    if subject.nothing_to_check:
+        return skipped(subject.nothing_to_check)
+    inputs = subject.first.inputs
+    if len(inputs) < 2:
+        return not_offered("a second input")
+    for when, needed in _subsets(subject, inputs[:_MOST]):
+        flaw = _flaw(subject, when, needed)
+        if flaw:
+            return failed(flaw)
+    return passed()
+
+
+def _subsets(subject: Subject, inputs: tuple[int, ...]) -> Iterator[tuple[str, frozenset[int]]]:
+    for one in inputs:
+        name = subject.function.arguments[one].name
+        yield f"when only `{name}` needs one", frozenset([one])
+    if len(inputs) > 2:
+        for one in inputs:
+            name = subject.function.arguments[one].name
+            yield f"when `{name}` alone needs none", frozenset(subject.first.inputs) - {one}
+
+
+def _flaw(subject: Subject, when: str, needed: frozenset[int]) -> Flaw | None:
+    needs = [i in needed for i in range(len(subject.function.arguments))]
+    found = subject.function.call(subject.first.primals, subject.first.cotangents, needs=needs)
+    flaw = stopped(found, when, _HINT)
+    if flaw or found.gradients is None:
+        return flaw
+    baseline = subject.first.baseline.gradients or ()
+    expected = [g if wanted else None for g, wanted in zip(baseline, needs, strict=True)]
+    given = [g if wanted else None for g, wanted in zip(found.gradients, needs, strict=True)]
+    return unlike(subject, given, expected, when, _HINT)
+
+
+RULE = Rule(
+    code="GT109",
+    name="wrong-for-some-inputs",
+    summary="The gradient is wrong, or missing, when only some inputs need one.",
+    severity=Severity.ERROR,
+    page=__doc__,
+    premises=("GT101", "GT106", "GT107", "GT111"),
+    check=_check,
+)

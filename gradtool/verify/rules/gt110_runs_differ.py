@@ -1,0 +1,88 @@
+"""Two runs of backward over one forward differ.
+
+What it does
+------------
+
+Runs backward twice over the same graph with the same cotangent and compares the gradients.
+
+Why it matters
+--------------
+
+``retain_graph=True``, Jacobians and double backward run it more than once. A backward that draws
+random numbers, or changes what it saved, gives another gradient each time.
+
+Wrong example
+-------------
+
+    from gradtool import Function
+    import gradtool.engine as torch
+
+
+    class Noisy(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return grad_output * 2 * (1 + torch.rand_like(grad_output))
+
+Right example
+-------------
+
+    from gradtool import Function
+
+
+    class Double(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return grad_output * 2
+
+How to fix
+----------
+
+Draw random numbers in forward and save them. Treat what was saved as read-only.
+
+Reference
+---------
+
+https://pytorch.org/docs/stable/notes/randomness.html
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gradtool.results import Severity
+from gradtool.verify.rules._failures import KEEPS_CONTRACT
+from gradtool.verify.rules._rule import Answer, Rule, failed, passed, skipped
+from gradtool.verify.rules._same import unlike
+
+if TYPE_CHECKING:
+    from gradtool.verify.subject import Subject
+
+_HINT = "draw random numbers in forward and save them; change nothing that was saved"
+
+
+def _check(subject: Subject) -> Answer:
+    if subject.nothing_to_compare:
+        return skipped(subject.nothing_to_compare)
+    cotangents = subject.first.cotangents
+    first, again = subject.function.vjps(subject.first.primals, [cotangents, cotangents])
+    flaw = unlike(subject, again, first, "when backward runs a second time", _HINT)
+    return failed(flaw) if flaw else passed()
+
+
+RULE = Rule(
+    code="GT110",
+    name="runs-differ",
+    summary="Two runs of backward over one forward differ.",
+    severity=Severity.ERROR,
+    page=__doc__,
+    premises=(*KEEPS_CONTRACT, "GT503", "GT504"),
+    check=_check,
+)

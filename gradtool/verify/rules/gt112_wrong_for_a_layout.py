@@ -1,0 +1,149 @@
+"""Outputs or gradients depend on how the elements of a tensor lie in memory.
+
+What it does
+------------
+
+Gives inputs and cotangents with the same values in other layouts, transposed, with gaps, and
+expanded as the gradient of a sum is, and compares with contiguous ones.
+
+Why it matters
+--------------
+
+``x.sum().backward()`` sends an expanded cotangent, and a transposed weight is not contiguous.
+Kernels that take a pointer, ``view``, ``as_strided`` and in-place writes go wrong or raise.
+
+Wrong example
+-------------
+
+    from gradtool import Function
+
+
+    class Flat(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.shape = x.shape
+            return x * 3
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return (grad_output.view(-1) * 3).view(ctx.shape)
+
+Right example
+-------------
+
+    from gradtool import Function
+
+
+    class Flat(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.shape = x.shape
+            return x * 3
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return (grad_output.reshape(-1) * 3).view(ctx.shape)
+
+How to fix
+----------
+
+Call ``.contiguous()`` on inputs and cotangents before code that relies on strides, and use
+``reshape`` for ``view``.
+
+Reference
+---------
+
+https://pytorch.org/docs/stable/tensor_view.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gradtool.results import Severity
+from gradtool.verify.examinable import MemoryLayout
+from gradtool.verify.protocol import Array, Observation
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
+from gradtool.verify.rules._same import stopped, unlike
+from gradtool.verify.steps import epsilon
+
+if TYPE_CHECKING:
+    from gradtool.verify.subject import Subject
+
+_LAYOUTS: tuple[MemoryLayout, ...] = ("transposed", "gapped")
+_HINT = "call .contiguous() where strides matter, and reshape instead of view"
+_ROUNDINGS = 1e4
+
+
+def _check(subject: Subject) -> Answer:
+    if subject.nothing_to_compare:
+        return skipped(subject.nothing_to_compare)
+    flaw = _of_cotangents(subject) or _of_inputs(subject)
+    return failed(flaw) if flaw else passed()
+
+
+def _of_cotangents(subject: Subject) -> Flaw | None:
+    primals, cotangents = subject.first.primals, subject.first.cotangents
+    for layout in _LAYOUTS:
+        found = subject.function.call(primals, cotangents, cotangent_layout=layout)
+        flaw = _unlike(subject, found, subject.first.baseline, f"for {layout} cotangents")
+        if flaw:
+            return flaw
+    constant = [None if c is None else np.full_like(c, 0.75) for c in cotangents]
+    plain = subject.function.call(primals, constant)
+    if plain.failure:
+        return None
+    found = subject.function.call(primals, constant, cotangent_layout="expanded")
+    return _unlike(subject, found, plain, "for an expanded cotangent, as that of a sum is")
+
+
+def _of_inputs(subject: Subject) -> Flaw | None:
+    for layout in _LAYOUTS:
+        found = subject.function.call(
+            subject.first.primals, subject.first.cotangents, input_layout=layout
+        )
+        when = f"for {layout} inputs"
+        flaw = stopped(found, when, _HINT) or _outputs(subject, found.outputs, when)
+        flaw = flaw or _unlike(subject, found, subject.first.baseline, when)
+        if flaw:
+            return flaw
+    return None
+
+
+def _unlike(subject: Subject, found: Observation, expected: Observation, when: str) -> Flaw | None:
+    flaw = stopped(found, when, _HINT)
+    if flaw or found.gradients is None or expected.gradients is None:
+        return flaw
+    return unlike(subject, found.gradients, expected.gradients, when, _HINT)
+
+
+def _outputs(subject: Subject, found: Sequence[Array | None], when: str) -> Flaw | None:
+    for number, (one, other) in enumerate(zip(found, subject.first.forward.outputs, strict=True)):
+        if one is None or other is None:
+            continue
+        if one.shape != other.shape or not _close(one, other):
+            return Flaw(message=f"output {number} differs {when}", hint=_HINT)
+    return None
+
+
+def _close(one: Array, other: Array) -> bool:
+    if one.dtype.kind not in "fc":
+        return bool((one == other).all())
+    size = np.abs(other[np.isfinite(other)]).max(initial=0.0)
+    with np.errstate(all="ignore"):
+        near = np.abs(one - other) <= _ROUNDINGS * epsilon(other.dtype) * size
+    return bool((near | (one == other) | ((one != one) & (other != other))).all())
+
+
+RULE = Rule(
+    code="GT112",
+    name="wrong-for-a-layout",
+    summary="Outputs or gradients depend on how the elements of a tensor lie in memory.",
+    severity=Severity.ERROR,
+    page=__doc__,
+    premises=("GT101", "GT106", "GT107", "GT111"),
+    check=_check,
+)

@@ -1,0 +1,118 @@
+"""backward breaks for empty tensors that forward accepts.
+
+What it does
+------------
+
+Makes the first extent of the first input zero, and every extent equal to it, and where forward
+accepts that, runs backward: it must not raise, and must return gradients of the inputs' shapes.
+
+Why it matters
+--------------
+
+The last batch of a loader, a mask that selects nothing or an expert that gets no token is empty.
+Training then stops in backward, hours in.
+
+Wrong example
+-------------
+
+    from gradtool import Function
+
+
+    class Mean(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.rows = x.shape[0]
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            scale = ctx.rows / ctx.rows
+            return grad_output * 2 * scale
+
+Right example
+-------------
+
+    from gradtool import Function
+
+
+    class Mean(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return grad_output * 2
+
+How to fix
+----------
+
+Do not divide by extents, take the first row or reduce to a maximum without looking whether there
+is one. Return early when there are no elements.
+
+Reference
+---------
+
+https://pytorch.org/docs/stable/notes/extending.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gradtool.results import Severity
+from gradtool.verify.coordinates import is_continuous
+from gradtool.verify.protocol import Array
+from gradtool.verify.rules._rule import Answer, Rule, failed, passed, skipped
+from gradtool.verify.rules._same import stopped
+
+if TYPE_CHECKING:
+    from gradtool.verify.subject import Subject
+
+_HINT = "handle tensors without elements, or refuse them in forward"
+_WHEN = "for empty inputs that forward accepts"
+
+
+def _check(subject: Subject) -> Answer:
+    if subject.nothing_to_compare:
+        return skipped(subject.nothing_to_compare)
+    empty = _emptied(subject.first.primals)
+    if empty is None:
+        return skipped("no input has an extent to make zero")
+    forward = subject.function.call(empty)
+    if forward.failure:
+        return passed("forward does not accept empty inputs")
+    cotangents = [
+        np.ones_like(output)
+        if output is not None and is_continuous(output.dtype) and graphed
+        else None
+        for output, graphed in zip(forward.outputs, forward.output_requires_grad, strict=True)
+    ]
+    if all(c is None for c in cotangents):
+        return passed("no output requires a gradient for empty inputs")
+    flaw = stopped(subject.function.call(empty, cotangents), _WHEN, _HINT)
+    return failed(flaw) if flaw else passed()
+
+
+def _emptied(primals: Sequence[Array]) -> list[Array] | None:
+    """The primals with zero for the first extent of the first, wherever that extent occurs."""
+    extent = next((p.shape[0] for p in primals if p.ndim and is_continuous(p.dtype)), None)
+    if not extent:
+        return None
+    return [
+        np.zeros(tuple(0 if size == extent else size for size in p.shape), p.dtype) for p in primals
+    ]
+
+
+RULE = Rule(
+    code="GT113",
+    name="breaks-when-empty",
+    summary="backward breaks for empty tensors that forward accepts.",
+    severity=Severity.ERROR,
+    page=__doc__,
+    premises=("GT101", "GT106", "GT109", "GT112"),
+    check=_check,
+)

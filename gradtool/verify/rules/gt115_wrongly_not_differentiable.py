@@ -1,0 +1,147 @@
+"""An output is marked non-differentiable, or has no graph, but does depend on the inputs.
+
+What it does
+------------
+
+For each floating output without a graph, moves the inputs along random directions and looks
+whether the output follows, in proportion to the step.
+
+Why it matters
+--------------
+
+Its part of the loss has no gradient, without a word. gradcheck looks at differentiable outputs
+only.
+
+Wrong example
+-------------
+
+    from gradtool import Function
+
+
+    class Both(Function):
+        @staticmethod
+        def forward(ctx, x):
+            doubled, tripled = x * 2, x * 3
+            ctx.mark_non_differentiable(tripled)
+            return doubled, tripled
+
+        @staticmethod
+        def backward(ctx, g2, g3):
+            return g2 * 2
+
+Right example
+-------------
+
+    from gradtool import Function
+
+
+    class Both(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx, g2, g3):
+            return g2 * 2 + g3 * 3
+
+How to fix
+----------
+
+Mark only outputs that do not vary with the inputs, or only in jumps: indices, counts, masks. If
+an output is for looking at only, ignore this rule for the Function, with that as the reason.
+
+Reference
+---------
+
+https://pytorch.org/docs/stable/notes/extending.html#how-to-use
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gradtool.results import Severity
+from gradtool.verify.coordinates import is_continuous
+from gradtool.verify.protocol import Array
+from gradtool.verify.randomness import generator, shifted
+from gradtool.verify.rules._failures import RUNS
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped
+
+if TYPE_CHECKING:
+    from gradtool.verify.subject import Subject
+
+_STEP = 2.0**-14
+_PROPORTIONAL = 0.05
+"""How far from one half the answer to half a step may be, for the answer to count as a slope."""
+
+_HINT = "mark as non-differentiable only what does not vary with the inputs"
+
+
+def _check(subject: Subject) -> Answer:
+    if not subject.first.inputs:
+        return skipped("no argument asks for a gradient")
+    forward = subject.first.forward
+    silent = [
+        number
+        for number, (output, graphed) in enumerate(
+            zip(forward.outputs, forward.output_requires_grad, strict=True)
+        )
+        if output is not None and is_continuous(output.dtype) and output.size and not graphed
+    ]
+    if not silent:
+        return not_offered("an output without a graph")
+    for number in silent:
+        if _follows(subject, number):
+            return failed(_flaw(number, number in forward.non_differentiable))
+    return passed()
+
+
+def _follows(subject: Subject, output: int) -> bool:
+    """Whether an output answers half a step with half an answer."""
+    whole, half = (_answer(subject, output, part) for part in (_STEP, _STEP / 2))
+    if whole is None or half is None:
+        return False
+    size = float(np.abs(whole).max(initial=0.0))
+    noise = 64 * np.finfo(np.float64).eps * float(np.abs(_base(subject, output)).max(initial=0.0))
+    if size <= noise / _PROPORTIONAL:
+        return False
+    return bool(np.abs(half - whole / 2).max() <= _PROPORTIONAL * size)
+
+
+def _answer(subject: Subject, output: int, part: float) -> Array | None:
+    """How an output changes when all inputs move a part of their size along a random direction."""
+    own = subject.first.primals
+    point = shifted(own, part, generator(subject.seed, "outputs without a graph"))
+    moved = [point[i] if i in subject.first.inputs else own[i] for i in range(len(own))]
+    try:
+        found = subject.function.evaluate(moved)[output]
+    except Exception:  # A point that forward does not take shows nothing.
+        return None
+    base = _base(subject, output)
+    if found is None or found.shape != base.shape or not np.isfinite(found).all():
+        return None
+    return np.asarray(found - base)
+
+
+def _base(subject: Subject, output: int) -> Array:
+    value = subject.first.forward.outputs[output]
+    assert value is not None
+    return value
+
+
+def _flaw(output: int, marked: bool) -> Flaw:
+    how = "is marked non-differentiable" if marked else "requires no gradient"
+    return Flaw(message=f"output {output} {how}, but varies with the inputs", hint=_HINT)
+
+
+RULE = Rule(
+    code="GT115",
+    name="wrongly-not-differentiable",
+    summary="An output is marked non-differentiable, but varies with the inputs.",
+    severity=Severity.ERROR,
+    page=__doc__,
+    premises=RUNS,
+    check=_check,
+)

@@ -1,0 +1,129 @@
+"""The third derivative, through double backward, is wrong.
+
+What it does
+------------
+
+Takes the second derivative as a function of its inputs and compares what autograd says of its
+derivative with what evaluations show. It is asked of small cases, when the second is right.
+
+Why it matters
+--------------
+
+A backward that calls another Function hides that one's mistakes one order deeper. Curvature
+penalties and implicit differentiation get there.
+
+Wrong example
+-------------
+
+    from gradtool import Function
+
+
+    class _CubeGradient(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x, x * x)
+            return 3 * x * x
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            x, _ = ctx.saved_tensors
+            return grad_output * 6 * x.detach()
+
+
+    class Cube(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            return grad_output * _CubeGradient.apply(x)
+
+Right example
+-------------
+
+    from gradtool import Function
+
+
+    class Cube(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            return grad_output * 3 * x * x
+
+How to fix
+----------
+
+Look at the Functions that backward calls: their own backward must be differentiable, or say
+``@once_differentiable``.
+
+Reference
+---------
+
+https://pytorch.org/tutorials/intermediate/custom_function_double_backward_tutorial.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gradtool.results import Severity
+from gradtool.verify.compare import Decision
+from gradtool.verify.rules._judged import answer
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, not_offered, passed, skipped
+from gradtool.verify.rules._second import nothing_to_differentiate
+from gradtool.verify.wording import off
+from gradtool.verify.worst import evidence, find_worst
+
+if TYPE_CHECKING:
+    from gradtool.verify.subject import Subject
+
+_MOST = 40
+"""Inputs and outputs of the Function together: the cost grows with their square."""
+
+
+def _check(subject: Subject) -> Answer:
+    reason = nothing_to_differentiate(subject)
+    if reason:
+        return not_offered("a second derivative")
+    if subject.curvature.worst is not Decision.PASS:
+        return skipped("the second derivative is not known to be right")
+    layout = subject.first.layout
+    if layout.outputs.size + sum(layout.inputs[i].size for i in subject.first.inputs) > _MOST:
+        return passed("not asked of a case of this size")
+    if subject.third is None:
+        return passed("the second derivative is constant")
+    return answer(subject.third, _flaws(subject))
+
+
+def _flaws(subject: Subject) -> Iterator[Flaw]:
+    assert subject.third is not None
+    for comparison in subject.third.comparisons:
+        chosen = comparison.decision == Decision.FAIL
+        if chosen.any():
+            name = subject.third.at.function.arguments[comparison.argument].name
+            worst = find_worst(comparison, chosen)
+            yield Flaw(
+                message=f"third derivative, by `{name}`, is wrong{off(comparison, worst)}",
+                evidence=evidence(comparison, worst, name),
+                hint="a Function that backward calls is not differentiable as it should be",
+            )
+
+
+RULE = Rule(
+    code="GT204",
+    name="wrong-third-derivative",
+    summary="The third derivative, through double backward, is wrong.",
+    severity=Severity.ERROR,
+    page=__doc__,
+    premises=("GT201",),
+    check=_check,
+)
