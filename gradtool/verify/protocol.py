@@ -166,7 +166,10 @@ class Differentiable(Protocol):
         """The Function overrides both names of the same method."""
 
     def evaluate(self, primals: Primals) -> tuple[Array | None, ...]:
-        """Outputs at `primals`, without building a graph. Exceptions of the user's code pass."""
+        """Outputs at `primals`, without building a graph. Exceptions of the user's code pass.
+
+        `primals` may come in a wider dtype than `arguments` say; a function may refuse that.
+        """
 
     def call(
         self,
