@@ -15,13 +15,18 @@ from gradtool.engine._dtypes import (
     set_default_dtype,
 )
 from gradtool.engine._keywords import with_keywords
+from gradtool.engine._legacy import TYPES as _LEGACY
+from gradtool.engine._limits import finfo, iinfo
 from gradtool.engine._ops import methods as _methods
 from gradtool.engine._ops._promotion import result_type
+from gradtool.engine._settings import SETTINGS as _SETTINGS
 from gradtool.engine._tensor import Size, Tensor
 from gradtool.engine.amp.autocast_mode import autocast, is_autocast_enabled
 from gradtool.engine.autograd.grad_mode import (
     enable_grad,
+    inference_mode,
     is_grad_enabled,
+    is_inference_mode_enabled,
     no_grad,
     set_grad_enabled,
 )
@@ -47,10 +52,22 @@ _FUNCTIONS = {
     if name not in _METHODS_ONLY
 }
 
-_SUBMODULES = frozenset({"cuda", "jit", "linalg", "nn", "special"})
+_SUBMODULES = frozenset({"cuda", "jit", "linalg", "nn", "special", "testing"})
 """What is imported when it is first asked for."""
 
+_OF_NN = frozenset(
+    """
+    adaptive_avg_pool1d alpha_dropout avg_pool1d bilinear celu celu_ conv1d conv2d conv3d
+    conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity dropout group_norm
+    hardshrink layer_norm max_pool1d max_pool2d max_pool3d pairwise_distance pixel_shuffle
+    pixel_unshuffle prelu relu_ rms_norm rrelu rrelu_ selu selu_ threshold threshold_
+    """.split()  # noqa: SIM905 - easier to read than a list of thirty strings
+)
+"""Functions of ``nn.functional`` that torch has here too, loaded with it."""
+
 globals().update(_dtypes.ALIASES)
+globals().update(_LEGACY)
+globals().update(_SETTINGS)
 globals().update(_FUNCTIONS)
 _methods.attach()
 
@@ -81,13 +98,17 @@ __all__ = [
     "dtype",
     "e",
     "enable_grad",
+    "finfo",
     "func",
     "get_default_dtype",
+    "iinfo",
     "inf",
+    "inference_mode",
     "is_autocast_enabled",
     "is_complex",
     "is_floating_point",
     "is_grad_enabled",
+    "is_inference_mode_enabled",
     "is_tensor",
     "nan",
     "newaxis",
@@ -99,11 +120,13 @@ __all__ = [
     "set_grad_enabled",
     "vmap",
 ]
-__all__ += [*_dtypes.ALIASES, *_FUNCTIONS]
+__all__ += [*_dtypes.ALIASES, *_FUNCTIONS, *_LEGACY, *_SETTINGS]
 
 if not TYPE_CHECKING:  # To a type checker every name would be there.
 
     def __getattr__(name: str) -> Any:
+        if name in _OF_NN:
+            return getattr(importlib.import_module(f"{__name__}.nn.functional"), name)
         if name in _SUBMODULES:
             return importlib.import_module(f"{__name__}.{name}")
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

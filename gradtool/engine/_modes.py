@@ -15,6 +15,8 @@ class Modes(threading.local):
 
     grad: bool = True
     """Operations on tensors that require a gradient are recorded."""
+    inference: bool = False
+    """Tensors that are made can never be recorded; see `autograd.grad_mode.inference_mode`."""
     levels: tuple[Any, ...] = ()
     """Transforms under way, outermost first; see `gradtool.engine._levels`."""
     dual_level: Any = None
@@ -33,3 +35,12 @@ class Modes(threading.local):
 
 
 modes = Modes()
+
+
+class Inferring:
+    """How many threads are in inference mode: one test tells the hot path that none is."""
+
+    threads = 0
+
+
+inferring = Inferring()

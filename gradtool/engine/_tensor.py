@@ -14,7 +14,7 @@ import numpy as np
 
 from gradtool.engine import _dtypes
 from gradtool.engine._device import device, device_of
-from gradtool.engine._modes import modes
+from gradtool.engine._modes import inferring, modes
 from gradtool.engine.autograd._node import (
     AccumulateGrad,
     Node,
@@ -70,6 +70,31 @@ class Storage:
         return [view for view in (each() for each in self._views) if view is not None]
 
 
+class InferenceStorage(Storage):
+    """Memory of a tensor made in inference mode, whose changes nothing counts."""
+
+    __slots__ = ()
+
+    @property
+    def version(self) -> int:
+        """Zero in inference mode.
+
+        Raises:
+            RuntimeError: outside of it, where recording asks.
+        """
+        if modes.inference:
+            return 0
+        raise RuntimeError(
+            "Inference tensors cannot be saved for backward, viewed or changed in place outside "
+            "InferenceMode. Make a clone to get a normal tensor, or use `torch.no_grad()` instead "
+            "of `torch.inference_mode()`."
+        )
+
+    @version.setter
+    def version(self, value: int) -> None:
+        pass
+
+
 class Tensor:
     """An n-dimensional array that can take part in automatic differentiation."""
 
@@ -93,11 +118,18 @@ class Tensor:
     _level: Level | None = None
     """The transform it is a tensor of; None on the ground."""
 
-    def __init__(self, data: Any = (), *, device: Any = None) -> None:
-        """A tensor of the default dtype with a copy of `data`; `torch.tensor` infers the dtype."""
+    def __init__(self, *given: Any, device: Any = None) -> None:
+        """A tensor of the default dtype: of data, which is copied, or of a size, zeros.
+
+        `torch.tensor` infers the dtype.
+        """
         del device
-        array = np.array(data, dtype=_dtypes.get_default_dtype().numpy)
-        _fill(self, array)
+        kind = _dtypes.get_default_dtype().numpy
+        if not given or (len(given) == 1 and not isinstance(given[0], int | Size)):
+            _fill(self, np.array(*(given or ((),)), dtype=kind))
+        else:
+            size = given[0] if isinstance(given[0], Size) else given
+            _fill(self, np.zeros(size, dtype=kind))
 
     # ---- what it is -------------------------------------------------------------------
 
@@ -193,6 +225,11 @@ class Tensor:
                 "you can only change requires_grad flags of leaf variables. If you want to use "
                 "a computed variable in a subgraph that doesn't require differentiation use "
                 "var_no_grad = var.detach()."
+            )
+        if value and isinstance(self._storage, InferenceStorage) and not modes.inference:
+            raise RuntimeError(
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not "
+                "allowed."
             )
         if value and self._array.dtype.kind not in "fc":
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
@@ -350,6 +387,10 @@ class Tensor:
     def _bare(self) -> Tensor:
         """The same tensor without its place in the graph."""
         return alias(self._array, self._shared_storage())
+
+    def is_inference(self) -> bool:
+        """Whether it was made in inference mode."""
+        return isinstance(self._storage, InferenceStorage)
 
     def detach(self) -> Tensor:
         """The same memory outside the graph."""
@@ -524,7 +565,7 @@ def wrap(array: Any) -> Tensor:
     tensor._requires_grad = False
     tensor._node = None
     tensor._grad = None
-    tensor._storage = None
+    tensor._storage = InferenceStorage() if inferring.threads and modes.inference else None
     tensor._view = None
     tensor._leaf_node = None
     return tensor

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from gradtool.engine._modes import modes
+from gradtool.engine._modes import inferring, modes
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -111,6 +111,49 @@ class set_grad_enabled(_GradMode):
 
     def _again(self) -> _GradMode:
         return set_grad_enabled(self.mode)
+
+
+class inference_mode(_GradMode):
+    """Nothing is recorded, and what is made can never be. Also decorates.
+
+    ``inference_mode(False)`` leaves an outer one for its block.
+    """
+
+    def __new__(cls, mode: Any = True) -> Any:
+        """A switch; or, given a function, that function decorated with one."""
+        switch = object.__new__(cls)
+        if not callable(mode):
+            return switch
+        switch.__init__()  # type: ignore[misc]  # it is not called for what is no instance
+        return switch(mode)
+
+    def __init__(self, mode: bool = True) -> None:
+        super().__init__()
+        self.mode = bool(mode)
+        self._outer: list[bool] = []
+
+    def __enter__(self) -> None:
+        self._before.append(modes.grad)
+        self._outer.append(modes.inference)
+        self._switch(self.mode)
+        modes.grad = not self.mode
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._switch(self._outer.pop())
+        modes.grad = self._before.pop()
+
+    @staticmethod
+    def _switch(inference: bool) -> None:
+        inferring.threads += inference - modes.inference
+        modes.inference = inference
+
+    def _again(self) -> _GradMode:
+        return inference_mode(self.mode)
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether tensors made in this thread can never be recorded."""
+    return modes.inference
 
 
 def is_grad_enabled() -> bool:

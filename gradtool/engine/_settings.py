@@ -1,0 +1,126 @@
+"""Settings of the process: those that printing follows, and those accepted for torch's sake.
+
+Memory formats and layouts are names only: every tensor is strided, and lies in memory as the
+operation that made it left it. Results are the same each time, and NumPy counts its threads.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from gradtool.engine import _dtypes, _print
+
+
+class memory_format:
+    """An order of dimensions in memory; accepted where torch takes one."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self._name}"
+
+
+class layout:
+    """A way to store elements. There is one: ``torch.strided``."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self._name}"
+
+
+contiguous_format = memory_format("contiguous_format")
+preserve_format = memory_format("preserve_format")
+channels_last = memory_format("channels_last")
+channels_last_3d = memory_format("channels_last_3d")
+strided = layout("strided")
+sparse_coo = layout("sparse_coo")
+
+
+class _Switches:
+    """What was set, to be told when asked."""
+
+    threads = os.cpu_count() or 1
+    deterministic = False
+    warn_only = False
+
+
+def set_num_threads(threads: int) -> None:
+    """Accepted; NumPy and its libraries count their own threads.
+
+    Raises:
+        RuntimeError: the number is not positive.
+    """
+    if threads <= 0:
+        raise RuntimeError("set_num_threads expects a positive integer")
+    _Switches.threads = threads
+
+
+def get_num_threads() -> int:
+    """What `set_num_threads` was given, or the number of processors."""
+    return _Switches.threads
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Accepted; there are no others."""
+    _Switches.deterministic, _Switches.warn_only = bool(mode), warn_only
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """What `use_deterministic_algorithms` was given."""
+    return _Switches.deterministic
+
+
+def can_cast(from_: _dtypes.dtype, to: _dtypes.dtype) -> bool:
+    """Whether torch writes elements of one dtype over those of another."""
+    return from_.category <= to.category
+
+
+_PROFILES = {
+    "default": (4, 1000, 3, 80),
+    "short": (2, 1000, 2, 80),
+    "full": (4, float("inf"), 3, 80),
+}
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """How tensors are shown: digits, how many elements in all and at each edge, columns.
+
+    `sci_mode` is accepted; the numbers decide between fixed and scientific notation.
+    """
+    if profile is not None:
+        for name, value in zip(_NAMES, _PROFILES[profile]):
+            setattr(_print, name, value)
+    given: tuple[Any, ...] = (precision, threshold, edgeitems, linewidth)
+    for name, value in zip(_NAMES, given):
+        if value is not None:
+            setattr(_print, name, value)
+
+
+_NAMES = ("PRECISION", "THRESHOLD", "EDGE_ITEMS", "LINE_WIDTH")
+
+SETTINGS: dict[str, Any] = {
+    function.__name__: function
+    for function in (
+        are_deterministic_algorithms_enabled, can_cast, get_num_threads, layout, memory_format,
+        set_num_threads, set_printoptions, use_deterministic_algorithms,
+    )
+} | {
+    "channels_last": channels_last,
+    "channels_last_3d": channels_last_3d,
+    "contiguous_format": contiguous_format,
+    "preserve_format": preserve_format,
+    "sparse_coo": sparse_coo,
+    "strided": strided,
+}  # fmt: skip
+"""All of it, under torch's names."""

@@ -1,0 +1,130 @@
+"""Whether tensors are as expected, and where they are not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtool.engine import _dtypes
+from gradtool.engine._ops.literals import as_tensor
+from gradtool.engine._tensor import Tensor, to_numpy
+
+_TOLERANCES = {
+    "float16": (1e-3, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7),
+    "complex64": (1.3e-6, 1e-5), "complex128": (1e-7, 1e-7),
+}  # fmt: skip
+"""(relative, absolute) of each dtype, as torch documents them; exact for the rest."""
+
+
+def assert_close(
+    actual: Any,
+    expected: Any,
+    *,
+    allow_subclasses: bool = True,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = False,
+    check_device: bool = True,
+    check_dtype: bool = True,
+    check_layout: bool = True,
+    check_stride: bool = False,
+    msg: str | Callable[[str], str] | None = None,
+) -> None:
+    """Both agree to ``atol + rtol * |expected|``, in every tensor of sequences and mappings.
+
+    Without tolerances the wider of those of both dtypes count.
+
+    Raises:
+        ValueError: one tolerance is given without the other.
+        AssertionError: they do not agree in values, shape, dtype, device or structure.
+    """
+    if (rtol is None) != (atol is None):
+        raise ValueError("Both 'rtol' and 'atol' must be either specified or unspecified")
+    for where, one, other in _pairs(actual, expected, ""):
+        found = _difference(
+            as_tensor(one),
+            as_tensor(other),
+            tolerances=None if rtol is None or atol is None else (rtol, atol),
+            equal_nan=equal_nan,
+            check_device=check_device,
+            check_dtype=check_dtype,
+        )
+        if found:
+            raise AssertionError(_worded(found + where, msg))
+
+
+def _worded(message: str, msg: str | Callable[[str], str] | None) -> str:
+    if callable(msg):
+        return msg(message)
+    return msg or message
+
+
+def _pairs(actual: Any, expected: Any, where: str) -> list[tuple[str, Any, Any]]:
+    """(where, actual, expected) of every leaf of both."""
+    if isinstance(expected, Mapping):
+        if not isinstance(actual, Mapping) or actual.keys() != expected.keys():
+            raise AssertionError(f"The keys of the mappings do not match{where}")
+        keys: list[Any] = list(expected)
+    elif isinstance(expected, Sequence) and not isinstance(expected, str):
+        if not isinstance(actual, Sequence) or len(actual) != len(expected):
+            raise AssertionError(f"The length of the sequences mismatch{where}")
+        keys = list(range(len(expected)))
+    else:
+        return [(where, actual, expected)]
+    return [
+        pair
+        for key in keys
+        for pair in _pairs(
+            actual[key], expected[key], f"{where}\nThe failure occurred for item [{key!r}]"
+        )
+    ]
+
+
+def _difference(
+    actual: Tensor,
+    expected: Tensor,
+    *,
+    tolerances: tuple[float, float] | None,
+    equal_nan: bool,
+    check_device: bool,
+    check_dtype: bool,
+) -> str:
+    """What is not as expected; empty where all is."""
+    if actual.shape != expected.shape:
+        return f"The values for attribute 'shape' do not match: {actual.shape} != {expected.shape}."
+    for name, checked in (("device", check_device), ("dtype", check_dtype)):
+        one, other = getattr(actual, name), getattr(expected, name)
+        if checked and one != other:
+            return f"The values for attribute '{name}' do not match: {one} != {other}."
+    relative, absolute = tolerances or _wider(actual.dtype, expected.dtype)
+    pair = [to_numpy(each.detach()._array) for each in (actual, expected)]
+    return _mismatch(pair[0], pair[1], relative, absolute, equal_nan)
+
+
+def _wider(one: _dtypes.dtype, other: _dtypes.dtype) -> tuple[float, float]:
+    both = [_TOLERANCES.get(each.name, (0.0, 0.0)) for each in (one, other)]
+    return max(both[0][0], both[1][0]), max(both[0][1], both[1][1])
+
+
+def _mismatch(actual: Any, expected: Any, rtol: float, atol: float, equal_nan: bool) -> str:
+    close = np.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan)
+    if close.all():
+        return ""
+    wide = [each.astype(np.result_type(each, np.float64)) for each in (actual, expected)]
+    with np.errstate(all="ignore"):
+        absolute = np.where(close, 0, np.abs(wide[0] - wide[1]))
+        relative = np.where(close, 0, absolute / np.abs(wide[1]))
+    return (
+        f"Tensor-likes are not close!\n\nMismatched elements: {(~close).sum()} / {close.size} "
+        f"({100 * (~close).mean():.1f}%)\n"
+        f"Greatest absolute difference: {_greatest(absolute)} (up to {atol} allowed)\n"
+        f"Greatest relative difference: {_greatest(relative)} (up to {rtol} allowed)"
+    )
+
+
+def _greatest(differences: Any) -> str:
+    place = np.unravel_index(int(np.argmax(differences)), differences.shape)
+    at = f" at index {tuple(map(int, place))}" if place else ""
+    return f"{differences[place]}{at}"
