@@ -1,22 +1,42 @@
-"""What is on record about CuPy, in a form that calls can be held to."""
+"""What CuPy offers, in a form that calls can be held to.
+
+Where CuPy is installed its own word counts, elsewhere the record of it beside this file.
+"""
 
 from __future__ import annotations
 
 import functools
+import importlib.util
 import inspect
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+
+from tests.device.write_cupy_facts import facts_of
 
 PATH = Path(__file__).with_name("cupy_facts.json")
 
 
 @functools.cache
 def facts() -> dict[str, Any]:
+    """What the installed CuPy offers, or the one on record."""
+    return recorded() if INSTALLED is None else facts_of(INSTALLED)
+
+
+def recorded() -> dict[str, Any]:
     """The record that `write_cupy_facts.py` made."""
     found: dict[str, Any] = json.loads(PATH.read_text())
     return found
+
+
+def installed_cupy() -> ModuleType | None:
+    """The real CuPy, which imports without a driver; None where it is not installed."""
+    return None if importlib.util.find_spec("cupy") is None else importlib.import_module("cupy")
+
+
+INSTALLED = installed_cupy()
 
 
 @functools.cache

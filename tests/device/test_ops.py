@@ -11,9 +11,12 @@ from typing import Any
 
 import pytest
 
+import gradtool.engine as engine
 from tests.device.check_case import ABOUT_THE_DEVICE, check_on_cuda
+from tests.device.on_cuda import OnCuda
 from tests.engine.ops.case import OpCase
 from tests.engine.ops.families import FAMILIES
+from tests.engine.ops.transforms import check_batch, check_forward
 
 CASES = [
     pytest.param(case, id=f"{family}: {case.id}")
@@ -24,5 +27,19 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_operation(cupy: Any, case: OpCase) -> None:
+def test_values_and_gradients(cupy: Any, case: OpCase) -> None:
     check_on_cuda(case)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_forward_mode(cupy: Any, case: OpCase) -> None:
+    if case.not_pushed:
+        pytest.skip(case.not_pushed)
+    check_forward(case, OnCuda(), engine)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_batches(cupy: Any, case: OpCase) -> None:
+    if case.not_batched or not case.args:
+        pytest.skip(case.not_batched or "takes no tensor")
+    check_batch(case, OnCuda(), engine)

@@ -185,7 +185,8 @@ class Outline:
         for extent, stride in zip(reversed(self.shape), reversed(self.strides)):
             dense = dense and (extent == 1 or stride == step)
             step *= extent
-        return Flags(dense or self.size == 0, self.behind.flags.writeable)
+        writeable = getattr(self.behind.flags, "writeable", True)  # CuPy's always are
+        return Flags(dense or self.size == 0, writeable)
 
     def __len__(self) -> int:
         return self.shape[0]

@@ -1,0 +1,44 @@
+"""``--device cuda`` checks on the device, and finds there what it finds on the CPU."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gradtool.gate.options import CheckOptions
+from gradtool.gate.runner import check
+from gradtool.results import Report, Verdict
+
+SAMPLES = Path(__file__).resolve().parents[2] / "samples"
+
+pytestmark = pytest.mark.usefixtures("cupy")
+
+
+def verdicts(report: Report) -> dict[str, Verdict]:
+    return {
+        f"{module.path}::{function.name}": function.verdict
+        for module in report.modules
+        for function in module.functions
+    }
+
+
+def codes(report: Report) -> list[str]:
+    return sorted(finding.rule for finding in report.findings())
+
+
+def test_the_samples_pass_but_for_the_one_that_is_written_for_host_memory() -> None:
+    report = check(CheckOptions(paths=(str(SAMPLES),), device="cuda"))
+    found = verdicts(report)
+    assert len(found) == 13
+    failed = {name for name, verdict in found.items() if verdict is not Verdict.PASS}
+    assert [name.rpartition("::")[2] for name in failed] == ["Inplace"]  # takes x.numpy()
+
+
+def test_the_wrong_samples_break_the_same_rules() -> None:
+    here, there = (
+        codes(check(CheckOptions(paths=(str(SAMPLES / "wrong"),), device=device)))
+        for device in ("cpu", "cuda")
+    )
+    assert here
+    assert there == here

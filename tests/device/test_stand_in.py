@@ -1,0 +1,58 @@
+"""The stand-in refuses what CuPy refuses: else the tests that use it would mean nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.device.fake_array import OutOfRangeError
+
+
+def test_functions_that_cupy_lacks_are_refused(cupy: Any) -> None:
+    with pytest.raises(TypeError, match="CuPy has no block"):
+        np.block([cupy.ones((2, 2))])
+
+
+def test_arguments_that_cupy_does_not_take_are_refused(cupy: Any) -> None:
+    with pytest.raises(AssertionError, match="unexpected keyword argument 'initial'"):
+        np.max(cupy.ones(3), initial=0)
+    with pytest.raises(AssertionError, match="unexpected keyword argument 'where'"):
+        np.add(cupy.ones(3), 1, where=True)
+
+
+def test_methods_of_ufuncs_do_not_dispatch(cupy: Any) -> None:
+    with pytest.raises(TypeError, match=r"numpy\.maximum\.accumulate"):
+        np.maximum.accumulate(cupy.ones(3))
+
+
+def test_numpy_arrays_beside_it_are_refused(cupy: Any) -> None:
+    with pytest.raises(TypeError, match="Unsupported type"):
+        cupy.ones(3) + np.ones(3)
+    with pytest.raises(TypeError, match="Unsupported type"):
+        cupy.ones(3)[:] = np.ones(3)
+    with pytest.raises(TypeError, match="Implicit conversion"):
+        np.asarray(cupy.ones(3))
+
+
+def test_dtypes_without_a_loop_are_refused(cupy: Any) -> None:
+    with pytest.raises(TypeError, match="Wrong type of arguments for logical_not"):
+        np.logical_not(cupy.ones(3, complex))
+
+
+def test_indices_that_cupy_would_wrap_are_found(cupy: Any) -> None:
+    with pytest.raises(OutOfRangeError):
+        cupy.ones(3)[cupy.asarray(np.array([5]))]
+
+
+def test_attributes_that_cupy_lacks_are_refused(cupy: Any) -> None:
+    with pytest.raises(AttributeError, match="tobytes_"):
+        cupy.ones(3).tobytes_  # noqa: B018
+    with pytest.raises(AttributeError, match="writeable"):
+        cupy.ones(3).flags.writeable  # noqa: B018
+
+
+def test_results_without_dimensions_are_arrays(cupy: Any) -> None:
+    assert cupy.ones(3).sum().shape == ()
+    assert cupy.ones(3)[0].shape == ()
