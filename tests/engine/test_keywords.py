@@ -98,9 +98,10 @@ def test_mistakes(torch, call, error):
 
 OTHER_NAMES = {
     "bmm": "out_dtype", "broadcast_to": "self", "cholesky_solve": "input1",
-    "diag_embed": "diagonal", "dot": "other", "einsum": "equation", "isfinite": "tensor",
-    "isinf": "tensor", "isreal": "tensor", "logsumexp": "names", "mm": "out_dtype",
-    "permute": "self", "polar": "ang", "relu": "inplace", "scatter": "reduce",
+    "diag_embed": "diagonal", "dot": "other", "einsum": "equation",
+    "index_reduce": "include_input", "isfinite": "tensor", "isin": "e", "isinf": "tensor",
+    "isreal": "tensor", "logsumexp": "names", "mm": "out_dtype", "msort": "descending",
+    "narrow_copy": "self", "permute": "self", "polar": "ang", "relu": "inplace",
     "topk": "descending", "where": "x",
 }  # fmt: skip
 """Names in PyTorch's list that PyTorch itself does not take; and mixed precision, which we lack."""

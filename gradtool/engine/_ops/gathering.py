@@ -109,28 +109,54 @@ def gather(x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> 
     return _gather(_cut(x, index, dim), index, dim=dim)
 
 
-def scatter(x: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None) -> Tensor:
-    """A copy with elements of `src`, or one number, written at positions along a dimension."""
-    number = value if src is None else src
-    if isinstance(src, Tensor):
-        return _scattered_into(x, dim, index, src, _scatter)
-    return _scattered_into(x, dim, index, x.new_tensor(number).expand(index.shape), _scatter)
+def scatter(
+    x: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Any = None,
+    *,
+    value: Any = None,
+    reduce: str | None = None,
+) -> Tensor:
+    """A copy with elements of `src`, or one number, written at positions along a dimension.
+
+    With `reduce`, ``add`` or ``multiply``, they are combined with what is there.
+    """
+    given = src
+    if not isinstance(src, Tensor):
+        given = x.new_tensor(value if src is None else src).expand(index.shape)
+    if reduce is not None:
+        return _reduced(x, dim, index, given, reduce)
+    return scattered_into(x, dim, index, given, _scatter)
+
+
+def _reduced(x: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
+    from gradtool.engine._ops.scattering import scatter_reduce
+
+    if reduce not in ("add", "multiply"):
+        raise RuntimeError("reduce argument must be either add or multiply.")
+    return scatter_reduce(x, dim, index, src, "sum" if reduce == "add" else "prod")
 
 
 def scatter_add(x: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy with elements of `src` added at positions along a dimension; repeats add up."""
-    return _scattered_into(x, dim, index, src, _scatter_add)
+    return scattered_into(x, dim, index, src, _scatter_add)
 
 
-def _scattered_into(
+def scattered_into(
     x: Tensor, dim: int, index: Tensor, src: Tensor, primitive: Primitive
 ) -> Tensor:
+    """Apply one of the primitives that bring `src` to positions along a dimension.
+
+    Raises:
+        RuntimeError: shapes, dtypes or positions do not fit.
+    """
     dim = _checked(x, dim, index, "scatter")
     if src._array.dtype != x._array.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     if x.ndim == 0 or index.ndim == 0:
         vectors = [each.reshape(-1) for each in (x, src, index)]
-        out = _scattered_into(vectors[0], 0, vectors[2], vectors[1], primitive)
+        out = scattered_into(vectors[0], 0, vectors[2], vectors[1], primitive)
         return reshape(out, x.shape)
     _check_source(x.shape, dim, index.shape, src.shape)
     return primitive(x, _cut(src, index), index, dim=dim)

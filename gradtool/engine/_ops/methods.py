@@ -13,6 +13,8 @@ from gradtool.engine._ops import (
     complex_parts,
     contraction,
     conversion,
+    counting,
+    covariance,
     creation,
     determinants,
     diagonals,
@@ -35,19 +37,22 @@ from gradtool.engine._ops import (
     logarithms,
     logic,
     masking,
-    metadata,
     moment,
     narrowing,
     norm,
     number_line,
     old_linalg,
+    overwriting,
     power,
+    quantiles,
     random,
     random_fill,
     reduction,
     repeating,
     running,
     scan,
+    scattering,
+    segments,
     selection,
     shape,
     slicing,
@@ -62,50 +67,52 @@ from gradtool.engine._ops.item_assignment import fill_, setitem, zero_
 from gradtool.engine._tensor import Tensor
 
 FAMILIES = (
-    arithmetic, arranging, axes, comparison, complex_parts, contraction, conversion, creation,
-    determinants, diagonals, differences, distances, drawing, einsum, elementwise, expansion,
-    extremum, gamma, gathering, generators, ignoring_nan, indexing, inverses, joining, linalg,
-    literals, logarithms, logic, masking, metadata, moment, narrowing, norm, number_line,
-    old_linalg, power, random, random_fill, reduction, repeating, running, scan, selection, shape,
-    slicing, softmax, sorting, special, strided, windows,
+    arithmetic, arranging, axes, comparison, complex_parts, contraction, conversion, counting,
+    covariance, creation, determinants, diagonals, differences, distances, drawing, einsum,
+    elementwise, expansion, extremum, gamma, gathering, generators, ignoring_nan, indexing,
+    inverses, joining, linalg, literals, logarithms, logic, masking, moment, narrowing, norm,
+    number_line, old_linalg, overwriting, power, quantiles, random, random_fill, reduction,
+    repeating, running, scan, scattering, segments, selection, shape, slicing, softmax, sorting,
+    special, strided, windows,
 )  # fmt: skip
 
 METHODS = """
-    aminmax as_strided copysign cummax cummin cumprod deg2rad diff digamma dist dsplit erfinv
-    fliplr flipud float_power fmax fmin frexp gcd heaviside histc hsplit i0 lcm ldexp lgamma
-    logaddexp logaddexp2 logcumsumexp logit multinomial mvlgamma nan_to_num nanmean nansum
-    nextafter rad2deg renorm rot90 sinc vsplit xlogy
-    abs absolute acos acosh add addcdiv addcmul addmm addmv adjoint all allclose amax amin any
-    arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argsort argwhere asin
-    asinh atan atan2 atanh baddbmm bernoulli bitwise_and bitwise_left_shift bitwise_not
-    bitwise_or bitwise_right_shift bitwise_xor bmm broadcast_to ceil chunk clamp clamp_max
-    clamp_min clip clone conj contiguous cos cosh count_nonzero cpu cuda cumsum diag diag_embed
-    diagonal div divide dot eq equal erf erfc exp exp2 expand expand_as expm1 fix flatten flip
-    floor floor_divide fmod frac gather ge ger greater greater_equal gt hypot index_add
-    index_copy index_put index_select isclose isfinite isinf isnan isneginf isposinf isreal
-    kthvalue le lerp less less_equal log log10 log1p log2 log_softmax logical_and logical_not
-    logical_or logical_xor logsumexp lt masked_fill masked_select matmul max maximum mean median
-    min minimum mm moveaxis movedim mul multiply mv narrow ne neg negative new_empty new_full
-    new_ones new_tensor new_zeros nonzero norm not_equal outer permute pin_memory positive pow
-    prod ravel reciprocal relu remainder repeat repeat_interleave reshape reshape_as roll round
-    rsqrt scatter scatter_add select sgn sigmoid sign signbit sin sinh softmax sort split sqrt
-    square squeeze std sub subtract sum sum_to_size swapaxes swapdims t take take_along_dim tan
-    tanh tensor_split tile to topk trace transpose tril triu true_divide trunc type_as unbind
-    unflatten unfold unique unsqueeze var vdot view view_as
+    abs absolute acos acosh add addcdiv addcmul addmm addmv adjoint all allclose amax amin aminmax
+    any arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argsort argwhere
+    as_strided asin asinh atan atan2 atanh baddbmm bernoulli bincount bitwise_and bitwise_left_shift
+    bitwise_not bitwise_or bitwise_right_shift bitwise_xor bmm broadcast_to ceil chunk clamp
+    clamp_max clamp_min clip clone conj contiguous copysign corrcoef cos cosh count_nonzero cov cpu
+    cuda cummax cummin cumprod cumsum deg2rad diag diag_embed diagonal diagonal_scatter diff digamma
+    dist div divide dot dsplit eq equal erf erfc erfinv exp exp2 expand expand_as expm1 fix flatten
+    flip fliplr flipud float_power floor floor_divide fmax fmin fmod frac frexp gather gcd ge ger
+    greater greater_equal gt heaviside histc hsplit hypot i0 index_add index_copy index_fill
+    index_put index_reduce index_select isclose isfinite isinf isnan isneginf isposinf isreal
+    kthvalue lcm ldexp le lerp less less_equal lgamma log log10 log1p log2 log_softmax logaddexp
+    logaddexp2 logcumsumexp logical_and logical_not logical_or logical_xor logit logsumexp lt
+    masked_fill masked_scatter masked_select matmul max maximum mean median min minimum mm mode
+    moveaxis movedim msort mul multinomial multiply mv mvlgamma nan_to_num nanmean nanmedian
+    nanquantile nansum narrow narrow_copy ne neg negative new_empty new_full new_ones new_tensor
+    new_zeros nextafter nonzero norm not_equal outer permute pin_memory positive pow prod put
+    quantile rad2deg ravel reciprocal relu remainder renorm repeat repeat_interleave reshape
+    reshape_as roll rot90 round rsqrt scatter scatter_add scatter_reduce select select_scatter sgn
+    sigmoid sign signbit sin sinc sinh slice_scatter softmax sort split sqrt square squeeze std sub
+    subtract sum sum_to_size swapaxes swapdims t take take_along_dim tan tanh tensor_split tile to
+    topk trace transpose tril triu true_divide trunc type_as unbind unflatten unfold unique
+    unique_consecutive unsqueeze var vdot view view_as vsplit xlogy
 """.split()
 """Methods that are the function of the same name."""
 
 IN_PLACE = """
-    copysign cumprod deg2rad digamma erfinv float_power gcd heaviside i0 lcm ldexp lgamma logit
-    mvlgamma nan_to_num nextafter rad2deg renorm sinc xlogy
-    abs absolute acos acosh add addcdiv addcmul addmm arccos arccosh arcsin arcsinh arctan
-    arctan2 arctanh asin asinh atan atan2 atanh bitwise_and bitwise_left_shift bitwise_not
-    bitwise_or bitwise_right_shift bitwise_xor ceil clamp clamp_max clamp_min clip cos cosh
-    cumsum div divide eq erf erfc exp exp2 expm1 fix floor floor_divide fmod frac ge gt hypot
-    index_add index_copy index_put le lerp log log10 log1p log2 logical_and logical_not
-    logical_or logical_xor lt masked_fill mul multiply ne neg negative pow reciprocal relu
-    remainder round rsqrt scatter scatter_add sgn sigmoid sign sin sinh sqrt square sub subtract
-    tan tanh tril triu true_divide trunc
+    abs absolute acos acosh add addcdiv addcmul addmm arccos arccosh arcsin arcsinh arctan arctan2
+    arctanh asin asinh atan atan2 atanh bitwise_and bitwise_left_shift bitwise_not bitwise_or
+    bitwise_right_shift bitwise_xor ceil clamp clamp_max clamp_min clip copysign cos cosh cumprod
+    cumsum deg2rad digamma div divide eq erf erfc erfinv exp exp2 expm1 fix float_power floor
+    floor_divide fmod frac gcd ge gt heaviside hypot i0 index_add index_copy index_fill index_put
+    index_reduce lcm ldexp le lerp lgamma log log10 log1p log2 logical_and logical_not logical_or
+    logical_xor logit lt masked_fill masked_scatter mul multiply mvlgamma nan_to_num ne neg negative
+    nextafter pow put rad2deg reciprocal relu remainder renorm round rsqrt scatter scatter_add
+    scatter_reduce sgn sigmoid sign sin sinc sinh sqrt square sub subtract tan tanh tril triu
+    true_divide trunc xlogy
 """.split()
 """Functions whose name with an underscore is their in-place form."""
 
@@ -162,8 +169,7 @@ def attach() -> None:
     changes = {"zero_": zero_, "fill_": fill_, "copy_": in_place(_copied, "copy_")}
     for name, change in changes.items():
         setattr(Tensor, name, change)
-    properties = axes.PROPERTIES | complex_parts.PROPERTIES | metadata.PROPERTIES
-    for name, function in properties.items():
+    for name, function in (axes.PROPERTIES | complex_parts.PROPERTIES).items():
         setattr(Tensor, name, property(function))
 
 

@@ -68,6 +68,18 @@ class min(ValuesAndIndices):
     __slots__ = ()
 
 
+class mode(ValuesAndIndices):
+    """What `gradtool.engine.mode` returns."""
+
+    __slots__ = ()
+
+
+class nanmedian(ValuesAndIndices):
+    """What `gradtool.engine.nanmedian` of one dimension returns."""
+
+    __slots__ = ()
+
+
 class sort(ValuesAndIndices):
     """What `gradtool.engine.sort` returns."""
 

@@ -18,7 +18,7 @@ from gradtool.engine._ops.shape import reshape
 from gradtool.engine._tensor import Tensor, wrap
 
 
-def _order_of(x: Any, *, dim: int, descending: bool) -> Any:
+def order_of(x: Any, *, dim: int, descending: bool) -> Any:
     """Indices that sort along a dimension; equal elements stay in their order."""
     if not descending:
         return np.argsort(x, axis=dim, kind="stable")
@@ -28,7 +28,7 @@ def _order_of(x: Any, *, dim: int, descending: bool) -> Any:
 
 def _median_index(x: Any, *, dim: int) -> Any:
     """Where the lower median is, or the first NaN."""
-    order = _order_of(x, dim=dim, descending=False)
+    order = order_of(x, dim=dim, descending=False)
     middle = order.take((x.shape[dim] - 1) // 2, axis=dim)
     if x.dtype.kind != "f":
         return middle
@@ -52,7 +52,7 @@ def _shared_among_equals(g: Tensor, x: Tensor, out: Tensor, dim: int) -> Tensor:
     return divided
 
 
-_argsort = constant("argsort", _order_of)
+_argsort = constant("argsort", order_of)
 _median_index_of = constant("median_index", _median_index)
 _sorted, _topk = gathering("sort"), gathering("topk")
 _kthvalue, _median_along = picking("kthvalue"), picking("median")
@@ -106,7 +106,7 @@ def kthvalue(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> return_
     if x.ndim == 0:
         return return_types.kthvalue(x.clone(), argsort(x))
     index = argsort(x, dim).select(dim, k - 1).clone()
-    return return_types.kthvalue(*_picked(_kthvalue, x, index, dim, keepdim))
+    return return_types.kthvalue(*picked(_kthvalue, x, index, dim, keepdim))
 
 
 def median(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
@@ -122,12 +122,13 @@ def median(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     if x.shape[dim] == 0:
         raise IndexError(f"median(): Expected reduction dim {dim} to have non-zero size.")
     index = _median_index_of(x, dim=dim)
-    return return_types.median(*_picked(_median_along, x, index, dim, keepdim))
+    return return_types.median(*picked(_median_along, x, index, dim, keepdim))
 
 
-def _picked(
+def picked(
     primitive: Any, x: Tensor, index: Tensor, dim: int, keepdim: bool
 ) -> tuple[Tensor, Tensor]:
+    """What `index` picks along a dimension, and the index, with that dimension or without."""
     values = primitive(x, index, dim=dim)
     return (values.unsqueeze(dim), index.unsqueeze(dim)) if keepdim else (values, index)
 

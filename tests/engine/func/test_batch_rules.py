@@ -114,6 +114,7 @@ def test_a_wrong_rule_is_noticed(compared: list[str], monkeypatch: pytest.Monkey
 LOOPED = {
     "as_strided": "it may reach beyond the example it is given",
     "bucketize": "bounds that differ from example to example",
+    "searchsorted": "rows of bounds are searched one by one anyway",
 }
 """Name of a primitive without a batch rule -> why."""
 

@@ -45,8 +45,13 @@ RULES: dict[str, Rule] = {
     "gather_backward": _along,
     "kthvalue": _along,
     "median": _along_or_among,
+    "mode": _along,
+    "nanmedian": _along,
     "scatter": _along,
     "scatter_add": _along,
+    "scatter_amax": _along,
+    "scatter_amin": _along,
+    "scatter_prod": _along,
     "sort": _along,
     "topk": _along,
 }

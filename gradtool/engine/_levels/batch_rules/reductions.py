@@ -52,6 +52,8 @@ RULES: dict[str, Rule] = {
     "mean": _over,
     "median_index": _along,
     "min": _over,
+    "mode_index": _along,
+    "nanmedian_index": _along,
     "prod": _along,
     "softmax": _along,
     "spread": changing(shape=of_examples, dims=all_later),

@@ -25,6 +25,11 @@ def _examples_first(dims: Sequence[int], size: int) -> tuple[int, ...]:
     return (0, *all_later(dims, size))
 
 
+def _examples_unpadded(pairs: Sequence[tuple[int, int]], _size: int) -> tuple[Any, ...]:
+    """What is added before and after each dimension: nothing to that of the examples."""
+    return ((0, 0), *pairs)
+
+
 def _expand(
     level: BatchLevel, primitive: Any, args: Sequence[Any], params: dict[str, Any]
 ) -> Tensor:
@@ -62,6 +67,7 @@ _reshape = changing(shape=of_examples)
 
 RULES: dict[str, Rule] = {
     "cat": _join,
+    "constant_pad_nd": changing(pairs=_examples_unpadded),
     "diag_embed": changing(shape=of_examples, dim1=one_later, dim2=one_later),
     "diagonal": changing(dim1=one_later, dim2=one_later),
     "expand": _expand,
