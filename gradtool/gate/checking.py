@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+import msgspec
 
 from gradtool.gate import codes
 from gradtool.gate.adapters.bundled import BundledDifferentiable
@@ -13,7 +17,9 @@ from gradtool.gate.plan import PlannedFunction, Unit
 from gradtool.gate.seeding import global_generators
 from gradtool.gate.settings import Settings
 from gradtool.gate.subject import Subject
-from gradtool.results import CaseResult, CheckResult, Cost, FunctionResult, Verdict
+from gradtool.gate.whole import Checked, configured_ignores
+from gradtool.results import CaseResult, CheckResult, FunctionResult, Verdict
+from gradtool.verify.examinable import SourceLine
 from gradtool.verify.examine import Outcome, examine
 from gradtool.verify.rules import RULES
 
@@ -29,55 +35,58 @@ def listed_case(case: ResolvedCase) -> CaseResult:
     return CaseResult(name=case.name, arguments=case.arguments, source=case.source)
 
 
-def function_result(planned: PlannedFunction, cases: list[CaseResult]) -> FunctionResult:
-    """A Function with what came of its cases."""
+def function_result(
+    planned: PlannedFunction, cases: list[CaseResult], checks: Sequence[CheckResult] = ()
+) -> FunctionResult:
+    """A Function with what came of its cases, and of it as a whole."""
     return FunctionResult(
         name=planned.subject.name,
         location=planned.subject.location,
         cases=tuple(cases),
-        checks=(planned.problem,) if planned.problem else (),
+        checks=(planned.problem, *checks) if planned.problem else tuple(checks),
         declared=_declared(planned.subject),
     )
 
 
 def check_case(
     unit: Unit, subject: Subject, case: ResolvedCase, limit: float | None = None
-) -> CaseResult:
+) -> Checked:
     """Ask every rule of one case, within `limit` seconds.
 
     An exception of gradtool itself passes; what the user's code raises is a finding.
     """
     started = time.perf_counter()
     with global_generators(case.seed):
-        checks, cost = _ask(unit, subject, case, limit)
-    return CaseResult(
-        name=case.name,
-        arguments=case.arguments,
-        source=case.source,
+        checked = _ask(unit, subject, case, limit)
+    checks = checked.result.checks
+    result = msgspec.structs.replace(
+        checked.result,
         checks=(*checks, *_ignored(unit.settings, checks)),
-        cost=cost,
         seconds=time.perf_counter() - started,
     )
+    return replace(checked, result=result)
 
 
-def _ask(
-    unit: Unit, subject: Subject, case: ResolvedCase, limit: float | None
-) -> tuple[list[CheckResult], Cost]:
+def _ask(unit: Unit, subject: Subject, case: ResolvedCase, limit: float | None) -> Checked:
     node, settings = f"{unit.node}[{case.name}]", unit.settings
     if limit is not None and limit <= 0:
-        return [_out_of_time()], Cost()
+        return _incomplete(case, _out_of_time())
     try:
         with deadline(limit):
-            outcomes, cost = _examine(subject, case, settings)
+            return _examined(node, subject, case, settings)
     except SystemExit as error:
         message = f"the Function ended the process: SystemExit: {error.code}"
         hint = "raise an exception in place of calling sys.exit"
-        return [stopped(node, subject, settings, message, hint)], Cost()
+        return _incomplete(case, stopped(node, subject, settings, message, hint))
     except TimedOut:
         message = f"the Function took longer than {settings.timeout:g} s and was stopped"
         hint = "mend an endless loop, choose smaller arguments, or raise --timeout"
-        return [stopped(node, subject, settings, message, hint)], Cost()
-    return [check_result(node, subject, outcome, settings) for outcome in outcomes], cost
+        return _incomplete(case, stopped(node, subject, settings, message, hint))
+
+
+def _incomplete(case: ResolvedCase, why: CheckResult) -> Checked:
+    result = msgspec.structs.replace(listed_case(case), checks=(why,))
+    return Checked(result, is_complete=False)
 
 
 def _out_of_time() -> CheckResult:
@@ -85,22 +94,61 @@ def _out_of_time() -> CheckResult:
     return CheckResult(rule=codes.FORWARD_RAISED, verdict=Verdict.SKIPPED, reason=reason)
 
 
-def _examine(
-    subject: Subject, case: ResolvedCase, settings: Settings
-) -> tuple[list[Outcome], Cost]:
+def _examined(node: str, subject: Subject, case: ResolvedCase, settings: Settings) -> Checked:
     differentiable = BundledDifferentiable(
         subject.target, case.args, case.kwargs, name=subject.name
     )
-    return examine(
+    reported, executed = _reported(case, settings), set[SourceLine]()
+    asked = reported | _only_asked(settings)
+    outcomes, cost = examine(
         differentiable,
-        codes=sorted({*settings.codes, *_ALWAYS} - _OF_THE_GATE),
+        codes=sorted(asked),
         seed=case.seed,
         atol=case.atol,
         rtol=case.rtol,
+        executed=executed if codes.NOT_EXECUTED in settings.codes else None,
+    )
+    checks = {
+        each.rule.code: check_result(node, subject, each, settings)
+        for each in outcomes
+        if each.rule.code in reported
+    }
+    loose = checks.pop(codes.NEEDLESS, None) if not _is_own(case, settings) else None
+    result = msgspec.structs.replace(listed_case(case), checks=tuple(checks.values()), cost=cost)
+    return Checked(
+        result,
+        silenced=frozenset(each.rule.code for each in outcomes if _is_in_doubt(each)),
+        loose=loose,
+        lines=differentiable.lines,
+        executed=frozenset(executed),
     )
 
 
-def _ignored(settings: Settings, checks: list[CheckResult]) -> list[CheckResult]:
+def _reported(case: ResolvedCase, settings: Settings) -> set[str]:
+    reported = {*settings.codes, *_ALWAYS} - _OF_THE_GATE
+    if not settings.tolerates and not _is_own(case, settings):
+        reported.discard(codes.NEEDLESS)
+    return reported
+
+
+def _only_asked(settings: Settings) -> set[str]:
+    """Rules that are asked for the sake of those that look at the whole of a Function."""
+    asked = set(configured_ignores(settings)) if codes.NEEDLESS in settings.codes else set()
+    if codes.NOT_EXECUTED in settings.codes and codes.WRONG_GRADIENT not in settings.codes:
+        asked |= RULES.keys() - settings.ignored.keys()
+    return asked - _OF_THE_GATE
+
+
+def _is_own(case: ResolvedCase, settings: Settings) -> bool:
+    """Whether the case has a tolerance that others have not."""
+    return (case.atol, case.rtol) != settings.tolerances(None, None)
+
+
+def _is_in_doubt(outcome: Outcome) -> bool:
+    return outcome.verdict is not Verdict.PASS or bool(outcome.flaws)
+
+
+def _ignored(settings: Settings, checks: Sequence[CheckResult]) -> list[CheckResult]:
     """The rules that were not asked because the configuration says why."""
     answered = {check.rule for check in checks} | _OF_THE_GATE
     return [

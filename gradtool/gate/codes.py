@@ -14,6 +14,9 @@ RUNNING = "GT0"
 NOT_IMPORTED = "GT001"
 NO_CASE = "GT002"
 FORWARD_RAISED = "GT003"
+WRONG_GRADIENT = "GT101"
+NEEDLESS = "GT511"
+NOT_EXECUTED = "GT604"
 
 
 def problem_with(code: str) -> str | None:

@@ -112,6 +112,13 @@ def _defines(cls: type, name: str) -> bool:
     return any(name in vars(base) for base in cls.__mro__ if base not in Function.__mro__)
 
 
+def of_the_whole(
+    code: str, node: str, settings: Settings, *, message: str, location: Location, hint: str
+) -> Finding:
+    """A finding about all cases of the Function with the node id `node` together."""
+    return _finding(code, node, settings, message=message, location=location, hint=hint)
+
+
 def _running(code: str, finding: Finding, settings: Settings) -> CheckResult:
     """Something could not run at all, unless the configuration says that this is known."""
     if code in settings.ignored:

@@ -14,7 +14,8 @@ from gradtool.gate.options import CheckOptions, Watcher
 from gradtool.gate.plan import Plan, PlannedFunction, PlannedModule, make_plan
 from gradtool.gate.settings import Settings
 from gradtool.gate.watching import Unwatched
-from gradtool.results import CaseResult, Environment, FunctionResult, ModuleResult, Report
+from gradtool.gate.whole import Checked, whole_checks
+from gradtool.results import Environment, FunctionResult, ModuleResult, Report
 from gradtool.verify.rules import RULES
 
 
@@ -87,17 +88,18 @@ class _Run:
         return result
 
     def _function(self, path: str, planned: PlannedFunction) -> FunctionResult:
-        cases: list[CaseResult] = []
+        cases: list[Checked] = []
         left = planned.unit.settings.timeout
         try:
             for case in planned.cases:
                 self._watcher.case_started(f"{planned.unit.node}[{case.name}]")
                 cases.append(check_case(planned.unit, planned.subject, case, left))
-                left = left and left - cases[-1].seconds
-                self._watcher.case_finished(planned.subject.name, cases[-1])
+                left = left and left - cases[-1].result.seconds
+                self._watcher.case_finished(planned.subject.name, cases[-1].result)
         except KeyboardInterrupt:
             self.interrupted = True
-        result = function_result(planned, cases)
+        whole = [] if self.interrupted else whole_checks(planned, cases)
+        result = function_result(planned, [case.result for case in cases], whole)
         self._watcher.function_finished(path, result)
         return result
 

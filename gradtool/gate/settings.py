@@ -44,7 +44,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     codes: tuple[str, ...] = ()
     """Rules that are asked, sorted."""
     ignored: dict[str, str] = {}
-    """Rules that are not asked because the configuration says why."""
+    """Rules that are not reported because the configuration says why."""
+    ignored_for_reason: tuple[str, ...] = ()
+    """Those of `ignored` that the configuration names for this Function."""
+    tolerates: bool = False
+    """The configuration has a tolerance for all cases of this Function; no flag overrides it."""
     flags: tuple[str, ...] = ()
     """Options that a replay needs beside the rule and the seed."""
     replayable: bool = True
@@ -77,6 +81,8 @@ def settings_for(options: CheckOptions, check: Defaults, function: FunctionConfi
         rtol=_first(function.rtol, check.rtol, default=None),
         codes=tuple(sorted(selected)),
         ignored=ignored,
+        ignored_for_reason=tuple(sorted(codes.matching(function.ignore))),
+        tolerates=_is_any(function.atol, function.rtol) and not _is_any(options.atol, options.rtol),
         flags=_flags(options),
     )
 
@@ -103,6 +109,10 @@ def _flags(options: CheckOptions) -> tuple[str, ...]:
     return tuple(
         f"{flag} {shlex.quote(str(value))}" for flag, value in given.items() if value is not None
     )
+
+
+def _is_any(*values: float | None) -> bool:
+    return any(value is not None for value in values)
 
 
 def _first(*values: T | None, default: D) -> T | D:
