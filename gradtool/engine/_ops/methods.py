@@ -37,6 +37,7 @@ from gradtool.engine._ops import (
     logarithms,
     logic,
     masking,
+    metadata,
     moment,
     narrowing,
     norm,
@@ -70,8 +71,8 @@ FAMILIES = (
     arithmetic, arranging, axes, comparison, complex_parts, contraction, conversion, counting,
     covariance, creation, determinants, diagonals, differences, distances, drawing, einsum,
     elementwise, expansion, extremum, gamma, gathering, generators, ignoring_nan, indexing,
-    inverses, joining, linalg, literals, logarithms, logic, masking, moment, narrowing, norm,
-    number_line, old_linalg, overwriting, power, quantiles, random, random_fill, reduction,
+    inverses, joining, linalg, literals, logarithms, logic, masking, metadata, moment, narrowing,
+    norm, number_line, old_linalg, overwriting, power, quantiles, random, random_fill, reduction,
     repeating, running, scan, scattering, segments, selection, shape, slicing, softmax, sorting,
     special, strided, windows,
 )  # fmt: skip
@@ -169,7 +170,8 @@ def attach() -> None:
     changes = {"zero_": zero_, "fill_": fill_, "copy_": in_place(_copied, "copy_")}
     for name, change in changes.items():
         setattr(Tensor, name, change)
-    for name, function in (axes.PROPERTIES | complex_parts.PROPERTIES).items():
+    properties = axes.PROPERTIES | complex_parts.PROPERTIES | metadata.PROPERTIES
+    for name, function in properties.items():
         setattr(Tensor, name, property(function))
 
 
