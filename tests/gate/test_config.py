@@ -153,8 +153,8 @@ BROKEN = {
         "5: check.exclude[1] must be text, got 3",
     ),
     "unknown rule selected": (
-        V + "check:\n  select: [GT1, GT999]\n",
-        "3: unknown rule 'GT999' in check.select",
+        V + "check:\n  select: [GT1, X999]\n",
+        "3: unknown rule 'X999' in check.select",
     ),
     "unknown rule ignored": (
         LINEAR + '    ignore:\n      gt101: "reason"\n',

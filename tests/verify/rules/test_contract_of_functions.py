@@ -1,0 +1,119 @@
+"""The rules of the contract, asked of Functions as people write them."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from gradtool.gate.options import CheckOptions
+from gradtool.gate.runner import check
+
+CLASSES = {
+    "output kept": (
+        "GT505",
+        "y = x.exp(); ctx.y = y; return y",
+        "return g * ctx.y",
+    ),
+    "output kept detached": (
+        "GT505",
+        "y = x.exp(); ctx.y = y.detach(); return y",
+        "return g * ctx.y",
+    ),
+    "input in a dict": (
+        "GT505",
+        "ctx.cache = {'x': [x]}; return x * x",
+        "return 2 * g * ctx.cache['x'][0]",
+    ),
+    "input of which the sign counts": (
+        "GT505",
+        "ctx.x = x; return x.clamp(min=0)",
+        "return g * (ctx.x > 0)",
+    ),
+    "saved intermediate changed": (
+        "GT504",
+        "e = x.exp(); ctx.save_for_backward(e); return e + 1",
+        "(e,) = ctx.saved_tensors; e *= g; return e",
+    ),
+    "tensor on ctx used up": (
+        "GT504",
+        "ctx.e = torch.ones_like(x); return x * 2",
+        "ctx.e += 1; return ctx.e * g",
+    ),
+    "buffer of the module": (
+        "GT504",
+        "BUFFER.add_(1); return x * 2",
+        "return g * 2",
+    ),
+    "counter": (
+        "GT508",
+        "CALLS.append(0); return x * len(CALLS)",
+        "return g * len(CALLS)",
+    ),
+    "memory of the input": (
+        "GT509",
+        "ctx.save_for_backward(x); return x.data.t()",
+        "(x,) = ctx.saved_tensors; return g.t() * (x / x)",
+    ),
+    "ctx held": ("GT510", "HELD.append(ctx); return x * 2", "return g * 2"),
+    # right ones
+    "in place on a copy": ("", "y = x.clone(); y.mul_(2); return y", "return g.clone().mul_(2)"),
+    "shape and intermediate on ctx": (
+        "",
+        "ctx.shape = x.shape; ctx.mask = x > 0; return x * ctx.mask",
+        "return g * ctx.mask",
+    ),
+    "the input itself": ("", "return x", "return g"),
+    "a view": ("", "return x.view_as(x)", "return g"),
+    "scratch buffer": (
+        "",
+        "SCRATCH.copy_(x[0]); ctx.save_for_backward(x); return x + SCRATCH * 0",
+        "return g",
+    ),
+    "dropout": (
+        "",
+        "mask = (torch.rand(x.shape) > 0.5).double(); ctx.save_for_backward(mask); return x * mask",
+        "(mask,) = ctx.saved_tensors; return g * mask",
+    ),
+    "permutation saved": (
+        "",
+        "y, i = x.sort(-1); ctx.save_for_backward(i); return y",
+        "(i,) = ctx.saved_tensors; return torch.zeros_like(g).scatter_add(-1, i, g)",
+    ),
+}
+
+MODULE = """
+import torch
+from gradtool import Function
+
+BUFFER = torch.zeros(1)
+SCRATCH = torch.zeros(4, dtype=torch.float64)
+CALLS = []
+HELD = []
+
+
+class It(Function):
+    @staticmethod
+    def forward(ctx, x):
+        {forward}
+
+    @staticmethod
+    def backward(ctx, g):
+        {backward}
+
+    @staticmethod
+    def sample_inputs():
+        yield (torch.randn(3, 4, dtype=torch.float64, requires_grad=True),)
+"""
+
+
+@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_mistake_trips_its_rule_alone(name, seed, tmp_path, monkeypatch):
+    rule, forward, backward = CLASSES[name]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "it.py").write_text(
+        textwrap.dedent(MODULE).format(forward=forward, backward=backward)
+    )
+    report = check(CheckOptions(paths=("it.py",), seed=seed))
+    assert {finding.rule for finding in report.findings()} == ({rule} if rule else set())
