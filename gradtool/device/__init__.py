@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from gradtool.device.arrays import accumulated, add_at, array_module, made_on, module_of
+from gradtool.device.arrays import accumulated, add_at, array_module, combine_at, made_on, module_of
 from gradtool.device.cuda import CUDA
 from gradtool.device.host import HostBackend
 from gradtool.device.protocol import Backend, DeviceUnavailableError
@@ -21,5 +21,6 @@ def backend(kind: str) -> Backend:
 
 __all__ = [
     "CUDA", "HOST", "Backend", "DeviceUnavailableError", "accumulated", "add_at", "array_module",
-    "backend", "keep_until_done", "made_on", "module_of", "moved_to", "pinned", "to_host",
+    "backend", "combine_at", "keep_until_done", "made_on", "module_of", "moved_to", "pinned",
+    "to_host",
 ]  # fmt: skip

@@ -17,6 +17,10 @@ ADDED_ATOMICALLY = "iefdIQL"
 """Codes of the dtypes that a CUDA device adds to where positions repeat."""
 
 
+COMPARED_ATOMICALLY = "ifdIQL"
+"""Codes of the dtypes of which a CUDA device finds extremes where positions repeat."""
+
+
 def array_module(kind: str) -> Any:
     """The module that makes arrays on a kind of device: ``cpu`` or ``cuda``.
 
@@ -69,6 +73,22 @@ def add_at(array: Any, key: Any, values: Any) -> None:
         module.add.at(array.imag, key, values.imag)
     else:
         _add_integers_at(module, array, key, values)
+
+
+def combine_at(ufunc: Any, array: Any, key: Any, values: Any) -> None:
+    """``ufunc.at(array, key, values)``, on the host where CuPy has it not."""
+    if isinstance(array, np.ndarray):
+        ufunc.at(array, key, values)
+        return
+    module = module_of(array)
+    if ufunc in (np.maximum, np.minimum) and array.dtype.char in COMPARED_ATOMICALLY:
+        getattr(module, ufunc.__name__).at(array, key, values)
+        return
+    parts = key if isinstance(key, tuple) else (key,)
+    host = array.get()
+    on_host = tuple(part.get() if isinstance(part, module.ndarray) else part for part in parts)
+    ufunc.at(host, on_host, values.get())
+    array[...] = module.asarray(host)
 
 
 def accumulated(ufunc: Any, array: Any, axis: int) -> Any:

@@ -40,7 +40,9 @@ class Ufunc:
         hold_to(facts()["ufunc_methods"]["at"], f"{self.name}.at", args, kwargs)
         note(f"{self.name}.at", args, kwargs)
         array, key, values = args
-        if array.dtype.char not in SCATTERED:
+        if not facts()["ufuncs"][self.name]["at"]:
+            raise NotImplementedError(f"`{self.name}.at` is not supported yet")
+        if array.dtype.char not in (SCATTERED if self.name == "add" else COMPARED):
             raise TypeError(f"scatter_add does not take {array.dtype}")
         key = key if isinstance(key, tuple) else (key,)
         where = tuple(part._host if isinstance(part, ndarray) else part for part in key)
@@ -49,6 +51,9 @@ class Ufunc:
 
 SCATTERED = "iefdIQL"
 """Codes of the dtypes for which a device adds atomically."""
+
+COMPARED = "ifdIQL"
+"""The same for the larger or smaller of two."""
 
 
 class Submodule:

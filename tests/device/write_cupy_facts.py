@@ -76,6 +76,7 @@ def collect(prefix: str, module: ModuleType, functions: Any, ufuncs: Any) -> Non
             ufuncs[path] = {
                 "signature": signature_of(value) or ufunc_signature(value),
                 "types": list(value.types),
+                "at": bool(value._scatter_op),
             }
         elif text := signature_of(value):
             functions[path] = text

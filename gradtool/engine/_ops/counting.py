@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from gradtool.device import module_of
 from gradtool.engine._ops._dims import wrap_dim
 from gradtool.engine._ops._kinds import constant
 from gradtool.engine._ops._unsupported import TYPE_NAMES
@@ -39,7 +40,7 @@ def bincount(x: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Te
 
 def _places(bounds: Any, values: Any, *, side: Literal["left", "right"], dtype: Any) -> Any:
     if bounds.ndim == 1:
-        return np.asarray(np.searchsorted(bounds, values, side)).astype(dtype)
+        return np.searchsorted(bounds, values, side).astype(dtype)
     out = np.empty_like(values, dtype=dtype)
     for row in np.ndindex(bounds.shape[:-1]):
         out[row] = np.searchsorted(bounds[row], values[row], side)
@@ -121,7 +122,7 @@ def unique_consecutive(
     values = x._array.reshape(-1) if dim is None else x._array
     axis = 0 if dim is None else wrap_dim(dim, x.ndim)
     rows = np.moveaxis(values, axis, 0)
-    starts = np.ones(len(rows), bool)
+    starts = module_of(values).ones(len(rows), bool)
     starts[1:] = (rows[1:] != rows[:-1]).any(axis=tuple(range(1, rows.ndim)))
     first = np.flatnonzero(starts)
     inverse = wrap(np.cumsum(starts) - 1)

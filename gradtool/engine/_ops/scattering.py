@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.device import module_of
+from gradtool.device import combine_at
 from gradtool.engine._ops._dims import wrap_dim
 from gradtool.engine._ops._kinds import conjugate, general
 from gradtool.engine._ops._primitive import Primitive
@@ -27,7 +27,7 @@ from gradtool.engine._tensor import Tensor
 @quiet
 def _multiplied_at(x: Any, src: Any, index: Any, *, dim: int) -> Any:
     out = x.copy()
-    module_of(out).multiply.at(out, _along(index, dim, x.shape[dim]), src)
+    combine_at(np.multiply, out, _along(index, dim, x.shape[dim]), src)
     return out
 
 
@@ -57,11 +57,11 @@ _scatter_prod: Primitive = general(
 
 def _extreme(name: str) -> Primitive:
     """The larger or the smaller: equal ones share the gradient."""
-    ufunc = {"scatter_amax": "maximum", "scatter_amin": "minimum"}[name]
+    ufunc = {"scatter_amax": np.maximum, "scatter_amin": np.minimum}[name]
 
     def compute(x: Any, src: Any, index: Any, *, dim: int) -> Any:
         out = x.copy()
-        getattr(module_of(out), ufunc).at(out, _along(index, dim, x.shape[dim]), src)
+        combine_at(ufunc, out, _along(index, dim, x.shape[dim]), src)
         return out
 
     return general(name, compute, _extreme_vjp_of_x, _extreme_vjp_of_src)
