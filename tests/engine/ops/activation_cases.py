@@ -41,7 +41,7 @@ def _normalized(name: str, call: Callable[..., Any], *choices: Any) -> list[OpCa
     return over(name, lambda t, *tensors: call(t.nn.functional, *tensors), choices)
 
 
-IMAGES = normal(3, 4, 5)
+IMAGES = normal(2, 4, 3)
 
 SINGLE_PRECISION = 1e-7
 """The tolerance where PyTorch keeps a sixth, or another constant, in single precision."""
@@ -85,11 +85,11 @@ CASES: list[OpCase] = [
                                             F.normalize(x, 3, -1)),
                  (distinct(3, 4),), (distinct(2, 3, 2),)),
     *_normalized("layer_norm", lambda F, x, w, b: (
-        F.layer_norm(x, (4, 5), w, b), F.layer_norm(x, (5,)), F.layer_norm(x, [4, 5], w, None, 0.1),
-    ), (IMAGES, normal(4, 5), normal(4, 5))),
+        F.layer_norm(x, (4, 3), w, b), F.layer_norm(x, (3,)), F.layer_norm(x, [4, 3], w, None, 0.1),
+    ), (IMAGES, normal(4, 3), normal(4, 3))),
     *_normalized("rms_norm", lambda F, x, w: (
-        F.rms_norm(x, (5,), w), F.rms_norm(x, (4, 5), eps=0.1),
-    ),                  (IMAGES, normal(5))),
+        F.rms_norm(x, (3,), w), F.rms_norm(x, (4, 3), eps=0.1),
+    ),                  (IMAGES, normal(3))),
     *_normalized("batch_norm", lambda F, x, w, b: (
         F.batch_norm(x, None, None, w, b, training=True),
         F.batch_norm(x, None, None, training=True),
@@ -107,5 +107,5 @@ CASES: list[OpCase] = [
         t.nn.functional.scaled_dot_product_attention(q, k, v, m, scale=0.3),
         t.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True),
         t.nn.functional.scaled_dot_product_attention(q, k, v, seen),
-    ), [(normal(2, 3, 4), normal(2, 5, 4), normal(2, 5, 2), normal(3, 5), mask(3, 5))]),
+    ), [(normal(2, 2, 2), normal(2, 3, 2), normal(2, 3, 1), normal(2, 3), mask(2, 3))]),
 ]  # fmt: skip
