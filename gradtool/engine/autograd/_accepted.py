@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtool.engine._tensor import Tensor
+from gradtool.engine.autograd.variable import Variable
 
 
 class _Switch:
@@ -28,20 +28,6 @@ class enforce_grad_layout_policy(_Switch):
     """Accepted: gradients that leaves accumulate are copies of their own here."""
 
 
-class _VariableMeta(type):
-    def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, Tensor)
-
-
-class Variable(metaclass=_VariableMeta):
-    """The old name of Tensor: calling it returns the tensor it is given."""
-
-    def __new__(cls, data: Any, requires_grad: bool = False) -> Any:
-        """The tensor itself, a leaf of its own that requires a gradient as asked."""
-        tensor = data.detach()
-        return tensor.requires_grad_() if requires_grad else tensor
-
-
 def variable(*args: Any, **kwargs: Any) -> None:
     """Refused, as in torch.
 
@@ -49,3 +35,6 @@ def variable(*args: Any, **kwargs: Any) -> None:
         RuntimeError: always.
     """
     raise RuntimeError("torch.autograd.variable(...) is deprecated, use torch.tensor(...) instead")
+
+
+__all__ = ["Variable", "enforce_grad_layout_policy", "set_multithreading_enabled", "variable"]
