@@ -126,7 +126,7 @@ class Tensor:
         del device
         kind = _dtypes.get_default_dtype().numpy
         if not given or (len(given) == 1 and not isinstance(given[0], int | Size)):
-            _fill(self, np.array(*(given or ((),)), dtype=kind))
+            _fill(self, np.array(given[0] if given else (), dtype=kind))
         else:
             size = given[0] if isinstance(given[0], Size) else given
             _fill(self, np.zeros(size, dtype=kind))

@@ -207,7 +207,7 @@ def _values_differ(found: Array, reference: Array, output: int, in_dims: InDims)
 
 
 def _both_nan(found: Array, reference: Array) -> Array:
-    return (found != found) & (reference != reference)
+    return np.asarray((found != found) & (reference != reference))
 
 
 RULE = Rule(
