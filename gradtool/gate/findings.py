@@ -89,7 +89,7 @@ def _of_flaw(node: str, subject: Subject, code: str, flaw: Flaw, settings: Setti
         node,
         settings,
         message=flaw.message,
-        location=location or _blamed(code, subject),
+        location=location or _blamed(code, subject, flaw.method),
         severity=flaw.severity,
         evidence=flaw.evidence,
         hint=flaw.hint,
@@ -97,12 +97,12 @@ def _of_flaw(node: str, subject: Subject, code: str, flaw: Flaw, settings: Setti
     )
 
 
-def _blamed(code: str, subject: Subject) -> Location:
-    """The ``def`` of the method that a rule speaks of."""
+def _blamed(code: str, subject: Subject, known: str | None) -> Location:
+    """The ``def`` of the method that is `known` to be wrong, or that the rule speaks of."""
     if not subject.is_function:
         return subject.location
     target = subject.target
-    names = _BLAMED.get(code, _OF_BACKWARD)
+    names = [known] if known else _BLAMED.get(code, _OF_BACKWARD)
     method = next((getattr(target, name) for name in names if _defines(target, name)), None)
     return (method and function_location(method)) or subject.location
 

@@ -56,7 +56,7 @@ def decide(
 def is_inside(analytic: FloatArray, numeric: Estimate, tolerance: Tolerance) -> BoolArray:
     """Whether the analytic value lies within value ± (error + tolerance)."""
     allowed = tolerance.allowed(analytic, numeric.value) + numeric.error
-    nothing = (numeric.status == Status.FLAT) & (np.abs(analytic) <= tolerance.nothing())
+    nothing = (numeric.status == Status.FLAT) & (np.abs(analytic) <= tolerance.unseen())
     return np.asarray((np.abs(analytic - numeric.value) <= allowed) | nothing)
 
 

@@ -72,6 +72,15 @@ class Tolerance:
         """For each row what an entry may be that should be exactly zero."""
         return np.asarray(ROUNDINGS * self.eps[:, None] * self.largest)
 
+    def unseen(self) -> FloatArray:
+        """For each row what an entry may be where the output does not move at all.
+
+        A gradient is a sum of terms of the size of its cotangents, which is one: next to them a
+        term of a rounding's rounding leaves no trace.
+        """
+        floor = self.eps[:, None] ** 2 if self.cancels else 0.0
+        return np.asarray(np.maximum(self.nothing(), floor))
+
     def _rounding(self, analytic: FloatArray) -> FloatArray:
         """What rounding may leave of each entry, next to the largest of its row and column."""
         size = np.nan_to_num(np.abs(analytic), nan=0.0, posinf=0.0)

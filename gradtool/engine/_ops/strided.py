@@ -11,7 +11,7 @@ from gradtool.engine._ops._dims import Ints, as_ints
 from gradtool.engine._ops._kinds import constant, linear
 from gradtool.engine._ops.creation import arange
 from gradtool.engine._ops.slicing import index_add
-from gradtool.engine._tensor import Tensor
+from gradtool.engine._tensor import Tensor, alias
 
 
 def _at_strides(x: Any, *, size: Ints, stride: Ints, offset: int) -> Any:
@@ -63,9 +63,20 @@ def as_strided(x: Tensor, size: Any, stride: Any, storage_offset: int | None = N
 def _memory_of(x: Tensor) -> tuple[Tensor, int]:
     """A contiguous tensor over all the memory that `x` is part of, and where `x` starts."""
     base = x._base
-    if base is None or not base.is_contiguous() or x._level is not None:
+    if x._level is not None or (base is None and x.is_contiguous()):
         return x.contiguous(), 0
+    if base is None or not base.is_contiguous():
+        if x._requires_grad:
+            return x.contiguous(), 0
+        base = alias(_owner(x._array).reshape(-1, order="A"), x._shared_storage())
     return base, (x.data_ptr() - base.data_ptr()) // x.itemsize
+
+
+def _owner(array: Any) -> Any:
+    """The array whose memory this one shows, through however many views."""
+    while type(array.base) is type(array):
+        array = array.base
+    return array
 
 
 # ---- bins -----------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ class _Home:
 
     def tensor(self, primal: Array) -> Tensor:
         """A new tensor of these values."""
-        if self.template is None:
+        if self.template is None or self.template.shape != primal.shape:
             return self.plain(primal)
         array = np.empty_like(self.template, dtype=primal.dtype)
         array[...] = primal

@@ -29,6 +29,8 @@ class Flaw:
     path: str | None = None
     line: int | None = None
     """The user's file and line, where it is known better than "this Function"."""
+    method: str | None = None
+    """The method that is wrong, where the rule may speak of several."""
     severity: Severity | None = None
     """Overrides the rule's severity."""
 

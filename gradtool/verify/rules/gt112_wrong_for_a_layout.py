@@ -125,7 +125,7 @@ def _outputs(subject: Subject, found: Sequence[Array | None], when: str) -> Flaw
         if one is None or other is None:
             continue
         if one.shape != other.shape or not _close(one, other):
-            return Flaw(message=f"output {number} differs {when}", hint=_HINT)
+            return Flaw(message=f"output {number} differs {when}", hint=_HINT, method="forward")
     return None
 
 
