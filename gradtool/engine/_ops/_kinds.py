@@ -16,10 +16,10 @@ import numpy as np
 
 from gradtool.engine import _dtypes
 from gradtool.engine._modes import modes
-from gradtool.engine._ops import _primitive
 from gradtool.engine._ops._applying import computed, promoted
 from gradtool.engine._ops._devices import brought_together
-from gradtool.engine._ops._primitive import Primitive, Vjp, positional_names, vjp_of
+from gradtool.engine._ops._plan import Vjp, vjp_of
+from gradtool.engine._ops._primitive import Primitive, positional_names
 from gradtool.engine._ops._promotion import require_tensor
 from gradtool.engine._ops._quiet import quiet
 from gradtool.engine._ops._unsupported import not_implemented
@@ -226,21 +226,3 @@ def general(name: str, compute: Callable[..., Any], *vjps: Callable[..., Any]) -
 def constant(name: str, compute: Callable[..., Any]) -> Primitive:
     """A function without a derivative: of integers, or piecewise constant by nature."""
     return Primitive(name, compute)
-
-
-# ---- gradients of broadcast and promoted operands -------------------------------------------
-
-
-def _sum_and_cast(grad: Tensor, shape: tuple[int, ...], numpy_dtype: Any) -> Tensor:
-    if grad._array.shape != shape:
-        grad = grad.sum_to_size(shape)
-    have = grad._array.dtype
-    if have == numpy_dtype:
-        return grad
-    if have.kind == "c" and numpy_dtype.kind != "c":
-        grad = grad.real
-    cast_back: Tensor = grad.to(_dtypes.from_numpy_dtype(numpy_dtype))
-    return cast_back
-
-
-_primitive._bring_back.append(_sum_and_cast)

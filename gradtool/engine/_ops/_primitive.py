@@ -13,41 +13,19 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 from gradtool.engine import _dtypes
 from gradtool.engine._levels import alive, highest
 from gradtool.engine._modes import modes
 from gradtool.engine._ops._devices import refuse_apart
-from gradtool.engine._tensor import Storage, Tensor, as_array, wrap
-from gradtool.engine.autograd._node import (
-    FREED,
-    FREED_MESSAGE,
-    Gradients,
-    Node,
-    next_order,
-)
-from gradtool.engine.autograd._packing import Packed
+from gradtool.engine._ops._plan import Plan, Vjp
+from gradtool.engine._ops._primitive_node import PrimitiveNode
+from gradtool.engine._tensor import Tensor, wrap
+from gradtool.engine.autograd._node import next_order
 
 Compute = Callable[..., Any]
 _new = object.__new__
-
-
-class Vjp(NamedTuple):
-    """The gradient with respect to one argument: ``apply(g, *values of needs)``.
-
-    `of_complex` takes its place when ``g`` is complex; elementwise entries conjugate there.
-    """
-
-    apply: Callable[..., Any]
-    needs: tuple[str, ...]
-    of_complex: Callable[..., Any] | None = None
-
-
-def vjp_of(function: Callable[..., Any]) -> Vjp:
-    """A vjp that names what it needs by its parameters after ``g``."""
-    return Vjp(function, tuple(inspect.signature(function).parameters)[1:])
 
 
 class ViewOf(NamedTuple):
@@ -61,169 +39,6 @@ class ViewOf(NamedTuple):
         for primitive, params in self.steps:
             base = primitive(base, **params)
         return base
-
-
-class Plan:
-    """What recording a primitive amounts to, for one choice of arguments that need gradients."""
-
-    __slots__ = (
-        "complex_rules", "getters", "out_slot", "primitive", "rules", "take", "tensor_slots",
-    )  # fmt: skip
-
-    def __init__(self, primitive: Primitive, needed: tuple[int, ...]) -> None:
-        self.primitive = primitive
-        vjps = [primitive.vjps[position] for position in needed]
-        names = list(dict.fromkeys(name for vjp in vjps for name in vjp.needs))
-        self.rules = tuple(_rule(vjp.apply, vjp.needs, names) for vjp in vjps)
-        self.complex_rules = tuple(
-            _rule(vjp.of_complex or vjp.apply, vjp.needs, names) for vjp in vjps
-        )
-        self.getters = [primitive.getter(name) for name in names]
-        self.take = _taker(primitive, names)
-        """Picks the saved values out of the arguments where they are all tensor arguments."""
-        self.out_slot = names.index("out") if "out" in names else None
-        self.tensor_slots = tuple(
-            slot for slot, name in enumerate(names) if name in primitive.arguments
-        )
-
-
-def _rule(
-    apply: Callable[..., Any], needs: tuple[str, ...], names: list[str]
-) -> Callable[[Tensor, Sequence[Any]], Tensor | None]:
-    """A vjp as a function of (g, saved values); written out for the short cases, which are hot."""
-    slots = [names.index(name) for name in needs]
-    if not slots:
-        return lambda g, _saved: apply(g)
-    first = slots[0]
-    if len(slots) == 1:
-        return lambda g, saved: apply(g, saved[first])
-    return lambda g, saved: apply(g, *[saved[slot] for slot in slots])
-
-
-def _taker(
-    primitive: Primitive, names: list[str]
-) -> Callable[[Sequence[Any]], tuple[Any, ...]] | None:
-    if not all(name in primitive.arguments for name in names):
-        return None
-    positions = [primitive.arguments.index(name) for name in names]
-    if not positions:
-        return lambda _args: ()
-    if len(positions) == 1:
-        only = positions[0]
-        return lambda args: (args[only],)
-    return itemgetter(*positions)
-
-
-class PrimitiveNode(Node):
-    """One application of a primitive in the graph."""
-
-    __slots__ = ("fix", "plan", "saved", "versions")
-
-    plan: Plan
-    saved: Sequence[Any]
-    versions: tuple[int, ...] | None
-    """Versions of the saved tensors: of `plan.tensor_slots`, then of the output if saved.
-
-    None stands for all zeros: nothing had been changed in place yet.
-    """
-    fix: tuple[tuple[tuple[int, ...], Any] | None, ...] | None
-    """For each edge (shape, dtype) that its gradient is to be brought back to."""
-
-    def apply(self, grad: Tensor | None, wanted: set[int] | None) -> Gradients:
-        """The vjp of each needed argument."""
-        plan = self.plan
-        if grad is None:
-            return [None] * len(plan.rules)
-        saved = self._unpack() if plan.getters else ()
-        rules = plan.rules if grad._array.dtype.kind != "c" else plan.complex_rules
-        results: Gradients
-        if wanted is None:
-            results = [rule(grad, saved) for rule in rules]
-        else:
-            results = [
-                rule(grad, saved) if edge._order in wanted else None
-                for rule, edge in zip(rules, self._edges)
-            ]
-        if self.fix is None:
-            return results
-        return [
-            result if result is None or fix is None else bring_back(result, *fix)
-            for result, fix in zip(results, self.fix)
-        ]
-
-    def _unpack(self) -> Sequence[Any]:
-        """The saved values, once it is sure that none was changed in place since."""
-        saved = self.saved
-        if saved is FREED:
-            raise RuntimeError(FREED_MESSAGE)
-        plan = self.plan
-        versions = self.versions
-        for position, slot in enumerate(plan.tensor_slots):
-            value = saved[slot]
-            storage = value._storage if isinstance(value, Tensor) else None
-            if storage is not None and storage.version != (versions[position] if versions else 0):
-                raise modified_in_place(value, versions[position] if versions else 0, self._name())
-            if value.__class__ is Packed:
-                saved = [*saved[:slot], value.restore(), *saved[slot + 1 :]]
-        if plan.out_slot is not None:
-            saved = self._unpack_output(saved, plan.out_slot)
-        return saved
-
-    def _unpack_output(self, saved: Sequence[Any], slot: int) -> Sequence[Any]:
-        kept = saved[slot]
-        if isinstance(kept, Packed):
-            kept = kept.restore()
-            self.versions = None
-            saved = [*saved[:slot], kept, *saved[slot + 1 :]]
-        expected = self.versions[-1] if self.versions else 0
-        if kept._version != expected:
-            raise modified_in_place(kept, expected, self._name())
-        if not modes.grad:
-            return saved
-        output = kept._bare()
-        output._node = self
-        output._requires_grad = True
-        return [*saved[:slot], output, *saved[slot + 1 :]]
-
-    def keep_output(self, output: Tensor) -> None:
-        """Remember `output` as the node's own, without a reference cycle."""
-        slot = self.plan.out_slot
-        if slot is not None:
-            kept = output._bare()
-            self.saved = [*self.saved[:slot], kept, *self.saved[slot + 1 :]]
-            count = len(self.plan.tensor_slots)
-            of_arguments = (self.versions or (0,) * count)[:count]
-            self.versions = (*of_arguments, output._version)
-
-    def _pack_saved(self, pack: Callable[[Tensor], Any]) -> None:
-        """Keep what `pack` makes of each saved tensor in its place."""
-        slots = [*self.plan.tensor_slots]
-        if self.plan.out_slot is not None:
-            slots.append(self.plan.out_slot)
-        saved = list(self.saved)
-        for slot in slots:
-            if isinstance(saved[slot], Tensor):
-                saved[slot] = pack(saved[slot])
-        self.saved = saved
-
-    def _release(self) -> None:
-        """Drop saved values. A node that saved no tensor can be walked again."""
-        if self.plan.tensor_slots or self.plan.out_slot is not None:
-            self.saved = FREED
-
-    def _name(self) -> str:
-        """As torch names it: ``MulBackward0``."""
-        words = self.plan.primitive.name.strip("_").split("_")
-        return "".join(word.capitalize() for word in words) + "Backward0"
-
-
-def modified_in_place(tensor: Tensor, version: int, consumer: str) -> RuntimeError:
-    """The error for a tensor that was changed between forward and backward."""
-    return RuntimeError(
-        "one of the variables needed for gradient computation has been modified by an inplace "
-        f"operation: [{tensor.dtype} {list(tensor.shape)}], needed by {consumer}, is at version "
-        f"{tensor._version}; expected version {version} instead."
-    )
 
 
 class Primitive:
@@ -442,17 +257,3 @@ def _fix_of(needed: tuple[int, ...], args: Sequence[Any], out: Any) -> Any:
         ]
     )
     return None if all(entry is None for entry in fix) else fix
-
-
-_bring_back: list[Callable[[Tensor, tuple[int, ...], Any], Tensor]] = []
-
-
-def bring_back(grad: Tensor, shape: tuple[int, ...], numpy_dtype: Any) -> Tensor:
-    """Sum a gradient over broadcast axes and cast it, to the shape and dtype of its input."""
-    return _bring_back[0](grad, shape, numpy_dtype)
-
-
-__all__ = [
-    "Compute", "Plan", "Primitive", "PrimitiveNode", "Storage", "ViewOf", "Vjp", "as_array",
-    "bring_back", "modified_in_place", "positional_names", "vjp_of",
-]  # fmt: skip

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine._ops._kinds import conjugate, general, linear, unary
-from gradtool.engine._ops._primitive import Primitive, vjp_of
+from gradtool.engine._ops._plan import vjp_of
+from gradtool.engine._ops._primitive import Primitive
 from gradtool.engine._ops._unsupported import TYPE_NAMES
 from gradtool.engine._ops.elementwise import cos, sin
 from gradtool.engine._ops.expansion import broadcast_tensors

@@ -11,7 +11,8 @@ import numpy as np
 from gradtool.device import add_at, module_of
 from gradtool.engine._ops._dims import Ints
 from gradtool.engine._ops._keys import Key, parsed, plain
-from gradtool.engine._ops._primitive import Primitive, Vjp
+from gradtool.engine._ops._plan import Vjp
+from gradtool.engine._ops._primitive import Primitive
 from gradtool.engine._ops.expansion import sum_to_size
 from gradtool.engine._ops.narrowing import take_select, take_slice
 from gradtool.engine._tensor import Tensor

@@ -16,7 +16,9 @@ import numpy as np
 
 from gradtool.engine._levels import Wrapped, highest
 from gradtool.engine._modes import modes
-from gradtool.engine._ops._primitive import Primitive, PrimitiveNode, ViewOf, vjp_of
+from gradtool.engine._ops._plan import vjp_of
+from gradtool.engine._ops._primitive import Primitive, ViewOf
+from gradtool.engine._ops._primitive_node import PrimitiveNode
 from gradtool.engine._tensor import Tensor, alias, wrap
 
 InPlace = Callable[..., Tensor]

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine._ops._dims import as_ints, wrap_dim
-from gradtool.engine._ops._primitive import Primitive, Vjp
+from gradtool.engine._ops._plan import Vjp
+from gradtool.engine._ops._primitive import Primitive
 from gradtool.engine._ops._promotion import result_type
 from gradtool.engine._ops.narrowing import piece
 from gradtool.engine._tensor import Tensor

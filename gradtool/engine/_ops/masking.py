@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.engine._ops._primitive import Primitive, vjp_of
+from gradtool.engine._ops._plan import vjp_of
+from gradtool.engine._ops._primitive import Primitive
 from gradtool.engine._ops.expansion import broadcast_tensors
 from gradtool.engine._tensor import Tensor, wrap
 

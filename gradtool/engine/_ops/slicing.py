@@ -10,7 +10,8 @@ import numpy as np
 from gradtool.device import add_at
 from gradtool.engine._ops._dims import Ints, wrap_dim
 from gradtool.engine._ops._kinds import linear
-from gradtool.engine._ops._primitive import Primitive, vjp_of
+from gradtool.engine._ops._plan import vjp_of
+from gradtool.engine._ops._primitive import Primitive
 from gradtool.engine._ops.indexing import added_to_zeros, check_bounds
 from gradtool.engine._ops.shape import reshape
 from gradtool.engine._tensor import Tensor

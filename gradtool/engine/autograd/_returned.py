@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradtool.engine import _dtypes
 from gradtool.engine._errors import ContractError, ContractTypeError
-from gradtool.engine._ops._primitive import bring_back
+from gradtool.engine._ops._primitive_node import bring_back
 from gradtool.engine._tensor import Tensor
 
 if TYPE_CHECKING:

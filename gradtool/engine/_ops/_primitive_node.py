@@ -1,0 +1,138 @@
+"""One application of a primitive in the graph: what it keeps, and how it is walked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gradtool.engine import _dtypes
+from gradtool.engine._modes import modes
+from gradtool.engine._ops._plan import Plan
+from gradtool.engine._tensor import Tensor
+from gradtool.engine.autograd._node import FREED, FREED_MESSAGE, Gradients, Node
+from gradtool.engine.autograd._packing import Packed
+
+
+class PrimitiveNode(Node):
+    """One application of a primitive in the graph."""
+
+    __slots__ = ("fix", "plan", "saved", "versions")
+
+    plan: Plan
+    saved: Sequence[Any]
+    versions: tuple[int, ...] | None
+    """Versions of the saved tensors: of `plan.tensor_slots`, then of the output if saved.
+
+    None stands for all zeros: nothing had been changed in place yet.
+    """
+    fix: tuple[tuple[tuple[int, ...], Any] | None, ...] | None
+    """For each edge (shape, dtype) that its gradient is to be brought back to."""
+
+    def apply(self, grad: Tensor | None, wanted: set[int] | None) -> Gradients:
+        """The vjp of each needed argument."""
+        plan = self.plan
+        if grad is None:
+            return [None] * len(plan.rules)
+        saved = self._unpack() if plan.getters else ()
+        rules = plan.rules if grad._array.dtype.kind != "c" else plan.complex_rules
+        results: Gradients
+        if wanted is None:
+            results = [rule(grad, saved) for rule in rules]
+        else:
+            results = [
+                rule(grad, saved) if edge._order in wanted else None
+                for rule, edge in zip(rules, self._edges)
+            ]
+        if self.fix is None:
+            return results
+        return [
+            result if result is None or fix is None else bring_back(result, *fix)
+            for result, fix in zip(results, self.fix)
+        ]
+
+    def _unpack(self) -> Sequence[Any]:
+        """The saved values, once it is sure that none was changed in place since."""
+        saved = self.saved
+        if saved is FREED:
+            raise RuntimeError(FREED_MESSAGE)
+        plan = self.plan
+        versions = self.versions
+        for position, slot in enumerate(plan.tensor_slots):
+            value = saved[slot]
+            storage = value._storage if isinstance(value, Tensor) else None
+            if storage is not None and storage.version != (versions[position] if versions else 0):
+                raise modified_in_place(value, versions[position] if versions else 0, self._name())
+            if value.__class__ is Packed:
+                saved = [*saved[:slot], value.restore(), *saved[slot + 1 :]]
+        if plan.out_slot is not None:
+            saved = self._unpack_output(saved, plan.out_slot)
+        return saved
+
+    def _unpack_output(self, saved: Sequence[Any], slot: int) -> Sequence[Any]:
+        kept = saved[slot]
+        if isinstance(kept, Packed):
+            kept = kept.restore()
+            self.versions = None
+            saved = [*saved[:slot], kept, *saved[slot + 1 :]]
+        expected = self.versions[-1] if self.versions else 0
+        if kept._version != expected:
+            raise modified_in_place(kept, expected, self._name())
+        if not modes.grad:
+            return saved
+        output = kept._bare()
+        output._node = self
+        output._requires_grad = True
+        return [*saved[:slot], output, *saved[slot + 1 :]]
+
+    def keep_output(self, output: Tensor) -> None:
+        """Remember `output` as the node's own, without a reference cycle."""
+        slot = self.plan.out_slot
+        if slot is not None:
+            kept = output._bare()
+            self.saved = [*self.saved[:slot], kept, *self.saved[slot + 1 :]]
+            count = len(self.plan.tensor_slots)
+            of_arguments = (self.versions or (0,) * count)[:count]
+            self.versions = (*of_arguments, output._version)
+
+    def _pack_saved(self, pack: Callable[[Tensor], Any]) -> None:
+        """Keep what `pack` makes of each saved tensor in its place."""
+        slots = [*self.plan.tensor_slots]
+        if self.plan.out_slot is not None:
+            slots.append(self.plan.out_slot)
+        saved = list(self.saved)
+        for slot in slots:
+            if isinstance(saved[slot], Tensor):
+                saved[slot] = pack(saved[slot])
+        self.saved = saved
+
+    def _release(self) -> None:
+        """Drop saved values. A node that saved no tensor can be walked again."""
+        if self.plan.tensor_slots or self.plan.out_slot is not None:
+            self.saved = FREED
+
+    def _name(self) -> str:
+        """As torch names it: ``MulBackward0``."""
+        words = self.plan.primitive.name.strip("_").split("_")
+        return "".join(word.capitalize() for word in words) + "Backward0"
+
+
+def modified_in_place(tensor: Tensor, version: int, consumer: str) -> RuntimeError:
+    """The error for a tensor that was changed between forward and backward."""
+    return RuntimeError(
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        f"operation: [{tensor.dtype} {list(tensor.shape)}], needed by {consumer}, is at version "
+        f"{tensor._version}; expected version {version} instead."
+    )
+
+
+def bring_back(grad: Tensor, shape: tuple[int, ...], numpy_dtype: Any) -> Tensor:
+    """Sum a gradient over broadcast axes and cast it, to the shape and dtype of its input."""
+    if grad._array.shape != shape:
+        grad = grad.sum_to_size(shape)
+    have = grad._array.dtype
+    if have == numpy_dtype:
+        return grad
+    if have.kind == "c" and numpy_dtype.kind != "c":
+        grad = grad.real
+    cast_back: Tensor = grad.to(_dtypes.from_numpy_dtype(numpy_dtype))
+    return cast_back
