@@ -71,3 +71,109 @@ def test_what_does_not_fit_everywhere_is_not_named(function):
 def test_along_random_directions_too(function):
     x = np.random.default_rng(0).standard_normal(5000)
     assert "has the wrong sign" in _hint(function(np.sin, _sine(-1), (x,)))
+
+
+def test_swapped_inputs_that_are_broadcast(function):
+    subject = function(
+        lambda x, y: x * y,
+        lambda p, c: (c[0] * p[0], (c[0] * p[1]).sum(axis=0)),
+        (X, X[0] + 2),
+        names=["x", "y"],
+    )
+    assert "the gradient of `x` is that of `y`" in _hint(subject, 0)
+    assert "the gradient of `y` is that of `x`" in _hint(subject, 1)
+
+
+def _softmax(x):
+    return np.exp(x) / np.exp(x).sum()
+
+
+@pytest.mark.parametrize(
+    ("forward", "vjp", "words"),
+    [
+        (np.cumsum, lambda p, c: np.cumsum(c[0]), "where the transpose of the derivative belongs"),
+        (_softmax, lambda p, c: c[0] * _softmax(p[0]) * (1 - _softmax(p[0])), "only the diagonal"),
+        (np.sin, lambda p, c: c[0] * np.cos(np.sin(p[0])), "is the derivative at the output"),
+        (lambda x: x[::-1].copy(), lambda p, c: c[0], "flipped along dim 0"),
+        (np.sin, lambda p, c: c[0] * np.cos(p[0]) * [1, 1, 1, 1, 0], "in the last slice along dim"),
+        (np.sin, lambda p, c: c[0] * np.cos(p[0]) * (1 + 1e-5 * p[0]), "lower precision"),
+    ],
+)
+def test_mistakes_in_a_vector(forward, vjp, words, function):
+    x = np.array([0.5, -1.25, 0.75, -0.25, 1.0])
+    assert words in _hint(function(forward, vjp, (x,)))
+
+
+def test_a_mean_for_a_sum(function):
+    subject = function(
+        lambda b: np.broadcast_to(b, (7, 3)) * 1.0, lambda p, c: c[0].mean(axis=0), (X[0],)
+    )
+    assert "times 1/7: a mean for a sum?" in _hint(subject)
+
+
+def test_a_sum_over_broadcast_dims_that_takes_one_term(function):
+    subject = function(lambda b: np.broadcast_to(b, (7, 3)) * 1.0, lambda p, c: c[0][0], (X[0],))
+    assert "takes grad_output only in the first slice along dim 0" in _hint(subject)
+
+
+@pytest.mark.parametrize(
+    ("slope", "words"),
+    [
+        (1.0, "is right only where `x` > 0; the rest is the derivative times 10"),
+        (0.0, "is right only where `x` > 0; the rest is zero"),
+        (-0.1, "is right only where `x` > 0; the rest has the wrong sign"),
+    ],
+)
+def test_a_forgotten_branch(slope, words, function):
+    x = np.array([0.5, -1.25, 0.75, -0.25, 1.0])
+    subject = function(
+        lambda x: np.where(x > 0, x, 0.1 * x),
+        lambda p, c: c[0] * np.where(p[0] > 0, 1.0, slope),
+        (x,),
+    )
+    hint = _hint(subject)
+    assert words in hint
+    assert "is a mask or branch forgotten?" in hint
+
+
+def test_a_part_of_which_nothing_is_known_claims_no_fit(function):
+    x = np.array([0.5, -1.25, 0.75, -0.25, 1.0])
+    vjp = lambda p, c: c[0] * np.where(p[0] > 0, np.cos(p[0]), p[0])  # noqa: E731 - as in tables
+    hint = _hint(function(np.sin, vjp, (x,)))
+    assert "is right only where `x` > 0: is" in hint
+    assert "fits" not in hint
+
+
+def test_a_mask_that_is_an_argument(function):
+    mask = np.array([True, False, False, True, False])
+    subject = function(
+        lambda x, m: np.where(m, 0.0, x), lambda p, c: (c[0], None), (np.arange(1.0, 6.0), mask)
+    )
+    assert "is right except where `x1` is True" in _hint(subject)
+
+
+def test_the_smaller_of_two_gets_a_gradient_too(function):
+    x, y = np.array([1.0, 2.0, 3.0, 4.0, 5.0]), np.array([2.0, 1.0, 4.0, 3.0, 6.0])
+    subject = function(np.maximum, lambda p, c: (c[0], c[0]), (x, y), names=["x", "y"])
+    assert "is right only where `x` > `y`" in _hint(subject, 0)
+
+
+def test_outputs(function):
+    def both(x):
+        return np.sin(x), np.exp(x)
+
+    def first_only(primals, cotangents):
+        return cotangents[0] * np.cos(primals[0])
+
+    def crossed(primals, cotangents):
+        return cotangents[1] * np.cos(primals[0]) + cotangents[0] * np.exp(primals[0])
+
+    assert "ignores the cotangent of output 1" in _hint(function(both, first_only, (X,)))
+    assert "outputs 0 and 1 for each other" in _hint(function(both, crossed, (X,)))
+
+
+def test_complex_conjugates(function):
+    z = X + 1j * X[::-1]
+    assert ".conj()" in _hint(function(lambda z: z * z, lambda p, c: c[0] * 2 * p[0], (z,)))
+    right = lambda p, c: np.conj(c[0] * np.conj(2 * p[0]))  # noqa: E731 - as in tables
+    assert "is the conjugate of the right one" in _hint(function(lambda z: z * z, right, (z,)))

@@ -54,8 +54,9 @@ How to fix
 
 The finding names the input, the worst entry with both values, and the mistake when a common
 one explains every entry: the sign, a factor, a transpose, a forgotten grad_output, gradients
-in the wrong order. If the gradient is a deliberate surrogate (a straight-through estimator),
-ignore this rule for the Function, with that as the reason.
+in the wrong order, the derivative taken at the output. When only a part is wrong (where x < 0,
+one slice, one output) it says which. If the gradient is a deliberate surrogate (a
+straight-through estimator), ignore this rule for the Function, with that as the reason.
 
 Reference
 ---------
