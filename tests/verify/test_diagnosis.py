@@ -177,3 +177,10 @@ def test_complex_conjugates(function):
     assert ".conj()" in _hint(function(lambda z: z * z, lambda p, c: c[0] * 2 * p[0], (z,)))
     right = lambda p, c: np.conj(c[0] * np.conj(2 * p[0]))  # noqa: E731 - as in tables
     assert "is the conjugate of the right one" in _hint(function(lambda z: z * z, right, (z,)))
+
+
+def test_a_few_entries_right_by_chance_are_not_made_a_region(function):
+    x = np.linspace(1.0, 2.0, 101) * np.where(np.arange(101) % 2, 1, -1)
+    x[50] = 1e-9
+    subject = function(np.sin, lambda p, c: c[0] * np.cos(p[0]) ** 2, (x,))
+    assert "where" not in (_hint(subject) or "")
