@@ -144,9 +144,7 @@ def scatter_add(x: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     return scattered_into(x, dim, index, src, _scatter_add)
 
 
-def scattered_into(
-    x: Tensor, dim: int, index: Tensor, src: Tensor, primitive: Primitive
-) -> Tensor:
+def scattered_into(x: Tensor, dim: int, index: Tensor, src: Tensor, primitive: Primitive) -> Tensor:
     """Apply one of the primitives that bring `src` to positions along a dimension.
 
     Raises:

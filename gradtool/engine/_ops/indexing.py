@@ -136,9 +136,7 @@ def _index_put_of(count: int) -> Primitive:
         if accumulate:
             return g
         zero = g.new_zeros(())
-        return _index_put_of(count)(
-            g, zero, *indices, basic=basic, dims=dims, accumulate=False
-        )
+        return _index_put_of(count)(g, zero, *indices, basic=basic, dims=dims, accumulate=False)
 
     def of_values(g: Tensor, shape: Ints, basic: Any, dims: Ints, *indices: Tensor) -> Tensor:
         taken = take_slice(g, key=basic)

@@ -168,8 +168,7 @@ def split(
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
     if size == 0 and extent:
         raise RuntimeError(
-            "split_size can only be 0 if dimension size is 0, but got dimension size of "
-            f"{extent}"
+            f"split_size can only be 0 if dimension size is 0, but got dimension size of {extent}"
         )
     starts = range(0, extent, size) if extent else (0,)
     return _pieces(tensor, dim, (*starts, extent))

@@ -113,9 +113,7 @@ def mv(x: Tensor, vec: Tensor) -> Tensor:
         RuntimeError: they are none, or their extents or dtypes do not fit.
     """
     if x.ndim != 2 or vec.ndim != 1:
-        raise RuntimeError(
-            f"vector + matrix @ vector expected, got 1, {x.ndim}, {vec.ndim}"
-        )
+        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {x.ndim}, {vec.ndim}")
     return _applied(x, vec)
 
 
@@ -137,9 +135,7 @@ def dot(x: Tensor, tensor: Tensor) -> Tensor:
         RuntimeError: they are no vectors, or their lengths or dtypes differ.
     """
     if x.ndim != 1 or tensor.ndim != 1:
-        raise RuntimeError(
-            f"1D tensors expected, but got {x.ndim}D and {tensor.ndim}D tensors"
-        )
+        raise RuntimeError(f"1D tensors expected, but got {x.ndim}D and {tensor.ndim}D tensors")
     lengths = (x.shape[0], tensor.shape[0])
     if lengths[0] != lengths[1]:
         raise RuntimeError(
@@ -245,8 +241,7 @@ def addr(x: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1
 def _added(x: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
     if x.dtype is not product.dtype:
         raise RuntimeError(
-            f"self and mat2 must have the same dtype, but got {x.dtype} and "
-            f"{product.dtype}"
+            f"self and mat2 must have the same dtype, but got {x.dtype} and {product.dtype}"
         )
     addend = x.expand(product.shape)
     scaled = product if alpha == 1 else product * alpha

@@ -48,9 +48,7 @@ def _prod_vjp_of_src(g: Tensor, x: Tensor, src: Tensor, index: Tensor, dim: int)
     return gather(g, dim, index) * rate
 
 
-_scatter_prod: Primitive = general(
-    "scatter_prod", _multiplied_at, _prod_vjp_of_x, _prod_vjp_of_src
-)
+_scatter_prod: Primitive = general("scatter_prod", _multiplied_at, _prod_vjp_of_x, _prod_vjp_of_src)
 
 # ---- extremes -------------------------------------------------------------------------------
 

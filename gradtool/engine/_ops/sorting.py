@@ -146,9 +146,7 @@ def unique(
     """
     if dim is not None:
         dim = wrap_dim(dim, x.ndim)
-    found = np.unique(
-        x._array, return_inverse=True, return_counts=True, axis=dim, equal_nan=False
-    )
+    found = np.unique(x._array, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
     values, inverse, counts = map(wrap, found)
     inverse = inverse.reshape(x.shape if dim is None else (x.shape[dim],))
     extras = ((inverse, return_inverse), (counts, return_counts))

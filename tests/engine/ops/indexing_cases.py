@@ -70,7 +70,6 @@ GETITEM = [
 ]
 
 
-
 def written(t: Any, x: Any, key: Any, value: Any) -> Any:
     copy = x.clone()
     copy[key] = value

@@ -23,6 +23,7 @@ LACKING = ("logcumsumexp", "cumprod of 0-d", "logaddexp far apart")
 """Begin the names of cases with an operation that the engine has for real numbers only."""
 
 UNLIKE = {
+    "bincount of weights": "PyTorch drops the imaginary parts",
     "composed": "its logarithm is taken near zero, where rounding decides",
     "median of none": "PyTorch has a median of no complex numbers, and of no others",
     "silu in place": "PyTorch has no gradient of silu for complex numbers but in place",

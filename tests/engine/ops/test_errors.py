@@ -194,15 +194,12 @@ REFUSED: list[tuple[str, Call, type[Exception], str]] = [
 ]  # fmt: skip
 
 
-
 @pytest.mark.parametrize(
     ("name", "call", "error", "words"),
     REFUSED,
     ids=[f"{name}: {words[:40]}" for name, _, _, words in REFUSED],
 )
-def test_refuses(
-    torch: Any, name: str, call: Call, error: type[Exception], words: str
-) -> None:
+def test_refuses(torch: Any, name: str, call: Call, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=re.escape(words)) as raised:
         call(torch)
     assert raised.type is error

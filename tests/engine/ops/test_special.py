@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gradtool.engine as t
-from gradtool.engine._ops import special
+from gradtool.engine._ops import _special_library
 
 POINTS = [-math.inf, -3.0, -0.5, 0.0, 1e-9, 0.7, 2.0, 6.0, math.inf, math.nan]
 
@@ -18,15 +18,15 @@ POINTS = [-math.inf, -3.0, -0.5, 0.0, 1e-9, 0.7, 2.0, 6.0, math.inf, math.nan]
 def no_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "scipy", None)
     monkeypatch.setitem(sys.modules, "scipy.special", None)
-    special._library_of.cache_clear()
+    _special_library._library_of.cache_clear()
     yield
-    special._library_of.cache_clear()
+    _special_library._library_of.cache_clear()
 
 
 @pytest.mark.parametrize("name", ["erf", "erfc"])
 def test_without_scipy_the_standard_library_computes(name: str, no_scipy: None) -> None:
     found = getattr(t, name)(t.tensor(POINTS, dtype=t.float64))
-    assert special._library_of("numpy") is None
+    assert _special_library._library_of("numpy") is None
     np.testing.assert_array_equal(found.numpy(), [getattr(math, name)(x) for x in POINTS])
 
 
