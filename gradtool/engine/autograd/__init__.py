@@ -17,7 +17,12 @@ from gradtool.engine.autograd._accepted import (
 from gradtool.engine.autograd._api import backward, grad
 from gradtool.engine.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from gradtool.engine.autograd.function import Function, NestedIOFunction
-from gradtool.engine.autograd.grad_mode import enable_grad, no_grad, set_grad_enabled
+from gradtool.engine.autograd.grad_mode import (
+    enable_grad,
+    inference_mode,
+    no_grad,
+    set_grad_enabled,
+)
 from gradtool.engine.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 
 __all__ = [
@@ -38,6 +43,7 @@ __all__ = [
     "gradcheck",
     "gradgradcheck",
     "graph",
+    "inference_mode",
     "no_grad",
     "set_detect_anomaly",
     "set_grad_enabled",

@@ -53,3 +53,13 @@ def test_anomaly_mode_as_a_switch(torch):
                 y.backward()
     with torch.autograd.set_detect_anomaly(False):
         (x.sqrt() * 0).sum().backward()
+
+
+def test_inference_mode(torch):
+    x = torch.ones(2, requires_grad=True)
+    with torch.autograd.inference_mode():
+        y = x * 2
+    assert not y.requires_grad
+    assert y.is_inference()
+    with pytest.raises(RuntimeError, match=r"[Ii]nference tensors"):
+        (y * x).sum().backward()
