@@ -109,19 +109,13 @@ def _batched_grad(
     outputs: Any, targets: tuple[Tensor, ...], cotangents: Any, create_graph: bool, allow: Any
 ) -> tuple[Tensor | None, ...]:
     """One walk for each row of the cotangents, stacked."""
+    from gradtool.engine._ops.joining import stack
+
     rows = zip(*(tuple(each) for each in _as_tuple(cotangents)), strict=True)
     found = [grad(outputs, targets, row, True, create_graph, allow_unused=allow) for row in rows]
     return tuple(
-        None if column[0] is None else stack_tensors(list(column))
-        for column in zip(*found, strict=True)
+        None if column[0] is None else stack(list(column)) for column in zip(*found, strict=True)
     )
-
-
-def stack_tensors(tensors: list[Any]) -> Tensor:
-    """The tensors along a new first dimension."""
-    from gradtool.engine._ops.joining import stack
-
-    return stack(tensors)
 
 
 def _as_tuple(tensors: Any) -> tuple[Any, ...]:

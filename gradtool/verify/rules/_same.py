@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradtool.results import Evidence
+from gradtool.verify.coordinates import BoolArray
 from gradtool.verify.protocol import Array, Observation
 from gradtool.verify.rules._rule import Flaw
 from gradtool.verify.steps import epsilon
@@ -58,14 +59,22 @@ def _filled(one: Array | None, other: Array | None) -> tuple[Array, Array]:
     return one, np.zeros_like(one) if other is None else other
 
 
-def _values(name: str, found: Array, expected: Array, when: str, hint: str) -> Flaw | None:
+def apart_by(found: Array, expected: Array) -> tuple[BoolArray, Array, float]:
+    """Which entries differ by more than roundings, by how much each does, and what is allowed.
+
+    NaN in both places is no difference.
+    """
     eps = max(epsilon(found.dtype), epsilon(expected.dtype))
     with np.errstate(all="ignore"):
         size = np.abs(expected[np.isfinite(expected)]).max(initial=0.0)
         allowed = float(ROUNDINGS * eps * size)
         same = (found == expected) | ((found != found) & (expected != expected))
         difference = np.abs(found - expected)
-        wrong = ~(same | (difference <= allowed))
+        return np.asarray(~(same | (difference <= allowed))), difference, allowed
+
+
+def _values(name: str, found: Array, expected: Array, when: str, hint: str) -> Flaw | None:
+    wrong, difference, allowed = apart_by(found, expected)
     if not wrong.any():
         return None
     worst = np.unravel_index(

@@ -67,15 +67,13 @@ from gradtool.results import Severity
 from gradtool.verify.examinable import MemoryLayout
 from gradtool.verify.protocol import Array, Observation
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
-from gradtool.verify.rules._same import stopped, unlike
-from gradtool.verify.steps import epsilon
+from gradtool.verify.rules._same import apart_by, stopped, unlike
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
 _LAYOUTS: tuple[MemoryLayout, ...] = ("transposed", "gapped")
 _HINT = "call .contiguous() where strides matter, and reshape instead of view"
-_ROUNDINGS = 1e4
 
 
 def _check(subject: Subject) -> Answer:
@@ -132,10 +130,7 @@ def _outputs(subject: Subject, found: Sequence[Array | None], when: str) -> Flaw
 def _close(one: Array, other: Array) -> bool:
     if one.dtype.kind not in "fc":
         return bool((one == other).all())
-    size = np.abs(other[np.isfinite(other)]).max(initial=0.0)
-    with np.errstate(all="ignore"):
-        near = np.abs(one - other) <= _ROUNDINGS * epsilon(other.dtype) * size
-    return bool((near | (one == other) | ((one != one) & (other != other))).all())
+    return not apart_by(one, other)[0].any()
 
 
 RULE = Rule(

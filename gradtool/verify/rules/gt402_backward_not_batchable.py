@@ -81,13 +81,12 @@ from gradtool.results import Severity
 from gradtool.verify.protocol import Array
 from gradtool.verify.randomness import generator, signed
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped
-from gradtool.verify.steps import epsilon
+from gradtool.verify.rules._same import apart_by
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
 _COTANGENTS = 3
-_ROUNDINGS = 1e4
 
 
 def _check(subject: Subject) -> Answer:
@@ -126,10 +125,7 @@ def _compared(
         if found is None or any(each is None for each in expected):
             continue
         reference = np.stack([np.asarray(each) for each in expected])
-        size = np.abs(reference).max(initial=0.0)
-        allowed = _ROUNDINGS * epsilon(reference.dtype) * size
-        both_nan = (found != found) & (reference != reference)
-        wrong = ~((np.abs(found - reference) <= allowed) | both_nan)
+        wrong, _, _ = apart_by(found, reference)
         if wrong.any():
             return Flaw(
                 message=f"gradient of `{argument.name}` for a batch of cotangents differs from one "
