@@ -11,7 +11,30 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator
 
-import msgspec
+from gradtool.evidence import Evidence, JacobianBlock, LadderCurve, Source, Struct
+
+__all__ = [
+    "NOT_OFFERED",
+    "SCHEMA_VERSION",
+    "CaseResult",
+    "CheckResult",
+    "Cost",
+    "Environment",
+    "Evidence",
+    "Finding",
+    "FunctionResult",
+    "JacobianBlock",
+    "LadderCurve",
+    "Location",
+    "ModuleResult",
+    "Report",
+    "RuleInfo",
+    "Severity",
+    "Source",
+    "Verdict",
+    "is_left_out",
+    "worst",
+]
 
 SCHEMA_VERSION = 1
 """Version of the JSON form of `Report`. It grows when a field changes meaning or goes."""
@@ -45,44 +68,14 @@ class Severity(enum.Enum):
     """Never fails the gate."""
 
 
-class _Struct(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What every result type has in common: frozen, defaults left out of JSON."""
-
-
-class Location(_Struct, frozen=True, kw_only=True):
+class Location(Struct, frozen=True, kw_only=True):
     """A place in the user's source."""
 
     path: str
     line: int | None = None
 
 
-class Evidence(_Struct, frozen=True, kw_only=True):
-    """The numbers behind a finding, at its worst entry.
-
-    Values are kept as Python scalars; a complex value is kept as its text, and so is
-    a value that is not finite, because JSON has neither.
-    """
-
-    argument: str | None = None
-    """Name of the input the derivative is taken with respect to."""
-    output: int | None = None
-    """Position of the output that is differentiated."""
-    input_index: tuple[int, ...] | None = None
-    output_index: tuple[int, ...] | None = None
-    analytic: float | str | None = None
-    numeric: float | str | None = None
-    error: float | str | None = None
-    """The oracle's own estimate of the error of `numeric`."""
-    difference: float | str | None = None
-    tolerance: float | str | None = None
-    """What `difference` was allowed to be, the oracle's error included."""
-    wrong: int | None = None
-    """How many entries lie outside their tolerance."""
-    compared: int | None = None
-    """How many entries were compared."""
-
-
-class Finding(_Struct, frozen=True, kw_only=True):
+class Finding(Struct, frozen=True, kw_only=True):
     """One rule broken at one case, with what a person needs to act on it."""
 
     rule: str
@@ -95,6 +88,8 @@ class Finding(_Struct, frozen=True, kw_only=True):
     message: str
     """One line: what is wrong and where."""
     location: Location
+    source: Source | None = None
+    """The lines around `location`, as they were when the code ran."""
     evidence: Evidence | None = None
     hint: str | None = None
     """What to do about it."""
@@ -105,7 +100,7 @@ class Finding(_Struct, frozen=True, kw_only=True):
     """A command line that reproduces just this finding."""
 
 
-class CheckResult(_Struct, frozen=True, kw_only=True):
+class CheckResult(Struct, frozen=True, kw_only=True):
     """The answer to one rule at one case."""
 
     rule: str
@@ -115,7 +110,7 @@ class CheckResult(_Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
 
 
-class Cost(_Struct, frozen=True, kw_only=True):
+class Cost(Struct, frozen=True, kw_only=True):
     """What a case took, in calls of the user's code."""
 
     forward: int = 0
@@ -128,7 +123,7 @@ def is_left_out(check: CheckResult) -> bool:
     return check.verdict is Verdict.SKIPPED and not reason.startswith(NOT_OFFERED)
 
 
-class CaseResult(_Struct, frozen=True, kw_only=True):
+class CaseResult(Struct, frozen=True, kw_only=True):
     """One set of arguments for one Function, and every check made with it."""
 
     name: str
@@ -146,7 +141,7 @@ class CaseResult(_Struct, frozen=True, kw_only=True):
         return worst(check.verdict for check in self.checks)
 
 
-class FunctionResult(_Struct, frozen=True, kw_only=True):
+class FunctionResult(Struct, frozen=True, kw_only=True):
     """One Function of a module. A finding of its own means that no case could be made."""
 
     name: str
@@ -164,7 +159,7 @@ class FunctionResult(_Struct, frozen=True, kw_only=True):
         return worst([*own, *(case.verdict for case in self.cases)])
 
 
-class ModuleResult(_Struct, frozen=True, kw_only=True):
+class ModuleResult(Struct, frozen=True, kw_only=True):
     """One module that was loaded, or could not be."""
 
     path: str
@@ -179,7 +174,18 @@ class ModuleResult(_Struct, frozen=True, kw_only=True):
         return worst([*own, *(function.verdict for function in self.functions)])
 
 
-class Environment(_Struct, frozen=True, kw_only=True):
+class RuleInfo(Struct, frozen=True, kw_only=True):
+    """What a rule is, so that a report can be read without the program that wrote it."""
+
+    code: str
+    name: str
+    severity: Severity
+    summary: str
+    page: str = ""
+    """What ``gradtool explain`` prints of it."""
+
+
+class Environment(Struct, frozen=True, kw_only=True):
     """What the run ran on."""
 
     gradtool: str
@@ -190,7 +196,7 @@ class Environment(_Struct, frozen=True, kw_only=True):
     device: str = "cpu"
 
 
-class Report(_Struct, frozen=True, kw_only=True):
+class Report(Struct, frozen=True, kw_only=True):
     """A whole run."""
 
     schema: int = SCHEMA_VERSION
@@ -207,8 +213,12 @@ class Report(_Struct, frozen=True, kw_only=True):
     """How many cases were not checked because ``-k`` did not match them."""
     notices: tuple[str, ...] = ()
     """Lines about the run itself: paths that held no Function, cases that matched nothing."""
+    rules: tuple[RuleInfo, ...] = ()
+    """The rules that the findings are about."""
     seconds: float = 0.0
     interrupted: bool = False
+    exit_code: int | None = None
+    """What the process ended with; None while that is not settled."""
 
     @property
     def verdict(self) -> Verdict:
