@@ -132,6 +132,6 @@ RULE = Rule(
     summary="jvp and backward are each close to the derivative, but not adjoint to each other.",
     severity=Severity.WARNING,
     page=__doc__,
-    premises=("GT101", "GT301"),
+    premises=("GT101", "GT301", "GT601"),
     check=_check,
 )

@@ -1,0 +1,121 @@
+"""Backward loses precision that forward has.
+
+What it does
+------------
+
+Runs forward and backward at points so close together that smooth functions hardly change, and
+measures how much outputs and gradients jitter there. A gradient that jitters far more, relative
+to its size, than the outputs do has lost digits in backward. Where the function itself is
+ill-conditioned both jitter, and the rule holds.
+
+Why it matters
+--------------
+
+The gradient of a float64 function has no more than seven digits, and every comparison with a
+usual tolerance passes. Second-order methods, long sums of gradients and small differences of
+losses then stall or drift.
+
+Wrong example
+-------------
+
+    from gradtool import Function
+
+
+    class Sine(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x.sin()
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            return (grad_output.float() * x.float().cos()).double()
+
+Right example
+-------------
+
+    from gradtool import Function
+
+
+    class Sine(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x.sin()
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            return grad_output * x.cos()
+
+How to fix
+----------
+
+Look in backward for ``.float()``, ``.half()``, a buffer or constant of a lower dtype, and for
+differences of large numbers that nearly cancel (``mean(x**2) - mean(x)**2``). Save what
+backward needs in the dtype that forward computes in. If the loss is meant, to save memory,
+ignore this rule for the Function, with that as the reason.
+
+Reference
+---------
+
+J. J. Moré and S. M. Wild, "Estimating computational noise", SIAM J. Sci. Comput. 33 (2011).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gradtool.results import Evidence, Severity
+from gradtool.verify.compare import Decision
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
+from gradtool.verify.worst import scalar
+
+if TYPE_CHECKING:
+    from gradtool.verify.roughness import Roughness
+    from gradtool.verify.subject import Subject
+
+_HINT = "compute backward in the dtype of forward, without differences that nearly cancel"
+
+
+def _check(subject: Subject) -> Answer:
+    from gradtool.verify.roughness import rough_gradients
+
+    if subject.nothing_to_compare:
+        return skipped(subject.nothing_to_compare)
+    if subject.given.worst is Decision.FAIL or subject.first.failure:
+        return skipped("the gradient is not known to be right")
+    try:
+        found = rough_gradients(subject.given.at, subject.seed)
+    except Exception as error:  # What backward may raise without a graph has no bounds.
+        return skipped(f"backward cannot be evaluated by itself: {type(error).__name__}: {error}")
+    flaws = [_flaw(subject, each) for each in found]
+    return failed(*flaws) if flaws else passed()
+
+
+def _flaw(subject: Subject, rough: Roughness) -> Flaw:
+    name = subject.function.arguments[rough.argument].name
+    place = f" at [{', '.join(map(str, rough.index))}]" if rough.index else ""
+    return Flaw(
+        message=f"gradient of `{name}` jitters by {rough.gradient:.1g} of its size{place}, the "
+        f"outputs by {rough.outputs:.1g}: backward loses digits",
+        hint=_HINT,
+        evidence=Evidence(
+            argument=name,
+            input_index=rough.index,
+            analytic=scalar(rough.value),
+            error=scalar(rough.gradient * abs(rough.value)),
+        ),
+    )
+
+
+RULE = Rule(
+    code="GT601",
+    name="backward-loses-precision",
+    summary="Backward loses precision that forward has.",
+    severity=Severity.ERROR,
+    page=__doc__,
+    premises=("GT101", "GT106"),
+    check=_check,
+)
