@@ -6,6 +6,8 @@ that a report of many findings stays one that people and programs can read.
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 
 Scalar = float | str
@@ -13,6 +15,11 @@ Scalar = float | str
 is a complex number."""
 
 Row = tuple[Scalar, ...]
+
+
+def scalar(value: float) -> Scalar:
+    """A number as a report keeps it."""
+    return float(value) if math.isfinite(value) else str(float(value))
 
 
 class Struct(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator
 
-from gradtool.evidence import Evidence, JacobianBlock, LadderCurve, Source, Struct
+from gradtool.evidence import Evidence, JacobianBlock, LadderCurve, Source, Struct, scalar
 
 __all__ = [
     "NOT_OFFERED",
@@ -33,6 +33,7 @@ __all__ = [
     "Source",
     "Verdict",
     "is_left_out",
+    "scalar",
     "worst",
 ]
 

@@ -5,12 +5,13 @@ Everything is computed when it is first asked for, and once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
+from gradtool.results import LadderCurve
 from gradtool.verify.analytic import AnalyticJacobian, analytic_jacobian, projected
 from gradtool.verify.compare import Decision, DecisionArray, decide
 from gradtool.verify.coordinates import FloatArray, is_continuous
@@ -45,6 +46,8 @@ class Comparison:
     decision: DecisionArray
     tolerance: Tolerance
     allowed: FloatArray
+    curve: Callable[[int, int], LadderCurve] | None = None
+    """The difference quotients of a row and column at falling steps; evaluates the function."""
 
 
 class Derivatives:
@@ -171,6 +174,7 @@ class Derivatives:
             tolerance=tolerance,
             decision=decide(analytic, numeric, tolerance, self.layout.blocks()),
             allowed=tolerance.allowed(analytic, numeric.value) + numeric.error,
+            curve=partial(self._numeric.curve, argument),
         )
 
     @cached_property

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from gradtool.results import LadderCurve
 from gradtool.verify.coordinates import FloatArray, real_view
+from gradtool.verify.curve import ladder_curve
 from gradtool.verify.estimate import Estimate
 from gradtool.verify.jacobian import Evaluate, Line, Sampler, coordinate_line, direction_line
 from gradtool.verify.layout import Layout
@@ -53,6 +55,10 @@ class Numeric:
                 least=self._resolution(lines),
             )
         )
+
+    def curve(self, argument: int, row: int, column: int) -> LadderCurve:
+        """The difference quotients of one entry at falling steps."""
+        return ladder_curve(self._lines(argument)[column], self._noise, row)
 
     def _resolution(self, lines: Sequence[Line]) -> FloatArray:
         """What the case's own precision cannot resolve of a slope, where samples are finer.

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from gradtool.results import Evidence
+from gradtool.results import Evidence, scalar
+from gradtool.verify.block import block_around
 from gradtool.verify.coordinates import Block, BoolArray, FloatArray
 from gradtool.verify.derivatives import Comparison
+
+__all__ = ["Worst", "evidence", "find_worst", "place_of_column", "place_of_row", "scalar"]
 
 
 @dataclass(frozen=True)
@@ -60,12 +62,9 @@ def evidence(comparison: Comparison, worst: Worst, name: str) -> Evidence:
         tolerance=scalar(comparison.allowed[at]),
         wrong=worst.wrong,
         compared=worst.compared,
+        jacobian=block_around(comparison, worst.row, worst.column),
+        ladder=comparison.curve(worst.row, worst.column) if comparison.curve else None,
     )
-
-
-def scalar(value: float) -> float | str:
-    """A number as a report keeps it: text when it is not finite."""
-    return float(value) if math.isfinite(value) else str(float(value))
 
 
 def place_of_row(comparison: Comparison, row: int) -> tuple[int | None, tuple[int, ...] | None]:
