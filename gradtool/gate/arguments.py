@@ -14,7 +14,8 @@ from gradtool.gate.no_case import NoCase
 from gradtool.gate.seeding import generator
 from gradtool.gate.settings import Settings
 from gradtool.gate.subject import Subject
-from gradtool.gate.tensor_spec import TensorSpec, is_tensor, make_array
+from gradtool.gate.tensor_array import make_array
+from gradtool.gate.tensor_spec import TensorSpec, is_tensor
 
 torch: Any = gradtool.engine  # its functions come from a table, which type checkers do not read
 

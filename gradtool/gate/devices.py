@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from gradtool.device import array_module
 from gradtool.gate.options import UsageError
 
 DEVICE = re.compile(r"cpu|cuda(?::(\d+))?")
@@ -24,6 +23,8 @@ def require_device(device: str) -> None:
 
 
 def _require_cuda(index: int) -> None:
+    from gradtool.device import array_module  # NumPy, which a run on the host need not load here
+
     try:
         count = int(array_module("cuda").cuda.runtime.getDeviceCount())
     except Exception as error:  # CuPy raises ImportError, CUDARuntimeError and others

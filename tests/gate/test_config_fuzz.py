@@ -14,7 +14,8 @@ from gradtool.gate.config import load_config
 from gradtool.gate.config_format import CaseConfig, Defaults, File, FunctionConfig
 from gradtool.gate.options import UsageError
 from gradtool.gate.seeding import generator
-from gradtool.gate.tensor_spec import DType, TensorSpec, make_array, problem_with
+from gradtool.gate.tensor_array import make_array
+from gradtool.gate.tensor_spec import DType, TensorSpec, problem_with
 
 STRUCTS = (File, Defaults, FunctionConfig, CaseConfig, TensorSpec)
 KEYS = sorted({name for struct in STRUCTS for name in struct.__struct_fields__})

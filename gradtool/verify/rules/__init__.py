@@ -5,96 +5,86 @@ To add one, write its file and name it here. Codes are never used twice.
 
 from __future__ import annotations
 
-from gradtool.verify.rules import (
-    gt001_module_does_not_import,
-    gt002_no_case_found,
-    gt003_forward_raised,
-    gt004_backward_raised,
-    gt101_wrong_gradient,
-    gt102_wrong_number_of_gradients,
-    gt103_wrong_gradient_shape,
-    gt104_wrong_gradient_type,
-    gt105_unexpected_gradient,
-    gt106_missing_gradient,
-    gt107_not_linear,
-    gt108_undefined_cotangent,
-    gt109_wrong_for_some_inputs,
-    gt110_runs_differ,
-    gt111_calls_interfere,
-    gt112_wrong_for_a_layout,
-    gt113_breaks_when_empty,
-    gt114_gradient_not_finite,
-    gt115_wrongly_not_differentiable,
-    gt201_wrong_second_derivative,
-    gt202_double_backward_cut,
-    gt203_double_backward_raised,
-    gt204_wrong_third_derivative,
-    gt301_wrong_jvp,
-    gt302_jvp_and_vjp_not_adjoint,
-    gt401_wrong_vmap,
-    gt402_backward_not_batchable,
-    gt501_input_mutated,
-    gt502_dirty_not_returned,
-    gt503_cotangent_mutated,
-    gt504_kept_tensor_mutated,
-    gt505_kept_on_ctx,
-    gt506_intermediate_saved,
-    gt507_backward_and_vjp,
-    gt508_random_forward,
-    gt509_hidden_alias,
-    gt510_leak,
-    gt511_needless_setting,
-    gt601_backward_loses_precision,
-    gt602_not_differentiable_here,
-    gt603_not_verified,
-    gt604_line_not_executed,
-)
+import importlib
+from collections.abc import Iterator, Mapping
+
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, skipped
 
 __all__ = ["RULES", "Answer", "Flaw", "Rule", "skipped"]
 
-RULES: dict[str, Rule] = {
-    "GT001": gt001_module_does_not_import.RULE,
-    "GT002": gt002_no_case_found.RULE,
-    "GT003": gt003_forward_raised.RULE,
-    "GT004": gt004_backward_raised.RULE,
-    "GT101": gt101_wrong_gradient.RULE,
-    "GT102": gt102_wrong_number_of_gradients.RULE,
-    "GT103": gt103_wrong_gradient_shape.RULE,
-    "GT104": gt104_wrong_gradient_type.RULE,
-    "GT105": gt105_unexpected_gradient.RULE,
-    "GT106": gt106_missing_gradient.RULE,
-    "GT107": gt107_not_linear.RULE,
-    "GT108": gt108_undefined_cotangent.RULE,
-    "GT109": gt109_wrong_for_some_inputs.RULE,
-    "GT110": gt110_runs_differ.RULE,
-    "GT111": gt111_calls_interfere.RULE,
-    "GT112": gt112_wrong_for_a_layout.RULE,
-    "GT113": gt113_breaks_when_empty.RULE,
-    "GT114": gt114_gradient_not_finite.RULE,
-    "GT115": gt115_wrongly_not_differentiable.RULE,
-    "GT201": gt201_wrong_second_derivative.RULE,
-    "GT202": gt202_double_backward_cut.RULE,
-    "GT203": gt203_double_backward_raised.RULE,
-    "GT204": gt204_wrong_third_derivative.RULE,
-    "GT301": gt301_wrong_jvp.RULE,
-    "GT302": gt302_jvp_and_vjp_not_adjoint.RULE,
-    "GT401": gt401_wrong_vmap.RULE,
-    "GT402": gt402_backward_not_batchable.RULE,
-    "GT501": gt501_input_mutated.RULE,
-    "GT502": gt502_dirty_not_returned.RULE,
-    "GT503": gt503_cotangent_mutated.RULE,
-    "GT504": gt504_kept_tensor_mutated.RULE,
-    "GT505": gt505_kept_on_ctx.RULE,
-    "GT506": gt506_intermediate_saved.RULE,
-    "GT507": gt507_backward_and_vjp.RULE,
-    "GT508": gt508_random_forward.RULE,
-    "GT509": gt509_hidden_alias.RULE,
-    "GT510": gt510_leak.RULE,
-    "GT511": gt511_needless_setting.RULE,
-    "GT601": gt601_backward_loses_precision.RULE,
-    "GT602": gt602_not_differentiable_here.RULE,
-    "GT603": gt603_not_verified.RULE,
-    "GT604": gt604_line_not_executed.RULE,
-}
+
+class _Rules(Mapping[str, Rule]):
+    """Rules by code. Each is loaded when it is looked up: most of them need NumPy.
+
+    So the process that only reports can name rules without loading what computes.
+    """
+
+    _homes = tuple(
+        f"gradtool.verify.rules.{name}"
+        for name in (
+            "gt001_module_does_not_import",
+            "gt002_no_case_found",
+            "gt003_forward_raised",
+            "gt004_backward_raised",
+            "gt101_wrong_gradient",
+            "gt102_wrong_number_of_gradients",
+            "gt103_wrong_gradient_shape",
+            "gt104_wrong_gradient_type",
+            "gt105_unexpected_gradient",
+            "gt106_missing_gradient",
+            "gt107_not_linear",
+            "gt108_undefined_cotangent",
+            "gt109_wrong_for_some_inputs",
+            "gt110_runs_differ",
+            "gt111_calls_interfere",
+            "gt112_wrong_for_a_layout",
+            "gt113_breaks_when_empty",
+            "gt114_gradient_not_finite",
+            "gt115_wrongly_not_differentiable",
+            "gt201_wrong_second_derivative",
+            "gt202_double_backward_cut",
+            "gt203_double_backward_raised",
+            "gt204_wrong_third_derivative",
+            "gt301_wrong_jvp",
+            "gt302_jvp_and_vjp_not_adjoint",
+            "gt401_wrong_vmap",
+            "gt402_backward_not_batchable",
+            "gt501_input_mutated",
+            "gt502_dirty_not_returned",
+            "gt503_cotangent_mutated",
+            "gt504_kept_tensor_mutated",
+            "gt505_kept_on_ctx",
+            "gt506_intermediate_saved",
+            "gt507_backward_and_vjp",
+            "gt508_random_forward",
+            "gt509_hidden_alias",
+            "gt510_leak",
+            "gt511_needless_setting",
+            "gt601_backward_loses_precision",
+            "gt602_not_differentiable_here",
+            "gt603_not_verified",
+            "gt604_line_not_executed",
+        )
+    )
+
+    def __init__(self) -> None:
+        self._by_code = {home.rpartition(".")[2][:5].upper(): home for home in self._homes}
+        self._loaded: dict[str, Rule] = {}
+
+    def __getitem__(self, code: str) -> Rule:
+        if code not in self._loaded:
+            self._loaded[code] = importlib.import_module(self._by_code[code]).RULE
+        return self._loaded[code]
+
+    def __contains__(self, code: object) -> bool:
+        return code in self._by_code
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_code)
+
+    def __len__(self) -> int:
+        return len(self._by_code)
+
+
+RULES: Mapping[str, Rule] = _Rules()
 """All rules by code."""
