@@ -12,6 +12,7 @@ from gradtool.gate import codes
 from gradtool.gate.checking import check_case, function_result, listed_case
 from gradtool.gate.options import CheckOptions, Watcher
 from gradtool.gate.plan import Plan, PlannedFunction, PlannedModule, make_plan
+from gradtool.gate.rulebook import rulebook
 from gradtool.gate.settings import Settings
 from gradtool.gate.watching import Unwatched
 from gradtool.gate.whole import Checked, whole_checks
@@ -124,6 +125,7 @@ def make_report(
         left_out=_left_out(plan.settings),
         deselected=plan.deselected,
         notices=plan.notices,
+        rules=rulebook(modules),
         seconds=time.perf_counter() - started,
         interrupted=interrupted,
     )
