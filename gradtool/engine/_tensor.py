@@ -302,27 +302,12 @@ class Tensor:
         """Add a gradient to `grad`; the graph of it is kept when it is being recorded."""
         held = self._grad
         if held is None:
-            self._grad = grad.clone() if modes.grad else alias(grad._array.copy("K"))
+            self._grad = grad.clone() if modes.grad else wrap(grad._array.copy("K"))
         elif modes.grad:
             self._grad = held + grad
         else:
             held._array[...] = held._array + grad._array
             held._bump()
-
-    def backward(
-        self,
-        gradient: Tensor | None = None,
-        retain_graph: bool | None = None,
-        create_graph: bool = False,
-        inputs: Any = None,
-    ) -> None:
-        """Add the gradients of this tensor to the ``grad`` of the leaves it depends on.
-
-        See `gradtool.engine.autograd.backward`.
-        """
-        from gradtool.engine.autograd._api import backward
-
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Call ``hook(grad)`` whenever the gradient of this tensor is computed.

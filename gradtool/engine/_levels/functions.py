@@ -76,9 +76,9 @@ def pushed_forward(
     """The Function of the primals, and its own jvp of the tangents."""
     primals = tuple([level.below(arg) for arg in args])
     ctx, output = function._run_forward(primals, kwargs)
-    ctx.__dict__["_saved_for_jvp"] = ctx.saved_for_forward
+    ctx._saved_for_jvp = ctx.saved_for_forward
     returned = function.jvp(ctx, *_input_tangents(level, ctx, args))
-    del ctx.__dict__["_saved_for_jvp"]
+    ctx._saved_for_jvp = None
     output = _apply.finish(ctx, primals, output, modes.grad and any(ctx.needs_input_grad))
     outputs = output if isinstance(output, tuple) else (output,)
     tangents = returned if isinstance(returned, tuple) else (returned,)

@@ -34,7 +34,7 @@ class _ContextView:
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         ctx = self._ctx
-        jvp = "_saved_for_jvp" in ctx.__dict__
+        jvp = ctx._saved_for_jvp is not None
         dims = ctx.__dict__.get("_forward_dims" if jvp else "_saved_dims", ())
         return self._batch.lift(ctx.saved_tensors, dims)
 

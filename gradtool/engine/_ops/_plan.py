@@ -32,7 +32,8 @@ class Plan:
     """What recording a primitive amounts to, for one choice of arguments that need gradients."""
 
     __slots__ = (
-        "complex_rules", "getters", "out_slot", "primitive", "rules", "take", "tensor_slots",
+        "complex_rules", "getters", "keeps_tensors", "out_slot", "primitive", "rules", "take",
+        "tensor_slots",
     )  # fmt: skip
 
     def __init__(self, primitive: Primitive, needed: tuple[int, ...]) -> None:
@@ -50,6 +51,8 @@ class Plan:
         self.tensor_slots = tuple(
             slot for slot, name in enumerate(names) if name in primitive.arguments
         )
+        self.keeps_tensors = bool(self.tensor_slots) or self.out_slot is not None
+        """Whether any saved value can be changed in place, freed or packed."""
 
 
 def _rule(
@@ -62,6 +65,9 @@ def _rule(
     first = slots[0]
     if len(slots) == 1:
         return lambda g, saved: apply(g, saved[first])
+    if len(slots) == 2:
+        second = slots[1]
+        return lambda g, saved: apply(g, saved[first], saved[second])
     return lambda g, saved: apply(g, *[saved[slot] for slot in slots])
 
 

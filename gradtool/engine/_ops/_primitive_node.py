@@ -33,7 +33,7 @@ class PrimitiveNode(Node):
         plan = self.plan
         if grad is None:
             return [None] * len(plan.rules)
-        saved = self._unpack() if plan.getters else ()
+        saved = self._unpack() if plan.keeps_tensors else self.saved
         rules = plan.rules if grad._array.dtype.kind != "c" else plan.complex_rules
         results: Gradients
         if wanted is None:
@@ -107,7 +107,7 @@ class PrimitiveNode(Node):
 
     def _release(self) -> None:
         """Drop saved values. A node that saved no tensor can be walked again."""
-        if self.plan.tensor_slots or self.plan.out_slot is not None:
+        if self.plan.keeps_tensors:
             self.saved = FREED
 
     def _name(self) -> str:

@@ -13,10 +13,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from gradtool.engine._modes import modes
 from gradtool.engine._ops._dims import Ints, as_ints, wrap_dims
 from gradtool.engine._ops._kinds import linear
 from gradtool.engine._ops._quiet import quiet
-from gradtool.engine._tensor import Tensor
+from gradtool.engine._tensor import Tensor, alias
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -53,6 +54,11 @@ def count_over(shape: Ints, dims: Ints) -> int:
 
 
 def _spread_out(x: Any, *, shape: Ints, dims: Ints) -> Any:
+    if x.__class__ is np.ndarray and x.size == 1:
+        # What broadcast_to would return, at a seventh of its price.
+        everywhere = np.ndarray(shape, x.dtype, x, 0, (0,) * len(shape))
+        everywhere.setflags(False)
+        return everywhere
     return np.broadcast_to(x.reshape(kept_shape(shape, dims)), shape)
 
 
@@ -68,6 +74,9 @@ def spread(reduced: Tensor, shape: Ints, dims: Ints) -> Tensor:
     """What was reduced over `dims`, kept or not, in every place that it was reduced from."""
     if not dims:
         return reduced
+    if reduced.__class__ is Tensor and not modes.grad:
+        # A gradient on its way: shares memory with `reduced`, but has no history to keep.
+        return alias(_spread_out(reduced._array, shape=shape, dims=dims), reduced._shared_storage())
     spread_out: Tensor = _spread(reduced, shape=shape, dims=dims)
     return spread_out
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
+from gradtool.engine._modes import modes
 from gradtool.engine._ops._dims import Ints, wrap_dim
 from gradtool.engine._ops._kinds import conjugate, constant, general, linear
 from gradtool.engine._ops._reducing import (
@@ -20,7 +21,7 @@ from gradtool.engine._ops._reducing import (
 from gradtool.engine._ops._unsupported import TYPE_NAMES
 from gradtool.engine._ops.creation import ones_like
 from gradtool.engine._ops.joining import cat
-from gradtool.engine._tensor import Tensor
+from gradtool.engine._tensor import Tensor, wrap
 
 # ---- sum and mean ---------------------------------------------------------------------------
 
@@ -44,9 +45,25 @@ def sum(
         IndexError: there is no such dimension.
         RuntimeError: a dimension is given twice.
     """
+    if dim is None and dtype is None and x.__class__ is Tensor:
+        array = x._array
+        if array.__class__ is np.ndarray and array.dtype.char in "df":
+            return _sum_of_all(x, array, keepdim)
     if dtype is not None:
         x = x.to(dtype)
     return _sum(x, dims=dims_of(dim, x._array.ndim), keepdim=keepdim)
+
+
+def _sum_of_all(x: Tensor, array: Any, keepdim: bool) -> Tensor:
+    """`_sum` written out for the sum that ends most computations: the hot path."""
+    params = {"dims": tuple(range(array.ndim)), "keepdim": keepdim}
+    try:
+        out = wrap(np.add.reduce(array, None, None, None, keepdim))
+    except RuntimeWarning:
+        return _sum(x, **params)
+    if x._requires_grad and modes.grad:
+        _sum.record((0,), (x,), params, out)
+    return out
 
 
 @accumulating

@@ -105,6 +105,24 @@ def grad(
     return tuple(found)
 
 
+def _backward_from(
+    self: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Add the gradients of this tensor to the ``grad`` of the leaves it depends on.
+
+    See `gradtool.engine.autograd.backward`.
+    """
+    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+_backward_from.__name__ = "backward"
+Tensor.backward = _backward_from
+
+
 def _batched_grad(
     outputs: Any, targets: tuple[Tensor, ...], cotangents: Any, create_graph: bool, allow: Any
 ) -> tuple[Tensor | None, ...]:
@@ -124,6 +142,8 @@ def _as_tuple(tensors: Any) -> tuple[Any, ...]:
 
 def _roots(outputs: Any, cotangents: Any) -> list[tuple[Tensor, Tensor]]:
     """Outputs with their cotangents, checked."""
+    if cotangents is None and outputs.__class__ is Tensor:
+        return [(outputs, _cotangent(outputs, None, 0))]
     tensors = _as_tuple(outputs)
     given = (None,) * len(tensors) if cotangents is None else _as_tuple(cotangents)
     if len(given) != len(tensors):

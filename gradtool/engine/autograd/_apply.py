@@ -13,6 +13,7 @@ from gradtool.engine.autograd._returned import TensorInfo
 from gradtool.engine.autograd._saved import SavedTensor
 
 if TYPE_CHECKING:
+    from gradtool.engine.autograd._node import Node
     from gradtool.engine.autograd.function import BackwardCFunction
 
 
@@ -22,6 +23,8 @@ def finish(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, record: b
     Raises:
         ContractError: a tensor marked dirty is not returned, or may not be changed in place.
     """
+    if output.__class__ is Tensor and _is_plain(ctx, args, output):
+        return _finish_plain(ctx, args, output, record)
     single = not isinstance(output, tuple)
     raw = (output,) if single else output
     dirty = {id(tensor) for tensor in ctx.dirty_tensors}
@@ -44,11 +47,44 @@ def finish(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, record: b
         _save(ctx, raw, outputs)
         if modes.watch is not None:
             modes.watch(ctx)
-    ctx.__dict__.pop("to_save", None)
-    ctx.__dict__.pop("saved_for_forward", None)  # An output in it would refer to itself.
-    ctx.__dict__.pop("non_differentiable", None)
-    ctx.__dict__.pop("dirty_tensors", None)
+    _forget(ctx)
     return outputs[0] if single else tuple(outputs)
+
+
+def _is_plain(ctx: BackwardCFunction, args: tuple[Any, ...], output: Tensor) -> bool:
+    """Whether a single output is a new tensor of which nothing special was said."""
+    if ctx.dirty_tensors or ctx.non_differentiable or output._requires_grad:
+        return False
+    for arg in args:
+        if arg is output:
+            return False
+    return output._array.dtype.kind in "fc"
+
+
+def _finish_plain(
+    ctx: BackwardCFunction, args: tuple[Any, ...], output: Tensor, record: bool
+) -> Tensor:
+    """`finish` written out for the usual output: the hot path."""
+    if record:
+        _connect(ctx, args, 1)
+        ctx._output_infos = (TensorInfo.of(output),)
+        output._node = ctx
+        output._requires_grad = True
+        if ctx.to_save:
+            _save(ctx, (output,), (output,))
+        if modes.watch is not None:
+            modes.watch(ctx)
+    _forget(ctx)
+    return output
+
+
+def _forget(ctx: BackwardCFunction) -> None:
+    """Drop what was only said to `finish`; an output in it would refer to itself."""
+    said = ctx.__dict__
+    said.pop("to_save", None)
+    said.pop("saved_for_forward", None)
+    said.pop("non_differentiable", None)
+    said.pop("dirty_tensors", None)
 
 
 def _check_dirty(ctx: BackwardCFunction, args: tuple[Any, ...], raw: tuple[Any, ...]) -> None:
@@ -68,17 +104,16 @@ def _check_dirty(ctx: BackwardCFunction, args: tuple[Any, ...], raw: tuple[Any, 
 
 def _connect(ctx: BackwardCFunction, args: tuple[Any, ...], outputs: int) -> None:
     """Where the gradient of each argument goes."""
-    ctx._input_edges = tuple(
-        [
-            (arg._node or arg._accumulator()) if needed else None
-            for arg, needed in zip(args, ctx.needs_input_grad)
-        ]
-    )
-    ctx._input_infos = tuple(
-        [TensorInfo.of(arg) if isinstance(arg, Tensor) else None for arg in args]
-    )
-    ctx._edges = tuple([edge for edge in ctx._input_edges if edge is not None])
-    ctx._outputs = outputs
+    input_edges: list[Node | None] = []
+    infos: list[TensorInfo | None] = []
+    for arg, needed in zip(args, ctx.needs_input_grad):
+        input_edges.append((arg._node or arg._accumulator()) if needed else None)
+        infos.append(TensorInfo.of(arg) if isinstance(arg, Tensor) else None)
+    ctx._input_edges = tuple(input_edges)
+    ctx._input_infos = tuple(infos)
+    ctx._edges = tuple([edge for edge in input_edges if edge is not None])
+    if outputs != 1:
+        ctx._outputs = outputs
 
 
 def _place(

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from numpy import ndarray
+
 from gradtool.engine import _dtypes
+from gradtool.engine._device import CPU
 from gradtool.engine._errors import ContractError, ContractTypeError
 from gradtool.engine._ops._primitive_node import bring_back
 from gradtool.engine._tensor import Tensor
@@ -12,6 +15,8 @@ from gradtool.engine._tensor import Tensor
 if TYPE_CHECKING:
     from gradtool.engine.autograd._node import Gradients
     from gradtool.engine.autograd.function import BackwardCFunction
+
+_new_tuple = tuple.__new__
 
 
 class TensorInfo(NamedTuple):
@@ -26,7 +31,9 @@ class TensorInfo(NamedTuple):
     def of(cls, tensor: Tensor) -> TensorInfo:
         """Of a tensor."""
         array = tensor._array
-        return cls(array.shape, array.dtype, tensor.device, array.__class__)
+        kind = array.__class__
+        device = CPU if kind is ndarray else tensor.device
+        return _new_tuple(cls, (array.shape, array.dtype, device, kind))
 
     def zeros(self) -> Tensor:
         """A zero gradient for it."""
@@ -44,7 +51,8 @@ def gradients(node: BackwardCFunction, returned: Any) -> Gradients:
     """
     if not isinstance(returned, tuple):
         returned = (returned,)
-    returned = _drop_trailing_nones(node, returned)
+    if len(returned) != len(node._input_edges):
+        returned = _drop_trailing_nones(node, returned)
     results: list[Tensor | None] = []
     for position, (grad, edge) in enumerate(zip(returned, node._input_edges)):
         info = node._input_infos[position]
@@ -73,39 +81,40 @@ def _drop_trailing_nones(node: BackwardCFunction, returned: tuple[Any, ...]) -> 
     expected = len(node._input_edges)
     if len(returned) > expected and all(grad is None for grad in returned[expected:]):
         return returned[:expected]
-    if len(returned) != expected:
-        raise ContractError(
-            "gradient-count",
-            f"function {node._name()} returned an incorrect number of gradients "
-            f"(expected {expected}, got {len(returned)})",
-        )
-    return returned
+    raise ContractError(
+        "gradient-count",
+        f"function {node._name()} returned an incorrect number of gradients "
+        f"(expected {expected}, got {len(returned)})",
+    )
 
 
 def _fit(node: BackwardCFunction, position: int, grad: Tensor, info: TensorInfo) -> Tensor:
     """Check a gradient against its input; sum broadcast axes and cast, as torch does."""
     array = grad._array
-    if array.__class__ is not info.array_type and grad.device != info.device:
+    shape, dtype, device, array_type = info
+    if array.shape == shape and array.dtype is dtype and array.__class__ is array_type is ndarray:
+        return grad
+    if array.__class__ is not array_type and grad.device != device:
         raise ContractError(
             "gradient-device",
             f"Function {node._name()} returned an invalid gradient at index {position} - expected "
-            f"device {info.device} but got {grad.device}",
+            f"device {device} but got {grad.device}",
         )
-    if array.shape == info.shape and array.dtype == info.dtype:
+    if array.shape == shape and array.dtype == dtype:
         return grad
-    if not _expandable(info.shape, array.shape):
+    if not _expandable(shape, array.shape):
         raise ContractError(
             "gradient-shape",
             f"Function {node._name()} returned an invalid gradient at index {position} - got "
-            f"{list(array.shape)} but expected shape compatible with {list(info.shape)}",
+            f"{list(array.shape)} but expected shape compatible with {list(shape)}",
         )
-    if array.dtype.kind == "c" and info.dtype.kind != "c":
+    if array.dtype.kind == "c" and dtype.kind != "c":
         raise ContractError(
             "gradient-type",
             f"Function {node._name()} returned an invalid gradient at index {position} - expected "
-            f"type {_dtypes.from_numpy_dtype(info.dtype)} but got {grad.dtype}",
+            f"type {_dtypes.from_numpy_dtype(dtype)} but got {grad.dtype}",
         )
-    return bring_back(grad, info.shape, info.dtype)
+    return bring_back(grad, shape, dtype)
 
 
 def _expandable(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:

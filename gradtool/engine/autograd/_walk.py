@@ -48,30 +48,39 @@ def walk(
 class _Walker:
     """The state of one walk."""
 
+    captures: dict[int, list[tuple[int, int]]] | None = None
+    """Order of a node -> (position among the targets, output number) of what is asked for there."""
+    captured: list[Tensor | None]
+    wanted: set[int] | None = None
+    roots: tuple[Node, ...] = ()
+    ends: Sequence[Node] = ()
+    """Nodes of the targets: a leaf that is itself a root has its end nowhere else."""
+    _reachable: set[int] | None = None
+
     def __init__(
         self, keep_graph: bool, targets: Sequence[Tensor] | None, accumulate: bool
     ) -> None:
         self.keep_graph = keep_graph
         self.accumulate = accumulate
         self.number = next(_walk_numbers)
-        self.roots: tuple[Node, ...] = ()
-        self._reachable: set[int] | None = None
         self.heap: list[int] = []
         self.nodes: dict[int, Node] = {}
         self.grads: dict[int, Any] = {}
         self.owned: set[int] = set()
         """Orders whose gradient so far is a sum that nothing outside has seen."""
-        self.captured: list[Tensor | None] = [None] * len(targets or ())
-        self.captures: dict[int, list[tuple[int, int]]] | None = None
-        self.wanted: set[int] | None = None
-        self.ends: list[Node] = []
-        """Nodes of the targets: a leaf that is itself a root has its end nowhere else."""
-        if targets is not None:
-            self.captures = {}
-            for position, target in enumerate(targets):
-                node, number = node_and_number(target)
-                self.ends.append(node)
-                self.captures.setdefault(node._order, []).append((position, number))
+        if targets is None:
+            self.captured = []
+        else:
+            self._aim_at(targets)
+
+    def _aim_at(self, targets: Sequence[Tensor]) -> None:
+        self.captured = [None] * len(targets)
+        self.captures, ends = {}, []
+        for position, target in enumerate(targets):
+            node, number = node_and_number(target)
+            ends.append(node)
+            self.captures.setdefault(node._order, []).append((position, number))
+        self.ends = ends
 
     def deposit(self, edge: Node, grad: Tensor | None) -> None:
         """Add a gradient to what has arrived at an edge.

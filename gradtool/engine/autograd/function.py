@@ -31,6 +31,8 @@ __all__ = [
     "traceable",
 ]
 
+_new = object.__new__
+
 
 class FunctionCtx:
     """What ``forward`` leaves for ``backward``. Other attributes may be set freely."""
@@ -91,6 +93,8 @@ class BackwardCFunction(FunctionCtx, Node):
     _input_infos: tuple[_returned.TensorInfo | None, ...] = ()
     _output_infos: tuple[_returned.TensorInfo | None, ...] = ()
     _saved: tuple[SavedTensor | None, ...] | None = ()
+    _saved_for_jvp: tuple[Tensor | None, ...] | None = None
+    """What `saved_tensors` shows while ``jvp`` runs."""
 
     def __init__(self) -> None:
         self._order = next_order()
@@ -102,9 +106,8 @@ class BackwardCFunction(FunctionCtx, Node):
         Raises:
             RuntimeError: a saved tensor was changed in place, or the graph was freed.
         """
-        in_jvp = self.__dict__.get("_saved_for_jvp")
-        if in_jvp is not None:
-            return in_jvp
+        if self._saved_for_jvp is not None:
+            return self._saved_for_jvp
         if self._saved is None:
             raise RuntimeError(FREED_MESSAGE)
         return tuple([None if saved is None else saved.unpack(self) for saved in self._saved])
@@ -133,8 +136,11 @@ class BackwardCFunction(FunctionCtx, Node):
 
     def apply(self, grad: Any, wanted: set[int] | None) -> Gradients:
         """Run the user's backward and check what it returns."""
-        grads = grad if self._outputs > 1 else [grad]
-        returned = self._run_backward(*self._materialise(grads))
+        if self._outputs == 1 and grad is not None:
+            returned = self._run_backward(grad)
+        else:
+            grads = grad if self._outputs > 1 else [grad]
+            returned = self._run_backward(*self._materialise(grads))
         return _returned.gradients(self, returned)
 
     def _run_backward(self, *cotangents: Tensor | None) -> Any:
@@ -261,18 +267,23 @@ class Function(metaclass=FunctionMeta):
         separate = cls.setup_context is not Function.setup_context
         if separate or kwargs:
             args, kwargs = _bind(cls.forward, args, kwargs, separate)
-        level = highest(args := tuple(alive(args)))
-        if level is not None:
-            return level.apply_function(cls, args, kwargs)
+        for arg in args:
+            if arg.__class__ is not Tensor and isinstance(arg, Tensor) and arg._level is not None:
+                args = tuple(alive(args))
+                level = highest(args)
+                if level is not None:
+                    return level.apply_function(cls, args, kwargs)
+                break
         ctx, output = cls._run_forward(args, kwargs)
-        return _apply.finish(ctx, args, output, modes.grad and any(ctx.needs_input_grad))
+        return _apply.finish(ctx, args, output, modes.grad and True in ctx.needs_input_grad)
 
     @classmethod
     def _run_forward(
         cls, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[BackwardCFunction, Any]:
         """The user's forward, unrecorded, with the ctx it filled."""
-        ctx = cls._backward_cls()
+        ctx: BackwardCFunction = _new(cls._backward_cls)
+        ctx._order = next_order()
         ctx.needs_input_grad = tuple(
             [isinstance(arg, Tensor) and arg._requires_grad for arg in args]
         )

@@ -121,10 +121,10 @@ class GraphedDual(_Graphed, DualLevel):
             default if tangent is None else tangent
             for tangent, default in zip(before, _input_tangents(self, ctx, args), strict=True)
         ]
-        ctx.__dict__["_saved_for_jvp"] = saved
+        ctx._saved_for_jvp = saved
         with no_grad():
             returned = function.jvp(ctx, *given)
-        del ctx.__dict__["_saved_for_jvp"]
+        ctx._saved_for_jvp = None
         tangents = returned if isinstance(returned, tuple) else (returned,)
         return tuple([self.below(each) for each in tangents])
 
