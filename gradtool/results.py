@@ -30,6 +30,7 @@ __all__ = [
     "Report",
     "RuleInfo",
     "Severity",
+    "Shard",
     "Source",
     "Verdict",
     "is_left_out",
@@ -197,6 +198,16 @@ class Environment(Struct, frozen=True, kw_only=True):
     device: str = "cpu"
 
 
+class Shard(Struct, frozen=True, kw_only=True):
+    """Which part of a run a report is of."""
+
+    number: int
+    """From 1 to `count`."""
+    count: int
+    nodes: tuple[str, ...] = ()
+    """Functions and modules of the whole run in its order, those of other shards included."""
+
+
 class Report(Struct, frozen=True, kw_only=True):
     """A whole run."""
 
@@ -220,6 +231,8 @@ class Report(Struct, frozen=True, kw_only=True):
     interrupted: bool = False
     exit_code: int | None = None
     """What the process ended with; None while that is not settled."""
+    shard: Shard | None = None
+    """None when it is of the whole run."""
 
     @property
     def verdict(self) -> Verdict:
