@@ -52,6 +52,11 @@ class Block:
         """Whether it has two coordinates for each entry."""
         return self.dtype.kind == "c"
 
+    @property
+    def eps(self) -> float:
+        """The spacing of its numbers at 1; 0 where it has no coordinates."""
+        return float(np.finfo(self.dtype).eps) if self.stop > self.start else 0.0
+
     def index(self, offset: int) -> tuple[int, ...]:
         """The index in the array of the coordinate `offset` places after `start`."""
         entry = offset // 2 if self.is_complex else offset
@@ -97,9 +102,35 @@ class Coordinates:
             vector[block.span] = real_view(np.ascontiguousarray(_to_layout(array, block)))
         return vector
 
+    def flatten_many(
+        self, arrays: Sequence[Array | None], count: int, out: FloatArray | None = None
+    ) -> FloatArray:
+        """One row of coordinates for each of `count` examples along the first dimensions.
+
+        They are written to `out`, where that is given.
+
+        Raises:
+            ValueError: As `flatten`, or there is another number of examples.
+        """
+        rows = np.empty((count, self.size)) if out is None else out
+        if len(arrays) != len(self.blocks):
+            raise ValueError(f"expected {len(self.blocks)} arrays, got {len(arrays)}")
+        for block, array in zip(self.blocks, arrays, strict=True):
+            if block.stop == block.start:
+                continue
+            if array is None or array.shape != (count, *block.shape):
+                raise ValueError(f"expected {count} arrays of shape {block.shape}")
+            flat = real_view(np.ascontiguousarray(_to_layout(array, block)))
+            rows[:, block.span] = flat.reshape(count, -1)
+        return rows
+
     def unflatten(self, vector: FloatArray) -> list[Array | None]:
         """Arrays of the layout's shapes and dtypes; None for those without coordinates."""
         return [_fill(block, vector) for block in self.blocks]
+
+    def unflatten_many(self, rows: FloatArray) -> list[Array | None]:
+        """As `unflatten` of each of `rows`, along new first dimensions."""
+        return [_fill(block, rows) for block in self.blocks]
 
 
 _NOTHING = np.dtype(bool)
@@ -112,9 +143,10 @@ def _to_layout(array: Array, block: Block) -> Array:
     return array.astype(block.dtype) if array.dtype.kind != block.dtype.kind else array
 
 
-def _fill(block: Block, vector: FloatArray) -> Array | None:
+def _fill(block: Block, values: FloatArray) -> Array | None:
+    """The array of a block from the last dimension of `values`, the others before its own."""
     if not is_continuous(block.dtype):
         return None
-    array = np.empty(block.shape, block.dtype)
-    real_view(array)[...] = vector[block.span]
+    array = np.empty((*values.shape[:-1], *block.shape), block.dtype)
+    real_view(array)[...] = values[..., block.span].reshape(-1)
     return array

@@ -7,13 +7,19 @@ Everything is in real coordinates; see `gradtool.verify.coordinates` for complex
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from gradtool.verify.coordinates import BoolArray, Coordinates, FloatArray, real_view
 from gradtool.verify.jacobian import Evaluate, moved
 from gradtool.verify.protocol import Array
+
+_ENTRIES_AT_ONCE = 2**15
+"""Compared at a time: what is computed of them stays in the cache."""
+
+EvaluateMany = Callable[[Array], Sequence[Array | None]]
+"""Outputs where one primal takes many values, along its first dimension and then theirs."""
 
 
 def numeric_jacobian(
@@ -31,19 +37,57 @@ def numeric_jacobian(
         A row for each coordinate of the outputs, a column for each coordinate of the primal.
     """
     outputs = Coordinates(evaluate(primals))
-    columns = Coordinates([primals[index]]).size
-    jacobian = np.empty((outputs.size, columns))
-    for column in range(columns):
+    columns = range(Coordinates([primals[index]]).size)
+    return numeric_columns(evaluate, outputs, primals, index, eps, columns)
+
+
+def numeric_columns(
+    evaluate: Evaluate,
+    outputs: Coordinates,
+    primals: Sequence[Array],
+    index: int,
+    eps: float,
+    columns: Sequence[int],
+) -> FloatArray:
+    """Some columns of `numeric_jacobian`, for outputs of a known layout."""
+    jacobian = np.empty((outputs.size, len(columns)))
+    for place, column in enumerate(columns):
         ahead, back = (
             outputs.flatten(evaluate(_perturbed(primals, index, column, step)))
             for step in (eps, -eps)
         )
-        jacobian[:, column] = (ahead - back) / (2 * eps)
+        jacobian[:, place] = (ahead - back) / (2 * eps)
     return jacobian
+
+
+def write_columns_at_once(
+    jacobian: FloatArray,
+    evaluate_many: EvaluateMany,
+    outputs: Coordinates,
+    primal: Array,
+    eps: float,
+    columns: range,
+) -> None:
+    """Write some columns to `jacobian`, all points in one evaluation.
+
+    What `evaluate_many` raises, passes.
+    """
+    count = len(columns)
+    points = np.empty((2, count, *primal.shape), primal.dtype)
+    points[...] = primal
+    flat = real_view(points).reshape(2, count, -1)
+    flat[0, range(count), columns] += eps
+    flat[1, range(count), columns] -= eps
+    found = evaluate_many(points.reshape(2 * count, *primal.shape))
+    ahead, back = outputs.flatten_many(found, 2 * count).reshape(2, count, outputs.size)
+    ahead -= back
+    ahead /= 2 * eps
+    jacobian[:, columns.start : columns.stop] = ahead.T
 
 
 def projected_derivative(
     evaluate: Evaluate,
+    outputs: Coordinates,
     primals: Sequence[Array],
     directions: Sequence[Array | None],
     eps: float,
@@ -51,9 +95,8 @@ def projected_derivative(
     """The central difference with step `eps` along `directions`, one for each primal.
 
     Returns:
-        One number for each coordinate of the outputs.
+        One number for each coordinate of the outputs, whose layout is `outputs`.
     """
-    outputs = Coordinates(evaluate(primals))
     ahead, back = (
         outputs.flatten(evaluate(moved(primals, directions, step))) for step in (eps, -eps)
     )
@@ -62,10 +105,18 @@ def projected_derivative(
 
 def outside(analytic: FloatArray, numeric: FloatArray, *, atol: float, rtol: float) -> BoolArray:
     """Which entries differ by more than ``atol + rtol * |numeric|``. NaN always does."""
+    far = np.empty(analytic.shape, dtype=bool)
+    step = max(1, _ENTRIES_AT_ONCE // max(1, analytic.shape[1]))
+    for start in range(0, len(analytic), step):
+        part = slice(start, start + step)
+        far[part] = _far(analytic[part], numeric[part], atol, rtol)
+    return far
+
+
+def _far(analytic: FloatArray, numeric: FloatArray, atol: float, rtol: float) -> BoolArray:
     with np.errstate(all="ignore"):
-        close: BoolArray = np.abs(analytic - numeric) <= atol + rtol * np.abs(numeric)
-    equal: BoolArray = analytic == numeric
-    return ~(close | equal)
+        far: BoolArray = ~(np.abs(analytic - numeric) <= atol + rtol * np.abs(numeric))
+    return far & (analytic != numeric) if far.any() else far
 
 
 def _perturbed(primals: Sequence[Array], index: int, coordinate: int, step: float) -> list[Array]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gradtool.verify.coordinates import Coordinates
 from gradtool.verify.fixed_step import numeric_jacobian, outside, projected_derivative
 
 X = np.array([[0.3, -1.2], [0.8, 2.0]])
@@ -54,7 +55,7 @@ def test_nothing_is_changed_and_what_is_raised_passes():
 
 def test_along_a_direction():
     direction = np.array([[1.0, 0.0], [2.0, 0.0]])
-    along = projected_derivative(lambda p: (p[0] ** 2,), [X], [direction], 1e-6)
+    along = projected_derivative(lambda p: (p[0] ** 2,), Coordinates([X]), [X], [direction], 1e-6)
     assert along == pytest.approx((2 * X * direction).ravel(), abs=1e-8)
 
 

@@ -56,10 +56,14 @@ class GraphedBatch(_Graphed, BatchLevel):
 
     def arrays(self, tensors: Sequence[Tensor | None]) -> tuple[Array | None, ...]:
         """The values of all examples, along the first dimension; repeated where they are one."""
-        return tuple([None if tensor is None else self._array(tensor) for tensor in tensors])
+        return tuple([None if a is None else np.array(a) for a in self.views(tensors)])
 
-    def _array(self, tensor: Tensor) -> Array:
-        values = np.array(to_numpy(self.below(tensor)._array))
+    def views(self, tensors: Sequence[Tensor | None]) -> list[Array | None]:
+        """As `arrays`, in memory that the tensors may share."""
+        return [None if tensor is None else self._view(tensor) for tensor in tensors]
+
+    def _view(self, tensor: Tensor) -> Array:
+        values: Array = to_numpy(self.below(tensor)._array)
         return values if self.owns(tensor) else np.broadcast_to(values, (self.size, *values.shape))
 
 

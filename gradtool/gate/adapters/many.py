@@ -14,6 +14,7 @@ import numpy as np
 from gradtool.engine import enable_grad, no_grad
 from gradtool.engine._tensor import wrap
 from gradtool.gate.adapters.bound import BoundFunction
+from gradtool.gate.adapters.captured import reachable, roots_of
 from gradtool.gate.adapters.graphed_levels import GraphedBatch
 from gradtool.gate.adapters.pulling import pulled_back
 from gradtool.gate.adapters.side_effects import SideEffectError, without_side_effects
@@ -99,7 +100,7 @@ def _batched_or(
     if not stacks or not len(stacks[0]):
         raise ValueError("nothing is stacked: there is no point or cotangent to ask for")
     try:
-        with without_side_effects(bound):
+        with without_side_effects(reachable(roots_of(bound.target))):
             parts = [at_once(part) for part in _parts(stacks)]
         return Stacked(_joined(parts, np.concatenate), batched=True)
     except Exception as error:

@@ -7,15 +7,13 @@ example, and may be left batched. Such a run is an error here, and the buffers a
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from gradtool.engine import Tensor
-from gradtool.gate.adapters.bound import BoundFunction
-from gradtool.gate.adapters.captured import reachable, roots_of
 
 
 class SideEffectError(Exception):
@@ -23,14 +21,14 @@ class SideEffectError(Exception):
 
 
 @contextmanager
-def without_side_effects(bound: BoundFunction) -> Iterator[None]:
-    """Let the block compute and nothing else.
+def without_side_effects(buffers: Sequence[tuple[str, Any]]) -> Iterator[None]:
+    """Let the block compute and nothing else; `buffers` are what it must not change, by name.
 
     Raises:
         SideEffectError: It changed a buffer that can be reached from outside, or drew random
             numbers that are not the engine's (which refuses to draw them for a batch).
     """
-    before = [_Kept(name, value) for name, value in reachable(roots_of(bound.target))]
+    before = [_Kept(name, value) for name, value in buffers]
     draws = _position()
     try:
         yield

@@ -20,6 +20,7 @@ from gradtool.engine._tensor import to_numpy, wrap
 from gradtool.engine.autograd._node import Node
 from gradtool.gate.adapters.binding import function_class
 from gradtool.gate.adapters.bundled import BundledDifferentiable
+from gradtool.gate.adapters.captured import reachable, roots_of
 from gradtool.verify.protocol import Array
 
 _CALLER = 5
@@ -97,10 +98,14 @@ class Examined:
     Args:
         func: Takes `inputs`, returns a tensor or a flat sequence of them.
         inputs: What it is called with.
+        written: What the user wrote of it, if that is something else than `func`.
     """
 
-    def __init__(self, func: Callable[..., Any], inputs: Sequence[Any]) -> None:
+    def __init__(
+        self, func: Callable[..., Any], inputs: Sequence[Any], written: Any = None
+    ) -> None:
         self._func = func
+        self._written = written or func
         self._inputs = tuple(inputs)
         self._tensors = _distinct(inputs)
         self.targets = [tensor for tensor in self._tensors if tensor.requires_grad]
@@ -125,14 +130,22 @@ class Examined:
         try:
             if primals is not None:
                 self._place(primals)
-            yield _outputs(self._func(*self._passed(instead)))
+            yield self.outputs(instead)
         finally:
             for each in kept:
                 each.restore()
 
-    def _passed(self, instead: Sequence[Tensor] | None) -> list[Any]:
-        others = dict(zip(map(id, self.targets), instead or self.targets, strict=True))
-        return [others.get(id(each), each) for each in self._inputs]
+    def outputs(self, instead: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+        """As `called`, but whatever the function does to its inputs stays."""
+        if instead is None:
+            return _outputs(self._func(*self._inputs))
+        others = dict(zip(map(id, self.targets), instead, strict=True))
+        return _outputs(self._func(*[others.get(id(each), each) for each in self._inputs]))
+
+    def reached(self) -> list[tuple[str, Any]]:
+        """The tensors and arrays that the user's code can change: inputs, and what it captured."""
+        roots = roots_of(function_class(self._written) or self._written)
+        return reachable([*roots, ("inputs", self._inputs)])
 
     def gradient_dtypes(self) -> Iterator[tuple[str, np.dtype[Any], np.dtype[Any]]]:
         """Name, dtype of the gradient and dtype of each input that backward gives a gradient.

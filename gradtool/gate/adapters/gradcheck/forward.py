@@ -9,9 +9,10 @@ import numpy as np
 from gradtool.engine import Tensor
 from gradtool.engine._tensor import wrap
 from gradtool.engine.autograd.gradcheck import GradcheckError
-from gradtool.gate.adapters.gradcheck.agreement import not_linear, scaled_basis
+from gradtool.gate.adapters.gradcheck.agreement import not_linear
 from gradtool.gate.adapters.gradcheck.examined import Examined, copied
 from gradtool.gate.adapters.gradcheck.mismatch import mismatch
+from gradtool.gate.adapters.gradcheck.probes import Probes
 from gradtool.gate.adapters.gradcheck.settings import Settings
 from gradtool.gate.adapters.gradcheck.sides import MOST_ENTRIES, Sides
 from gradtool.gate.adapters.graphed_levels import GraphedDual
@@ -58,9 +59,8 @@ class Forward:
         for target, layout in enumerate(self._sides.layouts):
             rng = generator(self._settings.seed, f"tangent {target}")
             scaling, together = signed(rng, layout.size), signed(rng, layout.size)
-            columns = [self._along(target, each) for each in scaled_basis(scaling)]
-            jacobian = np.array(columns).reshape(layout.size, -1).T / scaling + 0.0  # no -0
-            moved = self._along(target, together)
+            *columns, moved = (self._along(target, v) for v in Probes(scaling, together))
+            jacobian = np.array(columns).reshape(layout.size, -1).T / scaling
             for output, block in enumerate(self._sides.outputs.blocks):
                 rows = jacobian[block.span]
                 text = mismatch(

@@ -31,10 +31,11 @@ def mismatch(
         difference = np.abs(claimed - measured)
         allowed = atol + rtol * np.abs(measured)
         excess = np.where(wrong, difference - allowed, -np.inf)
+    # 0.0 makes 0 of -0.
     worst = np.unravel_index(np.argmax(np.nan_to_num(excess, nan=np.inf)), wrong.shape)
     return (
         f"{wrong.sum()} of {wrong.size} entries differ, most {_place(row, column, worst)}: "
-        f"analytic {claimed[worst]:.10g}, numeric {measured[worst]:.10g}, "
+        f"analytic {claimed[worst] + 0.0:.10g}, numeric {measured[worst] + 0.0:.10g}, "
         f"difference {difference[worst]:.3g}, tolerance {allowed[worst]:.3g}"
     )
 

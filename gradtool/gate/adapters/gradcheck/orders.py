@@ -49,7 +49,7 @@ def second_order(
         )
         sent_names = [f"grad_outputs[{number}]" for number in range(len(sent))]
         gradients = gradient_function(func, len(given))
-        check(Examined(gradients, (*given, *sent)), settings, (*names, *sent_names))
+        check(Examined(gradients, (*given, *sent), func), settings, (*names, *sent_names))
 
     return run
 

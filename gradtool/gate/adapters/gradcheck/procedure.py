@@ -34,7 +34,7 @@ def check(examined: Examined, settings: Settings, names: Sequence[str]) -> None:
         GradcheckError: An answer is wrong.
         Exception: What the user's code raises.
     """
-    _Procedure(Sides(examined, names, settings.eps), settings).run()
+    _Procedure(Sides(examined, names, settings.eps, settings.seed), settings).run()
 
 
 class _Procedure:

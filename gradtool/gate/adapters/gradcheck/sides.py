@@ -12,13 +12,21 @@ from gradtool.engine import Tensor
 from gradtool.engine._tensor import wrap
 from gradtool.engine.autograd import grad
 from gradtool.engine.autograd.gradcheck import GradcheckError
+from gradtool.gate.adapters.gradcheck.at_once import AtOnce, furthest
 from gradtool.gate.adapters.gradcheck.examined import Examined, copied
+from gradtool.gate.adapters.gradcheck.probes import Probes
 from gradtool.verify.coordinates import Block, Coordinates, FloatArray, is_continuous
-from gradtool.verify.fixed_step import numeric_jacobian, projected_derivative
+from gradtool.verify.fixed_step import numeric_columns, projected_derivative
 from gradtool.verify.protocol import Array
+from gradtool.verify.randomness import generator
 
 MOST_ENTRIES = 4_000_000
 """Jacobians with more entries are not computed to appeal against a projection."""
+
+_SAME = 1e-9
+"""The part of an array that sums in another order may differ by."""
+
+_ROUNDINGS = 64.0
 
 Gradients = Sequence[Tensor | None]
 
@@ -32,6 +40,15 @@ class Rows(NamedTuple):
     """The largest difference between two runs."""
 
 
+class Jacobians(NamedTuple):
+    """Both sides of all outputs and targets."""
+
+    numeric: list[FloatArray]
+    """For each target the derivatives of all outputs."""
+    rows: list[Rows]
+    """For each output what backward returned."""
+
+
 class Sides:
     """A function at its inputs, seen from both sides.
 
@@ -39,10 +56,11 @@ class Sides:
     `output` and `input` tell what the caller calls them.
     """
 
-    def __init__(self, examined: Examined, names: Sequence[str], eps: float) -> None:
+    def __init__(self, examined: Examined, names: Sequence[str], eps: float, seed: int = 0) -> None:
         self.examined = examined
         self._names = names
         self._eps = eps
+        self._seed = seed
         self._numeric: dict[int, FloatArray] = {}
         with examined.called() as outputs:
             self._first = [copied(output) for output in outputs]
@@ -87,37 +105,88 @@ class Sides:
     def numeric(self, target: int) -> FloatArray:
         """The numeric Jacobian of all compared outputs with respect to one target."""
         if target not in self._numeric:
-            self._numeric[target] = numeric_jacobian(
-                self.evaluate, self.examined.primals, target, self._eps
-            )
+            self._numeric[target] = self._columns(target, range(self.layouts[target].size))
         return self._numeric[target]
+
+    def _columns(self, target: int, columns: Sequence[int]) -> FloatArray:
+        primals = self.examined.primals
+        return numeric_columns(self.evaluate, self.outputs, primals, target, self._eps, columns)
 
     def numeric_along(self, target: int, direction: FloatArray) -> FloatArray:
         """The numeric derivative of all compared outputs along a direction of one target."""
         primals = self.examined.primals
         along: list[Array | None] = [None] * len(primals)
         along[target] = self.layouts[target].unflatten(direction)[0]
-        return projected_derivative(self.evaluate, primals, along, self._eps)
+        return projected_derivative(self.evaluate, self.outputs, primals, along, self._eps)
 
     # ---- the analytic side ----------------------------------------------------------------
 
-    def rows(self, output: int, cotangents: Iterable[FloatArray]) -> Rows:
-        """Run backward twice for each cotangent of one output, given in coordinates."""
-        at = self.positions[output]
-        layout = Coordinates([self._first[at]])
-        rows: list[list[FloatArray]] = []
-        jitter = 0.0
+    def rows(self, output: int, cotangents: Iterable[FloatArray], runs: int = 2) -> Rows:
+        """Run backward for each cotangent of one output, given in coordinates."""
+        layout, at = self._layout(output), self.positions[output]
+        found: list[list[FloatArray]] = [[] for _ in range(runs)]
         with self.examined.called() as outputs:
             for vector in cotangents:
-                sent = {at: layout.unflatten(vector)[0]}
-                once, again = (self.flat(self.pull_back(outputs, sent)) for _ in range(2))
-                rows.append(once)
-                jitter = max(jitter, _furthest(once, again))
-        matrices = [
-            np.array([row[target] for row in rows]).reshape(len(rows), each.size)
-            for target, each in enumerate(self.layouts)
-        ]
-        return Rows(matrices, jitter)
+                for rows in found:
+                    sent = {at: layout.unflatten(vector)[0]}
+                    rows.append(np.concatenate(self.flat(self.pull_back(outputs, sent))))
+        width = sum(layout.size for layout in self.layouts)
+        matrices = [np.array(rows).reshape(len(rows), width) for rows in found]
+        return Rows(self._split(matrices[0]), furthest(matrices[0], matrices[-1]))
+
+    def _split(self, rows: FloatArray) -> list[FloatArray]:
+        cuts = np.cumsum([layout.size for layout in self.layouts])[:-1]
+        return list(np.split(rows, cuts, axis=1))
+
+    # ---- both at once ---------------------------------------------------------------------
+
+    def jacobians(self, probes: Sequence[Probes]) -> Jacobians:
+        """Both sides, column by column and row by row."""
+        return Jacobians(
+            [self.numeric(target) for target in range(len(self.layouts))],
+            [self.rows(output, each) for output, each in enumerate(probes)],
+        )
+
+    def jacobians_at_once(self, probes: Sequence[Probes]) -> Jacobians | None:
+        """Both sides, in batched runs of the user's code.
+
+        None where that cannot be, or some of it that is redone one by one comes out otherwise.
+        """
+        batch = AtOnce(self.examined, self.outputs, self.positions)
+        found = batch.jacobians(probes, self._eps)
+        if found is None:
+            return None
+        numeric, rows = found
+        both = Jacobians(numeric, [Rows(self._split(each), jitter) for each, jitter in rows])
+        return both if self._is_borne_out(both, probes) else None
+
+    def _is_borne_out(self, found: Jacobians, probes: Sequence[Probes]) -> bool:
+        """Whether some columns and rows, redone one by one, are what they were in batches."""
+        rng = generator(self._seed, "redone")
+        for target, jacobian in enumerate(found.numeric):
+            sample = _sample(rng, jacobian.shape[1])
+            redone = self._columns(target, sample)
+            if not _close(jacobian[:, sample], redone, self._rounding):
+                return False
+        for output, rows in enumerate(found.rows):
+            sample = _sample(rng, len(probes[output]))
+            again = self.rows(output, probes[output].rows(sample), runs=1).jacobians
+            for one, other in zip(rows.jacobians, again, strict=True):
+                if not _close(one[sample], other, _SAME * _largest(other)):
+                    return False
+        return True
+
+    @cached_property
+    def _rounding(self) -> float:
+        """How far two difference quotients of the same points may be apart."""
+        largest = max((_largest(self._first[at]) for at in self.positions), default=0.0)
+        eps = max((block.eps for block in self.outputs.blocks), default=0.0)
+        return _ROUNDINGS * eps * largest / self._eps
+
+    # ---- runs of backward -----------------------------------------------------------------
+
+    def _layout(self, output: int) -> Coordinates:
+        return Coordinates([self._first[self.positions[output]]])
 
     def pull_back(
         self, outputs: Sequence[Tensor], cotangents: dict[int, Array | None]
@@ -145,10 +214,20 @@ class Sides:
         return {at: np.zeros_like(self._first[at]) for at in self.graphed}
 
 
-def _furthest(one: Sequence[FloatArray], other: Sequence[FloatArray]) -> float:
-    """The largest difference between two sets of arrays; NaN is no different from NaN."""
-    gaps = [np.abs(a - b) for a, b in zip(one, other, strict=True)]
-    return max((float(np.nan_to_num(gap, nan=0.0).max(initial=0.0)) for gap in gaps), default=0.0)
+def _sample(rng: np.random.Generator, count: int) -> list[int]:
+    """One of so many, if there is any."""
+    return [int(rng.integers(count))] if count else []
+
+
+def _largest(array: Array) -> float:
+    return float(np.nan_to_num(np.abs(array)).max(initial=0.0))
+
+
+def _close(one: FloatArray, other: FloatArray, allowed: float) -> bool:
+    """Whether two arrays are equal but for `allowed`; NaN equals NaN."""
+    if np.array_equal(one, other):
+        return True
+    return np.allclose(one, other, rtol=_SAME, atol=allowed, equal_nan=True)
 
 
 def _forms(arrays: Sequence[Array]) -> str:
