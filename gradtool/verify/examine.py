@@ -73,6 +73,7 @@ class _Inquiry:
         self._subject = subject
         self._executed = executed
         self._answers: dict[str, Answer] = {}
+        self._broken: dict[str, str | None] = {}
 
     def answer(self, rule: Rule) -> Answer:
         if rule.code not in self._answers:
@@ -94,6 +95,11 @@ class _Inquiry:
 
     def _broken_premise(self, rule: Rule) -> str | None:
         """The first rule that failed among the premises, and theirs."""
+        if rule.code not in self._broken:
+            self._broken[rule.code] = self._find_broken(rule)
+        return self._broken[rule.code]
+
+    def _find_broken(self, rule: Rule) -> str | None:
         for code in rule.premises:
             premise = RULES[code]
             if _is_broken(premise, self.answer(premise)):
