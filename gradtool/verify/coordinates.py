@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,7 @@ class Coordinates:
         for array in arrays:
             shape, dtype = (array.shape, array.dtype) if array is not None else ((), _NOTHING)
             parts = 2 if dtype.kind == "c" else 1
-            size = parts * int(np.prod(shape)) if is_continuous(dtype) else 0
+            size = parts * prod(shape) if is_continuous(dtype) else 0
             blocks.append(Block(shape, dtype, start, start + size))
             start += size
         self.blocks = tuple(blocks)

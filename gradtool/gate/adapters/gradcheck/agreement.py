@@ -108,13 +108,11 @@ def not_linear(
 
 def _compare_projections(sides: Sides, settings: Settings) -> Agreement:
     result = Agreement()
-    directions = [
-        signed(generator(settings.seed, f"direction {target}"), layout.size)
-        for target, layout in enumerate(sides.layouts)
-    ]
+    rng = generator(settings.seed, "projections")
+    directions = [signed(rng, layout.size) for layout in sides.layouts]
     numeric = [sides.numeric_along(t, direction) for t, direction in enumerate(directions)]
     for output, block in enumerate(sides.outputs.blocks):
-        cotangent = _cotangent(sides, settings, output)
+        cotangent = signed(rng, block.stop - block.start)
         rows = sides.rows(output, [cotangent])
         result.jitter = max(result.jitter, rows.jitter)
         for target, direction in enumerate(directions):
@@ -128,12 +126,6 @@ def _compare_projections(sides: Sides, settings: Settings) -> Agreement:
                     f"{allowed:.3g}. It is too large to look for the entry: use smaller inputs."
                 )
     return result
-
-
-def _cotangent(sides: Sides, settings: Settings, output: int) -> FloatArray:
-    """A random signed cotangent of one output, in coordinates."""
-    block = sides.outputs.blocks[output]
-    return signed(generator(settings.seed, f"cotangent {output}"), block.stop - block.start)
 
 
 def _head(sides: Sides, output: int, target: int) -> str:

@@ -25,8 +25,7 @@ def first_order(
     """Check the gradients of `func`."""
     given = _as_tuple(inputs)
     check_inputs(given)
-    names = names_of(func, len(given))
-    return lambda: check(Examined(func, given), settings, names)
+    return lambda: check(Examined(func, given), settings, lambda: names_of(func, len(given)))
 
 
 def second_order(
@@ -41,15 +40,18 @@ def second_order(
     given = _as_tuple(inputs)
     cotangents = () if grad_outputs is None else _as_tuple(grad_outputs)
     check_inputs((*given, *cotangents))
-    names = names_of(func, len(given))
 
     def run() -> None:
         sent = cotangents or drawn_cotangents(
             Examined(func, given), settings.seed, contiguous=contiguous
         )
-        sent_names = [f"grad_outputs[{number}]" for number in range(len(sent))]
         gradients = gradient_function(func, len(given))
-        check(Examined(gradients, (*given, *sent), func), settings, (*names, *sent_names))
+
+        def names() -> list[str]:
+            of_sent = [f"grad_outputs[{number}]" for number in range(len(sent))]
+            return [*names_of(func, len(given)), *of_sent]
+
+        check(Examined(gradients, (*given, *sent), func), settings, names)
 
     return run
 

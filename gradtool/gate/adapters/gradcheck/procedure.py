@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -22,13 +22,13 @@ from gradtool.gate.adapters.undefined import undefined_gradients
 _CLOSE_TO_ZERO = 1e-8
 
 
-def check(examined: Examined, settings: Settings, names: Sequence[str]) -> None:
+def check(examined: Examined, settings: Settings, names: Callable[[], Sequence[str]]) -> None:
     """Ask everything that `settings` wants to know of a function at its inputs.
 
     Args:
         examined: The function.
         settings: The options of gradcheck.
-        names: What the inputs are called.
+        names: Says what the inputs are called.
 
     Raises:
         GradcheckError: An answer is wrong.

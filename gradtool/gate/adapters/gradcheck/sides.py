@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -56,7 +56,9 @@ class Sides:
     `output` and `input` tell what the caller calls them.
     """
 
-    def __init__(self, examined: Examined, names: Sequence[str], eps: float, seed: int = 0) -> None:
+    def __init__(
+        self, examined: Examined, names: Callable[[], Sequence[str]], eps: float, seed: int = 0
+    ) -> None:
         self.examined = examined
         self._names = names
         self._eps = eps
@@ -70,6 +72,7 @@ class Sides:
         """Which outputs are compared: where none requires a gradient, all that could."""
         self.outputs = Coordinates([self._first[at] for at in self.positions])
         self.layouts = [Coordinates([primal]) for primal in examined.primals]
+        self._targets = Coordinates(examined.primals)
 
     @property
     def size(self) -> int:
@@ -83,7 +86,7 @@ class Sides:
     def input(self, target: int) -> str:
         """What the caller calls a target."""
         position = self.examined.positions[target]
-        return f"input {position} ({self._names[position]})"
+        return f"input {position} ({self._names()[position]})"
 
     # ---- the numeric side -----------------------------------------------------------------
 
@@ -95,7 +98,7 @@ class Sides:
         """
         with self.examined.called(primals) as outputs:
             arrays = [copied(output) for output in outputs]
-        if _forms(arrays) != _forms(self._first):
+        if any(map(_has_other_form, arrays, self._first)) or len(arrays) != len(self._first):
             raise GradcheckError(
                 "Expected func to return outputs with the same shape and dtype when inputs are "
                 f"perturbed by eps, but {_forms(self._first)} became {_forms(arrays)}"
@@ -130,13 +133,11 @@ class Sides:
                 for rows in found:
                     sent = {at: layout.unflatten(vector)[0]}
                     rows.append(np.concatenate(self.flat(self.pull_back(outputs, sent))))
-        width = sum(layout.size for layout in self.layouts)
-        matrices = [np.array(rows).reshape(len(rows), width) for rows in found]
+        matrices = [np.array(rows).reshape(len(rows), self._targets.size) for rows in found]
         return Rows(self._split(matrices[0]), furthest(matrices[0], matrices[-1]))
 
     def _split(self, rows: FloatArray) -> list[FloatArray]:
-        cuts = np.cumsum([layout.size for layout in self.layouts])[:-1]
-        return list(np.split(rows, cuts, axis=1))
+        return [rows[:, block.span] for block in self._targets.blocks]
 
     # ---- both at once ---------------------------------------------------------------------
 
@@ -228,6 +229,10 @@ def _close(one: FloatArray, other: FloatArray, allowed: float) -> bool:
     if np.array_equal(one, other):
         return True
     return np.allclose(one, other, rtol=_SAME, atol=allowed, equal_nan=True)
+
+
+def _has_other_form(one: Array, other: Array) -> bool:
+    return one.shape != other.shape or one.dtype != other.dtype
 
 
 def _forms(arrays: Sequence[Array]) -> str:
