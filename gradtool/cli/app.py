@@ -16,6 +16,7 @@ from gradtool.cli.errors import guarded, refuse
 from gradtool.cli.exit_codes import ExitCode
 from gradtool.cli.explain import explain
 from gradtool.cli.run import SETTINGS, run
+from gradtool.cli.schema import schema
 
 # Click's own class, which Typer brings along under different names in different versions.
 _ParseError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[1])
@@ -30,6 +31,7 @@ app = typer.Typer(
 )
 app.command()(check)
 app.command()(explain)
+app.command()(schema)
 app.command(context_settings=SETTINGS)(run)
 
 

@@ -34,7 +34,7 @@ def check(
     atol: cli.Atol = None,
     rtol: cli.Rtol = None,
     timeout: cli.Timeout = None,
-    form: cli.Format = "text",
+    form: cli.Format = None,
     reports: cli.Reports = None,
     collect_only: cli.CollectOnly = False,
     quiet: cli.Quiet = 0,
@@ -62,7 +62,7 @@ def check(
         command=context.obj,
     )
     display = Display(
-        form=choose(form, cli.FORMATS, "value of --format:"),
+        form=form and choose(form, cli.FORMATS, "value of --format:"),
         color=cast("Color", choose(color, cli.COLORS, "value of --color:")),
         verbosity=verbose - quiet,
     )
@@ -72,17 +72,19 @@ def check(
 
 
 def _check(options: CheckOptions, reports: Sequence[str], display: Display) -> ExitCode:
-    from gradtool.cli.outputs import claimed
+    import msgspec
+
+    from gradtool.cli.outputs import claimed, write_all
     from gradtool.gate import runner
 
     with claimed(reports) as outputs:
         with display.watching() as watcher:
             report = runner.check(options, watcher)
-        for output in outputs:
-            output.write(report)
-        taken = any(output.takes_stdout for output in outputs)
-        display.show(report, sys.stderr if taken else sys.stdout)
-    return exit_code(report, strict=report.strict)
+        code = exit_code(report, strict=report.strict)
+        report = msgspec.structs.replace(report, exit_code=int(code))
+        with write_all(outputs, report) as is_stdout_taken:
+            display.show(report, sys.stderr if is_stdout_taken else sys.stdout)
+    return code
 
 
 def _collect(options: CheckOptions, reports: Sequence[str], display: Display) -> ExitCode:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
 from gradtool.cli.streams import reader_may_leave
+from gradtool.report.formats import renderer
 
 if TYPE_CHECKING:
     from gradtool.gate.options import Watcher
@@ -16,27 +18,33 @@ if TYPE_CHECKING:
     from gradtool.results import ModuleResult, Report
 
 
+_MACHINE_READ = ("concise", "github")
+
+
 @dataclass(frozen=True)
 class Display:
     """What was asked for on the command line about what is shown."""
 
-    form: str
+    form: str | None
+    """None is text, and annotations as well where GitHub Actions reads the log."""
     color: Color
     verbosity: int
 
     def show(self, report: Report, stream: TextIO) -> None:
         """Print the report."""
         with reader_may_leave(stream):
-            if self.form == "concise":
-                from gradtool.report import concise
+            if self.form in _MACHINE_READ:
+                stream.write(renderer(self.form)(report))
+                return
+            if self.form is None and os.environ.get("GITHUB_ACTIONS") == "true":
+                from gradtool.report.github import commands
 
-                stream.write(concise.render(report))
-            else:
-                from gradtool.report import terminal
-                from gradtool.report.terminal.console import make_console
+                stream.writelines(f"{line}\n" for line in commands(report))
+            from gradtool.report import terminal
+            from gradtool.report.terminal.console import make_console
 
-                console = make_console(stream, self.color)
-                terminal.render(report, console, verbosity=self.verbosity)
+            console = make_console(stream, self.color)
+            terminal.render(report, console, verbosity=self.verbosity)
 
     def show_collected(self, modules: tuple[ModuleResult, ...]) -> None:
         """Print the cases that a run would check."""

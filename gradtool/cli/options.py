@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-FORMATS = ("text", "concise")
+FORMATS = ("text", "concise", "github")
 COLORS = ("auto", "always", "never")
 DTYPES = ("float32", "float64")
 
@@ -67,14 +67,20 @@ Timeout = Annotated[
     typer.Option("--timeout", metavar="SECONDS", min=0, help="Time for one Function."),
 ]
 Format = Annotated[
-    str, typer.Option("--format", metavar="|".join(FORMATS), help="How to print the outcome.")
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="|".join(FORMATS),
+        help="How to print the outcome: text by default, and annotations too on GitHub Actions.",
+    ),
 ]
 Reports = Annotated[
     list[str] | None,
     typer.Option(
         "--report",
         metavar="FORMAT=PATH",
-        help="Write a report too: json=out.json. Repeatable; - is standard output.",
+        help="Write a report too: json=out.json, or junit, sarif, html, markdown, github, "
+        "text, concise. Repeatable; - is standard output.",
     ),
 ]
 CollectOnly = Annotated[

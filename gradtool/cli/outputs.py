@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from gradtool.cli.choices import choose
 from gradtool.cli.targets import STDOUT, Target, claim
 from gradtool.gate.options import UsageError
-from gradtool.report.formats import FORMATS
+from gradtool.report.formats import FORMATS, renderer
 from gradtool.results import Report
 
 
@@ -32,9 +32,29 @@ class Output:
         Raises:
             UsageError: The place could not be written after all.
         """
-        text = FORMATS[self.form](report)
+        text = renderer(self.form)(report)
         with _explained(self.name):
             self.target.put(text)
+
+
+@contextlib.contextmanager
+def write_all(outputs: Sequence[Output], report: Report) -> Iterator[bool]:
+    """Write every report, then let the outcome be shown, whether or not all could be written.
+
+    Yields whether a report took standard output for itself.
+
+    Raises:
+        UsageError: A place could not be written after all; the other reports are complete.
+    """
+    failed: list[UsageError] = []
+    for output in outputs:
+        try:
+            output.write(report)
+        except UsageError as error:
+            failed.append(error)
+    yield any(output.takes_stdout for output in outputs)
+    if failed:
+        raise failed[0]
 
 
 @contextlib.contextmanager

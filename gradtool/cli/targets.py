@@ -11,7 +11,7 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from gradtool.cli.streams import reader_may_leave
 
@@ -37,7 +37,9 @@ def claim(name: str) -> Target:
     if name == STDOUT:
         return _Stdout()
     path = Path(name)
-    return _Stream(path) if path.exists() and not path.is_file() else _File(path)
+    if name == os.environ.get("GITHUB_STEP_SUMMARY"):
+        return _Stream(path, "a")
+    return _Stream(path, "w") if path.exists() and not path.is_file() else _File(path)
 
 
 class _Stdout:
@@ -52,10 +54,10 @@ class _Stdout:
 
 
 class _Stream:
-    """A pipe or a device, which is written to and cannot be replaced."""
+    """What is written to and not replaced: a pipe, a device, a file that other steps add to."""
 
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("w", encoding="utf-8")
+    def __init__(self, path: Path, mode: Literal["a", "w"]) -> None:
+        self._file = path.open(mode, encoding="utf-8")
 
     def put(self, text: str) -> None:
         self._file.write(text)

@@ -11,16 +11,21 @@ from gradtool.results import Evidence
 def evidence_lines(evidence: Evidence) -> Iterator[tuple[str, str]]:
     """Label and text of each line: the values, their difference, where, and how many."""
     yield from _values(evidence)
-    if evidence.difference is not None and not is_nan(evidence.difference):
-        yield (
-            "difference",
-            magnitude(evidence.difference) + _told(", tolerance", evidence.tolerance),
-        )
+    yield from margin(evidence)
     where = _where(evidence)
     if where:
         yield "worst at", where
     if evidence.wrong is not None:
         yield "wrong", _share(evidence.wrong, evidence.compared)
+
+
+def margin(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    """How far apart the values are, and how far they may be: what no message says."""
+    if evidence.difference is not None and not is_nan(evidence.difference):
+        yield (
+            "difference",
+            magnitude(evidence.difference) + _told(", tolerance", evidence.tolerance),
+        )
 
 
 def _values(evidence: Evidence) -> Iterator[tuple[str, str]]:

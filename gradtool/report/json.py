@@ -7,6 +7,7 @@ A field that has its default value is left out, apart from the schema version.
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import msgspec
@@ -22,7 +23,17 @@ def render(report: Report) -> str:
         **_builtins(report),
         "summary": _builtins(summarize(report)),
     }
-    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+    text = msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+    return _FLAT_ARRAY.sub(_on_one_line, text)
+
+
+_FLAT_ARRAY = re.compile(r"\[\n\s*((?:[^\[\]{}\n]+\n\s*)+)\]")
+"""An array of scalars. A line break is never part of a JSON string, so no text can match."""
+
+
+def _on_one_line(array: re.Match[str]) -> str:
+    """A row of a matrix as a row, not as a column of the file."""
+    return f"[{' '.join(line.strip() for line in array[1].splitlines())}]"
 
 
 def _builtins(value: msgspec.Struct) -> dict[str, Any]:

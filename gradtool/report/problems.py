@@ -15,15 +15,16 @@ from gradtool.results import CheckResult, Finding, Location, Report, Severity
 def problems(report: Report) -> Iterator[Finding]:
     """Every finding, and one for each stopping check that has none, in the order of the checks."""
     for module in report.modules:
-        yield from _told(module.checks, module.path, Location(path=module.path))
+        yield from told(module.checks, module.path, Location(path=module.path))
         for function in module.functions:
             name = f"{module.path}::{function.name}"
-            yield from _told(function.checks, name, function.location)
+            yield from told(function.checks, name, function.location)
             for case in function.cases:
-                yield from _told(case.checks, f"{name}[{case.name}]", function.location)
+                yield from told(case.checks, f"{name}[{case.name}]", function.location)
 
 
-def _told(checks: tuple[CheckResult, ...], owner: str, location: Location) -> Iterator[Finding]:
+def told(checks: tuple[CheckResult, ...], owner: str, location: Location) -> Iterator[Finding]:
+    """The findings of some checks, and one for each that stops the gate without any."""
     for check in checks:
         if check.findings:
             yield from check.findings

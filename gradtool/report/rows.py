@@ -9,7 +9,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gradtool.report.verdicts import STOPPING, overall
-from gradtool.results import CaseResult, CheckResult, FunctionResult, ModuleResult, Report, Verdict
+from gradtool.results import (
+    CaseResult,
+    CheckResult,
+    FunctionResult,
+    Location,
+    ModuleResult,
+    Report,
+    Verdict,
+)
 
 
 @dataclass(frozen=True)
@@ -35,6 +43,11 @@ class Row:
     def node_id(self) -> str:
         """The path of the module and the name within it."""
         return f"{self.module.path}::{self.name}" if self.name else self.module.path
+
+    @property
+    def location(self) -> Location:
+        """Where the Function is defined, or the module."""
+        return self.function.location if self.function else Location(path=self.module.path)
 
 
 def rows(report: Report) -> Iterator[Row]:

@@ -10,7 +10,7 @@ from gradtool.report.rows import rows
 from gradtool.report.unchecked import unchecked
 from gradtool.report.verdicts import answers
 from gradtool.report.words import plural
-from gradtool.results import Report, Severity, Verdict
+from gradtool.results import Cost, Report, Severity, Verdict
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +29,9 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     skipped: int
     warnings: int
     notes: int
+    forward: int
+    """Evaluations of forward, numeric derivatives included."""
+    backward: int
     unchecked: tuple[str, ...]
     """What was not checked, in phrases."""
 
@@ -38,6 +41,7 @@ def summarize(report: Report) -> Summary:
     verdicts = Counter(row.verdict for row in rows(report))
     severities = Counter(finding.severity for finding in report.findings())
     functions = [function for _, function in report.functions()]
+    cost = total_cost(report)
     return Summary(
         functions=len(functions),
         cases=sum(len(function.cases) for function in functions),
@@ -48,7 +52,17 @@ def summarize(report: Report) -> Summary:
         skipped=verdicts[Verdict.SKIPPED],
         warnings=severities[Severity.WARNING],
         notes=severities[Severity.NOTE],
+        forward=cost.forward,
+        backward=cost.backward,
         unchecked=unchecked(report),
+    )
+
+
+def total_cost(report: Report) -> Cost:
+    """What all cases together took."""
+    costs = [case.cost for _, function in report.functions() for case in function.cases]
+    return Cost(
+        forward=sum(cost.forward for cost in costs), backward=sum(cost.backward for cost in costs)
     )
 
 

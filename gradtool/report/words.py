@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gradtool.results import Cost
+
 
 def plural(count: int, noun: str, nouns: str | None = None) -> str:
     """``1 case``, ``2 cases``; a plural that does not end in s is given as `nouns`."""
@@ -34,6 +36,11 @@ def magnitude(value: float | str) -> str:
 def is_nan(value: float | str) -> bool:
     """Whether the value, or the number that its text spells, is not a number."""
     return value == "nan" or value != value
+
+
+def evaluations(cost: Cost) -> str:
+    """What a case or a run took: ``21 forward and 10 backward evaluations``."""
+    return f"{cost.forward} forward and {plural(cost.backward, 'backward evaluation')}"
 
 
 def duration(seconds: float) -> str:

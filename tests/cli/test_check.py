@@ -77,7 +77,7 @@ def test_options_that_were_not_given_are_left_to_the_configuration(gate, run: Ru
         (["check", "a.py", "--seed", "-1"], "--seed"),
         (["check", "a.py", "--seed"], "--seed"),
         (["check", "a.py", "--format", "txt"], "--format: 'txt' (did you mean 'text'?)"),
-        (["check", "a.py", "--format", "q"], "--format: 'q' (known: text, concise)"),
+        (["check", "a.py", "--format", "q"], "--format: 'q' (known: text, concise, github)"),
         (["check", "a.py", "--color", "alway"], "did you mean 'always'?"),
         (["check", "a.py", "--dtype", "float46"], "did you mean 'float64'?"),
         (["check", "a.py", "--report", "jsn=x"], "--report: 'jsn' (did you mean 'json'?)"),

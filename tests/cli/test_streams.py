@@ -57,7 +57,9 @@ def test_a_reader_that_leaves_changes_neither_exit_code_nor_reports(
 
 
 def test_a_stream_that_knows_no_unicode_gets_escapes() -> None:
-    done = subprocess.run(command(), capture_output=True, env=environment(PYTHONIOENCODING="ascii"))
+    done = subprocess.run(
+        command("-v"), capture_output=True, env=environment(PYTHONIOENCODING="ascii")
+    )
     assert done.returncode == 1
     assert b"4.48168907 \\xb1 3.1e-13" in done.stdout
 

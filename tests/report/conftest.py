@@ -10,10 +10,14 @@ from gradtool.results import (
     Evidence,
     Finding,
     FunctionResult,
+    JacobianBlock,
+    LadderCurve,
     Location,
     ModuleResult,
     Report,
+    RuleInfo,
     Severity,
+    Source,
     Verdict,
 )
 
@@ -65,6 +69,29 @@ def linear() -> ModuleResult:
     )
 
 
+def jacobian() -> JacobianBlock:
+    """Diagonal, as of an elementwise function, with the wrong sign in every entry."""
+    labels = [f"[{i}, {j}]" for i in range(2) for j in range(3)]
+    slopes = [2.718281828, 1.0, 0.2231301601, 0.6065306597, 12.18249396, 4.48168907]
+    right = tuple(
+        tuple(slope if i == j else 0.0 for j in range(6)) for i, slope in enumerate(slopes)
+    )
+    return JacobianBlock(
+        first_row=0,
+        first_column=0,
+        rows=6,
+        columns=6,
+        row_labels=tuple(f"0{label}" for label in labels),
+        column_labels=tuple(labels),
+        worst=(5, 5),
+        analytic=tuple(tuple(0.0 - value for value in row) for row in right),
+        numeric=tuple(("nan", *row[1:]) if i == 5 else row for i, row in enumerate(right)),
+        difference=tuple(tuple(-2 * value + 0.0 for value in row) for row in right),
+        error=tuple(tuple(3.1e-13 for _ in row) for row in right),
+        wrong=tuple(tuple(value != 0 for value in row) for row in right),
+    )
+
+
 def wrong_exp() -> ModuleResult:
     location = Location(path="ops/wrong_exp.py", line=14)
     node = "ops/wrong_exp.py::WrongExp[inferred]"
@@ -87,7 +114,24 @@ def wrong_exp() -> ModuleResult:
             difference=8.963378140676,
             tolerance=4.5e-06,
             wrong=6,
-            compared=36,
+            compared=6,
+            jacobian=jacobian(),
+            ladder=LadderCurve(
+                steps=tuple(0.5 * 0.25**k for k in range(12)),
+                quotients=tuple(4.481689070338 * (1 + (0.5 * 0.25**k) ** 2 / 6) for k in range(12)),
+                noise=tuple(1e-15 / (0.5 * 0.25**k) for k in range(12)),
+            ),
+        ),
+        source=Source(
+            first=13,
+            lines=(
+                "    @staticmethod",
+                "    def backward(ctx, grad_output):",
+                "        (y,) = ctx.saved_tensors",
+                '        return -grad_output * y  # <b>& not "safe"',
+            ),
+            column=9,
+            end_column=17,
         ),
         hint="the analytic value is -1 times the numeric one: check the sign in backward",
         seed=7,
@@ -255,6 +299,25 @@ def environment() -> Environment:
     )
 
 
+def rules() -> tuple[RuleInfo, ...]:
+    return (
+        RuleInfo(
+            code="GT101",
+            name="wrong-gradient",
+            severity=Severity.ERROR,
+            summary="The gradient that backward returns differs from the derivative of forward.",
+            page="The gradient differs.\n\nWrong example\n-------------\n\n"
+            "    return grad_output * x**2\n\nHow to fix\n----------\n\nUse ``x`` & <y>.",
+        ),
+        RuleInfo(
+            code="GT506",
+            name="saved-intermediate",
+            severity=Severity.WARNING,
+            summary="forward saves an intermediate result.",
+        ),
+    )
+
+
 @pytest.fixture
 def report() -> Report:
     return Report(
@@ -266,6 +329,8 @@ def report() -> Report:
         deselected=3,
         left_out=("GT502", "GT507"),
         notices=("ops/empty.py holds no Function",),
+        rules=rules(),
+        exit_code=1,
         seconds=76.3,
     )
 
@@ -273,5 +338,9 @@ def report() -> Report:
 @pytest.fixture
 def passing_report() -> Report:
     return Report(
-        environment=environment(), command="gradtool check ops", modules=(linear(),), seconds=0.02
+        environment=environment(),
+        command="gradtool check ops",
+        modules=(linear(),),
+        seconds=0.02,
+        exit_code=0,
     )

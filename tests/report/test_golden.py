@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gradtool.report import concise, json
+from gradtool.report.formats import FORMATS, renderer
 from gradtool.report.terminal import plain
 from gradtool.results import Report
 
@@ -20,8 +20,12 @@ RENDERERS = {
     "text-200.txt": lambda report: plain(report, width=200),
     "text-verbose.txt": lambda report: plain(report, verbosity=2),
     "text-quiet.txt": lambda report: plain(report, verbosity=-1),
-    "concise.txt": concise.render,
-    "report.json": json.render,
+    "concise.txt": renderer("concise"),
+    "report.json": renderer("json"),
+    "junit.xml": renderer("junit"),
+    "report.sarif": renderer("sarif"),
+    "github.txt": renderer("github"),
+    "markdown.md": renderer("markdown"),
 }
 
 
@@ -36,6 +40,11 @@ def test_a_report_is_rendered_as_its_golden_file_says(name: str, report: Report)
 
 def test_every_golden_file_is_compared() -> None:
     assert {path.name for path in GOLDEN.iterdir()} == set(RENDERERS)
+
+
+def test_every_format_has_a_golden_file() -> None:
+    names = {path.name.partition(".")[0] for path in GOLDEN.iterdir()}
+    assert {form for form in FORMATS if form not in {"json", "sarif", "text"}} <= names
 
 
 def test_the_golden_json_decodes_to_the_report_it_was_made_from(report: Report) -> None:

@@ -53,8 +53,8 @@ def test_no_line_ends_in_spaces(report: Report) -> None:
 
 
 def test_the_number_of_calls_makes_way_where_columns_are_few(report: Report) -> None:
-    assert "31 calls" not in plain(report, width=80)
-    assert "31 calls" in plain(report, width=100)
+    assert "21 fwd, 10 bwd" not in plain(report, width=80)
+    assert "21 fwd, 10 bwd" in plain(report, width=110)
 
 
 def test_quiet_leaves_out_the_header_and_the_table(passing_report: Report) -> None:

@@ -12,7 +12,7 @@ from gradtool.report.rows import Row
 from gradtool.report.terminal.page import Page
 from gradtool.report.terminal.styles import DIM, SEVERITIES, STRONG, VERDICTS
 from gradtool.report.verdicts import STOPPING, standing, stops
-from gradtool.report.words import duration, one_line, plural, printable
+from gradtool.report.words import duration, one_line, printable
 from gradtool.results import CheckResult, Verdict, is_left_out
 
 _INDENT = 2
@@ -85,7 +85,7 @@ def _word(verdict: Verdict) -> str:
 def _calls(row: Row) -> str:
     if row.case is None:
         return ""
-    return plural(row.case.cost.forward + row.case.cost.backward, "call")
+    return f"{row.case.cost.forward} fwd, {row.case.cost.backward} bwd"
 
 
 def _time(row: Row) -> str:

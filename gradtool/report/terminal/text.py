@@ -9,13 +9,13 @@ from rich.text import Text
 
 from gradtool.report.problems import problems
 from gradtool.report.rows import rows
-from gradtool.report.summary import counts, opening, remarks, summarize
+from gradtool.report.summary import counts, opening, remarks, summarize, total_cost
 from gradtool.report.terminal.console import make_console
-from gradtool.report.terminal.findings import write_finding
+from gradtool.report.terminal.findings import write_findings
 from gradtool.report.terminal.page import Page
 from gradtool.report.terminal.styles import DIM, STRONG, VERDICTS
 from gradtool.report.terminal.table import write_table
-from gradtool.report.words import duration
+from gradtool.report.words import duration, evaluations
 from gradtool.results import Report
 
 
@@ -35,9 +35,10 @@ def render(report: Report, console: Console, *, verbosity: int = 0) -> None:
         listed = list(rows(report))
         if listed:
             write_table(page, listed, strict=report.strict, verbosity=verbosity)
-    for finding in problems(report):
-        write_finding(page, finding, verbosity=verbosity)
+    write_findings(page, problems(report), verbosity=verbosity)
     _write_notices(page, report)
+    if verbosity >= 0:
+        _write_cost(page, report)
     page.wrapped(_summary(report))
 
 
@@ -66,6 +67,12 @@ def _write_notices(page: Page, report: Report) -> None:
         page.wrapped(Text(notice, style=DIM))
     if report.notices:
         page.blank()
+
+
+def _write_cost(page: Page, report: Report) -> None:
+    cost = total_cost(report)
+    if cost.forward or cost.backward:
+        page.whole(Text(evaluations(cost), style=DIM))
 
 
 def _summary(report: Report) -> Text:

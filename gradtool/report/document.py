@@ -1,0 +1,44 @@
+"""The JSON document of a run, and the schema that it is published with.
+
+The schema in ``schemas/`` is what ``gradtool schema report`` prints. It is generated from the
+types, and a test holds the file against them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gradtool.report.summary import Summary
+from gradtool.results import SCHEMA_VERSION, Report
+
+SCHEMA_FILE = Path(__file__).parent / "schemas" / f"report-{SCHEMA_VERSION}.schema.json"
+"""The published schema of the present version."""
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+class Document(Report, frozen=True, kw_only=True):
+    """A report as it is written: with its version always there, and a summary."""
+
+    summary: Summary
+
+
+def published_schema() -> str:
+    """The text of the schema that this version of gradtool writes reports by."""
+    return SCHEMA_FILE.read_text(encoding="utf-8")
+
+
+def generated_schema() -> str:
+    """The schema as the types say it; what `published_schema` must be equal to."""
+    schema: dict[str, Any] = {
+        "$schema": _DIALECT,
+        "title": f"gradtool report, version {SCHEMA_VERSION}",
+        **msgspec.json.schema(Document),
+    }
+    document = schema["$defs"]["Document"]
+    document["properties"]["schema"] = {"const": SCHEMA_VERSION}
+    document["required"] = ["schema", *document["required"]]
+    return msgspec.json.format(msgspec.json.encode(schema), indent=2).decode() + "\n"

@@ -1,0 +1,87 @@
+"""The entries of a Jacobian around its worst one, as text that any renderer can set in a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gradtool.evidence import Scalar
+from gradtool.results import JacobianBlock
+
+_FEWEST_DIGITS = 4
+_MOST_DIGITS = 10
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One entry, in as many digits as it takes to see that a wrong value is wrong."""
+
+    analytic: str
+    numeric: str
+    is_wrong: bool
+    is_worst: bool
+
+
+@dataclass(frozen=True)
+class Window:
+    """A part of a Jacobian: a label for each row and column, and a cell for each pair."""
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: tuple[tuple[Cell, ...], ...]
+    extent: str
+    """``5 x 3 of 12 x 12 entries``; nothing where the window is all there is."""
+
+
+def window(block: JacobianBlock, *, rows: int, columns: int) -> Window:
+    """At most `rows` by `columns` entries around the worst one of `block`."""
+    down = _around(block.worst[0], len(block.row_labels), rows)
+    across = _around(block.worst[1], len(block.column_labels), columns)
+    digits = _digits(block, down, across)
+    return Window(
+        rows=tuple(block.row_labels[i] for i in down),
+        columns=tuple(block.column_labels[j] for j in across),
+        cells=tuple(tuple(_cell(block, i, j, digits) for j in across) for i in down),
+        extent=_extent(block, len(down), len(across)),
+    )
+
+
+def _extent(block: JacobianBlock, rows: int, columns: int) -> str:
+    if (rows, columns) == (block.rows, block.columns):
+        return ""
+    return f"{rows} x {columns} of {block.rows} x {block.columns} entries"
+
+
+def _around(at: int, size: int, most: int) -> range:
+    first = max(min(at - most // 2, size - most), 0)
+    return range(first, min(first + most, size))
+
+
+def _cell(block: JacobianBlock, i: int, j: int, digits: int) -> Cell:
+    return Cell(
+        analytic=short(block.analytic[i][j], digits),
+        numeric=short(block.numeric[i][j], digits),
+        is_wrong=block.wrong[i][j],
+        is_worst=(i, j) == block.worst,
+    )
+
+
+def _digits(block: JacobianBlock, down: Sequence[int], across: Sequence[int]) -> int:
+    """The fewest digits in which no wrong entry looks right."""
+    pairs = [
+        (block.analytic[i][j], block.numeric[i][j])
+        for i in down
+        for j in across
+        if block.wrong[i][j] and block.analytic[i][j] != block.numeric[i][j]
+    ]
+    for digits in range(_FEWEST_DIGITS, _MOST_DIGITS):
+        if all(short(one, digits) != short(other, digits) for one, other in pairs):
+            return digits
+    return _MOST_DIGITS
+
+
+def short(value: Scalar, digits: int = _FEWEST_DIGITS) -> str:
+    """A value in few digits; what is not known as a question mark."""
+    if isinstance(value, str):
+        return "?" if value == "nan" else value
+    return f"{value + 0.0:.{digits}g}"
