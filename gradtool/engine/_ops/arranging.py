@@ -149,7 +149,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     With ``indexing="xy"`` the first two dimensions are exchanged.
 
     Raises:
-        RuntimeError: a tensor has more than one dimension, or there is no such indexing.
+        RuntimeError: a tensor has more than one dimension, dtypes differ, or there is no such
+            indexing.
     """
     if indexing is None:
         warnings.warn(
@@ -172,6 +173,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 
 
 def _grid(vectors: Sequence[Tensor], *, swap: bool) -> tuple[Tensor, ...]:
+    if len({each.dtype for each in vectors}) > 1:
+        raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     shape = [each.numel() for each in vectors]
     last = len(vectors) - 1
     grids = [

@@ -76,8 +76,13 @@ moveaxis = movedim
 
 
 def adjoint(x: Tensor) -> Tensor:
-    """The last two dimensions exchanged, the elements conjugated."""
-    conjugated: Tensor = conjugate(transpose(x, -2, -1))
+    """The last two dimensions exchanged, the elements conjugated.
+
+    Raises:
+        RuntimeError: it is a vector.
+    """
+    _require_matrices(x, "adjoint()")
+    conjugated: Tensor = conjugate(transpose(x, -2, -1) if x.ndim else x)
     return conjugated
 
 
@@ -89,7 +94,7 @@ def _reversed(x: Tensor) -> Tensor:
 def _matrices_transposed(x: Tensor) -> Tensor:
     """The property ``mT``: the last two dimensions exchanged."""
     _require_matrices(x, "mT")
-    return transpose(x, -2, -1)
+    return transpose(x, -2, -1) if x.ndim else x
 
 
 def _matrices_adjoint(x: Tensor) -> Tensor:
@@ -99,7 +104,7 @@ def _matrices_adjoint(x: Tensor) -> Tensor:
 
 
 def _require_matrices(x: Tensor, name: str) -> None:
-    if x.ndim < 2:
+    if x.ndim == 1:
         raise RuntimeError(
             f"tensor.{name} is only supported on matrices or batches of matrices. "
             f"Got {x.ndim}-D tensor."

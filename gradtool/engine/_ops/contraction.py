@@ -17,7 +17,7 @@ from gradtool.engine._ops.diagonals import tril
 from gradtool.engine._ops.expansion import broadcast_tensors
 from gradtool.engine._ops.inverses import inv
 from gradtool.engine._ops.joining import cat, stack
-from gradtool.engine._ops.linalg import matmul, mm
+from gradtool.engine._ops.linalg import matmul, mm, vdot
 from gradtool.engine._ops.norm import norm
 from gradtool.engine._tensor import Tensor
 
@@ -78,7 +78,13 @@ def _with_rank(x: Tensor, rank: int) -> Tensor:
 
 
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
-    """The sum of products along a dimension, the first factor conjugated."""
+    """The sum of products along a dimension, the first factor conjugated.
+
+    Raises:
+        RuntimeError: both are vectors, and not of the same length.
+    """
+    if x.ndim == y.ndim == 1:
+        return vdot(x, y)
     total: Tensor = (conjugate(x) * y).sum(dim)
     return total
 
@@ -228,7 +234,13 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
 
 
 def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:  # noqa: N803
-    """`vander`, the lowest power first."""
+    """`vander`, the lowest power first.
+
+    Raises:
+        RuntimeError: there are to be fewer than two powers.
+    """
+    if N is not None and N < 2:
+        raise RuntimeError("N must be greater than 1.")
     return vander(x, N, increasing=True)
 
 

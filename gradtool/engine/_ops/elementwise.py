@@ -163,16 +163,18 @@ trunc = unary("trunc", _rounding("trunc", np.trunc), 0.0, of_integers="keep")
 _round = unary("round", _rounding("round", np.rint), 0.0, of_integers="keep")
 
 
-def round(x: Tensor, *, decimals: int = 0) -> Tensor:
+def round(x: Tensor, *, decimals: int | None = None) -> Tensor:
     """The nearest whole numbers, halves to the even one; or so many decimals kept.
 
     Raises:
         NotImplementedError: decimals of integers are asked for.
     """
-    if decimals == 0:
+    if decimals is None:
         return _round(x)
     if not x.is_floating_point():
         raise not_implemented("round", x._array.dtype)
+    if decimals == 0:
+        return _round(x)
     scale: float = 10.0 ** math.fabs(decimals)
     if decimals > 0:
         return _round(x * scale) / scale

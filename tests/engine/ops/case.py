@@ -30,6 +30,9 @@ from typing import Any
 
 import numpy as np
 
+NOISE = 1e-3
+"""Inputs are of order 1: of results below this, the last digits are what cancelling left."""
+
 Shape = tuple[int, ...]
 Draw = Callable[[np.random.Generator], Any]
 
@@ -40,6 +43,7 @@ class Arg:
 
     text: str
     draw: Draw
+    dtype: str = "float64"
 
 
 def normal(*shape: int) -> Arg:
@@ -123,6 +127,8 @@ class OpCase:
     """False where torch itself has no second derivative."""
     tolerance: float = 1e-12
     """Of the largest entry of each result; to be widened with a reason only."""
+    noise: float = NOISE
+    """A result whose largest entry is below this is compared as if it had one as large."""
     not_pushed: str = ""
     """Why forward mode is not compared; empty where it is."""
     not_batched: str = ""

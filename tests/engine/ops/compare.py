@@ -6,10 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.engine.ops.case import OpCase
-
-NOISE = 1e-3
-"""Inputs are of order 1: of results below this, the last digits are what cancelling left."""
+from tests.engine.ops.case import NOISE, OpCase
 
 
 class Run:
@@ -57,17 +54,19 @@ def check(case: OpCase, engine: Any, torch: Any) -> None:
     rng = case.generator()
     arrays = [arg.draw(rng) for arg in case.args]
     ours, theirs = Run(engine, case, arrays), Run(torch, case, arrays)
-    compare_outputs(ours.outputs, theirs.outputs, case.tolerance)
+    compare_outputs(ours.outputs, theirs.outputs, case.tolerance, case.noise)
     if not theirs.roots:
         return
     cotangents = [random_like(each, rng) for each in theirs.roots]
-    compare("gradient", *[run.first_order(cotangents) for run in (ours, theirs)], case.tolerance)
+    sides = [run.first_order(cotangents) for run in (ours, theirs)]
+    compare("gradient", *sides, case.tolerance, case.noise)
     if case.second_order:
         directions = [random_like(each, rng) for each in theirs.sources]
         compare(
             "second-order gradient",
             *[run.second_order(directions) for run in (ours, theirs)],
             case.tolerance,
+            case.noise,
         )
 
 
@@ -77,7 +76,9 @@ def random_like(tensor: Any, rng: np.random.Generator) -> Any:
     return drawn + 1j * rng.standard_normal(tensor.shape) if tensor.is_complex() else drawn
 
 
-def compare_outputs(ours: list[Any], theirs: list[Any], tolerance: float) -> None:
+def compare_outputs(
+    ours: list[Any], theirs: list[Any], tolerance: float, noise: float = NOISE
+) -> None:
     """Values, dtypes, and whether a gradient can flow."""
     assert len(ours) == len(theirs), "number of outputs"
     for position, (one, other) in enumerate(zip(ours, theirs, strict=True)):
@@ -93,18 +94,23 @@ def compare_outputs(ours: list[Any], theirs: list[Any], tolerance: float) -> Non
             [each.detach().numpy(force=True) for each in side]
             for side in zip(*tensors, strict=True)
         ]
-        compare("output", ours, theirs, tolerance)
+        compare("output", ours, theirs, tolerance, noise)
 
 
-def compare(what: str, ours: list[Any], theirs: list[Any], tolerance: float) -> None:
-    """Arrays of the same shapes whose entries agree to `tolerance` of the largest."""
+def compare(
+    what: str, ours: list[Any], theirs: list[Any], tolerance: float, noise: float = NOISE
+) -> None:
+    """Arrays of the same shapes whose entries agree to `tolerance` of the largest.
+
+    A result whose largest entry is below `noise` is compared as if it had one as large.
+    """
     for position, (one, other) in enumerate(zip(ours, theirs, strict=True)):
         assert one.shape == other.shape, f"shape of {what} {position}"
         finite = np.isfinite(other)
         np.testing.assert_array_equal(
             one[~finite], other[~finite], f"{what} {position}, infinities and NaNs"
         )
-        scale = np.abs(other[finite]).max(initial=NOISE)
+        scale = np.abs(other[finite]).max(initial=noise)
         rounding = 8 * np.finfo(other.dtype).eps if other.dtype.kind in "fc" else 0.0
         np.testing.assert_allclose(
             one[finite], other[finite], rtol=0,

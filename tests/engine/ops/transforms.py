@@ -26,12 +26,14 @@ def check_forward(case: OpCase, engine: Any, torch: Any) -> None:
     tangents = [_direction(array, rng) for array in arrays if array.dtype.kind in "fc"]
     if tangents and _differentiable(case.call(torch, *_as_tensors(torch, arrays))):
         sides = [_pushed(t, case, arrays, tangents) for t in (engine, torch)]
-        compare("tangent", *sides, case.tolerance)
+        compare("tangent", *sides, case.tolerance, case.noise)
 
 
 def _direction(array: Any, rng: np.random.Generator) -> Any:
     drawn = np.asarray(rng.standard_normal(array.shape))
-    return drawn + 1j * rng.standard_normal(array.shape) if array.dtype.kind == "c" else drawn
+    if array.dtype.kind == "c":
+        drawn = drawn + 1j * rng.standard_normal(array.shape)
+    return np.asarray(drawn).astype(array.dtype)
 
 
 def _pushed(t: Any, case: OpCase, arrays: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
@@ -60,17 +62,21 @@ def _tensors(result: Any) -> list[Any]:
     return [each for each in flatten(result) if hasattr(each, "requires_grad")]
 
 
-def check_batch(case: OpCase, engine: Any, torch: Any) -> None:
+Dims = tuple[int | None, ...]
+"""Where each argument has its examples; None for one that is the same for all."""
+
+
+def check_batch(case: OpCase, engine: Any, torch: Any, dims: Dims | None = None) -> None:
     """Assert that vmap does for all examples what torch does for each.
 
     What the engine refuses, because it depends on values, torch has to refuse too.
     """
-    rng = case.generator()
-    examples = [[arg.draw(rng) for arg in case.args] for _ in range(EXAMPLES)]
+    dims = (0,) * len(case.args) if dims is None else dims
+    examples = _examples(case, dims)
     try:
-        found = _batched(engine, case, examples)
+        found = _batched(engine, case, examples, dims)
     except engine._levels.NotBatchableError:
-        _check_refused(torch, case, examples)
+        _check_refused(torch, case, examples, dims)
         return
     expected = [
         [
@@ -85,20 +91,31 @@ def check_batch(case: OpCase, engine: Any, torch: Any) -> None:
         [each.detach().numpy(force=True) for each in found],
         columns,
         case.tolerance,
+        case.noise,
     )
 
 
-def _check_refused(torch: Any, case: OpCase, examples: Sequence[Sequence[Any]]) -> None:
+def _examples(case: OpCase, dims: Dims) -> list[list[Any]]:
+    """The arrays of each example."""
+    rng = case.generator()
+    drawn = [[arg.draw(rng) for arg in case.args] for _ in range(EXAMPLES)]
+    shared = [at for at, dim in enumerate(dims) if dim is None]
+    return [[drawn[0][at] if at in shared else x for at, x in enumerate(row)] for row in drawn]
+
+
+def _check_refused(torch: Any, case: OpCase, examples: Sequence[Sequence[Any]], dims: Dims) -> None:
     """Torch's words for it depend on which of its fallbacks gave up."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that a fallback is slow
         with pytest.raises(RuntimeError):
-            _batched(torch, case, examples)
+            _batched(torch, case, examples, dims)
 
 
-def _batched(t: Any, case: OpCase, examples: Sequence[Sequence[Any]]) -> Any:
-    stacked = _as_tensors(t, [np.stack(column) for column in zip(*examples, strict=True)])
-    return t.func.vmap(lambda *args: tuple(_tensors(case.call(t, *args))))(*stacked)
+def _batched(t: Any, case: OpCase, examples: Sequence[Sequence[Any]], dims: Dims) -> Any:
+    columns = zip(dims, zip(*examples, strict=True), strict=True)
+    stacked = [column[0] if dim is None else np.stack(column, dim) for dim, column in columns]
+    mapped = t.func.vmap(lambda *args: tuple(_tensors(case.call(t, *args))), in_dims=dims)
+    return mapped(*_as_tensors(t, stacked))
 
 
 def _as_tensors(t: Any, arrays: Sequence[Any]) -> list[Any]:

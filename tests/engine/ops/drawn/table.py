@@ -1,0 +1,22 @@
+"""The table of all operations that are drawn."""
+
+from __future__ import annotations
+
+from tests.engine.ops.drawn import (
+    elementwise,
+    functional,
+    matrices,
+    positions,
+    reductions,
+    shapes,
+)
+from tests.engine.ops.drawn.language import Op
+
+TABLE: dict[str, Op] = {
+    **elementwise.TABLE,
+    **reductions.TABLE,
+    **shapes.TABLE,
+    **positions.TABLE,
+    **matrices.TABLE,
+    **functional.TABLE,
+}
