@@ -41,6 +41,8 @@ class Cell(_Record, frozen=True, kw_only=True):
     """The scenario's name as tables show it, which differs where it is simulated."""
     direction: Direction
     mode: Mode
+    host_only: bool = False
+    """Whether nothing goes to the device, so that there is no device time."""
     tensors: int = 1
     """How many tensors one operation moves."""
     bytes: int
@@ -71,8 +73,13 @@ class Cell(_Record, frozen=True, kw_only=True):
 
     @property
     def total(self) -> int:
-        """Bytes that one operation moves."""
+        """Bytes of one operation's tensors."""
         return self.tensors * self.bytes
+
+    @property
+    def moved(self) -> int:
+        """Bytes that one operation moves: in both directions at once, twice as many."""
+        return self.total * (2 if self.direction == "duplex" else 1)
 
     @property
     def id(self) -> str:

@@ -1,0 +1,123 @@
+"""What to do, in plain sentences, each with the records that it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from gradtool.measure.units import rate_text, size_text, time_text
+from gradtool.transfer.claims import CLAIMS, Claim
+from gradtool.transfer.comparison import Beside, beside, way
+from gradtool.transfer_results import Advice, Cell, TransferReport
+
+NO_DEVICE = "Advice about a GPU: n/a, none was measured."
+
+_LOW_SHARE = 0.7
+"""Share of the link's raw rate that pinned copies should reach: packet headers cost about 12 %."""
+
+_GOOD_OVERLAP = 0.5
+
+_OVERLAPS = (
+    "Copy {memory} memory on a stream of its own beside computations: {share} of the shorter one "
+    "is hidden."
+)
+_DOES_NOT_OVERLAP = "A stream of its own hides little of a copy of {memory} memory: {share}."
+
+
+def advise(report: TransferReport) -> tuple[Advice, ...]:
+    """All that the numbers of a report support."""
+    found = [advice for claim in CLAIMS for advice in _of_claim(claim, report)]
+    if report.simulated:
+        return (*found, Advice(text=NO_DEVICE))
+    for more in (_reuses, _hazards, _asynchrony, _overlap, _link):
+        source: Callable[[TransferReport], Iterator[Advice]] = more
+        found += source(report)
+    return tuple(found)
+
+
+def _of_claim(claim: Claim, report: TransferReport) -> Iterator[Advice]:
+    if report.simulated and not claim.about_host:
+        return
+    sides = [way(report.cells, name, many=claim.many) for name in (claim.way, claim.other)]
+    found = beside(*sides)
+    if found is not None:
+        yield _sentence(claim, found)
+
+
+def _sentence(claim: Claim, found: Beside) -> Advice:
+    if found.verdict == "no difference":
+        size = size_text(found.cells[-1].total)
+        text = f"{claim.same} (At {size} the interval of the ratio contains 1.)"
+        return Advice(text=text, rests_on=found.rests_on)
+    words = claim.faster if found.verdict == "faster" else claim.slower
+    text = words.format(x=f"{found.factor:.2g}", size=size_text(found.since))
+    return Advice(text=text, rests_on=found.rests_on, from_size=found.since)
+
+
+def _reuses(report: TransferReport) -> Iterator[Advice]:
+    known = [cost for cost in report.pinning if cost.reuses is not None]
+    if known:
+        cost = known[-1]
+        size = size_text(cost.bytes)
+        yield Advice(
+            text=f"{cost.memory.capitalize()} memory of {size} has paid for itself after "
+            f"{cost.reuses:.0f} copies.",
+            rests_on=(f"pinning {cost.memory} {size}",),
+            from_size=cost.bytes,
+        )
+
+
+def _hazards(report: TransferReport) -> Iterator[Advice]:
+    told = {
+        "d2h-read-too-early": "Wait for the stream, or for an event, before reading what "
+        "non_blocking=True brings to the host: without it the old bytes were read in {caught} of "
+        "{trials} trials",
+        "h2d-overwrite-too-early": "Do not write to a pinned buffer before the copy from it is "
+        "done: the later bytes were sent in {caught} of {trials} trials",
+    }
+    for hazard in report.hazards:
+        if hazard.caught and hazard.name in told:
+            words = told[hazard.name].format(caught=hazard.caught, trials=hazard.trials)
+            cost = (
+                "" if hazard.cost is None else f"; the wait itself costs {time_text(hazard.cost)}"
+            )
+            yield Advice(text=f"{words}{cost}.", rests_on=(f"hazard {hazard.name}",))
+
+
+def _asynchrony(report: TransferReport) -> Iterator[Advice]:
+    for direction, title in (("h2d", "to"), ("d2h", "from")):
+        waits = [
+            probe
+            for probe in report.asynchrony
+            if probe.direction == direction and probe.verdict == "waits for the stream"
+        ]
+        if waits:
+            first = min(waits, key=lambda probe: probe.bytes)
+            yield Advice(
+                text=f"non_blocking=True does not free the host for copies {title} the device of "
+                f"{first.memory} memory from {size_text(first.bytes)} on: the call waits for the "
+                "stream.",
+                rests_on=(f"asynchrony {first.memory} {direction}",),
+                from_size=first.bytes,
+            )
+
+
+def _overlap(report: TransferReport) -> Iterator[Advice]:
+    for found in report.overlap:
+        if found.stream == "side stream" and found.efficiency is not None:
+            good = found.efficiency >= _GOOD_OVERLAP
+            words = _OVERLAPS if good else _DOES_NOT_OVERLAP
+            text = words.format(memory=found.memory, share=f"{found.efficiency:.0%}")
+            yield Advice(text=text, rests_on=(f"overlap {found.memory} side stream",))
+
+
+def _link(report: TransferReport) -> Iterator[Advice]:
+    for direction in ("h2d", "d2h"):
+        cells: Sequence[Cell] = way(report.cells, f"pinned.{direction}.non_blocking")
+        share = cells[-1].link_share if cells else None
+        if share is not None and share < _LOW_SHARE and report.link.gbps is not None:
+            yield Advice(
+                text=f"Pinned copies {direction} reach {share:.0%} of the link's "
+                f"{rate_text(report.link.gbps)} GB/s: look whether the process runs on the "
+                "device's NUMA node, and whether others use the link.",
+                rests_on=(cells[-1].id,),
+            )

@@ -1,0 +1,100 @@
+"""This run beside an earlier one, cell by cell."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from gradtool.measure.bootstrap import ratio
+from gradtool.transfer.errors import TransferError
+from gradtool.transfer_results import SCHEMA_VERSION, Cell, Change, TransferReport
+
+
+def parse_share(text: str) -> float:
+    """``10%`` or ``0.1``.
+
+    Raises:
+        TransferError: it is neither.
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(%?)\s*", text)
+    if match is None:
+        raise TransferError(f"--max-regression must be like 10% or 0.1, got {text!r}")
+    return float(match[1]) / (100 if match[2] else 1)
+
+
+def load_report(path: str) -> TransferReport:
+    """An earlier run's JSON.
+
+    Raises:
+        TransferError: it cannot be read, or is none of this version.
+    """
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise TransferError(f"--compare: cannot read {path}: {error.strerror}") from None
+    try:
+        version = msgspec.json.decode(data, type=_Version)
+        if version.schema != SCHEMA_VERSION:
+            raise TransferError(
+                f"--compare: {path} has schema {version.schema}, this gradtool reads "
+                f"{SCHEMA_VERSION}"
+            )
+        return msgspec.json.decode(data, type=TransferReport)
+    except msgspec.DecodeError as error:
+        raise TransferError(
+            f"--compare: {path} is no report of profile-transfer: {error}"
+        ) from None
+
+
+class _Version(msgspec.Struct):
+    kind: str
+    schema: int
+
+
+def require_comparable(old: TransferReport, *, simulated: bool) -> None:
+    """Refuse to compare a device with what stood in for one.
+
+    Raises:
+        TransferError: one of the two is simulated.
+    """
+    if old.simulated != simulated:
+        was, now = (
+            "simulated" if each else "measured on a device" for each in (old.simulated, simulated)
+        )
+        raise TransferError(f"--compare: the earlier run was {was}, this one is {now}")
+
+
+def compared(report: TransferReport, old: TransferReport, limit: float) -> TransferReport:
+    """The report with what changed since an earlier one.
+
+    A cell has regressed when its median is slower by more than `limit` and the interval of the
+    ratio lies above 1.
+    """
+    before = {_key(cell): cell for cell in old.cells if cell.done}
+    after = {_key(cell): cell for cell in report.cells if cell.done}
+    changes = tuple(_change(before[key], after[key], limit) for key in after if key in before)
+    unmatched = tuple(sorted(" ".join(key).strip() for key in before.keys() ^ after.keys()))
+    notices = list(report.notices)
+    if old.header.device != report.header.device:
+        notices.append(
+            f"compared with a run on another device: {old.header.device}, not "
+            f"{report.header.device}"
+        )
+    return replace(report, changes=changes, unmatched=unmatched, notices=tuple(notices))
+
+
+def _key(cell: Cell) -> tuple[str, str]:
+    return cell.id, cell.row
+
+
+def _change(before: Cell, after: Cell, limit: float) -> Change:
+    assert before.done is not None
+    assert after.done is not None
+    found = ratio(after.samples, before.samples)
+    return Change(
+        id=after.id, before=before.done.median, after=after.done.median, ratio=found,
+        regressed=found.value > 1 + limit and found.low > 1,
+    )  # fmt: skip

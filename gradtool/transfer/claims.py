@@ -1,0 +1,125 @@
+"""What could be said about two ways of copying, for each way in which the numbers can fall out.
+
+``{x}`` is how many times as fast or slow, ``{size}`` the size from which on it holds. Where host
+memory stands in for a device, only claims about the host itself are made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A comparison, and what to say of it."""
+
+    way: str
+    """``scenario.direction.mode``: what is recommended or not."""
+    other: str
+    """What it is compared with."""
+    faster: str
+    slower: str
+    same: str
+    many: bool = False
+    """Whether it is about many tensors rather than one buffer."""
+    about_host: bool = False
+    """Whether it is about the host alone, and so true without a device."""
+
+
+CLAIMS = (
+    Claim(
+        "pinned.h2d.blocking", "pageable.h2d.blocking",
+        "Keep what is sent to the device again and again in pinned memory: from {size} on it "
+        "goes {x} times as fast.",
+        "Leave what is sent to the device in pageable memory: pinned takes {x} times as long.",
+        "Pinned memory makes no difference here for what is sent to the device.",
+    ),
+    Claim(
+        "pinned.d2h.blocking", "pageable.d2h.blocking",
+        "Fetch results into pinned memory that you keep: from {size} on it goes {x} times as "
+        "fast.",
+        "Fetch results into pageable memory: pinned takes {x} times as long.",
+        "Pinned memory makes no difference here for what is fetched from the device.",
+    ),
+    Claim(
+        "registered.h2d.blocking", "pinned.h2d.blocking",
+        "Registering memory that you have serves better than allocating pinned memory: {x} times "
+        "as fast from {size} on.",
+        "Allocate pinned memory rather than registering what you have, which takes {x} times as "
+        "long.",
+        "Registering memory that you have serves as well as allocating it pinned.",
+    ),
+    Claim(
+        "write-combined.h2d.blocking", "pinned.h2d.blocking",
+        "Write-combined memory pays for what only the device reads: {x} times as fast from "
+        "{size} on. Reading it on the host is very slow.",
+        "Write-combined memory does not pay: it takes {x} times as long as pinned.",
+        "Write-combined memory makes no difference here; pinned is the safer choice.",
+    ),
+    Claim(
+        "pin-on-the-fly.h2d.blocking", "pageable.h2d.blocking",
+        "Pinning just for one copy pays: {x} times as fast from {size} on.",
+        "Do not pin memory just for one copy: from {size} on that takes {x} times as long as "
+        "sending it as it is.",
+        "Pinning just for one copy makes no difference here.",
+    ),
+    Claim(
+        "staged.h2d.blocking", "pageable.h2d.blocking",
+        "Sending pageable memory through two pinned buffers of your own pays: {x} times as fast "
+        "from {size} on.",
+        "Leave the staging of pageable memory to the driver: doing it yourself takes {x} times "
+        "as long.",
+        "Staging pageable memory yourself makes no difference here.",
+    ),
+    Claim(
+        "staged-threads.h2d.blocking", "staged.h2d.blocking",
+        "Several threads that copy on the host are {x} times as fast as one, from {size} on.",
+        "Let one thread copy on the host: several take {x} times as long, from {size} on.",
+        "Several threads copy no faster on this host than one.",
+        about_host=True,
+    ),
+    Claim(
+        "pageable.d2h.blocking", "pageable-cold.d2h.blocking",
+        "Copy results into memory that is there: it is {x} times as fast as into new memory, "
+        "whose pages must be made first, from {size} on.",
+        "New memory for each result is no worse: memory that is there takes {x} times as long.",
+        "New memory for each result makes no difference here.",
+        about_host=True,
+    ),
+    Claim(
+        "pageable.h2d.non_blocking", "pageable.h2d.blocking",
+        "Send many tensors with non_blocking=True and wait once at the end: {x} times as fast.",
+        "Wait after each of many tensors: non_blocking=True takes {x} times as long.",
+        "non_blocking=True makes no difference here for many pageable tensors.",
+        many=True,
+    ),
+    Claim(
+        "pinned.h2d.non_blocking", "pinned.h2d.blocking",
+        "Send many pinned tensors with non_blocking=True and wait once: {x} times as fast.",
+        "Wait after each of many pinned tensors: non_blocking=True takes {x} times as long.",
+        "non_blocking=True makes no difference here for many pinned tensors.",
+        many=True,
+    ),
+    Claim(
+        "packed.h2d.blocking", "pageable.h2d.non_blocking",
+        "Gather many small tensors in one pinned buffer and send it once: {x} times as fast as "
+        "one by one.",
+        "Do not gather small tensors: it takes {x} times as long as sending them one by one.",
+        "Gathering many small tensors before sending makes no difference here.",
+        many=True,
+    ),
+    Claim(
+        "pin-threads.h2d.blocking", "pageable.h2d.non_blocking",
+        "Let several threads copy to pinned memory while one sends: {x} times as fast.",
+        "Do not let threads pin many tensors: it takes {x} times as long as sending them.",
+        "Threads that pin make no difference here for many tensors.",
+        many=True,
+    ),
+    Claim(
+        "engine.h2d.blocking", "pageable.h2d.blocking",
+        "Tensor.to is {x} times as fast as the raw call.",
+        "Tensor.to takes {x} times as long as the raw call into memory that is there, with what "
+        "it allocates.",
+        "Tensor.to costs no more than the raw call at the largest size.",
+    ),
+)  # fmt: skip

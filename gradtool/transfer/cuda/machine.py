@@ -1,0 +1,174 @@
+"""A CUDA device: `gradtool.transfer.machine.Machine` by the runtime's own calls through CuPy.
+
+Copies are `memcpyAsync` with pointers worked out beforehand. Page-locked memory comes from
+`hostAlloc` directly: CuPy's pool rounds sizes up and keeps what is given back, which would hide
+what pinning costs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+
+from gradtool.device import CUDA, HOST, array_module
+from gradtool.device.cuda import CudaEvent, CudaStream
+from gradtool.measure.clock import CLOCK, Clock
+from gradtool.measure.units import size_text
+from gradtool.transfer.errors import UnavailableError
+from gradtool.transfer.machine import Buffer, Call, HostBlock, Memory
+from gradtool.transfer.pages import fresh_pages, touch
+
+_COMPUTED = 1 << 24
+"""Numbers that one step of a computation works on: a step takes longer than it takes to launch."""
+
+
+class CudaMachine:
+    """One CUDA device."""
+
+    simulated = False
+
+    def __init__(self, index: int = 0, clock: Clock = CLOCK) -> None:
+        """Make the device the current one of this thread.
+
+        Raises:
+            DeviceUnavailableError: CUDA cannot be used, or has no such device.
+        """
+        CUDA.require(index)
+        CUDA.set_current(index)
+        self.index, self.clock = index, clock
+        self.place = f"cuda:{index}"
+        self.device_name = CUDA.properties(index).name
+
+    @property
+    def _runtime(self) -> Any:
+        return array_module("cuda").cuda.runtime
+
+    def free_memory(self) -> tuple[int, int]:
+        """Of the host and of the device."""
+        return HOST.memory().free, CUDA.memory(self.index).free
+
+    def host(self, memory: Memory, size: int) -> HostBlock:
+        """New host memory of a kind."""
+        if memory == "pageable":
+            return HostBlock(fresh_pages(size), lambda: None)
+        if memory == "registered":
+            array = fresh_pages(size)
+            touch(array)
+            return HostBlock(array, self.lock(array))
+        flags = self._runtime.hostAllocPortable
+        if memory == "write-combined":
+            flags |= self._runtime.hostAllocWriteCombined
+        return self._allocated(size, flags)
+
+    def _allocated(self, size: int, flags: int) -> HostBlock:
+        try:
+            pointer = self._runtime.hostAlloc(size, flags)
+        except RuntimeError as error:
+            reason = f"no page-locked memory of {size_text(size)}: {_first_line(error)}"
+            raise UnavailableError(reason) from error
+        memory: Any = (ctypes.c_uint8 * size).from_address(pointer)
+        free = functools.partial(self._runtime.freeHost, pointer)
+        return HostBlock(np.frombuffer(memory, np.uint8), free)
+
+    def lock(self, array: Buffer) -> Call:
+        """Register an array's memory; what unlocks it keeps the array."""
+        pointer = array.ctypes.data
+        try:
+            self._runtime.hostRegister(pointer, array.nbytes, 0)
+        except RuntimeError as error:
+            reason = f"{size_text(array.nbytes)} could not be registered: {_first_line(error)}"
+            raise UnavailableError(reason) from error
+        return functools.partial(self._unregister, array)
+
+    def _unregister(self, array: Buffer) -> None:
+        self._runtime.hostUnregister(array.ctypes.data)
+
+    def device(self, size: int) -> Buffer:
+        """Memory of the device from CuPy's pool."""
+        return CUDA.empty((size,), np.uint8)
+
+    def stream(self) -> CudaStream:
+        """A stream that does not wait for the default one."""
+        return CUDA.stream()
+
+    def event(self) -> CudaEvent:
+        """An event that keeps the time and is waited for by spinning."""
+        return CUDA.event()
+
+    def copier(self, target: Buffer, source: Buffer, stream: Any) -> Call:
+        """`memcpyAsync` with everything worked out; the arrays are kept with it."""
+        runtime = self._runtime
+        to, of = isinstance(target, np.ndarray), isinstance(source, np.ndarray)
+        kind = {
+            (False, True): runtime.memcpyHostToDevice,
+            (True, False): runtime.memcpyDeviceToHost,
+            (False, False): runtime.memcpyDeviceToDevice,
+        }[to, of]
+        size = min(target.nbytes, source.nbytes)
+        places = _address(target), _address(source)
+        copy = functools.partial(runtime.memcpyAsync, *places, size, kind, stream.ptr)
+        copy.kept = target, source  # type: ignore[attr-defined]  # alive as long as the call
+        return copy
+
+    def host_function(self, stream: Any, function: Call) -> None:
+        """By `launch_host_func`; the function must not call CUDA."""
+        stream.inner.launch_host_func(lambda _nothing: function(), None)
+
+    def write(self, target: Buffer, data: Buffer) -> None:
+        """By the synchronous `memcpy`, from pageable memory."""
+        data = np.ascontiguousarray(data)
+        kind = self._runtime.memcpyHostToDevice
+        self._runtime.memcpy(target.data.ptr, data.ctypes.data, data.nbytes, kind)
+
+    def read(self, source: Buffer) -> Buffer:
+        """By the synchronous `memcpy`, to pageable memory."""
+        found = np.empty(source.nbytes, np.uint8)
+        kind = self._runtime.memcpyDeviceToHost
+        self._runtime.memcpy(found.ctypes.data, source.data.ptr, found.nbytes, kind)
+        return found
+
+    def computation(self, stream: Any, seconds: float) -> Call:
+        """Passes over an array of the device, as many as fill the time."""
+        module = array_module("cuda")
+        numbers = module.ones(_COMPUTED, np.float32)
+        start, end = self.event(), self.event()
+        passes = functools.partial(_multiply, module, numbers, stream)
+        passes(2)  # compiles the kernel
+        start.record(stream)
+        passes(8)
+        end.record(stream)
+        end.synchronize()
+        each = max(start.elapsed_time(end) * 1e-3 / 8, 1e-6)
+        return functools.partial(passes, max(1, round(seconds / each)))
+
+    def current(self, stream: Any) -> AbstractContextManager[Any]:
+        """CuPy's current stream of this thread."""
+        context: AbstractContextManager[Any] = stream
+        return context
+
+    def synchronize(self) -> None:
+        """Wait for the device."""
+        CUDA.synchronize(self.index)
+
+    def close(self) -> None:
+        """Give back what CuPy's pools hold."""
+        self.synchronize()
+        CUDA.release_unused()
+
+
+def _address(array: Buffer) -> int:
+    return int(array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr)
+
+
+def _multiply(module: Any, numbers: Any, stream: Any, passes: int) -> None:
+    with stream:
+        for _ in range(passes):
+            module.multiply(numbers, 1.0, out=numbers)
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)

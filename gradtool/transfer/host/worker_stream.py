@@ -1,0 +1,105 @@
+"""A thread that does what it is given in order: it stands in for a stream."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from gradtool.measure.clock import CLOCK, Clock
+
+
+class WorkerEvent:
+    """A mark in the work of a thread, with the time at which it was reached."""
+
+    def __init__(self, clock: Clock = CLOCK) -> None:
+        self._clock = clock
+        self._reached = threading.Event()
+        self._at: int | None = None
+
+    def record(self, stream: Any = None) -> None:
+        """Mark the end of what a stream has been given so far."""
+        reached = self._reached = threading.Event()
+        self._at = None
+        stream.give(lambda: self._reach(reached))
+
+    def _reach(self, reached: threading.Event) -> None:
+        if reached is self._reached:
+            self._at = self._clock()
+        reached.set()
+
+    def query(self) -> bool:
+        """Whether the work before the mark is done."""
+        return self._reached.is_set()
+
+    def synchronize(self) -> None:
+        """Wait until the work before the mark is done."""
+        self._reached.wait()
+
+    def elapsed_time(self, end: Any) -> float:
+        """Milliseconds from this mark to that of `end`.
+
+        Raises:
+            RuntimeError: one of them has not been reached.
+        """
+        if self._at is None or end._at is None:
+            raise RuntimeError("both events must be reached before the time between them is known")
+        return float(end._at - self._at) / 1e6
+
+
+class WorkerStream:
+    """Work that a thread does in order, beside that of the thread that gives it."""
+
+    def __init__(self, clock: Clock = CLOCK) -> None:
+        self._clock = clock
+        self._work: queue.SimpleQueue[Callable[[], Any] | None] = queue.SimpleQueue()
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="gradtool-stream", daemon=True)
+        self._thread.start()
+
+    @property
+    def ptr(self) -> int:
+        """A number that no other stream has at the same time."""
+        return id(self)
+
+    def _run(self) -> None:
+        while (work := self._work.get()) is not None:
+            try:
+                work()
+            except BaseException as error:
+                self._failure = error
+
+    def give(self, work: Callable[[], Any]) -> None:
+        """Give it something to do after all that it has been given before."""
+        self._work.put(work)
+
+    def query(self) -> bool:
+        """Whether all of its work is done."""
+        event = WorkerEvent(self._clock)
+        event.record(self)
+        return event.query()
+
+    def synchronize(self) -> None:
+        """Wait until all of its work is done; raise what any of it raised."""
+        reached = threading.Event()
+        self._work.put(reached.set)
+        reached.wait()
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+
+    def wait_event(self, event: Any) -> None:
+        """Let further work wait for an event."""
+        self._work.put(event._reached.wait)
+
+    def __enter__(self) -> WorkerStream:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        return None
+
+    def close(self) -> None:
+        """Do what is left, and end the thread."""
+        self._work.put(None)
+        self._thread.join()

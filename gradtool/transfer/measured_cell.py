@@ -1,0 +1,124 @@
+"""A cell while it is measured: its operation, its samples, and what becomes of them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from gradtool.measure.batching import runs_per_sample
+from gradtool.measure.stopping import StopRule
+from gradtool.transfer.errors import UnavailableError
+from gradtool.transfer.operation import Bench, Operation, Route, Slot
+from gradtool.transfer.outcome import Outcome
+from gradtool.transfer.timing import Times, timed
+from gradtool.transfer.verification import ByteCheck
+from gradtool.transfer_results import Cell
+
+
+class MeasuredCell:
+    """Takes samples of one cell; a `gradtool.measure.rounds.Sampled`."""
+
+    def __init__(self, cell: Cell, route: Route, bench: Bench, rule: StopRule) -> None:
+        self.cell = cell
+        self._bench, self._rule = bench, rule
+        self._check = ByteCheck(bench.machine)
+        self._events = bench.machine.event(), bench.machine.event()
+        self._cursor = 0
+        self._runs = 1
+        self._samples: list[Times] = []
+        self._verified = True
+        self._problem = ""
+        self._operation: Operation | None = self._made(route)
+        self._hot = self._operation is not None and self._operation.cache_hot
+
+    def _made(self, route: Route) -> Operation | None:
+        try:
+            return route(self.cell, self._bench)
+        except UnavailableError as error:
+            self._problem = str(error)
+            return None
+
+    def warm_up(self) -> None:
+        """Run it until the machine is awake, and find out how many runs a sample needs."""
+        if self._operation is None:
+            return
+        most = self._operation.most or 1_000_000
+        with self._refusals():
+            self._runs = min(most, runs_per_sample(lambda count: self._window(min(count, most))))
+
+    def _window(self, count: int) -> float:
+        times = self._run(self._slots(count))
+        # A count that was cut down counts as a full window: no more will ever be run.
+        cut = self._operation is not None and count == self._operation.most
+        return max(times.done * count, 1.0 if cut else 0.0)
+
+    def take(self) -> None:
+        """Take a sample, with its bytes checked outside the timing."""
+        with self._refusals():
+            slots = self._slots(self._runs)
+            first = not self._samples
+            checked = list({id(slot): slot for slot in slots}.values()) if first else slots[-1:]
+            self._check.prepare(checked, whole=first)
+            self._samples.append(self._run(slots))
+            self._verified &= self._check.arrived(checked, whole=first)
+
+    def done(self) -> bool:
+        """Whether it has samples enough, or cannot have any that count."""
+        if self._operation is None or self._problem or not self._verified:
+            return True
+        return self._rule.satisfied([times.done for times in self._samples])
+
+    @contextlib.contextmanager
+    def _refusals(self) -> Iterator[None]:
+        """Let a failure of this cell's alone be the reason why it has no number."""
+        try:
+            yield
+        except (UnavailableError, MemoryError, RuntimeError) as error:
+            self._problem = next(iter(str(error).splitlines()), "") or type(error).__name__
+
+    def result(self, link: float | None = None) -> Cell:
+        """What is known of the cell now.
+
+        Args:
+            link: Raw rate of the link in GB/s, where it is known.
+        """
+        outcome = Outcome(self._samples, self._runs, self._verified, self._hot, self._problem)
+        return outcome.record(self.cell, link)
+
+    def _slots(self, count: int) -> list[Slot]:
+        """The slots of the next sample, in the order in which they are used."""
+        operation = self._operation
+        assert operation is not None
+        operation.prepare(count)
+        available = operation.slots
+        found = [available[(self._cursor + each) % len(available)] for each in range(count)]
+        self._cursor = (self._cursor + count) % len(available)
+        return found
+
+    def _run(self, slots: list[Slot]) -> Times:
+        bench, calls = self._bench, [slot.issue for slot in slots]
+        bench.machine.synchronize()
+        with bench.machine.current(bench.stream):
+            times = timed(calls, bench.stream, *self._events, bench.machine.clock)
+        if self._operation is not None:
+            self._operation.finish()
+        return times
+
+    def finish(self) -> None:
+        """Check the bytes of a last run, whole, and give back what the operation took."""
+        if self._operation is not None and self._samples and not self._problem:
+            with self._refusals():
+                self._check_whole()
+        self.close()
+
+    def close(self) -> None:
+        """Give back what the operation took."""
+        operation, self._operation = self._operation, None
+        if operation is not None:
+            operation.close()
+
+    def _check_whole(self) -> None:
+        slots = self._slots(1)
+        self._check.prepare(slots, whole=True)
+        self._run(slots)
+        self._verified &= self._check.arrived(slots, whole=True)

@@ -1,0 +1,76 @@
+"""What is measured: operations that a route makes for a cell, and the places they copy between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from gradtool.device.protocol import Stream
+from gradtool.transfer.buffers import Buffers
+from gradtool.transfer.machine import Buffer, Call, Machine
+from gradtool.transfer_results import Cell
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Bytes that an operation moves."""
+
+    source: Buffer
+    target: Callable[[], Buffer]
+    """Where they arrive; asked for afterwards, since some operations make it."""
+    spoil: bool = True
+    """Whether the target is there before, to be overwritten with something else."""
+
+
+@dataclass(frozen=True)
+class Slot:
+    """An operation on one part of the buffers."""
+
+    issue: Call
+    pairs: Sequence[Pair]
+
+
+def _nothing() -> None:
+    return None
+
+
+def _nothing_for(_count: int) -> None:
+    return None
+
+
+@dataclass
+class Operation:
+    """One operation, on slots that are used in turn."""
+
+    slots: list[Slot]
+    prepare: Callable[[int], None] = _nothing_for
+    """Told before a sample how many times it will be run; outside the timing."""
+    finish: Call = _nothing
+    """Called after a sample, outside the timing."""
+    close: Call = _nothing
+    """Gives back what it took."""
+    most: int | None = None
+    """How many runs a sample may have at most."""
+    cache_hot: bool = False
+
+
+@dataclass
+class Bench:
+    """What a route has to work with."""
+
+    machine: Machine
+    stream: Stream
+    buffers: Buffers
+    rotation: int
+    """Bytes that copies should go round."""
+    streams: list[Stream] = field(default_factory=list)
+
+    def side_stream(self, number: int) -> Stream:
+        """A stream beside the main one."""
+        while len(self.streams) <= number:
+            self.streams.append(self.machine.stream())
+        return self.streams[number]
+
+
+Route = Callable[[Cell, Bench], Operation]
+"""Makes the operation of a cell; raises UnavailableError where it cannot be."""

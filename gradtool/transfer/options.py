@@ -1,0 +1,68 @@
+"""What a run is asked to do, and how it tells the caller what goes on."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import msgspec
+
+from gradtool.transfer_results import Direction, Mode
+
+SIZES = (4 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20)
+"""Sizes of one buffer that are measured unless others are asked for."""
+
+PROBES = ("asynchrony", "hazards", "pinning", "overlap")
+"""What can be measured beside cells."""
+
+
+class RowOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """One row that a configuration asks for beside the grid of sizes."""
+
+    name: str
+    scenario: str
+    direction: Direction = "h2d"
+    mode: Mode = "blocking"
+    tensors: int = 1
+    bytes: int
+    published: float | None = None
+    """Seconds measured elsewhere, to be shown beside."""
+
+
+class TransferOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Options of one run."""
+
+    device: str | None = None
+    """``cpu``, ``cuda`` or ``cuda:N``; None takes CUDA where there is one."""
+    sizes: tuple[int, ...] = SIZES
+    """Bytes of one buffer; empty measures no grid."""
+    directions: tuple[str, ...] = ()
+    """Empty means all."""
+    scenarios: tuple[str, ...] = ()
+    """Patterns of names as in a shell; empty means all."""
+    collections: tuple[tuple[int, int], ...] = ((1000, 4000),)
+    """Many tensors at once: how many, and the bytes of each."""
+    rows: tuple[RowOptions, ...] = ()
+    probes: tuple[str, ...] = PROBES
+    budget: float = 60.0
+    """Seconds that the measurements may take."""
+    command: str = ""
+
+
+class Watcher(Protocol):
+    """Told what happens while a run is under way."""
+
+    def stage(self, what: str) -> None:
+        """Another part of the run begins."""
+
+    def sampled(self, waiting: int, seconds: float) -> None:
+        """A sample was taken; so many cells want more, and so much of the budget is used."""
+
+
+class Unwatched:
+    """Nobody looks."""
+
+    def stage(self, what: str) -> None:
+        """Nothing."""
+
+    def sampled(self, waiting: int, seconds: float) -> None:
+        """Nothing."""

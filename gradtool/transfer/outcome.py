@@ -1,0 +1,87 @@
+"""From the samples of a cell to its record, with the checks that can refuse it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from gradtool.measure.summary import summarize
+from gradtool.transfer import self_checks
+from gradtool.transfer.timing import Times
+from gradtool.transfer_results import Cell
+
+KEPT = 200
+"""Samples that a record keeps at most."""
+
+NOT_REACHED = "not measured: the time was up before its first sample"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a cell's measurement came to."""
+
+    samples: Sequence[Times]
+    runs: int
+    verified: bool
+    cache_hot: bool
+    problem: str
+
+    def record(self, cell: Cell, link: float | None) -> Cell:
+        """The cell with its numbers, or with the reason why it has none."""
+        reason = self.problem or self._impossible() or ("" if self.samples else NOT_REACHED)
+        if reason:
+            return msgspec.structs.replace(cell, unavailable=reason)
+        filled = self._filled(cell)
+        return _with_share(filled, link)
+
+    def _impossible(self) -> str:
+        if not self.verified:
+            return self_checks.NOT_VERIFIED
+        return self_checks.impossible_times(self.samples)
+
+    def _filled(self, cell: Cell) -> Cell:
+        done = [times.done for times in self.samples]
+        summaries = {"call": [times.call for times in self.samples], "done": done}
+        if not cell.host_only:
+            summaries["device"] = [times.device for times in self.samples]
+        found = {name: summarize(values) for name, values in summaries.items()}
+        rates = {
+            name: rate(cell, found[name].median) for name in ("done", "device") if name in found
+        }
+        return msgspec.structs.replace(
+            cell,
+            **found,
+            batch=self.runs,
+            samples=tuple(done[-KEPT:]),
+            gbps=rates["done"],
+            device_gbps=rates.get("device"),
+            verified=True,
+            cache_hot=self.cache_hot,
+        )
+
+
+def rate(cell: Cell, seconds: float) -> float | None:
+    """GB/s of both directions together, if there was time that passed."""
+    return cell.moved / seconds / 1e9 if seconds > 0 else None
+
+
+def _with_share(cell: Cell, link: float | None) -> Cell:
+    """The cell with its share of the link; without numbers if that cannot be."""
+    if link is None or cell.direction == "d2d" or cell.host_only:
+        return cell
+    room = link * (2 if cell.direction == "duplex" else 1)
+    reason = self_checks.impossible_rate(cell.gbps or 0.0, room)
+    if reason:
+        return msgspec.structs.replace(without_numbers(cell), unavailable=reason)
+    share = (cell.device_gbps or cell.gbps or 0.0) / room
+    return msgspec.structs.replace(cell, link_share=min(share, 1.0))
+
+
+def without_numbers(cell: Cell) -> Cell:
+    """The cell as it was before it was measured."""
+    return msgspec.structs.replace(
+        cell, call=None, done=None, device=None, samples=(), gbps=None, device_gbps=None,
+        link_share=None, verified=False,
+    )  # fmt: skip

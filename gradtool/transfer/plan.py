@@ -1,0 +1,91 @@
+"""Which cells a run consists of."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+from collections.abc import Iterator, Sequence
+from typing import get_args
+
+from gradtool.transfer.errors import TransferError
+from gradtool.transfer.options import RowOptions, TransferOptions
+from gradtool.transfer.scenarios import SCENARIOS, Scenario
+from gradtool.transfer_results import Cell, Direction
+
+DIRECTIONS: tuple[str, ...] = get_args(Direction)
+
+
+def plan(options: TransferOptions, *, simulated: bool) -> list[Cell]:
+    """The cells that the options ask for, without numbers yet.
+
+    Raises:
+        TransferError: they ask for what does not exist, or for nothing.
+    """
+    chosen = _chosen(options.scenarios)
+    directions = _directions(options.directions)
+    cells = [
+        cell for scenario in chosen for cell in _cells(scenario, directions, options, simulated)
+    ]
+    cells += [_row(row, simulated) for row in options.rows]
+    if not cells and not options.probes:
+        raise TransferError(
+            "nothing to measure: no scenario goes in that direction; --list shows what there is"
+        )
+    return cells
+
+
+def _chosen(patterns: Sequence[str]) -> list[Scenario]:
+    names: list[str] = []
+    for pattern in patterns or ("*",):
+        found = fnmatch.filter(SCENARIOS, pattern)
+        if not found:
+            raise TransferError(f"no scenario matches {pattern!r}{_near(pattern, SCENARIOS)}")
+        names += found
+    return [scenario for name, scenario in SCENARIOS.items() if name in names]
+
+
+def _near(word: str, known: Sequence[str] | dict[str, Scenario]) -> str:
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else "; --list shows them all"
+
+
+def _directions(wanted: Sequence[str]) -> tuple[str, ...]:
+    for direction in wanted:
+        if direction not in DIRECTIONS:
+            known = ", ".join(DIRECTIONS)
+            raise TransferError(f"unknown direction {direction!r} (known: {known})")
+    return tuple(wanted) or DIRECTIONS
+
+
+def _cells(
+    scenario: Scenario, directions: Sequence[str], options: TransferOptions, simulated: bool
+) -> Iterator[Cell]:
+    """A scenario's cells in the grid: all sizes of one buffer, and the collections."""
+    shapes = [] if scenario.collections_only else [(1, size) for size in options.sizes]
+    if not scenario.single_only:
+        shapes += options.collections
+    for direction, modes in scenario.ways.items():
+        for mode in modes if direction in directions else ():
+            for tensors, size in shapes:
+                yield Cell(
+                    scenario=scenario.name, label=scenario.label(simulated=simulated),
+                    direction=direction, mode=mode, tensors=tensors, bytes=size,
+                    simulated=simulated, host_only=scenario.host_only,
+                )  # fmt: skip
+
+
+def _row(row: RowOptions, simulated: bool) -> Cell:
+    """The cell of a row of a configuration."""
+    scenario = SCENARIOS.get(row.scenario)
+    if scenario is None:
+        near = _near(row.scenario, SCENARIOS)
+        raise TransferError(f"row {row.name!r}: unknown scenario {row.scenario!r}{near}")
+    if row.mode not in scenario.ways.get(row.direction, ()):
+        raise TransferError(f"row {row.name!r}: {row.scenario} has no {row.direction} {row.mode}")
+    if scenario.single_only and row.tensors > 1:
+        raise TransferError(f"row {row.name!r}: {row.scenario} moves one tensor at a time")
+    return Cell(
+        scenario=scenario.name, label=scenario.label(simulated=simulated), row=row.name,
+        direction=row.direction, mode=row.mode, tensors=row.tensors, bytes=row.bytes,
+        published=row.published, simulated=simulated, host_only=scenario.host_only,
+    )  # fmt: skip

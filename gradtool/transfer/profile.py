@@ -1,0 +1,189 @@
+"""A whole run: the plan, the probes, the cells in turn, and the report of what came of it.
+
+What was measured is kept as it comes, so that a run which is interrupted still has a report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from gradtool.measure.rounds import sample_in_turn
+from gradtool.measure.stopping import StopRule
+from gradtool.transfer import asynchrony, hazards, overlap, pinning
+from gradtool.transfer.advice import advise
+from gradtool.transfer.break_even import with_reuses
+from gradtool.transfer.buffers import Buffers
+from gradtool.transfer.capacity import MOST_ROTATION, Room, fitted, room
+from gradtool.transfer.fit import fits
+from gradtool.transfer.header import USUAL_CACHE
+from gradtool.transfer.machine import Machine
+from gradtool.transfer.machines import described, machine_for, near
+from gradtool.transfer.measured_cell import MeasuredCell
+from gradtool.transfer.operation import Bench
+from gradtool.transfer.options import TransferOptions, Unwatched, Watcher
+from gradtool.transfer.plan import plan
+from gradtool.transfer.scenarios import SCENARIOS
+from gradtool.transfer_results import Cell, Header, Link, TransferReport
+
+_FOR_SAMPLES = 0.93
+"""The part of the budget after which no sample is taken: the last checks of bytes need the rest."""
+
+Check = Callable[[Sequence[Cell], bool], None]
+"""Refuses a plan by raising; told the cells, and whether they are simulated."""
+
+
+def profile(
+    options: TransferOptions,
+    watcher: Watcher | None = None,
+    *,
+    machine: Machine | None = None,
+    check: Check = lambda _cells, _simulated: None,
+    rule: StopRule | None = None,
+) -> TransferReport:
+    """Measure what the options ask for.
+
+    Args:
+        options: What to measure.
+        watcher: Told what goes on.
+        machine: What to measure in place of the device that the options name; it is closed.
+        check: Asked whether the plan will do, before anything is measured.
+        rule: When a cell has samples enough.
+
+    Raises:
+        TransferError: there is no such device, or the options ask for what cannot be.
+    """
+    machine = machine or machine_for(options.device)
+    try:
+        with near(machine):
+            space = room(machine)
+            cells, notices = fitted(plan(options, simulated=machine.simulated), space)
+            check(cells, machine.simulated)
+            run = _Run(options, machine, watcher or Unwatched(), cells, space)
+            run.notices += notices
+            return run.whole(rule or StopRule())
+    finally:
+        machine.close()
+
+
+class _Run:
+    """What is known so far."""
+
+    def __init__(
+        self,
+        options: TransferOptions,
+        machine: Machine,
+        watcher: Watcher,
+        cells: Sequence[Cell],
+        space: Room,
+    ) -> None:
+        self._options, self._machine, self._watcher = options, machine, watcher
+        self._planned, self._space = cells, space
+        self._began = machine.clock()
+        self._header: Header | None = None
+        self._link = Link()
+        self._measured: list[MeasuredCell] = []
+        self._found: dict[str, list[Any]] = {name: [] for name in options.probes}
+        self.notices: list[str] = []
+        self._interrupted = False
+
+    def _seconds(self) -> float:
+        return (self._machine.clock() - self._began) * 1e-9
+
+    def whole(self, rule: StopRule) -> TransferReport:
+        """Measure everything; a keyboard interrupt ends it early."""
+        self._header, self._link = described(self._machine)
+        try:
+            self._probe()
+            self._measure(rule)
+        except KeyboardInterrupt:
+            self._interrupted = True
+        return self._report()
+
+    def _probe(self) -> None:
+        largest, machine = self._space.largest, self._machine
+        probes: dict[str, Callable[[], Iterable[Any]]] = {
+            "asynchrony": lambda: asynchrony.probe_all(machine, largest),
+            "hazards": lambda: hazards.demonstrate_all(machine),
+            "pinning": lambda: pinning.measure_all(machine, largest),
+            "overlap": lambda: overlap.measure_all(machine, largest),
+        }
+        for name, found in self._found.items():
+            self._watcher.stage(name)
+            for record in probes[name]():
+                found.append(record)
+                self._watcher.sampled(len(self._planned), self._seconds())
+
+    def _measure(self, rule: StopRule) -> None:
+        if not self._planned:
+            return
+        buffers, bench = self._bench()
+        try:
+            self._watcher.stage("warming up")
+            for cell in self._planned:
+                route = SCENARIOS[cell.scenario].route
+                self._measured.append(MeasuredCell(cell, route, bench, rule))
+            self._warm_up()
+            self._watcher.stage("measuring")
+            self._sample()
+            for measured in self._measured:
+                measured.finish()
+        finally:
+            for measured in self._measured:
+                measured.close()
+            buffers.close()
+
+    def _bench(self) -> tuple[Buffers, Bench]:
+        assert self._header is not None
+        largest = max(cell.total for cell in self._planned)
+        rotation = min(2 * (self._header.cache or USUAL_CACHE), MOST_ROTATION)
+        rotation = min(rotation, self._space.largest)
+        size = max(rotation + largest, largest)
+        buffers = Buffers(self._machine, host=size, device=size)
+        return buffers, Bench(self._machine, self._machine.stream(), buffers, rotation)
+
+    def _warm_up(self) -> None:
+        for number, measured in enumerate(self._measured):
+            if self._seconds() >= self._options.budget:
+                return
+            measured.warm_up()
+            self._watcher.sampled(len(self._measured) - number, self._seconds())
+
+    def _sample(self) -> None:
+        finished = sample_in_turn(
+            self._measured,
+            seconds=self._options.budget * _FOR_SAMPLES - self._seconds(),
+            clock=self._machine.clock,
+            progress=lambda waiting: self._watcher.sampled(waiting, self._seconds()),
+        )
+        if not finished:
+            short = sum(not measured.done() for measured in self._measured)
+            self.notices.append(
+                f"the budget of {self._options.budget:g} s ended with {short} of "
+                f"{len(self._measured)} cells short of 15 samples or of a spread below 5 %"
+            )
+
+    def _report(self) -> TransferReport:
+        assert self._header is not None
+        done = {id(measured.cell): measured.result(self._link.gbps) for measured in self._measured}
+        cells = tuple(done[id(cell)] for cell in self._planned if id(cell) in done)
+        found = self._found
+        report = TransferReport(
+            simulated=self._machine.simulated,
+            header=self._header,
+            link=self._link,
+            command=self._options.command,
+            budget=self._options.budget,
+            cells=cells,
+            fits=tuple(fits(cells)),
+            asynchrony=tuple(found.get("asynchrony", ())),
+            hazards=tuple(found.get("hazards", ())),
+            pinning=with_reuses(found.get("pinning", ()), cells),
+            overlap=tuple(found.get("overlap", ())),
+            notices=tuple(self.notices),
+            seconds=self._seconds(),
+            interrupted=self._interrupted,
+        )
+        return replace(report, advice=advise(report))

@@ -1,0 +1,61 @@
+"""Pageable host memory that no copy has seen before: new for every operation.
+
+To the device the new memory has been written, as data has that a program has just made. From
+the device it is untouched, as the result of a copy without a place to go to is: the first touch
+of its pages falls into the copy.
+"""
+
+from __future__ import annotations
+
+from gradtool.transfer.buffers import slot_count, slots_of
+from gradtool.transfer.machine import Buffer, HostBlock
+from gradtool.transfer.operation import Bench, Operation, Pair, Slot
+from gradtool.transfer_results import Cell
+
+_MOST_BYTES = 256 << 20
+"""New memory for one sample at most, unless one operation takes more."""
+
+_MOST_RUNS = 64
+"""And not more pieces of it than this."""
+
+
+def cold(cell: Cell, bench: Bench) -> Operation:
+    """The route."""
+    blocks: list[HostBlock] = []
+    fitting = min(_MOST_BYTES // cell.total, slot_count(cell.total, bench.rotation))
+    most = max(1, min(fitting, _MOST_RUNS))
+    far = list(slots_of(bench.buffers.device(), cell.total, most))
+    bench.machine.host("pageable", 1).close()  # refused here rather than in the first sample
+
+    def renew(count: int) -> None:
+        drop()
+        blocks.extend(bench.machine.host("pageable", cell.total) for _ in range(count))
+        operation.slots = [_slot(cell, bench, *ends) for ends in zip(blocks, far, strict=False)]
+
+    def drop() -> None:
+        bench.machine.synchronize()
+        operation.slots = []
+        while blocks:
+            blocks.pop().close()
+
+    operation = Operation([], prepare=renew, close=drop, most=most)
+    return operation
+
+
+def _slot(cell: Cell, bench: Bench, block: HostBlock, far: Buffer) -> Slot:
+    near = block.array
+    if cell.direction == "h2d":
+        near.fill(1)
+        copy = bench.machine.copier(far, near, bench.stream)
+        pair = Pair(near, lambda: far)
+    else:
+        copy = bench.machine.copier(near, far, bench.stream)
+        pair = Pair(far, lambda: near, spoil=False)
+    if cell.mode == "non_blocking":
+        return Slot(copy, [pair])
+
+    def and_wait() -> None:
+        copy()
+        bench.stream.synchronize()
+
+    return Slot(and_wait, [pair])

@@ -1,0 +1,114 @@
+"""Many tensors gathered in one page-locked buffer: sent by one copy, or one by one as they come.
+
+`packed` gathers all of them and sends once. `pinned_by_threads` lets several threads gather and
+sends each group as soon as it is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from gradtool.transfer.buffers import parts_of, slot_count, slots_of
+from gradtool.transfer.machine import Buffer
+from gradtool.transfer.operation import Bench, Operation, Pair, Slot
+from gradtool.transfer.routes.staging import thread_count
+from gradtool.transfer_results import Cell
+
+_GROUPS_PER_THREAD = 4
+
+
+def packed(cell: Cell, bench: Bench) -> Operation:
+    """Gather, send once; or fetch once, scatter."""
+    return _route(cell, bench, _packing, lambda: None)
+
+
+def pinned_by_threads(cell: Cell, bench: Bench) -> Operation:
+    """Threads gather while the main thread sends."""
+    pool = ThreadPoolExecutor(thread_count(), "gradtool-pinning")
+    try:
+        return _route(
+            cell, bench, lambda *places: _gathering_by_threads(pool, *places), pool.shutdown
+        )
+    except BaseException:
+        pool.shutdown()
+        raise
+
+
+def _route(cell: Cell, bench: Bench, make: Callable[..., Any], close: Any) -> Operation:
+    gathered = bench.buffers.host("pinned")[: cell.total]
+    count = slot_count(cell.total, bench.rotation)
+    near = slots_of(bench.buffers.host("pageable"), cell.total, count)
+    far = slots_of(bench.buffers.device(), cell.total, count)
+    slots = []
+    for mine, theirs in zip(near, far, strict=True):
+        source, target = (mine, theirs) if cell.direction == "h2d" else (theirs, mine)
+        issue = make(cell, bench, mine, gathered, theirs)
+        slots.append(Slot(issue, [Pair(source, _the(target))]))
+    hot = count * cell.total < bench.rotation
+    return Operation(slots, close=close, cache_hot=hot)
+
+
+def _the(buffer: Buffer) -> Callable[[], Buffer]:
+    return lambda: buffer
+
+
+def _packing(
+    cell: Cell, bench: Bench, near: Buffer, gathered: Buffer, far: Buffer
+) -> Callable[[], None]:
+    tensors, places = parts_of(near, cell.tensors), parts_of(gathered, cell.tensors)
+    wait = bench.stream.synchronize
+    send = bench.machine.copier(far, gathered, bench.stream)
+    fetch = bench.machine.copier(gathered, far, bench.stream)
+
+    def there() -> None:
+        wait()  # the copy before this one may still read what is gathered
+        for place, tensor in zip(places, tensors, strict=True):
+            np.copyto(place, tensor)
+        send()
+        if cell.mode == "blocking":
+            wait()
+
+    def back() -> None:
+        fetch()
+        wait()
+        for place, tensor in zip(places, tensors, strict=True):
+            np.copyto(tensor, place)
+
+    return there if cell.direction == "h2d" else back
+
+
+def _gathering_by_threads(
+    pool: ThreadPoolExecutor, cell: Cell, bench: Bench, near: Buffer, gathered: Buffer, far: Buffer
+) -> Callable[[], None]:
+    tensors, places = parts_of(near, cell.tensors), parts_of(gathered, cell.tensors)
+    targets = parts_of(far, cell.tensors)
+    sends = [
+        bench.machine.copier(to, of, bench.stream) for to, of in zip(targets, places, strict=True)
+    ]
+    groups = _groups(cell.tensors, thread_count() * _GROUPS_PER_THREAD)
+    wait = bench.stream.synchronize
+
+    def gather(group: range) -> None:
+        for each in group:
+            np.copyto(places[each], tensors[each])
+
+    def issue() -> None:
+        wait()  # as above
+        jobs = [(group, pool.submit(gather, group)) for group in groups]
+        for group, job in jobs:
+            job.result()
+            for each in group:
+                sends[each]()
+        if cell.mode == "blocking":
+            wait()
+
+    return issue
+
+
+def _groups(count: int, most: int) -> Sequence[range]:
+    step = max(1, -(-count // most))
+    return [range(start, min(start + step, count)) for start in range(0, count, step)]

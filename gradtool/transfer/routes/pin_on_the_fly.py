@@ -1,0 +1,88 @@
+"""Page-locked memory made for one copy: allocate, copy into it, send, give it back.
+
+Without blocking at most two such blocks are under way; each is kept until its copy is done.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from gradtool.device.protocol import Event
+from gradtool.transfer.buffers import parts_of, slot_count, slots_of
+from gradtool.transfer.machine import Buffer, HostBlock
+from gradtool.transfer.operation import Bench, Operation, Pair, Slot
+from gradtool.transfer_results import Cell
+
+_UNDER_WAY = 2
+
+
+def pin_on_the_fly(cell: Cell, bench: Bench) -> Operation:
+    """The route."""
+    bench.machine.host("pinned", 4096).close()  # refused here rather than in the first sample
+    pinning = _Pinning(bench, blocking=cell.mode == "blocking")
+    move = pinning.send if cell.direction == "h2d" else pinning.fetch
+    count = slot_count(cell.total, bench.rotation)
+    near, far = bench.buffers.host("pageable"), bench.buffers.device()
+    slots = []
+    for mine, theirs in zip(
+        slots_of(near, cell.total, count), slots_of(far, cell.total, count), strict=True
+    ):
+        source, target = (mine, theirs) if cell.direction == "h2d" else (theirs, mine)
+        slots.append(_slot(cell, move, source, target))
+    hot = count * cell.total < bench.rotation
+    return Operation(slots, finish=pinning.drain, close=pinning.drain, cache_hot=hot)
+
+
+def _slot(cell: Cell, move: Any, source: Buffer, target: Buffer) -> Slot:
+    places = list(zip(parts_of(source, cell.tensors), parts_of(target, cell.tensors), strict=True))
+
+    def issue() -> None:
+        for of, to in places:
+            move(of, to)
+
+    return Slot(issue, [Pair(source, lambda: target)])
+
+
+class _Pinning:
+    """Blocks of page-locked memory that live as long as their copies."""
+
+    def __init__(self, bench: Bench, *, blocking: bool) -> None:
+        self._machine, self._stream = bench.machine, bench.stream
+        self._blocking = blocking
+        self._under_way: deque[tuple[HostBlock, Event]] = deque()
+
+    def send(self, source: Buffer, target: Buffer) -> None:
+        """From pageable memory to the device."""
+        block = self._machine.host("pinned", len(source))
+        np.copyto(block.array, source)
+        self._machine.copier(target, block.array, self._stream)()
+        if self._blocking:
+            self._stream.synchronize()
+            block.close()
+            return
+        event = self._machine.event()
+        event.record(self._stream)
+        self._under_way.append((block, event))
+        if len(self._under_way) > _UNDER_WAY:
+            self._release()
+
+    def fetch(self, source: Buffer, target: Buffer) -> None:
+        """From the device to pageable memory."""
+        block = self._machine.host("pinned", len(target))
+        self._machine.copier(block.array, source, self._stream)()
+        self._stream.synchronize()
+        np.copyto(target, block.array)
+        block.close()
+
+    def _release(self) -> None:
+        block, event = self._under_way.popleft()
+        event.synchronize()
+        block.close()
+
+    def drain(self) -> None:
+        """Wait for what is under way and give it back."""
+        while self._under_way:
+            self._release()

@@ -1,0 +1,151 @@
+"""Two page-locked buffers of a few MiB, filled and sent in turn: one is sent while the other fills.
+
+With several threads the host's part of it, the filling, is shared out among them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from gradtool.device.protocol import Event
+from gradtool.transfer.buffers import slot_count, slots_of
+from gradtool.transfer.machine import Buffer, HostBlock
+from gradtool.transfer.operation import Bench, Operation, Pair, Slot
+from gradtool.transfer_results import Cell
+
+CHUNK = 4 << 20
+"""Bytes of a buffer."""
+
+_BUFFERS = 2
+_MOST_THREADS = 4
+
+HostCopy = Callable[[Buffer, Buffer], Any]
+
+
+def thread_count() -> int:
+    """Threads that share a copy: as many as this process has processors, up to four."""
+    usable = getattr(os, "sched_getaffinity", None)
+    cores = len(usable(0)) if usable else os.cpu_count() or 1
+    return min(_MOST_THREADS, cores)
+
+
+def staged(cell: Cell, bench: Bench) -> Operation:
+    """The route with one thread."""
+    return _route(cell, bench, np.copyto, lambda: None)
+
+
+def staged_by_threads(cell: Cell, bench: Bench) -> Operation:
+    """The route with several threads."""
+    pool = ThreadPoolExecutor(thread_count(), "gradtool-staging")
+    return _route(cell, bench, _striped(pool), pool.shutdown)
+
+
+def _route(cell: Cell, bench: Bench, copy: HostCopy, close: Callable[[], Any]) -> Operation:
+    try:
+        stager = _Stager(bench, min(CHUNK, cell.total), copy, blocking=cell.mode == "blocking")
+    except BaseException:
+        close()
+        raise
+    move = stager.send if cell.direction == "h2d" else stager.fetch
+    count = slot_count(cell.total, bench.rotation)
+    near = slots_of(bench.buffers.host("pageable"), cell.total, count)
+    far = slots_of(bench.buffers.device(), cell.total, count)
+    slots = []
+    for mine, theirs in zip(near, far, strict=True):
+        source, target = (mine, theirs) if cell.direction == "h2d" else (theirs, mine)
+        slots.append(_slot(move, source, target))
+
+    def close_all() -> None:
+        stager.close()
+        close()
+
+    hot = count * cell.total < bench.rotation
+    return Operation(slots, close=close_all, cache_hot=hot)
+
+
+def _slot(move: HostCopy, source: Buffer, target: Buffer) -> Slot:
+    return Slot(lambda: move(source, target), [Pair(source, lambda: target)])
+
+
+def _striped(pool: ThreadPoolExecutor) -> HostCopy:
+    """Copies in equal stripes, one a thread; returns when all are done."""
+    threads = thread_count()
+
+    def copy(target: Buffer, source: Buffer) -> None:
+        step = max(4096, -(-len(source) // threads))
+        stripes = [slice(start, start + step) for start in range(0, len(source), step)]
+        jobs = [pool.submit(np.copyto, target[each], source[each]) for each in stripes]
+        for job in jobs:
+            job.result()
+
+    return copy
+
+
+class _Stager:
+    """The buffers, each with the event after which it may be used again."""
+
+    def __init__(self, bench: Bench, chunk: int, copy: HostCopy, *, blocking: bool) -> None:
+        self._machine, self._stream = bench.machine, bench.stream
+        self._chunk, self._copy, self._blocking = chunk, copy, blocking
+        self._blocks: list[HostBlock] = []
+        try:
+            for _ in range(_BUFFERS):
+                self._blocks.append(self._machine.host("pinned", chunk))
+        except BaseException:
+            self.close()
+            raise
+        self._done: list[Event | None] = [None] * _BUFFERS
+
+    def send(self, source: Buffer, target: Buffer) -> None:
+        """From pageable memory to the device."""
+        for number, start in enumerate(range(0, len(source), self._chunk)):
+            piece = slice(start, start + self._chunk)
+            turn = number % _BUFFERS
+            staging = self._free(turn)[: len(source[piece])]
+            self._copy(staging, source[piece])
+            self._machine.copier(target[piece], staging, self._stream)()
+            self._mark(turn)
+        if self._blocking:
+            self._stream.synchronize()
+
+    def fetch(self, source: Buffer, target: Buffer) -> None:
+        """From the device to pageable memory; a piece is copied out while the next one comes."""
+        waiting: tuple[int, slice] | None = None
+        for number, start in enumerate(range(0, len(source), self._chunk)):
+            piece = slice(start, start + self._chunk)
+            turn = number % _BUFFERS
+            staging = self._blocks[turn].array[: len(source[piece])]
+            self._machine.copier(staging, source[piece], self._stream)()
+            self._mark(turn)
+            if waiting is not None:
+                self._copy_out(*waiting, target)
+            waiting = turn, piece
+        if waiting is not None:
+            self._copy_out(*waiting, target)
+
+    def _copy_out(self, turn: int, piece: slice, target: Buffer) -> None:
+        part = target[piece]
+        self._copy(part, self._free(turn)[: len(part)])
+
+    def _free(self, turn: int) -> Buffer:
+        """A buffer that no copy uses any more."""
+        event = self._done[turn]
+        if event is not None:
+            event.synchronize()
+        return self._blocks[turn].array
+
+    def _mark(self, turn: int) -> None:
+        event = self._done[turn] or self._machine.event()
+        event.record(self._stream)
+        self._done[turn] = event
+
+    def close(self) -> None:
+        """Give the buffers back."""
+        self._stream.synchronize()
+        while self._blocks:
+            self._blocks.pop().close()

@@ -1,0 +1,33 @@
+"""Numbers that cannot be are not shown: the reason why is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gradtool.measure.units import rate_text, time_text
+from gradtool.transfer.timing import Times
+
+LINK_SLACK = 1.01
+"""How far above the link's raw rate the median of a copy may lie, for the rounding of both."""
+
+NOT_VERIFIED = "not shown: the bytes that arrived are not the bytes that were sent"
+
+
+def impossible_times(samples: Sequence[Times]) -> str:
+    """Why these times cannot be; empty if they can."""
+    for times in samples:
+        if times.done <= 0:
+            return "not shown: the clock did not move during a copy"
+        if not times.possible:
+            return (
+                f"not shown: device time {time_text(times.device)} above completion time "
+                f"{time_text(times.envelope)}"
+            )
+    return ""
+
+
+def impossible_rate(gbps: float, link: float | None) -> str:
+    """Why a rate over the link cannot be; empty if it can, or the link is unknown."""
+    if link is None or gbps <= link * LINK_SLACK:
+        return ""
+    return f"not shown: {rate_text(gbps)} GB/s is above the link's raw {rate_text(link)} GB/s"
