@@ -31,6 +31,8 @@ def excerpt(location: Location) -> Source | None:
     at = location.line - 1
     definition = _DEFINITION.match(lines[at])
     last = _end_of_body(lines, at) if definition else min(at + _AFTER, len(lines) - 1)
+    while last > at and not lines[last].strip():
+        last -= 1
     first = _first(lines, at, 1 if definition else _BEFORE)
     begin, end = definition.span(1) if definition else _text_of(lines[at])
     return Source(

@@ -19,6 +19,7 @@ FORMATS: dict[str, str] = {
     "sarif": "gradtool.report.sarif:render",
     "github": "gradtool.report.github:render",
     "markdown": "gradtool.report.markdown:render",
+    "html": "gradtool.report.html:render",
     "text": "gradtool.report.terminal:plain",
     "concise": "gradtool.report.concise:render",
 }

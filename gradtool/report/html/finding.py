@@ -1,0 +1,143 @@
+"""A finding on the page: what, where in the source, the numbers as pictures, what to do."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping
+
+from gradtool.report.concise import place
+from gradtool.report.evidence import evidence_lines
+from gradtool.report.html.elements import Child, element, folded, with_code
+from gradtool.report.html.heatmap import heatmaps
+from gradtool.report.html.plot import error_plot
+from gradtool.report.jacobian import Cell, Window, window
+from gradtool.report.words import one_line
+from gradtool.results import Evidence, Finding, JacobianBlock, RuleInfo
+
+_MOST_VALUES = 8
+"""Rows, and columns, of the table of values."""
+
+
+def finding_section(
+    finding: Finding, rules: Mapping[str, RuleInfo], *, with_figures: bool
+) -> ET.Element:
+    """The section of one finding; without figures, its numbers are in text only."""
+    evidence = finding.evidence
+    return element(
+        "section",
+        _heading(finding),
+        element("p", *with_code(one_line(finding.message)), class_="message"),
+        _source(finding),
+        element("p", element("b", "Hint: "), *with_code(one_line(finding.hint)), class_="hint")
+        if finding.hint
+        else None,
+        _figures(evidence) if evidence is not None and with_figures else None,
+        _numbers(evidence) if evidence is not None else None,
+        _labelled("See it again", finding.replay) if finding.replay else None,
+        folded("Traceback", element("pre", finding.detail.rstrip())) if finding.detail else None,
+        _about(finding, rules.get(finding.rule)),
+        class_=f"finding {finding.severity.value}",
+        id=finding.node_id,
+    )
+
+
+def _heading(finding: Finding) -> ET.Element:
+    return element(
+        "h4",
+        element("span", finding.severity.value, class_=f"severity {finding.severity.value}"),
+        f" {finding.rule} {finding.name} ",
+        element("span", place(finding.location), class_="place"),
+    )
+
+
+def _source(finding: Finding) -> ET.Element | None:
+    source = finding.source
+    if source is None:
+        return None
+    lines: list[Child] = []
+    for number, text in enumerate(source.lines, source.first):
+        is_meant = number == finding.location.line
+        lines.append(
+            element(
+                "span",
+                element("span", f"{number:>5} ", class_="number"),
+                *(_meant(text, source.column, source.end_column) if is_meant else [text]),
+                "\n",
+                class_="meant" if is_meant else "line",
+            )
+        )
+    return element("pre", *lines, class_="source")
+
+
+def _meant(line: str, column: int, end: int) -> list[Child]:
+    return [line[: column - 1], element("mark", line[column - 1 : end - 1]), line[end - 1 :]]
+
+
+def _figures(evidence: Evidence) -> ET.Element | None:
+    block = evidence.jacobian
+    figures: list[ET.Element] = []
+    if block is not None:
+        figures.append(_maps(block, evidence.argument or "the input"))
+    plot = error_plot(evidence)
+    if plot is not None:
+        figures.append(plot)
+    return element("div", *figures, class_="figures") if figures else None
+
+
+def _maps(block: JacobianBlock, argument: str) -> ET.Element:
+    """The heatmaps, and what their rows and columns are."""
+    height, width = len(block.row_labels), len(block.column_labels)
+    part = ""
+    if (height, width) != (block.rows, block.columns):
+        part = (
+            f": {height} x {width} of {block.rows} x {block.columns}, "
+            f"from row {block.first_row} and column {block.first_column} on"
+        )
+    axes = element("p", "rows: outputs, columns: ", element("code", argument), part, class_="axes")
+    maps = element("div", *heatmaps(block, argument), class_="maps")
+    return element("div", maps, axes)
+
+
+def _numbers(evidence: Evidence) -> ET.Element:
+    """The numbers at the worst entry, and a table of those around it."""
+    pairs = element("dl")
+    for label, text in evidence_lines(evidence):
+        pairs.append(element("dt", label))
+        pairs.append(element("dd", text.strip()))
+    block = evidence.jacobian
+    return element("div", pairs, _values(block) if block is not None else None, class_="numbers")
+
+
+def _values(block: JacobianBlock) -> ET.Element:
+    shown = window(block, rows=_MOST_VALUES, columns=_MOST_VALUES)
+    extent = f" ({shown.extent})" if shown.extent else ""
+    return folded(
+        f"Values around the worst entry{extent}: analytic over numeric",
+        element("div", _table(shown), class_="scroll"),
+    )
+
+
+def _table(shown: Window) -> ET.Element:
+    head = element("tr", element("th"), *(element("th", label) for label in shown.columns))
+    rows = [
+        element("tr", element("th", label), *map(_entry, cells))
+        for label, cells in zip(shown.rows, shown.cells, strict=True)
+    ]
+    return element("table", head, *rows, class_="values")
+
+
+def _entry(cell: Cell) -> ET.Element:
+    if not cell.is_wrong:
+        return element("td", cell.analytic, element("br"), cell.numeric)
+    name = "wrong worst" if cell.is_worst else "wrong"
+    return element("td", f"{cell.analytic}*", element("br"), cell.numeric, class_=name)
+
+
+def _labelled(label: str, command: str) -> ET.Element:
+    return element("p", f"{label}: ", element("code", command), class_="replay")
+
+
+def _about(finding: Finding, rule: RuleInfo | None) -> ET.Element | None:
+    if rule is None:
+        return None
+    return folded(f"About {finding.rule}: {rule.summary}", element("pre", rule.page))
