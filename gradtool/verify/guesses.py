@@ -106,6 +106,24 @@ def _is_transposed(_: Derivatives, comparison: Comparison) -> Guesses:
         yield text, np.asarray(numeric.T)
 
 
+def _has_rearranged_cotangent(_: Derivatives, comparison: Comparison) -> Guesses:
+    """The right numbers for the wrong entries of the cotangent."""
+    blocks = comparison.layout.outputs.blocks
+    if not has_entries(comparison) or len(blocks) != 1 or blocks[0].is_complex:
+        return
+    shape, numeric = blocks[0].shape, comparison.numeric.value
+    cube = numeric.reshape(*shape, -1)
+    if len(shape) > 1 and shape[-1] == shape[-2]:
+        flipped = np.swapaxes(cube, len(shape) - 1, len(shape) - 2).reshape(numeric.shape)
+        yield "takes grad_output transposed: sum or multiply along its other dim", flipped
+    for dim, length in enumerate(shape):
+        if length > 1:
+            yield (
+                f"takes grad_output flipped along dim {dim}",
+                np.flip(cube, dim).reshape(numeric.shape),
+            )
+
+
 def _is_rearranged(_: Derivatives, comparison: Comparison) -> Guesses:
     """The right numbers in the wrong places."""
     if not has_entries(comparison) or not _may_be_rearranged(comparison):
@@ -230,6 +248,7 @@ GUESSES: Sequence[Guess] = (
     _swaps_outputs,
     _is_only_diagonal,
     _is_rearranged,
+    _has_rearranged_cotangent,
     _has_wrong_factor,
 )
 

@@ -17,9 +17,14 @@ from gradtool.verify.guesses import (
     input_block,
     is_taken_at_output,
 )
+from gradtool.verify.monomials import is_off_by_a_product, is_without_a_term
 from gradtool.verify.regions import regions_of_argument, slices
+from gradtool.verify.wording import apart
 
 _FEW_DIGITS = 1e-3
+
+_FEW = 3
+"""Entries that are listed."""
 
 
 def _misses_outputs(_: Derivatives, comparison: Comparison) -> Guesses:
@@ -113,6 +118,67 @@ def _is_masked_wrongly(_: Derivatives, comparison: Comparison) -> Guesses:
         yield f"{text}: is a mask inverted?", None
 
 
+def _is_in_wrong_places(_: Derivatives, comparison: Comparison) -> Guesses:
+    """The pattern of zeros differs: entries that are connected in one Jacobian and not the other.
+
+    Nothing is claimed of the values.
+    """
+    analytic, numeric, wrong = comparison.analytic, comparison.numeric.value, _wrong(comparison)
+    if not has_entries(comparison):
+        return
+    missing = wrong & (analytic == 0)
+    added = wrong & (np.abs(numeric) <= comparison.numeric.error)
+    if added.any():
+        text = f"reaches {int(added.sum())} of {wrong.size} entries of the Jacobian that are zero"
+        yield f"{text}: is it summed, expanded or indexed along the wrong dim?", None
+    elif missing.any():
+        text = f"leaves out {int(missing.sum())} of {wrong.size} entries of the Jacobian"
+        why = "is a sum, mean or norm over other entries taken for a constant?"
+        yield f"{text}, and is wrong in others: {why}", None
+
+
+def _is_scaled_by_rows(_: Derivatives, comparison: Comparison) -> Guesses:
+    """A factor of its own for each entry of the cotangent, where others are connected too."""
+    analytic, numeric = comparison.analytic, comparison.numeric.value
+    if not has_entries(comparison) or (np.count_nonzero(numeric, axis=1) < 2).all():
+        return
+    with np.errstate(all="ignore"):
+        factors = np.sum(analytic * numeric, axis=1) / np.sum(numeric**2, axis=1)
+    known = factors[np.isfinite(factors)]
+    if known.size:
+        between = f"between {factor_words(known.min())} and {factor_words(known.max())}"
+        text = (
+            f"is the derivative with each entry of grad_output times a factor of its own, {between}"
+        )
+        yield f"{text}: is a count or a norm forgotten?", factors[:, None] * numeric
+
+
+def _is_right_in_most(_: Derivatives, comparison: Comparison) -> Guesses:
+    """Where the wrong entries of the Jacobian are, if they are few."""
+    wrong = _wrong(comparison)
+    if has_entries(comparison) and wrong.sum() <= wrong.size / 2:
+        columns = np.flatnonzero(wrong.any(axis=0))
+        places = [input_block(comparison).index(int(column)) for column in columns]
+        if len(places) < wrong.shape[1]:
+            listed = ", ".join(str(list(place)) for place in places[:_FEW])
+            more = ", ..." if len(places) > _FEW else ""
+            yield f"is wrong only in the entries {listed}{more}: is a term left out there?", None
+
+
+def _is_of_other_sizes(_: Derivatives, comparison: Comparison) -> Guesses:
+    """Nothing has a name: how far the entries are off, as a last word."""
+    with np.errstate(all="ignore"):
+        ratio = comparison.analytic / comparison.numeric.value
+    known = ratio[np.isfinite(ratio) & (comparison.numeric.value != 0)]
+    if known.size > 1:
+        low, high = apart(float(known.min()), float(known.max()), digits=2)
+        yield (
+            f"is between {low} and {high} times the derivative, as no one mistake explains:"
+            " is a term or a product rule left out?",
+            None,
+        )
+
+
 def _has_few_digits(_: Derivatives, comparison: Comparison) -> Guesses:
     """Close everywhere, yet not close enough."""
     known = np.isfinite(comparison.numeric.value)
@@ -131,6 +197,12 @@ PARTS: Sequence[Guess] = (
     _is_masked_wrongly,
     is_taken_at_output,
     _has_few_digits,
+    is_off_by_a_product,
+    is_without_a_term,
+    _is_scaled_by_rows,
+    _is_in_wrong_places,
+    _is_right_in_most,
+    _is_of_other_sizes,
 )
 
 

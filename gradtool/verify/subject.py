@@ -19,6 +19,8 @@ from gradtool.verify.judgement import Judgement, judge
 from gradtool.verify.protocol import Array, Differentiable
 from gradtool.verify.randomness import generator, shifted
 
+Gradients = tuple[Array | None, ...]
+
 _SHIFTS = (2.0**-5, 2.0**-8, 2.0**-11)
 """How far nearby points are, as parts of the inputs' scale: the first that serves is taken."""
 
@@ -81,6 +83,16 @@ class Subject:
         if not any(self.first.layout.inputs[i].size for i in self.first.inputs):
             return "every argument that asks for a gradient is empty"
         return None
+
+    @cached_property
+    def repeated(self) -> tuple[Gradients, Gradients] | str:
+        """The gradients of two runs of backward over one forward; or what the second raises."""
+        cotangents, primals = self.first.cotangents, self.first.primals
+        try:
+            first, again = self.function.vjps(primals, [cotangents, cotangents])
+        except Exception as error:  # What the user's backward may raise has no bounds.
+            return f"{type(error).__name__}: {error}"
+        return first, again
 
     @cached_property
     def missing(self) -> tuple[int, ...]:

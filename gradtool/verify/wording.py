@@ -71,10 +71,10 @@ def number(value: float) -> str:
     return f"{value:.{_FEWEST_DIGITS}g}"
 
 
-def apart(first: float, second: float) -> tuple[str, str]:
-    """Two numbers with enough digits to look different, if they are."""
-    for digits in range(_FEWEST_DIGITS, _MOST_DIGITS):
-        texts = f"{first:.{digits}g}", f"{second:.{digits}g}"
+def apart(first: float, second: float, digits: int = _FEWEST_DIGITS) -> tuple[str, str]:
+    """Two numbers with enough digits to look different, if they are, and at least `digits`."""
+    for count in range(digits, _MOST_DIGITS):
+        texts = f"{first:.{count}g}", f"{second:.{count}g}"
         if texts[0] != texts[1]:
             return texts
     return f"{first:.{_MOST_DIGITS}g}", f"{second:.{_MOST_DIGITS}g}"

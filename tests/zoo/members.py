@@ -27,7 +27,11 @@ DIAGNOSES = {
     "factor": r"times|factor|too (large|small)",
     "mean": r"mean|1/|times|number of",
     "transpose": r"transpose",
-    "swapped": r"is that of|swapped",
+    "swapped": r"is (minus )?that of|for each other",
+    "inner": r"is the derivative times .*(`|output)|grad_output times a factor of its own",
+    "term": r"lacks the term",
+    "places": r"leaves out|reaches|wrong only in|summed, expanded or indexed",
+    "rounded": r"rounded or computed in lower precision",
     "reduce": r"reduce|summed|sum over|broadcast",
     "cotangent": r"depend on grad_output|multiply by it",
     "diagonal": r"diagonal",
@@ -37,7 +41,7 @@ DIAGNOSES = {
     "conjugate": r"conj",
     "ignored": r"ignor|output \d",
     "zero": r"zero",
-    "order": r"flip|permute",
+    "order": r"flip|permute|rolled",
 }
 """What a hint says of each kind of mistake. ``other`` is a mistake that has no name of its own."""
 

@@ -59,21 +59,24 @@ from typing import TYPE_CHECKING
 
 from gradtool.results import Severity
 from gradtool.verify.rules._failures import KEEPS_CONTRACT
-from gradtool.verify.rules._rule import Answer, Rule, failed, passed, skipped
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
 from gradtool.verify.rules._same import unlike
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
+_WHEN = "when it runs a second time over one forward"
+_KEEP = "free nothing in backward that another run needs; autograd frees what was saved"
 _HINT = "draw random numbers in forward and save them; change nothing that was saved"
 
 
 def _check(subject: Subject) -> Answer:
     if subject.nothing_to_compare:
         return skipped(subject.nothing_to_compare)
-    cotangents = subject.first.cotangents
-    first, again = subject.function.vjps(subject.first.primals, [cotangents, cotangents])
-    flaw = unlike(subject, again, first, "when backward runs a second time", _HINT)
+    if isinstance(subject.repeated, str):
+        return failed(Flaw(message=f"backward raises {_WHEN}: {subject.repeated}", hint=_KEEP))
+    first, again = subject.repeated
+    flaw = unlike(subject, again, first, _WHEN, _HINT)
     return failed(flaw) if flaw else passed()
 
 

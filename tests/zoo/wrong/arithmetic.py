@@ -42,7 +42,7 @@ class CosWithoutMinus(Function):
 
 class SigmoidPlus(Function):
     expect = {"GT101"}
-    diagnosis = "other"
+    diagnosis = "inner"
 
     @staticmethod
     def forward(ctx, x):
@@ -136,7 +136,7 @@ class SumForMean(Function):
 
 class GaussianWithoutInner(Function):
     expect = {"GT101"}
-    diagnosis = "other"
+    diagnosis = "inner"
 
     @staticmethod
     def forward(ctx, x):
@@ -188,7 +188,7 @@ class SineOfDegrees(Function):
 
 class PowerKeepsExponent(Function):
     expect = {"GT101"}
-    diagnosis = "other"
+    diagnosis = "inner"
 
     @staticmethod
     def forward(ctx, x, n):
@@ -210,7 +210,7 @@ class ProductRuleHalf(Function):
     """Swish: x * sigmoid(x)."""
 
     expect = {"GT101"}
-    diagnosis = "other"
+    diagnosis = "term"
 
     @staticmethod
     def forward(ctx, x):
@@ -226,7 +226,7 @@ class ProductRuleHalf(Function):
 
 class QuotientWithoutSquare(Function):
     expect = {"GT101"}
-    diagnosis = "other"
+    diagnosis = "inner"
 
     @staticmethod
     def forward(ctx, a, b):
@@ -245,7 +245,7 @@ class QuotientWithoutSquare(Function):
 
 class TanhNotSquared(Function):
     expect = {"GT101"}
-    diagnosis = "other"
+    diagnosis = "inner"
 
     @staticmethod
     def forward(ctx, x):
@@ -280,7 +280,7 @@ class GeluWithTypo(Function):
     """A digit of a constant is missing: less than a tolerance of 1e-3 sees."""
 
     expect = {"GT101"}
-    diagnosis = "other"
+    diagnosis = "rounded"
 
     @staticmethod
     def forward(ctx, x):

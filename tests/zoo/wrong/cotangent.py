@@ -235,7 +235,7 @@ class FirstOutputIgnored(Function):
 
 class OutputsSwapped(Function):
     expect = {"GT101"}
-    diagnosis = "other"
+    diagnosis = "swapped"
 
     @staticmethod
     def forward(ctx, x):

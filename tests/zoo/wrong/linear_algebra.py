@@ -93,7 +93,7 @@ class QuadraticFormOfSymmetric(Function):
     """x' A x has the gradient (A + A') x, which is 2 A x for a symmetric A only."""
 
     expect = {"GT101"}
-    diagnosis = "other"
+    diagnosis = "term"
 
     @staticmethod
     def forward(ctx, x, matrix):
@@ -248,7 +248,7 @@ class CumsumNotReversed(Function):
 
 class NormaliseWithoutProjection(Function):
     expect = {"GT101"}
-    diagnosis = "other"
+    diagnosis = "places"
 
     @staticmethod
     def forward(ctx, x):
@@ -268,7 +268,7 @@ class NormaliseWithoutProjection(Function):
 
 class LayerNormWithoutMeanTerms(Function):
     expect = {"GT101"}
-    diagnosis = "other"
+    diagnosis = "places"
 
     @staticmethod
     def forward(ctx, x, weight, bias):
@@ -309,7 +309,7 @@ class AttentionWithoutScale(Function):
 
 class GramOneSide(Function):
     expect = {"GT101"}
-    diagnosis = "other"
+    diagnosis = "places"
 
     @staticmethod
     def forward(ctx, x):

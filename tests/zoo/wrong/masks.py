@@ -308,7 +308,7 @@ class LookupOverwritesRepeats(Function):
     """An embedding row that is looked up twice gets one of its two gradients."""
 
     expect = {"GT101"}
-    diagnosis = "other"
+    diagnosis = "slice"
 
     @staticmethod
     def forward(ctx, table, index):
@@ -407,7 +407,7 @@ class ConvolutionKernelNotFlipped(Function):
 
 class CrossEntropyWithoutMinusOne(Function):
     expect = {"GT101"}
-    diagnosis = "other"
+    diagnosis = "places"
 
     @staticmethod
     def forward(ctx, logits, target):

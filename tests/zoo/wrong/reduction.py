@@ -26,7 +26,7 @@ class BiasMeanForSum(Function):
 
 class BiasOverWrongAxis(Function):
     expect = {"GT101"}
-    diagnosis = "other"
+    diagnosis = "transpose"
 
     @staticmethod
     def forward(ctx, x, bias):
@@ -153,7 +153,7 @@ class VarianceBiased(Function):
 
 class NormWithoutDivision(Function):
     expect = {"GT101"}
-    diagnosis = "other"
+    diagnosis = "inner"
 
     @staticmethod
     def forward(ctx, x):
@@ -192,7 +192,7 @@ class ElementwiseFromSum(Function):
     """What is right for a loss of sum() alone: one number for every element."""
 
     expect = {"GT101"}
-    diagnosis = "other"
+    diagnosis = "places"
 
     @staticmethod
     def forward(ctx, x):

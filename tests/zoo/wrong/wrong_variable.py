@@ -111,7 +111,7 @@ class QuotientSwapped(Function):
 
 class SavedInAnotherOrder(Function):
     expect = {"GT101"}
-    diagnosis = "other"
+    diagnosis = "sign"
 
     @staticmethod
     def forward(ctx, x, center, width):
@@ -201,7 +201,7 @@ class SumOfSquaresUsesFirst(Function):
 
 class HypotDividesByInput(Function):
     expect = {"GT101"}
-    diagnosis = "other"
+    diagnosis = "inner"
 
     @staticmethod
     def forward(ctx, a, b):
