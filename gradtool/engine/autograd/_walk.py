@@ -107,7 +107,7 @@ class _Walker:
             if not modes.grad and held.__class__ is Tensor is grad.__class__:
                 self.owned.add(order)
             return held + grad
-        if grad.__class__ is not Tensor:
+        if held.__class__ is not Tensor or grad.__class__ is not Tensor:
             return held + grad
         held._array += grad._array
         return held

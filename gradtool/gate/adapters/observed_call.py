@@ -50,6 +50,8 @@ class ObservedCall:
         with enable_grad():
             try:
                 self.outputs = self._bound.through(self._function, self.tensors)
+            except MemoryError:
+                raise  # No call after it would find any.
             except Exception as error:
                 self._failure = failure_of(error, "forward", self._bound.home)
             self._observer.end_forward(self.outputs)
@@ -65,6 +67,8 @@ class ObservedCall:
             try:
                 gradients = pulled_back(self.outputs, sent, self._leaves)
                 self._observer.see_gradients(tuple([copied(each) for each in gradients]))
+            except MemoryError:
+                raise
             except Exception as error:
                 self._failure = failure_of(error, "backward", self._bound.home)
             self._observer.end_backward()
