@@ -3,42 +3,53 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from gradtool.cli.choices import choose
 from gradtool.cli.targets import STDOUT, Target, claim
 from gradtool.gate.options import UsageError
 from gradtool.report.formats import FORMATS, renderer
-from gradtool.results import Report
+
+Renderer = Callable[[Any], str | bytes]
+"""From the report of a command to a text or a picture."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Something to be written, and the flag that asks for it."""
+
+    flag: str
+    name: str
+    render: Renderer
 
 
 @dataclass(frozen=True)
 class Output:
     """One report that was asked for, with its place claimed."""
 
-    form: str
-    name: str
+    wanted: Wanted
     target: Target
 
     @property
     def takes_stdout(self) -> bool:
         """Whether it needs standard output for itself."""
-        return self.name == STDOUT
+        return self.wanted.name == STDOUT
 
-    def write(self, report: Report) -> None:
+    def write(self, report: Any) -> None:
         """Render the report and put it in its place, complete.
 
         Raises:
             UsageError: The place could not be written after all.
         """
-        text = renderer(self.form)(report)
-        with _explained(self.name):
-            self.target.put(text)
+        content = self.wanted.render(report)
+        with _explained(self.wanted):
+            self.target.put(content)
 
 
 @contextlib.contextmanager
-def write_all(outputs: Sequence[Output], report: Report) -> Iterator[bool]:
+def write_all(outputs: Sequence[Output], report: Any) -> Iterator[bool]:
     """Write every report, then let the outcome be shown, whether or not all could be written.
 
     Yields whether a report took standard output for itself.
@@ -58,30 +69,41 @@ def write_all(outputs: Sequence[Output], report: Report) -> Iterator[bool]:
 
 
 @contextlib.contextmanager
-def claimed(requests: Sequence[str]) -> Iterator[list[Output]]:
+def claimed(
+    requests: Sequence[str],
+    formats: Mapping[str, str] = FORMATS,
+    find: Callable[[str], Renderer] = renderer,
+    others: Sequence[Wanted] = (),
+) -> Iterator[list[Output]]:
     """Claim a place for every ``FORMAT=PATH`` of `requests` for the time of a run.
+
+    Args:
+        requests: As they were typed after ``--report``.
+        formats: The formats there are.
+        find: Gives the renderer of a format.
+        others: What other flags ask for.
 
     Raises:
         UsageError: A request is malformed, names no known format or no writable path.
     """
-    pairs = [_parsed(request) for request in requests]
-    _refuse_repetition([name for _, name in pairs])
+    everything = [*(_parsed(request, formats, find) for request in requests), *others]
+    _refuse_repetition([wanted.name for wanted in everything])
     with contextlib.ExitStack() as stack:
         outputs = []
-        for form, name in pairs:
-            with _explained(name):
-                target = claim(name)
+        for wanted in everything:
+            with _explained(wanted):
+                target = claim(wanted.name)
             stack.callback(target.close)
-            outputs.append(Output(form, name, target))
+            outputs.append(Output(wanted, target))
         yield outputs
 
 
-def _parsed(request: str) -> tuple[str, str]:
+def _parsed(request: str, formats: Mapping[str, str], find: Callable[[str], Renderer]) -> Wanted:
     form, _, name = request.partition("=")
-    choose(form, list(FORMATS), "format for --report:")
+    choose(form, list(formats), "format for --report:")
     if not name:
         raise UsageError(f"--report {request}: no file named; write --report {form}=PATH")
-    return form, name
+    return Wanted("--report", name, lambda report: find(form)(report))
 
 
 def _refuse_repetition(names: list[str]) -> None:
@@ -91,9 +113,9 @@ def _refuse_repetition(names: list[str]) -> None:
 
 
 @contextlib.contextmanager
-def _explained(name: str) -> Iterator[None]:
+def _explained(wanted: Wanted) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise UsageError(f"--report: cannot write {name}: {reason}") from error
+        raise UsageError(f"{wanted.flag}: cannot write {wanted.name}: {reason}") from error

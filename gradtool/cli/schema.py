@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
+from importlib import import_module
 from typing import Annotated
 
 import typer
@@ -12,20 +14,19 @@ from gradtool.cli.choices import choose
 from gradtool.cli.exit_codes import ExitCode
 from gradtool.cli.streams import reader_may_leave
 
-_KINDS = ("report",)
+_KINDS = {"report": "gradtool.report.document", "transfer": "gradtool.report.transfer.document"}
+"""Where the schema of each kind of report is."""
 
 
 def schema(
     kind: Annotated[str, typer.Argument(metavar="|".join(_KINDS), help="What it describes.")],
 ) -> Callable[[], ExitCode]:
-    """Print the JSON Schema of the JSON report."""
-    choose(kind, _KINDS, "schema")
-    return _print_report_schema
+    """Print the JSON Schema of a JSON report."""
+    return partial(_print, _KINDS[choose(kind, list(_KINDS), "schema")])
 
 
-def _print_report_schema() -> ExitCode:
-    from gradtool.report.document import published_schema
-
+def _print(module: str) -> ExitCode:
+    text: str = import_module(module).published_schema()
     with reader_may_leave(sys.stdout):
-        sys.stdout.write(published_schema())
+        sys.stdout.write(text)
     return ExitCode.PASSED

@@ -11,7 +11,7 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TextIO
 
 from gradtool.cli.streams import reader_may_leave
 
@@ -21,8 +21,8 @@ STDOUT = "-"
 class Target(Protocol):
     """A claimed place for one report."""
 
-    def put(self, text: str) -> None:
-        """Write the whole report."""
+    def put(self, content: str | bytes) -> None:
+        """Write the whole report: text, or the bytes of a picture."""
 
     def close(self) -> None:
         """Give up what was claimed and not used."""
@@ -45,9 +45,9 @@ def claim(name: str) -> Target:
 class _Stdout:
     """Standard output."""
 
-    def put(self, text: str) -> None:
+    def put(self, content: str | bytes) -> None:
         with reader_may_leave(sys.stdout):
-            sys.stdout.write(text)
+            _write(sys.stdout, content)
 
     def close(self) -> None:
         pass
@@ -59,8 +59,8 @@ class _Stream:
     def __init__(self, path: Path, mode: Literal["a", "w"]) -> None:
         self._file = path.open(mode, encoding="utf-8")
 
-    def put(self, text: str) -> None:
-        self._file.write(text)
+    def put(self, content: str | bytes) -> None:
+        _write(self._file, content)
         self._file.flush()
 
     def close(self) -> None:
@@ -76,11 +76,21 @@ class _File:
         self._partial = self._path.with_name(f".{self._path.name}.{os.getpid()}.partial")
         self._partial.touch(exist_ok=False)
 
-    def put(self, text: str) -> None:
-        self._partial.write_text(text, encoding="utf-8")
+    def put(self, content: str | bytes) -> None:
+        with self._partial.open("w", encoding="utf-8") as file:
+            _write(file, content)
         if self._path.exists():
             shutil.copymode(self._path, self._partial)
         self._partial.replace(self._path)
 
     def close(self) -> None:
         self._partial.unlink(missing_ok=True)
+
+
+def _write(file: TextIO, content: str | bytes) -> None:
+    """Write text, or bytes to what is below the text."""
+    if isinstance(content, str):
+        file.write(content)
+    else:
+        file.flush()
+        file.buffer.write(content)

@@ -33,12 +33,17 @@ def published_schema() -> str:
 
 def generated_schema() -> str:
     """The schema as the types say it; what `published_schema` must be equal to."""
+    return schema_text(Document, "gradtool report", SCHEMA_VERSION)
+
+
+def schema_text(kind: type[msgspec.Struct], title: str, version: int) -> str:
+    """The schema of a kind of document of which each says its version."""
     schema: dict[str, Any] = {
         "$schema": _DIALECT,
-        "title": f"gradtool report, version {SCHEMA_VERSION}",
-        **msgspec.json.schema(Document),
+        "title": f"{title}, version {version}",
+        **msgspec.json.schema(kind),
     }
-    document = schema["$defs"]["Document"]
-    document["properties"]["schema"] = {"const": SCHEMA_VERSION}
+    document = schema["$defs"][kind.__name__]
+    document["properties"]["schema"] = {"const": version}
     document["required"] = ["schema", *document["required"]]
     return msgspec.json.format(msgspec.json.encode(schema), indent=2).decode() + "\n"

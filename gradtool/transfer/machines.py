@@ -33,9 +33,8 @@ def machine_for(device: str | None) -> Machine:
 def _cuda(index: int) -> Machine:
     reason = CUDA.why_unavailable()
     if reason is not None:
-        raise TransferError(
-            f"--device cuda cannot be used: {reason} (--device cpu measures the host alone)"
-        )
+        hint = "" if "cpu" in reason else "; --device cpu measures the host alone"
+        raise TransferError(f"--device cuda cannot be used: {reason}{hint}")
     if index >= CUDA.count():
         raise TransferError(f"--device cuda:{index} does not exist: CUDA has {CUDA.count()} here")
     from gradtool.transfer.cuda.machine import CudaMachine

@@ -1,0 +1,217 @@
+"""``gradtool profile-transfer``: measure copies between host memory and a device."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from gradtool.cli.choices import choose, split
+from gradtool.cli.exit_codes import ExitCode
+from gradtool.cli.options import COLORS, Color, Quiet
+
+if TYPE_CHECKING:
+    from gradtool.cli.outputs import Wanted
+    from gradtool.transfer.options import TransferOptions
+    from gradtool.transfer_results import TransferReport
+
+_PICTURES = (".svg", ".png")
+
+
+def profile_transfer(
+    context: typer.Context,
+    device: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DEVICE", help="cpu, cuda or cuda:N. Without it, CUDA where there is one."
+        ),
+    ] = None,
+    listing: Annotated[
+        bool, typer.Option("--list", help="List the scenarios without measuring them.")
+    ] = False,
+    sizes: Annotated[
+        list[str] | None, typer.Option("--size", metavar="SIZES", help="As 64KiB,1MiB.")
+    ] = None,
+    directions: Annotated[
+        list[str] | None,
+        typer.Option("--direction", metavar="DIRECTIONS", help="h2d, d2h, d2d, duplex."),
+    ] = None,
+    scenarios: Annotated[
+        list[str] | None,
+        typer.Option("--scenario", metavar="PATTERNS", help="Names as in a shell: 'pinned*'."),
+    ] = None,
+    budget: Annotated[
+        float | None, typer.Option(metavar="SECONDS", min=0.1, help="Time to measure for.")
+    ] = None,
+    config: Annotated[
+        str | None, typer.Option(metavar="FILE", help="YAML that says what to measure.")
+    ] = None,
+    reports: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--report",
+            metavar="FORMAT=PATH",
+            help="Write a report too: json, csv, markdown, html, text. Repeatable.",
+        ),
+    ] = None,
+    plot: Annotated[
+        str | None, typer.Option(metavar="PATH", help="Draw bandwidth by size: .svg or .png.")
+    ] = None,
+    compare: Annotated[
+        str | None, typer.Option(metavar="JSON", help="Compare with an earlier report.")
+    ] = None,
+    max_regression: Annotated[
+        str,
+        typer.Option(metavar="SHARE", help="With --compare: how much slower fails the run."),
+    ] = "10%",
+    requirements: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--require",
+            metavar="THRESHOLD",
+            help="As 'pinned.h2d.gbps >= 0.8*link'. Repeatable.",
+        ),
+    ] = None,
+    quiet: Quiet = 0,
+    color: Color = "auto",
+) -> Callable[[], ExitCode]:
+    """Measure copies between host memory and a device, and say what to do about them."""
+    choose(color, COLORS, "value of --color:")
+    if listing:
+        return _list
+    flags = {
+        "device": device,
+        "sizes": split(sizes) if sizes else None,
+        "directions": split(directions) if directions else None,
+        "scenarios": split(scenarios) if scenarios else None,
+        "budget": budget,
+        "command": cast("str", context.obj),
+    }
+    demands = (compare, max_regression, tuple(requirements or ()))
+    return partial(_profile, flags, config, demands, tuple(reports or ()), plot, (quiet, color))
+
+
+def _list() -> ExitCode:
+    from gradtool.cli.streams import reader_may_leave
+    from gradtool.transfer.scenarios import SCENARIOS
+
+    width = max(map(len, SCENARIOS))
+    with reader_may_leave(sys.stdout):
+        for name, scenario in SCENARIOS.items():
+            ways = ", ".join(
+                f"{direction} ({', '.join(modes)})" for direction, modes in scenario.ways.items()
+            )
+            print(f"{name:<{width}}  {scenario.about}\n{'':<{width}}  {ways}")
+    return ExitCode.PASSED
+
+
+def _profile(
+    flags: dict[str, Any],
+    config: str | None,
+    demands: tuple[str | None, str, Sequence[str]],
+    reports: Sequence[str],
+    plot: str | None,
+    shown: tuple[int, str],
+) -> ExitCode:
+    from gradtool.gate.options import UsageError
+    from gradtool.transfer.errors import TransferError
+
+    try:
+        return _measure_and_write(_options(flags, config), demands, reports, plot, shown)
+    except TransferError as error:
+        raise UsageError(str(error)) from error
+
+
+def _options(flags: dict[str, Any], config: str | None) -> TransferOptions:
+    """Those of the file, or the default ones, under those of the command line."""
+    from gradtool.cli.transfer_config import load_transfer_config, overridden
+    from gradtool.measure.units import parse_size
+    from gradtool.transfer.errors import TransferError
+    from gradtool.transfer.options import TransferOptions
+
+    options = load_transfer_config(config) if config is not None else TransferOptions()
+    if flags["sizes"] is not None:
+        try:
+            flags = {**flags, "sizes": tuple(dict.fromkeys(map(parse_size, flags["sizes"])))}
+        except ValueError as error:
+            raise TransferError(f"--size: {error}") from None
+    return overridden(options, **flags)
+
+
+def _measure_and_write(
+    options: TransferOptions,
+    demands: tuple[str | None, str, Sequence[str]],
+    reports: Sequence[str],
+    plot: str | None,
+    shown: tuple[int, str],
+) -> ExitCode:
+    from gradtool.cli.outputs import claimed, write_all
+    from gradtool.report.transfer.formats import FORMATS, renderer
+    from gradtool.transfer.demands import Demands
+
+    wanted = Demands.read(*demands)
+    quiet, color = shown
+    with claimed(reports, FORMATS, renderer, _pictures(plot)) as outputs:
+        report = wanted.answered(_watched(options, wanted, quiet, color))
+        with write_all(outputs, report) as is_stdout_taken:
+            _show(report, quiet, color, to_stderr=is_stdout_taken)
+    return exit_code(report)
+
+
+def _watched(options: TransferOptions, wanted: Any, quiet: int, color: str) -> TransferReport:
+    """Measure, with a bar on a terminal."""
+    from gradtool.transfer.profile import profile
+
+    if quiet or not sys.stderr.isatty():
+        return profile(options, check=wanted.require_decidable)
+    from gradtool.report.terminal.console import make_console
+    from gradtool.report.terminal.transfer_progress import TransferProgress
+
+    console = make_console(sys.stderr, cast("Any", color))
+    with TransferProgress(console, options.budget) as progress:
+        return profile(options, progress, check=wanted.require_decidable)
+
+
+def _pictures(plot: str | None) -> list[Wanted]:
+    """The plot, if one is asked for."""
+    if plot is None:
+        return []
+    from gradtool.cli.outputs import Wanted
+    from gradtool.gate.options import UsageError
+    from gradtool.report.transfer.plot import PlotError, render, require_matplotlib
+
+    ending = Path(plot).suffix.lower()
+    if ending not in _PICTURES:
+        raise UsageError(f"--plot: {plot} must end in {' or '.join(_PICTURES)}")
+    try:
+        require_matplotlib()
+    except PlotError as error:
+        raise UsageError(str(error)) from None
+    return [Wanted("--plot", plot, lambda report: render(report, ending.removeprefix(".")))]
+
+
+def _show(report: TransferReport, quiet: int, color: str, *, to_stderr: bool) -> None:
+    from gradtool.cli.streams import reader_may_leave
+    from gradtool.report.terminal.console import make_console
+    from gradtool.report.terminal.transfer import render
+
+    stream = sys.stderr if to_stderr else sys.stdout
+    with reader_may_leave(stream):
+        render(report, make_console(stream, cast("Any", color)), verbosity=-quiet)
+
+
+def exit_code(report: TransferReport) -> ExitCode:
+    """What a run ends with: interrupted; a regression or a threshold missed; nothing measured."""
+    if report.interrupted:
+        return ExitCode.INTERRUPTED
+    regressed = any(change.regressed for change in report.changes)
+    if regressed or not all(each.met for each in report.requirements):
+        return ExitCode.FAILED
+    records = (report.asynchrony, report.hazards, report.pinning, report.overlap)
+    probed = any(not each.unavailable for group in records for each in group)
+    measured = any(cell.done for cell in report.cells)
+    return ExitCode.PASSED if measured or probed else ExitCode.NOTHING_CHECKED

@@ -1,0 +1,1 @@
+"""One report of ``profile-transfer``, many renderers: each a file, as for ``check``."""
