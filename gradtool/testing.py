@@ -54,9 +54,7 @@ def check(
     """
     from gradtool.gate.discover import subject_of
     from gradtool.gate.options import CheckOptions
-    from gradtool.gate.plan import plan_subject
-    from gradtool.gate.runner import run_plan
-    from gradtool.gate.watching import Unwatched
+    from gradtool.gate.single import check_subject
 
     started = time.perf_counter()
     subject = subject_of(function)
@@ -69,5 +67,5 @@ def check(
         select=tuple(select),
         ignore=tuple(ignore),
     )
-    plan = plan_subject(subject, None if cases is None else list(cases), options)
-    return run_plan(plan, Unwatched(), "", started)
+    given = None if cases is None else list(cases)
+    return check_subject(subject, given, options, started)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -40,9 +40,9 @@ def _explain(codes: Sequence[str], every: bool) -> ExitCode:
 _SEPARATOR = "\n\n"
 
 
-def _rule(code: str, rules: dict[str, Rule]) -> Rule:
+def _rule(code: str, rules: Mapping[str, Rule]) -> Rule:
     """The rule with this code or name, in any case of letters."""
-    by_word = {rule.name: rule for rule in rules.values()} | rules
+    by_word = {rule.name: rule for rule in rules.values()} | dict(rules)
     folded = {word.casefold(): rule for word, rule in by_word.items()}
     if code.casefold() in folded:
         return folded[code.casefold()]

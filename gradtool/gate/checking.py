@@ -11,20 +11,26 @@ import msgspec
 from gradtool.gate import codes
 from gradtool.gate.adapters.bundled import BundledDifferentiable
 from gradtool.gate.cases import ResolvedCase
-from gradtool.gate.deadline import TimedOut, deadline
-from gradtool.gate.findings import check_result, stopped
-from gradtool.gate.plan import PlannedFunction, Unit
+from gradtool.gate.deadline import deadline
+from gradtool.gate.findings import check_result
+from gradtool.gate.mishaps import mishap_result, out_of_time
+from gradtool.gate.plan import PlannedFunction
+from gradtool.gate.raised import Ended, unless_ended
 from gradtool.gate.seeding import global_generators
 from gradtool.gate.settings import Settings
 from gradtool.gate.subject import Subject
+from gradtool.gate.unit import Unit
 from gradtool.gate.whole import Checked, configured_ignores
 from gradtool.results import CaseResult, CheckResult, FunctionResult, Verdict
 from gradtool.verify.examinable import SourceLine
 from gradtool.verify.examine import Outcome, examine
 from gradtool.verify.rules import RULES
 
-_OF_THE_GATE = frozenset({codes.NOT_IMPORTED, codes.NO_CASE})
-"""Rules that are answered before there is a case."""
+_OF_THE_GATE = frozenset(code for code in RULES if code.startswith(codes.RUNNING)) - {
+    codes.FORWARD_RAISED,
+    codes.BACKWARD_RAISED,
+}
+"""Rules that are answered where the code of a Function could not run at all."""
 
 _ALWAYS = sorted(code for code in RULES if code.startswith(codes.RUNNING))
 """Rules that are asked whatever is selected."""
@@ -35,15 +41,13 @@ def listed_case(case: ResolvedCase) -> CaseResult:
     return CaseResult(name=case.name, arguments=case.arguments, source=case.source)
 
 
-def function_result(
-    planned: PlannedFunction, cases: list[CaseResult], checks: Sequence[CheckResult] = ()
-) -> FunctionResult:
-    """A Function with what came of its cases, and of it as a whole."""
+def listed_function(planned: PlannedFunction) -> FunctionResult:
+    """A Function with its cases, none of them checked, or why it has none."""
     return FunctionResult(
         name=planned.subject.name,
         location=planned.subject.location,
-        cases=tuple(cases),
-        checks=(planned.problem, *checks) if planned.problem else tuple(checks),
+        cases=tuple(listed_case(case) for case in planned.cases),
+        checks=(planned.problem,) if planned.problem else (),
         declared=_declared(planned.subject),
     )
 
@@ -70,18 +74,12 @@ def check_case(
 def _ask(unit: Unit, subject: Subject, case: ResolvedCase, limit: float | None) -> Checked:
     node, settings = f"{unit.node}[{case.name}]", unit.settings
     if limit is not None and limit <= 0:
-        return _incomplete(case, _out_of_time())
+        return _incomplete(case, out_of_time())
     try:
-        with deadline(limit):
-            return _examined(node, subject, case, settings)
-    except SystemExit as error:
-        message = f"the Function ended the process: SystemExit: {error.code}"
-        hint = "raise an exception in place of calling sys.exit"
-        return _incomplete(case, stopped(node, subject, settings, message, hint))
-    except TimedOut:
-        message = f"the Function took longer than {settings.timeout:g} s and was stopped"
-        hint = "mend an endless loop, choose smaller arguments, or raise --timeout"
-        return _incomplete(case, stopped(node, subject, settings, message, hint))
+        return _examined(node, subject, case, settings, limit)
+    except Ended as error:
+        why = mishap_result(node, error.mishap, settings, subject.location)
+        return _incomplete(case, why)
 
 
 def _incomplete(case: ResolvedCase, why: CheckResult) -> Checked:
@@ -89,25 +87,23 @@ def _incomplete(case: ResolvedCase, why: CheckResult) -> Checked:
     return Checked(result, is_complete=False)
 
 
-def _out_of_time() -> CheckResult:
-    reason = "an earlier case used up the time of the Function"
-    return CheckResult(rule=codes.FORWARD_RAISED, verdict=Verdict.SKIPPED, reason=reason)
-
-
-def _examined(node: str, subject: Subject, case: ResolvedCase, settings: Settings) -> Checked:
+def _examined(
+    node: str, subject: Subject, case: ResolvedCase, settings: Settings, limit: float | None
+) -> Checked:
     differentiable = BundledDifferentiable(
         subject.target, case.args, case.kwargs, name=subject.name
     )
     reported, executed = _reported(case, settings), set[SourceLine]()
     asked = reported | _only_asked(settings)
-    outcomes, cost = examine(
-        differentiable,
-        codes=sorted(asked),
-        seed=case.seed,
-        atol=case.atol,
-        rtol=case.rtol,
-        executed=executed if codes.NOT_EXECUTED in settings.codes else None,
-    )
+    with unless_ended(settings, subject.folder), deadline(limit):
+        outcomes, cost = examine(
+            differentiable,
+            codes=sorted(asked),
+            seed=case.seed,
+            atol=case.atol,
+            rtol=case.rtol,
+            executed=executed if codes.NOT_EXECUTED in settings.codes else None,
+        )
     checks = {
         each.rule.code: check_result(node, subject, each, settings)
         for each in outcomes

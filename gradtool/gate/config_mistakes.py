@@ -12,6 +12,7 @@ from gradtool.gate.config_format import CaseConfig, File, FunctionConfig
 from gradtool.gate.devices import DEVICE
 from gradtool.gate.options import UsageError
 from gradtool.gate.schema import decode, spelled
+from gradtool.gate.sizes import parse_size
 from gradtool.gate.tensor_spec import TensorSpec, is_tensor, problem_with
 from gradtool.gate.yaml_document import Document, Where
 
@@ -37,6 +38,8 @@ def _mistakes(file: File) -> Iterator[tuple[Where, str]]:
     check = file.check
     if check.device is not None:
         yield from _device_mistake(check.device)
+    if check.memory_limit is not None:
+        yield from _size_mistake(check.memory_limit)
     for key in ("select", "ignore"):
         for i, code in enumerate(getattr(check, key)):
             yield from _code_mistake(code, ("check", key, i), f"check.{key}")
@@ -51,6 +54,13 @@ def _mistakes(file: File) -> Iterator[tuple[Where, str]]:
 def _device_mistake(device: str) -> Iterator[tuple[Where, str]]:
     if not DEVICE.fullmatch(device):
         yield ("check", "device"), f"check.device must be cpu, cuda or cuda:N, got {device!r}"
+
+
+def _size_mistake(size: str) -> Iterator[tuple[Where, str]]:
+    try:
+        parse_size(size)
+    except ValueError as error:
+        yield ("check", "memory_limit"), f"check.memory_limit {error}"
 
 
 def _code_mistake(code: str, where: Where, place: str) -> Iterator[tuple[Where, str]]:

@@ -20,7 +20,9 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
+from gradtool.gate.deadline import TimedOut
 from gradtool.gate.import_root import RESERVED, ImportRoot
+from gradtool.gate.interrupts import is_interruptible
 from gradtool.gate.torch_alias import (
     COMPILED_EXTENSION,
     answer_torch_imports,
@@ -112,8 +114,12 @@ def dotted_name(path: Path) -> tuple[Path, str]:
 def _import(path: Path, name: str, folder: Path) -> ModuleType:
     try:
         module = _import_packaged(name) if "." in name or _is_package(path) else _run(path, name)
-    except KeyboardInterrupt:
+    except TimedOut:
         raise
+    except KeyboardInterrupt:
+        if is_interruptible():
+            raise
+        raise LoadError("import raised KeyboardInterrupt") from None
     except SystemExit as error:
         told = describe(error, folder)
         raise LoadError(f"import ended the process: {told.summary}", told) from None

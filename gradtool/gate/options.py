@@ -6,7 +6,7 @@ from typing import Protocol
 
 import msgspec
 
-from gradtool.results import CaseResult, FunctionResult, ModuleResult
+from gradtool.results import CaseResult, FunctionResult
 
 
 class UsageError(Exception):
@@ -36,6 +36,20 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
     rtol: float | None = None
     timeout: float | None = None
     """Seconds that one Function may take."""
+    memory_limit: str | None = None
+    """What one Function may take beyond what its process uses: ``4GiB``, or ``none``."""
+    isolation: bool = False
+    """The checked code runs in processes of its own, not in this one."""
+    jobs: int | None = None
+    """How many of these processes work at a time; None: one for each CPU."""
+    pdb: bool = False
+    """Open the debugger where the checked code raises; only without isolation."""
+    shard: str | None = None
+    """``2/5``: only the Functions that belong to the second of five parts."""
+    executor: str = "local"
+    """Where the processes are: ``local``, or ``dask`` for a cluster."""
+    scheduler: str | None = None
+    """Address of the scheduler of the cluster."""
     exclude: tuple[str, ...] = ()
     """Patterns of paths left out when a folder is walked; they replace the configuration's."""
     strict: bool | None = None
@@ -47,8 +61,8 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
 class Watcher(Protocol):
     """Told what happens while a run is under way."""
 
-    def started(self, cases: int) -> None:
-        """All modules are loaded and `cases` cases will be checked."""
+    def started(self, functions: int) -> None:
+        """All modules were looked through and `functions` Functions will be checked."""
 
     def case_started(self, node_id: str) -> None:
         """A case is about to be checked."""
@@ -58,6 +72,3 @@ class Watcher(Protocol):
 
     def function_finished(self, path: str, function: FunctionResult) -> None:
         """All cases of a Function have been checked."""
-
-    def module_finished(self, module: ModuleResult) -> None:
-        """All Functions of a module have been checked."""

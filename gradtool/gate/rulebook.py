@@ -21,8 +21,7 @@ def rulebook(modules: Iterable[ModuleResult]) -> tuple[RuleInfo, ...]:
             summary=rule.summary,
             page=rule.page.strip(),
         )
-        for code, rule in sorted(RULES.items())
-        if code in told
+        for rule in map(RULES.__getitem__, sorted(told))
     )
 
 

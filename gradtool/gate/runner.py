@@ -1,22 +1,21 @@
-"""A run: plan it, check every case, and report."""
+"""A run: see what there is, have every case checked, and report."""
 
 from __future__ import annotations
 
 import platform
 import time
-
-import numpy as np
+from collections.abc import Iterator, Sequence
 
 import gradtool
 from gradtool.gate import codes
-from gradtool.gate.checking import check_case, function_result, listed_case
+from gradtool.gate.agenda import Agenda, Module
+from gradtool.gate.executor import Executor, Outcome, executing
 from gradtool.gate.options import CheckOptions, Watcher
-from gradtool.gate.plan import Plan, PlannedFunction, PlannedModule, make_plan
 from gradtool.gate.rulebook import rulebook
 from gradtool.gate.settings import Settings
+from gradtool.gate.unit import Done, Unit
 from gradtool.gate.watching import Unwatched
-from gradtool.gate.whole import Checked, whole_checks
-from gradtool.results import Environment, FunctionResult, ModuleResult, Report
+from gradtool.results import Environment, ModuleResult, Report
 from gradtool.verify.rules import RULES
 
 
@@ -29,12 +28,13 @@ def check(options: CheckOptions, watcher: Watcher | None = None) -> Report:
         UsageError: The run cannot start as asked.
     """
     started = time.perf_counter()
-    try:
-        plan = make_plan(options)
-    except KeyboardInterrupt:
-        nothing = Plan([], (), Settings(), strict=False)
-        return make_report(nothing, [], options.command, started, interrupted=True)
-    return run_plan(plan, watcher or Unwatched(), options.command, started)
+    with executing(options) as executor:
+        run = _Run(options, executor)
+        try:
+            run.check(watcher or Unwatched())
+        except KeyboardInterrupt:
+            run.interrupted = True
+    return run.report(time.perf_counter() - started)
 
 
 def collect(options: CheckOptions) -> tuple[ModuleResult, ...]:
@@ -43,95 +43,93 @@ def collect(options: CheckOptions) -> tuple[ModuleResult, ...]:
     Raises:
         UsageError: The run cannot start as asked.
     """
-    return tuple(
-        ModuleResult(
-            path=module.shown,
-            functions=tuple(
-                function_result(planned, [listed_case(case) for case in planned.cases])
-                for planned in module.functions
-            ),
-            checks=module.checks,
-        )
-        for module in make_plan(options).modules
-    )
-
-
-def run_plan(plan: Plan, watcher: Watcher, command: str, started: float) -> Report:
-    """Check all cases of `plan`, for a run that began at `started` on the performance clock."""
-    watcher.started(
-        sum(len(planned.cases) for module in plan.modules for planned in module.functions)
-    )
-    run = _Run(watcher)
-    modules: list[ModuleResult] = []
-    for module in plan.modules:
-        modules.append(run.module(module))
-        if run.interrupted:
-            break
-    return make_report(plan, modules, command, started, interrupted=run.interrupted)
+    with executing(options) as executor:
+        run = _Run(options, executor)
+        run.plan()
+        return run.results(executor.collect(run.units))
 
 
 class _Run:
-    """Checks cases until all are done or an interrupt comes, and keeps what was done."""
+    """One run, as far as it has come."""
 
-    def __init__(self, watcher: Watcher) -> None:
+    def __init__(self, options: CheckOptions, executor: Executor) -> None:
         self.interrupted = False
-        self._watcher = watcher
+        self._agenda = Agenda(options)
+        self._executor = executor
+        self._options = options
+        self._modules: list[Module] = []
+        self._outcome = Outcome([])
 
-    def module(self, planned: PlannedModule) -> ModuleResult:
-        functions: list[FunctionResult] = []
-        with planned.active():
-            for function in planned.functions:
-                functions.append(self._function(planned.shown, function))
-                if self.interrupted:
-                    break
-        result = ModuleResult(path=planned.shown, functions=tuple(functions), checks=planned.checks)
-        self._watcher.module_finished(result)
-        return result
+    def plan(self) -> None:
+        """Find out what there is to check."""
+        self._executor.require_devices(self._agenda.devices)
+        self._modules = self._agenda.modules(self._executor.survey(self._agenda.surveys()))
 
-    def _function(self, path: str, planned: PlannedFunction) -> FunctionResult:
-        cases: list[Checked] = []
-        left = planned.unit.settings.timeout
-        try:
-            for case in planned.cases:
-                self._watcher.case_started(f"{planned.unit.node}[{case.name}]")
-                cases.append(check_case(planned.unit, planned.subject, case, left))
-                left = left and left - cases[-1].result.seconds
-                self._watcher.case_finished(planned.subject.name, cases[-1].result)
-        except KeyboardInterrupt:
-            self.interrupted = True
-        whole = [] if self.interrupted else whole_checks(planned, cases)
-        result = function_result(planned, [case.result for case in cases], whole)
-        self._watcher.function_finished(path, result)
-        return result
+    @property
+    def units(self) -> list[Unit]:
+        """All that there is to check."""
+        return [unit for module in self._modules for unit in module.units]
+
+    def check(self, watcher: Watcher) -> None:
+        """Find out what there is to check, and check it."""
+        self.plan()
+        watcher.started(len(self.units))
+        self._outcome = self._executor.check(self.units, watcher)
+        self.interrupted = self._outcome.interrupted
+
+    def results(self, done: Sequence[Done | None]) -> tuple[ModuleResult, ...]:
+        """The results of units in the order of `units`, by module."""
+        answers = iter(done)
+        modules = [(module, _answered(module, answers)) for module in self._modules]
+        return tuple(
+            ModuleResult(
+                path=module.shown,
+                functions=tuple(each.function for each in found),
+                checks=(module.problem,) if module.problem else (),
+            )
+            for module, found in modules
+            if found or not module.units
+        )
+
+    def report(self, seconds: float) -> Report:
+        """All that was found out."""
+        done, agenda = self._outcome.done, self._agenda
+        modules = self.results(done)
+        return Report(
+            environment=environment(self._executor.numpy, agenda.settings),
+            command=self._options.command,
+            seed=agenda.settings.seed,
+            strict=agenda.strict,
+            modules=modules,
+            configs=agenda.configs,
+            left_out=left_out(agenda.settings),
+            deselected=sum(each.deselected for each in done if each),
+            notices=agenda.notices.lines(modules),
+            rules=rulebook(modules),
+            seconds=seconds,
+            interrupted=self.interrupted,
+            shard=agenda.shard(),
+        )
 
 
-def make_report(
-    plan: Plan, modules: list[ModuleResult], command: str, started: float, *, interrupted: bool
-) -> Report:
-    """The report of a run that began at `started` on the performance clock."""
-    return Report(
-        environment=Environment(
-            gradtool=gradtool.__version__,
-            python=platform.python_version(),
-            numpy=np.__version__,
-            platform=f"{platform.system()} {platform.machine()}",
-            device=plan.settings.device,
-        ),
-        command=command,
-        seed=plan.settings.seed,
-        strict=plan.strict,
-        modules=tuple(modules),
-        configs=plan.configs,
-        left_out=_left_out(plan.settings),
-        deselected=plan.deselected,
-        notices=plan.notices,
-        rules=rulebook(modules),
-        seconds=time.perf_counter() - started,
-        interrupted=interrupted,
+def _answered(module: Module, answers: Iterator[Done | None]) -> list[Done]:
+    """The next answers, one for each unit of the module, without those that say nothing."""
+    found = [next(answers, None) for _ in module.units]
+    return [each for each in found if each is not None and not each.unwanted]
+
+
+def environment(numpy: str, settings: Settings) -> Environment:
+    """What the run ran on; `numpy` is the version that the work was done with."""
+    return Environment(
+        gradtool=gradtool.__version__,
+        python=platform.python_version(),
+        numpy=numpy,
+        platform=f"{platform.system()} {platform.machine()}",
+        device=settings.device,
     )
 
 
-def _left_out(settings: Settings) -> tuple[str, ...]:
+def left_out(settings: Settings) -> tuple[str, ...]:
     """The rules that are neither asked nor ignored for a reason, which is told of each case."""
     known = {code for code in RULES if not code.startswith(codes.RUNNING)}
     return tuple(sorted(known.difference(settings.codes, settings.ignored)))

@@ -28,7 +28,9 @@ def read_samples(subject: Subject) -> list[Case]:
     """
     try:
         yielded = list(itertools.islice(iter(subject.target.sample_inputs()), _MOST + 1))
-    except (Exception, SystemExit) as error:
+    except MemoryError:
+        raise
+    except Exception as error:
         told = describe(error, subject.folder)
         hint = "make it a @staticmethod without parameters that yields tuples of arguments"
         raise NoCase(

@@ -14,6 +14,7 @@ import msgspec
 from gradtool.gate import codes
 from gradtool.gate.config_format import Defaults, FunctionConfig
 from gradtool.gate.options import CheckOptions
+from gradtool.gate.sizes import parse_size
 
 T = TypeVar("T")
 D = TypeVar("D")
@@ -22,6 +23,7 @@ DEFAULT_SEED = 0
 DEFAULT_DEVICE = "cpu"
 DEFAULT_DTYPE = "float64"
 DEFAULT_TIMEOUT = 60.0
+DEFAULT_MEMORY_LIMIT = "4GiB"
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +37,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Of all floating tensors, when a flag says so."""
     timeout: float | None = DEFAULT_TIMEOUT
     """Seconds for all cases of the Function; None: no limit."""
+    memory_limit: int | None = None
+    """Bytes that the Function may take; None: no limit."""
     flag_atol: float | None = None
     """Overrides the tolerance of a case."""
     flag_rtol: float | None = None
@@ -69,12 +73,15 @@ def settings_for(options: CheckOptions, check: Defaults, function: FunctionConfi
     select, ignore = options.select or check.select, options.ignore or check.ignore
     ignored = _ignored(ignore, function)
     selected = codes.matching(select or [""]) - codes.matching(ignore) - ignored.keys()
+    device = options.device or check.device or DEFAULT_DEVICE
+    memory = options.memory_limit or check.memory_limit or DEFAULT_MEMORY_LIMIT
     return Settings(
         seed=_first(options.seed, check.seed, default=DEFAULT_SEED),
-        device=options.device or check.device or DEFAULT_DEVICE,
+        device=device,
         dtype=options.dtype or check.dtype or DEFAULT_DTYPE,
         forced_dtype=options.dtype,
         timeout=_first(options.timeout, check.timeout, default=DEFAULT_TIMEOUT),
+        memory_limit=parse_size(memory) if device == "cpu" and options.isolation else None,
         flag_atol=options.atol,
         flag_rtol=options.rtol,
         atol=_first(function.atol, check.atol, default=None),
@@ -105,6 +112,7 @@ def _flags(options: CheckOptions) -> tuple[str, ...]:
         "--dtype": options.dtype,
         "--atol": options.atol,
         "--rtol": options.rtol,
+        "--memory-limit": options.memory_limit,
     }
     return tuple(
         f"{flag} {shlex.quote(str(value))}" for flag, value in given.items() if value is not None

@@ -35,7 +35,11 @@ class Trial:
 
 
 def attempt(subject: Subject, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Trial:
-    """Run forward, and backward when forward accepts. Never raises for the user's code."""
+    """Run forward, and backward when forward accepts.
+
+    An exception of the user's code refuses the arguments. What is no refusal passes: the end
+    of memory, of the process or of the time.
+    """
     inputs = [_inner(arg) for arg in args]
     named = {name: _inner(arg) for name, arg in kwargs.items()}
     with _unheard():
@@ -43,7 +47,9 @@ def attempt(subject: Subject, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
             result = subject.call(*inputs, **named)
         except ContractError:
             return Trial()  # Forward ran through; a rule says what it did wrong.
-        except (Exception, SystemExit) as error:
+        except MemoryError:
+            raise
+        except Exception as error:
             return Trial(refusal=summarise(error))
         return _judge(result)
 

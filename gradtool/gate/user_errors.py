@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import traceback
 from dataclasses import dataclass
@@ -69,4 +70,4 @@ def _first_user_frame(error: BaseException) -> TracebackType | None:
 
 
 def _is_internal(filename: str) -> bool:
-    return filename.startswith((_OWN, "<frozen importlib"))
+    return filename.startswith((_OWN, "<frozen importlib")) or filename == functools.__file__

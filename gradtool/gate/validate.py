@@ -6,9 +6,12 @@ import math
 
 from gradtool.gate import codes
 from gradtool.gate.options import CheckOptions, UsageError
+from gradtool.gate.shards import parse_shard
+from gradtool.gate.sizes import parse_size
 from gradtool.gate.suggest import known_names
 
 DTYPES = ("float32", "float64")
+EXECUTORS = ("local", "dask")
 
 
 def require_valid(options: CheckOptions) -> None:
@@ -30,3 +33,22 @@ def require_valid(options: CheckOptions) -> None:
             raise UsageError(f"{flag} must be a number of 0 or more, got {value}")
     if options.timeout is not None and not options.timeout > 0:
         raise UsageError(f"--timeout must be above 0, got {options.timeout}")
+    _require_valid_processes(options)
+
+
+def _require_valid_processes(options: CheckOptions) -> None:
+    """Refuse what the command line cannot mean about where the checked code runs."""
+    if options.memory_limit is not None:
+        try:
+            parse_size(options.memory_limit)
+        except ValueError as error:
+            raise UsageError(f"--memory-limit {error}") from None
+    if options.jobs is not None and options.jobs < 1:
+        raise UsageError(f"-j must be 1 or more, or auto, got {options.jobs}")
+    if options.shard is not None:
+        parse_shard(options.shard)
+    if options.executor not in EXECUTORS:
+        known = known_names(options.executor, EXECUTORS)
+        raise UsageError(f"--executor: unknown {options.executor!r}{known}")
+    if (options.executor == "dask") != (options.scheduler is not None):
+        raise UsageError("--executor dask and --scheduler ADDRESS belong together")

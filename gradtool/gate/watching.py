@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from gradtool.results import CaseResult, FunctionResult, ModuleResult
+from gradtool.results import CaseResult, FunctionResult
 
 
 class Unwatched:
     """Takes note of nothing."""
 
-    def started(self, cases: int) -> None:
+    def started(self, functions: int) -> None:
         """Nothing."""
 
     def case_started(self, node_id: str) -> None:
@@ -18,7 +18,4 @@ class Unwatched:
         """Nothing."""
 
     def function_finished(self, path: str, function: FunctionResult) -> None:
-        """Nothing."""
-
-    def module_finished(self, module: ModuleResult) -> None:
         """Nothing."""

@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from gradtool.gate import codes
-from gradtool.gate.findings import of_the_whole
+from gradtool.gate.finding import make_finding
 from gradtool.gate.plan import PlannedFunction
 from gradtool.gate.settings import Settings
 from gradtool.gate.targets import shown_path
@@ -67,7 +67,7 @@ def _unused_ignores(planned: PlannedFunction, cases: Sequence[Checked]) -> Itera
         ignored = list(group)
         if silenced.isdisjoint(ignored) and all(RULES[code].check for code in ignored):
             which = ignored[0] if len(ignored) == 1 else f"{ignored[0]} to {ignored[-1]}"
-            yield of_the_whole(
+            yield make_finding(
                 codes.NEEDLESS,
                 planned.unit.node,
                 settings,
@@ -100,7 +100,7 @@ def _not_executed(planned: PlannedFunction, cases: Sequence[Checked]) -> CheckRe
         if _METHODS.get(line.method, codes.WRONG_GRADIENT) in asked or _alone(asked)
     )
     findings = tuple(
-        of_the_whole(
+        make_finding(
             codes.NOT_EXECUTED,
             planned.unit.node,
             planned.unit.settings,

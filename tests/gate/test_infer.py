@@ -154,13 +154,13 @@ def test_a_forward_without_arguments_has_no_case() -> None:
         resolve_cases(subject_of_class(Nothing), Settings())
 
 
-def test_a_forward_that_ends_the_process_is_only_refused() -> None:
+def test_a_forward_that_ends_the_process_refuses_nothing() -> None:
     class Exits(torch.autograd.Function):
         @staticmethod
         def forward(ctx: Any, x: Any) -> Any:
             raise SystemExit(0)
 
-    with pytest.raises(NoCase, match="the likeliest gave SystemExit: 0"):
+    with pytest.raises(SystemExit):
         resolve_cases(subject_of_class(Exits), Settings())
 
 

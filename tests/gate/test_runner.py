@@ -14,9 +14,11 @@ import pytest
 
 import gradtool
 from gradtool.gate import checking, deadline
+from gradtool.gate.agenda import Agenda
+from gradtool.gate.bench import Bench
 from gradtool.gate.options import CheckOptions, UsageError
-from gradtool.gate.plan import Unit, make_plan
 from gradtool.gate.runner import check, collect
+from gradtool.gate.unit import Unit
 from gradtool.gate.watching import Unwatched
 from gradtool.results import CaseResult, CheckResult, Finding, Report, Verdict
 from tests.gate.conftest import Write
@@ -238,9 +240,9 @@ def test_a_function_that_does_not_end_is_stopped(
 ) -> None:
     write({"ops.py": textwrap.dedent(SLOW) + GOOD})
     monkeypatch.setattr(deadline, "_AGAIN", 0.05)
-    report = run("ops.py", timeout=1.0)
+    report = run("ops.py", timeout=2.0)
     finding = only(report)
-    assert finding.message == "the Function took longer than 1 s and was stopped"
+    assert finding.message == "the Function took longer than 2 s and was stopped"
     slow, *rest = report.modules[0].functions
     assert [case.verdict for case in slow.cases] == [Verdict.ERROR, Verdict.SKIPPED]
     assert [f.verdict for f in rest] == [Verdict.PASS, Verdict.PASS]
@@ -259,8 +261,12 @@ def test_a_search_for_arguments_that_does_not_end_is_stopped(write: Write) -> No
     """
     write({"ops.py": textwrap.dedent(source)})
     finding = only(run("ops.py", timeout=0.1))
-    assert finding.rule == "GT002"
-    assert finding.message == "finding arguments took longer than 0.1 s and was stopped"
+    assert finding.rule == "GT006"
+    assert finding.node_id == "ops.py::Endless::GT006"
+    assert finding.message == (
+        "the Function took longer than 0.1 s and was stopped while its arguments were sought"
+    )
+    assert finding.location.line == 7
 
 
 def test_a_fault_of_gradtool_is_not_hidden(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -421,8 +427,8 @@ class Recorder(Unwatched):
     def __init__(self) -> None:
         self.told: list[str] = []
 
-    def started(self, cases: int) -> None:
-        self.told.append(f"{cases} cases")
+    def started(self, functions: int) -> None:
+        self.told.append(f"{functions} Functions")
 
     def case_started(self, node_id: str) -> None:
         self.told.append(node_id)
@@ -433,24 +439,19 @@ class Recorder(Unwatched):
     def function_finished(self, path: str, function: Any) -> None:
         self.told.append(f"{path}::{function.name}")
 
-    def module_finished(self, module: Any) -> None:
-        self.told.append(module.path)
-
 
 def test_a_watcher_is_told_everything_in_order(write: Write) -> None:
     write({"a.py": GOOD, "b.py": WRONG})
     recorder = Recorder()
     check(CheckOptions(paths=("a.py::Square", "b.py")), recorder)
     assert recorder.told == [
-        "2 cases",
+        "2 Functions",
         "a.py::Square[inferred]",
         "Square[inferred] pass",
         "a.py::Square",
-        "a.py",
         "b.py::Cube[inferred]",
         "Cube[inferred] fail",
         "b.py::Cube",
-        "b.py",
     ]
 
 
@@ -509,10 +510,12 @@ def test_the_global_generators_are_left_alone(write: Write) -> None:
 def test_a_unit_of_work_crosses_a_process_boundary(write: Write) -> None:
     config = "version: 1\nfunctions:\n  Square: {cases: [{args: [{shape: [2]}, 1.5, null]}]}"
     write({"ops.py": GOOD, "gradtool.yaml": config})
-    plan = make_plan(CheckOptions(paths=("ops.py",)))
-    for function in plan.modules[0].functions:
-        encoded = msgspec.json.encode(function.unit)
-        assert msgspec.json.decode(encoded, type=Unit) == function.unit
+    agenda = Agenda(CheckOptions(paths=("ops.py",)))
+    (survey,) = agenda.surveys()
+    (module,) = agenda.modules([Bench().survey(survey)])
+    assert [unit.function for unit in module.units] == ["Square", "Product"]
+    for unit in module.units:
+        assert msgspec.json.decode(msgspec.json.encode(unit), type=Unit) == unit
 
 
 def test_functions_of_the_same_name_in_two_folders_do_not_meet(write: Write) -> None:

@@ -4,7 +4,7 @@ import io
 
 from gradtool.report.terminal.console import make_console
 from gradtool.report.terminal.progress import LiveProgress
-from gradtool.results import CaseResult, CheckResult, Verdict
+from gradtool.results import CaseResult, CheckResult, FunctionResult, Location, Verdict
 
 
 class Terminal(io.StringIO):
@@ -24,6 +24,9 @@ def test_it_shows_the_case_the_count_and_the_failures_and_then_clears_its_line()
         progress.case_finished("F", case(Verdict.FAIL))
         progress.case_started("a.py::G[c]")
         progress.case_finished("G", case(Verdict.PASS))
+        for name in ("F", "G"):
+            location = Location(path="a.py")
+            progress.function_finished("a.py", FunctionResult(name=name, location=location))
     drawn = stream.getvalue()
     assert "2/2" in drawn
     assert "1 failed" in drawn

@@ -15,8 +15,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from gradtool.gate.agenda import Agenda
+from gradtool.gate.bench import Bench
 from gradtool.gate.options import CheckOptions
-from gradtool.gate.plan import Plan, PlannedFunction, make_plan
+from gradtool.gate.plan import PlannedFunction
 from gradtool.gate.source_lines import function_location
 from gradtool.results import Finding, FunctionResult, Report, Severity
 
@@ -92,14 +94,12 @@ class Member:
         return location.line if location else None
 
 
+@cache
 def planned(kind: str) -> list[PlannedFunction]:
     """The Functions in ``wrong`` or ``right`` with their cases, in the order of their names."""
-    return [function for module in plan(kind).modules for function in module.functions]
-
-
-@cache
-def plan(kind: str) -> Plan:
-    return make_plan(CheckOptions(paths=(str(ZOO / kind),)))
+    agenda, bench = Agenda(CheckOptions(paths=(str(ZOO / kind),))), Bench()
+    modules = agenda.modules([bench.survey(survey) for survey in agenda.surveys()])
+    return [bench.plan(unit) for module in modules for unit in module.units]
 
 
 @cache

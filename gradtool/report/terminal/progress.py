@@ -9,11 +9,11 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Column
 
 from gradtool.report.terminal.styles import VERDICTS
-from gradtool.results import CaseResult, FunctionResult, ModuleResult, Verdict
+from gradtool.results import CaseResult, FunctionResult, Verdict
 
 
 class LiveProgress:
-    """A bar, the count of cases done, the case under way and how many have failed so far.
+    """A bar, the count of Functions done, the case under way and how many cases have failed.
 
     Implements `gradtool.gate.options.Watcher`. Use as a context manager around the run;
     what the checked code prints meanwhile appears above the bar.
@@ -36,7 +36,7 @@ class LiveProgress:
             expand=True,
         )
         self._task = self._progress.add_task("loading", total=None, count="", failed="")
-        self._cases = self._done = self._failed = 0
+        self._functions = self._done = self._failed = 0
 
     def __enter__(self) -> LiveProgress:
         """Start drawing."""
@@ -52,10 +52,10 @@ class LiveProgress:
         """Take the bar off the screen."""
         self._progress.stop()
 
-    def started(self, cases: int) -> None:
-        """The number of cases is known."""
-        self._cases = cases
-        self._progress.update(self._task, total=cases, count=f"0/{cases}")
+    def started(self, functions: int) -> None:
+        """The number of Functions is known."""
+        self._functions = functions
+        self._progress.update(self._task, total=functions, count=f"0/{functions}")
 
     def case_started(self, node_id: str) -> None:
         """Show which case is under way."""
@@ -66,18 +66,15 @@ class LiveProgress:
         function: str,  # noqa: ARG002 - the protocol names it
         case: CaseResult,
     ) -> None:
-        """Move the bar on, and count a case that failed."""
-        self._done += 1
+        """Count a case that failed."""
         self._failed += case.verdict in (Verdict.FAIL, Verdict.ERROR)
-        self._progress.update(
-            self._task,
-            advance=1,
-            count=f"{self._done}/{self._cases}",
-            failed=f"{self._failed} failed" if self._failed else "",
-        )
+        self._progress.update(self._task, failed=f"{self._failed} failed" if self._failed else "")
 
-    def function_finished(self, path: str, function: FunctionResult) -> None:
-        """Nothing: the cases are what counts."""
-
-    def module_finished(self, module: ModuleResult) -> None:
-        """Nothing: the cases are what counts."""
+    def function_finished(
+        self,
+        path: str,  # noqa: ARG002 - the protocol names it
+        function: FunctionResult,  # noqa: ARG002
+    ) -> None:
+        """Move the bar on."""
+        self._done += 1
+        self._progress.update(self._task, advance=1, count=f"{self._done}/{self._functions}")

@@ -1,0 +1,67 @@
+"""The state of the process around the user's code, put back after it has run.
+
+What one Function does to the current folder, the environment, the standard streams or the
+handlers of signals must not change what is found out about the next.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Iterator
+
+import numpy as np
+
+_SIGNALS = [
+    getattr(signal, name)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGCHLD", "SIGPIPE", "SIGUSR1", "SIGUSR2")
+    if hasattr(signal, name)
+]
+
+
+@contextlib.contextmanager
+def kept_ambience(*, environment: bool = True) -> Iterator[None]:
+    """Put back after the block what it changed.
+
+    Args:
+        environment: Also the environment's variables. A module that sets some when it is
+            imported may rely on them later.
+    """
+    with contextlib.ExitStack() as stack:
+        stack.callback(_restore_folder, os.getcwd())  # noqa: PTH109 - as a string, to go back to
+        stack.callback(_restore_streams, (sys.stdin, sys.stdout, sys.stderr))
+        stack.callback(sys.setrecursionlimit, sys.getrecursionlimit())
+        stack.callback(np.seterr, **np.geterr())
+        stack.callback(_restore_handlers, {each: signal.getsignal(each) for each in _SIGNALS})
+        stack.enter_context(warnings.catch_warnings())
+        if environment:
+            stack.callback(_restore_environment, dict(os.environ))
+        yield
+
+
+def _restore_folder(folder: str) -> None:
+    with contextlib.suppress(OSError):  # The folder itself may be gone.
+        os.chdir(folder)
+
+
+def _restore_streams(streams: tuple[object, object, object]) -> None:
+    for name, stream in zip(("stdin", "stdout", "stderr"), streams, strict=True):
+        setattr(sys, name, stream)
+
+
+def _restore_environment(variables: dict[str, str]) -> None:
+    if dict(os.environ) != variables:
+        os.environ.clear()
+        os.environ.update(variables)
+
+
+def _restore_handlers(handlers: dict[signal.Signals, object]) -> None:
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for number, handler in handlers.items():
+        if handler is not None and signal.getsignal(number) is not handler:
+            signal.signal(number, handler)  # type: ignore[arg-type]  # what getsignal gave

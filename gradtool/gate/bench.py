@@ -1,0 +1,155 @@
+"""Where the work is done: surveys and units, in the process that this is imported in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from gradtool.gate.checking import check_case, listed_function
+from gradtool.gate.deadline import deadline
+from gradtool.gate.discover import can_define_functions, discover, named
+from gradtool.gate.load import LoadedModule, Loader, LoadError, parse
+from gradtool.gate.mishaps import import_mishap, not_imported
+from gradtool.gate.plan import PlannedFunction, plan_unit
+from gradtool.gate.raised import Ended, unless_ended
+from gradtool.gate.settings import Settings
+from gradtool.gate.unit import Done, Survey, Surveyed, Unit
+from gradtool.gate.whole import Checked, whole_checks
+from gradtool.results import CaseResult, CheckResult
+
+
+class Listener(Protocol):
+    """Told what goes on while a unit is worked at."""
+
+    def loaded(self) -> None:
+        """Its module is imported."""
+
+    def opened(self, listed: Done) -> None:
+        """The cases of the Function are found, none is checked."""
+
+    def case_started(self, name: str) -> None:
+        """A case is about to be checked."""
+
+    def case_finished(self, case: CaseResult) -> None:
+        """A case has been checked."""
+
+
+class Bench:
+    """Does one piece of work after the other; what a module imported stays imported."""
+
+    def __init__(self) -> None:
+        self._loader = Loader()
+
+    def survey(self, survey: Survey) -> Surveyed:
+        """Say which Functions a module has, or why it cannot be loaded.
+
+        Raises:
+            UsageError: It has not what was asked for.
+        """
+        path, shown = Path(survey.path), survey.shown
+        try:
+            if not survey.named and not can_define_functions(parse(path)):
+                return Surveyed()
+            loaded = self._load(path, survey.settings)
+        except LoadError as error:
+            return Surveyed(problem=not_imported(shown, error, survey.settings))
+        except Ended as error:
+            return Surveyed(problem=import_mishap(shown, error.mishap, survey.settings))
+        with loaded.active():
+            if survey.functions is None:
+                subjects = discover(loaded, shown)
+            else:
+                subjects = named(loaded, shown, survey.functions)
+        return Surveyed(
+            functions=tuple(subject.name for subject in subjects),
+            lines=tuple(subject.location.line for subject in subjects),
+        )
+
+    def check(
+        self,
+        unit: Unit,
+        listener: Listener,
+        *,
+        finished: frozenset[str] = frozenset(),
+        left: float | None = None,
+        only_list: bool = False,
+    ) -> tuple[CheckResult, ...]:
+        """Check one Function at its cases, which the listener is told of.
+
+        Args:
+            unit: The Function.
+            listener: Told of each case.
+            finished: Names of cases that need not be checked again.
+            left: Seconds there are for all cases, if fewer than the settings say.
+            only_list: Find the cases, and check none.
+
+        Returns:
+            The checks of the Function as a whole.
+
+        Raises:
+            UsageError: A case was asked for that it has not.
+        """
+        try:
+            loaded = self._load(Path(unit.path), unit.settings)
+        except LoadError as error:
+            return (not_imported(unit.node, error, unit.settings),)
+        except Ended as error:
+            return (import_mishap(unit.node, error.mishap, unit.settings),)
+        listener.loaded()
+        with loaded.active():
+            planned = _planned(unit, loaded)
+            listener.opened(listed(planned))
+            if only_list:
+                return ()
+            return check_planned(
+                planned, listener, finished, unit.settings.timeout if left is None else left
+            )
+
+    def plan(self, unit: Unit) -> PlannedFunction:
+        """The Function of a unit and its cases, for those who want to look at them.
+
+        Raises:
+            LoadError: Its module cannot be loaded.
+        """
+        loaded = self._load(Path(unit.path), unit.settings)
+        with loaded.active():
+            return _planned(unit, loaded)
+
+    def _load(self, path: Path, settings: Settings) -> LoadedModule:
+        with (
+            unless_ended(settings, path.parent, environment=False),
+            deadline(settings.timeout),
+        ):
+            return self._loader.load(path)
+
+
+def _planned(unit: Unit, loaded: LoadedModule) -> PlannedFunction:
+    (subject,) = named(loaded, unit.shown, [unit.function])
+    return plan_unit(unit, subject)
+
+
+def listed(planned: PlannedFunction) -> Done:
+    """The Function with its cases, none of them checked."""
+    return Done(
+        function=listed_function(planned),
+        deselected=planned.deselected,
+        unwanted=not planned.cases and planned.problem is None,
+    )
+
+
+def check_planned(
+    planned: PlannedFunction,
+    listener: Listener,
+    finished: frozenset[str] = frozenset(),
+    left: float | None = None,
+) -> tuple[CheckResult, ...]:
+    """Check the cases of a Function within `left` seconds; returns its checks as a whole."""
+    cases: list[Checked] = []
+    for case in planned.cases:
+        if case.name in finished:
+            continue
+        listener.case_started(case.name)
+        cases.append(check_case(planned.unit, planned.subject, case, left))
+        left = left and max(left - cases[-1].result.seconds, 0)
+        listener.case_finished(cases[-1].result)
+    return () if finished else tuple(whole_checks(planned, cases))

@@ -1,0 +1,76 @@
+"""Who does the work of a run: this process, processes beside it, or a cluster."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from gradtool.gate.options import CheckOptions, UsageError, Watcher
+from gradtool.gate.unit import Done, Survey, Surveyed, Unit
+
+
+@dataclass
+class Outcome:
+    """What came of units, in their order."""
+
+    done: list[Done | None]
+    """None for one that an interrupt left no time for."""
+    interrupted: bool = False
+
+
+class Executor(Protocol):
+    """Does the pieces of work of a run."""
+
+    @property
+    def numpy(self) -> str:
+        """The version of NumPy that the work is done with."""
+
+    def require_devices(self, devices: Sequence[str]) -> None:
+        """Refuse devices that are not there.
+
+        Raises:
+            UsageError: One is missing.
+        """
+
+    def survey(self, surveys: Sequence[Survey]) -> list[Surveyed]:
+        """The answers to surveys, in their order.
+
+        Raises:
+            UsageError: A file has not what was asked for.
+        """
+
+    def check(self, units: Sequence[Unit], watcher: Watcher) -> Outcome:
+        """The answers to units; an interrupt ends it early.
+
+        Raises:
+            UsageError: A Function has no case of the name that was asked for.
+        """
+
+    def collect(self, units: Sequence[Unit]) -> list[Done]:
+        """The Functions with their cases, none checked.
+
+        Raises:
+            UsageError: A Function has no case of the name that was asked for.
+        """
+
+
+@contextlib.contextmanager
+def executing(options: CheckOptions) -> Iterator[Executor]:
+    """The executor that `options` ask for, for the time of a run.
+
+    Raises:
+        UsageError: It is not there.
+    """
+    if options.executor == "dask":
+        raise UsageError("--executor dask is not there")
+    if options.isolation:
+        from gradtool.gate.workers.isolated import isolated
+
+        with isolated(options) as workers:
+            yield workers
+    else:
+        from gradtool.gate.in_process import InProcess
+
+        yield InProcess()

@@ -1,0 +1,57 @@
+"""How a finding is made, whichever room it comes from."""
+
+from __future__ import annotations
+
+import shlex
+
+from gradtool.gate import codes
+from gradtool.gate.excerpts import excerpt
+from gradtool.gate.settings import Settings
+from gradtool.results import CheckResult, Evidence, Finding, Location, Severity, Verdict
+from gradtool.verify.rules import RULES
+
+
+def make_finding(
+    code: str,
+    node: str,
+    settings: Settings,
+    *,
+    message: str,
+    location: Location,
+    severity: Severity | None = None,
+    evidence: Evidence | None = None,
+    hint: str | None = None,
+    detail: str | None = None,
+) -> Finding:
+    """A finding about the case, Function or module with the node id `node`."""
+    rule = RULES[code]
+    return Finding(
+        rule=code,
+        name=rule.name,
+        severity=severity or rule.severity,
+        node_id=f"{node}::{code}",
+        message=message,
+        location=location,
+        source=excerpt(location),
+        evidence=evidence,
+        hint=hint,
+        detail=detail,
+        seed=settings.seed,
+        replay=replay_command(node, code, settings) if settings.replayable else None,
+    )
+
+
+def could_not_run(finding: Finding, settings: Settings) -> CheckResult:
+    """Something could not run at all, unless the configuration says that this is known."""
+    code = finding.rule
+    if code in settings.ignored:
+        return CheckResult(rule=code, verdict=Verdict.SKIPPED, reason=settings.ignored[code])
+    return CheckResult(rule=code, verdict=Verdict.ERROR, findings=(finding,))
+
+
+def replay_command(node: str, code: str, settings: Settings) -> str:
+    """A command line that asks one rule of one node again, with the same numbers."""
+    parts = [shlex.quote(node)]
+    if not code.startswith(codes.RUNNING):
+        parts.append(f"--select {code}")
+    return " ".join(["gradtool check", *parts, f"--seed {settings.seed}", *settings.flags])

@@ -1,0 +1,118 @@
+"""A pipe for messages: each has its length before it and a mark behind it.
+
+So a message that was cut off, or bytes that somebody else wrote, are never taken for one.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+VERSION = 1
+"""Of the messages. Both ends are of one installation unless a cluster mixes them."""
+
+T = TypeVar("T")
+
+_HEAD = struct.Struct(">BI")
+_MARK = b"\x1e\n"
+_LARGEST = 2**30
+_CHUNK = 2**16
+
+
+class Garbled(Exception):  # noqa: N818 - the state of a channel
+    """What arrived is no message."""
+
+
+def framed(message: object) -> bytes:
+    """A message as the bytes that are sent."""
+    try:
+        body = msgspec.msgpack.encode(message, enc_hook=_plain)
+    except UnicodeEncodeError:  # A lone surrogate, as in the name of a file or in a user's text.
+        body = msgspec.msgpack.encode(_encodable(msgspec.to_builtins(message, enc_hook=_plain)))
+    return _HEAD.pack(VERSION, len(body)) + body + _MARK
+
+
+def _plain(value: object) -> object:
+    """An array library's scalar as Python's; a complex number as its text."""
+    return str(value) if isinstance(value, complex) else value.item()  # type: ignore[attr-defined]
+
+
+def _encodable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _encodable(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_encodable(entry) for entry in value]
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
+
+
+class Reader(Generic[T]):
+    """Puts messages together from bytes as they arrive."""
+
+    def __init__(self, kind: type[T]) -> None:
+        """Read messages that are one of the structs of the union `kind`."""
+        self._decoder = msgspec.msgpack.Decoder(kind)
+        self._bytes = bytearray()
+
+    def feed(self, data: bytes) -> list[T]:
+        """The messages that are complete with `data`.
+
+        Raises:
+            Garbled: The bytes are no messages of this version.
+        """
+        self._bytes += data
+        messages = []
+        while (message := self._next()) is not None:
+            messages.append(message)
+        return messages
+
+    def _next(self) -> T | None:
+        if len(self._bytes) < _HEAD.size:
+            return None
+        version, size = _HEAD.unpack_from(self._bytes)
+        if version != VERSION or size > _LARGEST:
+            raise Garbled
+        end = _HEAD.size + size
+        if len(self._bytes) < end + len(_MARK):
+            return None
+        if self._bytes[end : end + len(_MARK)] != _MARK:
+            raise Garbled
+        body = bytes(self._bytes[_HEAD.size : end])
+        del self._bytes[: end + len(_MARK)]
+        try:
+            return self._decoder.decode(body)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise Garbled from error
+
+
+class Channel(Generic[T]):
+    """One end of a socket, for a process that does nothing else while it waits."""
+
+    def __init__(self, end: socket.socket, kind: type[T]) -> None:
+        """Send any message over `end`, receive those of the union `kind`."""
+        self._end = end
+        self._reader = Reader(kind)
+        self._arrived: list[T] = []
+
+    def send(self, message: object) -> None:
+        """Send one message.
+
+        Raises:
+            OSError: The other end is gone.
+        """
+        self._end.sendall(framed(message))
+
+    def receive(self) -> T | None:
+        """The next message; None when the other end is closed.
+
+        Raises:
+            Garbled: What arrived is no message.
+        """
+        while not self._arrived:
+            data = self._end.recv(_CHUNK)
+            if not data:
+                return None
+            self._arrived = self._reader.feed(data)
+        return self._arrived.pop(0)

@@ -1,0 +1,42 @@
+"""A limit on the memory that one Function may take."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+try:
+    import resource
+except ImportError:  # Not a POSIX system.
+    resource = None  # type: ignore[assignment]
+
+
+@contextlib.contextmanager
+def limited(size: int | None) -> Iterator[None]:
+    """In the block, let an allocation fail that takes the process `size` bytes further.
+
+    What counts is address space. None, or a system that does not tell how much of it is in
+    use, means no limit.
+    """
+    used = _address_space()
+    if size is None or used is None:
+        yield
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    wanted = used + size
+    lowest = min(limit for limit in (wanted, soft, hard) if limit != resource.RLIM_INFINITY)
+    resource.setrlimit(resource.RLIMIT_AS, (lowest, hard))
+    try:
+        yield
+    finally:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def _address_space() -> int | None:
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    except (OSError, ValueError):
+        return None
+    return pages * resource.getpagesize()

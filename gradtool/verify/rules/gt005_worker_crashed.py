@@ -1,0 +1,77 @@
+"""The process that ran the Function was killed by a signal.
+
+What it does
+------------
+
+Runs every Function in a process of its own kind, apart from the one that reports. When that
+process dies of a signal, such as a segmentation fault, the Function it was busy with is named,
+with the innermost Python line of yours if it could still be told. Cases that were finished
+before, and all other Functions, are kept and checked. ``--no-isolation`` runs in one process,
+which such a Function takes down with it.
+
+Why it matters
+--------------
+
+A training job would end in the same way, without a traceback.
+
+Wrong example
+-------------
+
+    from gradtool import Function
+    import ctypes
+
+
+    class Square(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            ctypes.string_at(0)  # reads where nothing is
+            (x,) = ctx.saved_tensors
+            return 2 * x * grad_output
+
+Right example
+-------------
+
+    from gradtool import Function
+
+
+    class Square(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            return 2 * x * grad_output
+
+How to fix
+----------
+
+Look for a call into compiled code on the line that the finding names: a wrong pointer, an index
+out of bounds, a wrong ``argtypes`` of ctypes. Where the signal is SIGKILL, something outside
+stopped the process; look there, or for a lack of memory.
+
+Reference
+---------
+
+https://docs.python.org/3/library/faulthandler.html
+"""
+
+from __future__ import annotations
+
+from gradtool.results import Severity
+from gradtool.verify.rules._rule import Rule
+
+RULE = Rule(
+    code="GT005",
+    name="worker-crashed",
+    summary="The process that ran the Function was killed by a signal.",
+    severity=Severity.ERROR,
+    page=__doc__,
+)

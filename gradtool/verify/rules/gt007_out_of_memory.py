@@ -1,0 +1,76 @@
+"""The Function ran out of memory.
+
+What it does
+------------
+
+Lets each Function take ``--memory-limit`` beyond what its process uses already, 4 GiB by
+default, and reports the ``MemoryError`` that exceeding it raises. The system's own killer of
+processes that take too much is told of in the same way. There is no limit in a run on a GPU,
+whose driver reserves address space without using it.
+
+Why it matters
+--------------
+
+What needs gigabytes on the small arguments of a check does not fit anywhere on real ones. On
+a shared machine it also takes down others.
+
+Wrong example
+-------------
+
+    from gradtool import Function, zeros
+
+
+    class Sum(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x.sum()
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            table = zeros(1 << 20, 1 << 20)  # 8 TiB
+            return grad_output * (x * 0 + 1) + table[0, 0]
+
+Right example
+-------------
+
+    from gradtool import Function, ones_like
+
+
+    class Sum(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x.sum()
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            return grad_output * ones_like(x)
+
+How to fix
+----------
+
+Look for a buffer of the wrong size, or for a list that grows with every call, at the line that
+the finding names. If the Function needs that much, choose smaller arguments or raise
+``--memory-limit``; ``none`` takes the limit away.
+
+Reference
+---------
+
+https://man7.org/linux/man-pages/man2/getrlimit.2.html (RLIMIT_AS)
+"""
+
+from __future__ import annotations
+
+from gradtool.results import Severity
+from gradtool.verify.rules._rule import Rule
+
+RULE = Rule(
+    code="GT007",
+    name="out-of-memory",
+    summary="The Function ran out of memory.",
+    severity=Severity.ERROR,
+    page=__doc__,
+)

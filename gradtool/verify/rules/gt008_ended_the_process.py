@@ -1,0 +1,83 @@
+"""The Function ended the process that ran it.
+
+What it does
+------------
+
+Reports a Function that calls ``sys.exit`` or ``os._exit``, or that raises what is no
+``Exception``, such as ``KeyboardInterrupt``. An exit without an error counts as well: a check
+that did not hand back its whole result has not passed.
+
+Why it matters
+--------------
+
+``os._exit(0)`` in the middle of a gate looks like success to everything that only reads exit
+codes. In a training job it ends the run, and no ``except Exception`` keeps it going.
+
+Wrong example
+-------------
+
+    from gradtool import Function, randn
+    import sys
+
+
+    class Scale(Function):
+        @staticmethod
+        def sample_inputs():
+            yield (randn(3, requires_grad=True), 0.5)
+
+        @staticmethod
+        def forward(ctx, x, factor):
+            ctx.factor = factor
+            return x * factor
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            if ctx.factor < 1:
+                sys.exit("factor must be 1 or more")
+            return grad_output * ctx.factor, None
+
+Right example
+-------------
+
+    from gradtool import Function, randn
+
+
+    class Scale(Function):
+        @staticmethod
+        def sample_inputs():
+            yield (randn(3, requires_grad=True), 1.5)
+
+        @staticmethod
+        def forward(ctx, x, factor):
+            if factor < 1:
+                raise ValueError("factor must be 1 or more")
+            ctx.factor = factor
+            return x * factor
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return grad_output * ctx.factor, None
+
+How to fix
+----------
+
+Raise an exception that says what is wrong, as early as ``forward``.
+
+Reference
+---------
+
+https://docs.python.org/3/library/exceptions.html#exception-hierarchy
+"""
+
+from __future__ import annotations
+
+from gradtool.results import Severity
+from gradtool.verify.rules._rule import Rule
+
+RULE = Rule(
+    code="GT008",
+    name="ended-the-process",
+    summary="The Function ended the process that ran it.",
+    severity=Severity.ERROR,
+    page=__doc__,
+)
