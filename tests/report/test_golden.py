@@ -26,6 +26,7 @@ RENDERERS = {
     "report.sarif": renderer("sarif"),
     "github.txt": renderer("github"),
     "markdown.md": renderer("markdown"),
+    "html.html": renderer("html"),
 }
 
 
