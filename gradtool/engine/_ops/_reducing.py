@@ -57,7 +57,7 @@ def _spread_out(x: Any, *, shape: Ints, dims: Ints) -> Any:
     if x.__class__ is np.ndarray and x.size == 1:
         # What broadcast_to would return, at a seventh of its price.
         everywhere = np.ndarray(shape, x.dtype, x, 0, (0,) * len(shape))
-        everywhere.setflags(False)
+        everywhere.setflags(write=False)
         return everywhere
     return np.broadcast_to(x.reshape(kept_shape(shape, dims)), shape)
 

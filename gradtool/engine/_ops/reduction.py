@@ -54,11 +54,14 @@ def sum(
     return _sum(x, dims=dims_of(dim, x._array.ndim), keepdim=keepdim)
 
 
+_add_up: Any = np.add.reduce
+
+
 def _sum_of_all(x: Tensor, array: Any, keepdim: bool) -> Tensor:
     """`_sum` written out for the sum that ends most computations: the hot path."""
     params = {"dims": tuple(range(array.ndim)), "keepdim": keepdim}
     try:
-        out = wrap(np.add.reduce(array, None, None, None, keepdim))
+        out = wrap(_add_up(array, None, None, None, keepdim))
     except RuntimeWarning:
         return _sum(x, **params)
     if x._requires_grad and modes.grad:

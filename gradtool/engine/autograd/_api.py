@@ -120,7 +120,7 @@ def _backward_from(
 
 
 _backward_from.__name__ = "backward"
-Tensor.backward = _backward_from
+Tensor.backward = _backward_from  # type: ignore[attr-defined]  # methods are attached
 
 
 def _batched_grad(

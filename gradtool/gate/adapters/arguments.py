@@ -11,10 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.engine import Tensor
-from gradtool.engine._device import device
-from gradtool.engine._tensor import to_numpy, wrap
-from gradtool.gate.adapters.memory_layout import lay
+from gradtool.gate.adapters.library import library
+from gradtool.gate.adapters.memory_layout import laid
 from gradtool.verify.examinable import MemoryLayout
 from gradtool.verify.protocol import Argument, Array, Primals
 
@@ -23,28 +21,28 @@ from gradtool.verify.protocol import Argument, Array, Primals
 class _Home:
     """How the case's own tensor lies in memory."""
 
-    device: device | None
+    device: Any
     """None for the CPU."""
     template: Array | None
     """An array with its strides; None where they are those of row-major order."""
 
     @classmethod
-    def of(cls, tensor: Tensor) -> _Home:
+    def of(cls, tensor: Any) -> _Home:
         if tensor.is_cuda:
             return cls(tensor.device, None)
-        return cls(None, None if tensor.is_contiguous() else tensor._array)
+        return cls(None, None if tensor.is_contiguous() else library().array(tensor))
 
-    def tensor(self, primal: Array) -> Tensor:
+    def tensor(self, primal: Array) -> Any:
         """A new tensor of these values."""
         if self.template is None or self.template.shape != primal.shape:
             return self.plain(primal)
         array = np.empty_like(self.template, dtype=primal.dtype)
         array[...] = primal
-        return wrap(array)
+        return library().tensor(array)
 
-    def plain(self, primal: Array) -> Tensor:
+    def plain(self, primal: Array) -> Any:
         """A new tensor of these values, of any shape, in row-major order."""
-        tensor = wrap(np.array(primal, order="C"))
+        tensor = library().tensor(np.array(primal, order="C"))
         return tensor if self.device is None else tensor.to(self.device)
 
 
@@ -62,12 +60,12 @@ class Arguments:
         self._values = (*args, *kwargs.values())
         self._keywords = tuple(kwargs)
         self.positions = tuple(
-            at for at, value in enumerate(self._values) if isinstance(value, Tensor)
+            at for at, value in enumerate(self._values) if isinstance(value, library().Tensor)
         )
         tensors = [self._values[at] for at in self.positions]
         self._homes = tuple(_Home.of(tensor) for tensor in tensors)
         self.primals: tuple[Array, ...] = tuple(
-            np.array(to_numpy(tensor._array), order="C") for tensor in tensors
+            np.array(library().array(tensor), order="C") for tensor in tensors
         )
         self.tensors = tuple(
             _argument(self.names[at], at, tensor)
@@ -80,42 +78,41 @@ class Arguments:
         named = enumerate(zip(self.names, self._values, strict=True))
         return [pair for at, pair in named if at not in self.positions]
 
-    def fresh(self, primals: Primals) -> list[Tensor]:
+    def fresh(self, primals: Primals) -> list[Any]:
         """New leaves with the values `primals`; they require gradients as the case's do."""
         tensors = [home.tensor(primal) for home, primal in zip(self._homes, primals, strict=True)]
-        for tensor, differentiable in zip(tensors, self.differentiable, strict=True):
-            tensor._requires_grad = differentiable
+        for tensor, primal, needed in zip(tensors, primals, self.differentiable, strict=True):
+            if needed and primal.dtype.kind in "fc":
+                tensor.requires_grad = True
         return tensors
 
-    def fresh_stacked(self, primals: Primals) -> list[Tensor]:
+    def fresh_stacked(self, primals: Primals) -> list[Any]:
         """New tensors of the values of many examples, on the devices of the case's tensors."""
         return [home.plain(primal) for home, primal in zip(self._homes, primals, strict=True)]
 
     def tracked(
         self, primals: Primals, needs: Sequence[bool], layout: MemoryLayout | None = None
-    ) -> tuple[list[Tensor | None], list[Tensor]]:
+    ) -> tuple[list[Any], list[Any]]:
         """A leaf for each primal that needs a gradient, and what to hand to the function.
 
         The function gets copies computed from the leaves: it may change them in place, which
         a leaf that requires a gradient forbids. They lie in memory as `layout` says; None:
         as the case's tensors do.
         """
-        leaves: list[Tensor | None] = []
-        tensors: list[Tensor] = []
+        leaves: list[Any] = []
+        tensors: list[Any] = []
         for home, primal, needed in zip(self._homes, primals, needs, strict=True):
             tensor = home.tensor(primal)
             leaf = None
-            if needed and tensor._array.dtype.kind in "fc":
+            if needed and primal.dtype.kind in "fc":
                 leaf = tensor
                 leaf.requires_grad = True
                 tensor = leaf.clone()
-            if layout is not None:
-                lay(tensor, layout)
             leaves.append(leaf)
-            tensors.append(tensor)
+            tensors.append(tensor if layout is None else laid(tensor, layout))
         return leaves, tensors
 
-    def placed(self, tensors: Sequence[Tensor]) -> tuple[list[Any], dict[str, Any]]:
+    def placed(self, tensors: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
         """All positional and keyword arguments, with `tensors` in the tensors' places."""
         values = list(self._values)
         for position, tensor in zip(self.positions, tensors, strict=True):
@@ -126,8 +123,8 @@ class Arguments:
         return values[:count], dict(zip(self._keywords, values[count:], strict=True))
 
 
-def _argument(name: str, position: int, tensor: Tensor) -> Argument:
-    dtype = tensor._array.dtype
+def _argument(name: str, position: int, tensor: Any) -> Argument:
+    dtype = library().dtype(tensor)
     return Argument(
         name=name,
         position=position,

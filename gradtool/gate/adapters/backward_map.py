@@ -6,11 +6,11 @@ Its derivative is the Function's second derivative; its own backward map leads t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from gradtool.engine import Tensor, enable_grad, is_grad_enabled
-from gradtool.engine.autograd import grad
+from gradtool.gate.adapters.library import library
 
-Apply = Callable[[Sequence[Tensor]], tuple[Tensor | None, ...]]
+Apply = Callable[[Sequence[Any]], tuple[Any, ...]]
 """The outputs of a function for its tensor arguments."""
 
 
@@ -25,11 +25,12 @@ class BackwardMap:
         self._differentiable = tuple(differentiable)
         self._given = tuple(given)
 
-    def __call__(self, *tensors: Tensor) -> tuple[Tensor | None, ...]:
+    def __call__(self, *tensors: Any) -> tuple[Any, ...]:
         """The gradients, with a graph of their own where one is being recorded."""
-        recording = is_grad_enabled()
+        torch = library().torch
+        recording = torch.is_grad_enabled()
         count = len(self._differentiable)
-        with enable_grad():
+        with torch.enable_grad():
             pairs = list(zip(tensors[:count], self._differentiable, strict=True))
             primals = [_requiring(tensor) if needed else tensor for tensor, needed in pairs]
             handed = [
@@ -45,21 +46,24 @@ class BackwardMap:
             return _gradients(sent, targets, recording)
 
 
-def _beside(output: Tensor | None, cotangent: Tensor) -> Tensor:
+def _beside(output: Any, cotangent: Any) -> Any:
     """The cotangent on the output's device."""
     return cotangent if output is None else cotangent.to(output.device)
 
 
-def _requiring(tensor: Tensor) -> Tensor:
+def _requiring(tensor: Any) -> Any:
     """The tensor, or one outside its graph, to differentiate with respect to."""
     return tensor if tensor.requires_grad else tensor.detach().requires_grad_()
 
 
 def _gradients(
-    sent: Sequence[tuple[Tensor | None, Tensor]], targets: Sequence[Tensor], recording: bool
-) -> tuple[Tensor | None, ...]:
+    sent: Sequence[tuple[Any, Any]], targets: Sequence[Any], recording: bool
+) -> tuple[Any, ...]:
     roots = [pair for pair in sent if pair[0] is not None and pair[0].requires_grad]
     if not roots or not targets:
         return (None,) * len(targets)
     outputs, cotangents = zip(*roots, strict=True)
-    return grad(outputs, targets, cotangents, create_graph=recording, allow_unused=True)
+    gradients: tuple[Any, ...] = library().torch.autograd.grad(
+        outputs, targets, cotangents, create_graph=recording, allow_unused=True
+    )
+    return gradients

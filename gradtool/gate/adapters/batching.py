@@ -6,20 +6,18 @@ import inspect
 from collections.abc import Sequence
 from typing import Any
 
-from gradtool.engine import Tensor, no_grad
 from gradtool.engine._levels.functions import VmapInfo, check_separate
-from gradtool.engine.autograd import Function
-from gradtool.engine.func import vmap
 from gradtool.gate.adapters.bound import BoundFunction
+from gradtool.gate.adapters.library import library
 from gradtool.gate.adapters.pulling import copied
 from gradtool.verify.protocol import Array, Primals
 
 Dims = Sequence[int | None]
 
 
-def is_declared(function: type[Function]) -> bool:
+def is_declared(function: type[Any]) -> bool:
     """Whether a Function says how it is batched."""
-    return function.vmap is not Function.vmap or function.generate_vmap_rule
+    return function.vmap is not library().Function.vmap or function.generate_vmap_rule
 
 
 def vmapped(bound: BoundFunction, primals: Primals, in_dims: Dims) -> tuple[Array | None, ...]:
@@ -28,19 +26,19 @@ def vmapped(bound: BoundFunction, primals: Primals, in_dims: Dims) -> tuple[Arra
     A ``vmap`` of the Function's own gets the dimensions as they are: one that takes the
     examples to come first is seen.
     """
-    cls = bound.cls
-    with no_grad():
+    cls, torch = bound.cls, library().torch
+    with torch.no_grad():
         tensors = bound.arguments.fresh(primals)
-        if cls is None or cls.vmap is Function.vmap or cls.generate_vmap_rule:
-            outputs = vmap(lambda *each: bound(each), in_dims=tuple(in_dims))(*tensors)
+        if cls is None or cls.vmap is library().Function.vmap or cls.generate_vmap_rule:
+            outputs = torch.func.vmap(lambda *each: bound(each), in_dims=tuple(in_dims))(*tensors)
         else:
             outputs = _by_own_rule(cls, bound, tensors, in_dims)
         return tuple([copied(output) for output in outputs])
 
 
 def _by_own_rule(
-    cls: type[Function], bound: BoundFunction, tensors: Sequence[Tensor], in_dims: Dims
-) -> list[Tensor | None]:
+    cls: type[Any], bound: BoundFunction, tensors: Sequence[Any], in_dims: Dims
+) -> list[Any]:
     check_separate(cls)
     args, kwargs = bound.arguments.placed(tensors)
     given = inspect.signature(cls.forward).bind(*args, **kwargs)
@@ -59,7 +57,7 @@ def _by_own_rule(
     return [_examples_first(each, dim, size) for each, dim in zip(output, out_dims, strict=True)]
 
 
-def _examples_first(output: Any, dim: int | None, size: int) -> Tensor | None:
-    if not isinstance(output, Tensor):
+def _examples_first(output: Any, dim: int | None, size: int) -> Any:
+    if not isinstance(output, library().Tensor):
         return None
     return output.expand(size, *output.shape) if dim is None else output.movedim(dim, 0)

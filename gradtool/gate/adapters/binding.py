@@ -9,17 +9,17 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from gradtool.engine.autograd import Function
+from gradtool.gate.adapters.library import library
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
-def function_class(function: Any) -> type[Function] | None:
+def function_class(function: Any) -> type[Any] | None:
     """The Function that `function` is, or is the ``apply`` of; None for another callable."""
     owner = function
     if getattr(function, "__name__", None) == "apply":
         owner = getattr(function, "__self__", None)
-    return owner if isinstance(owner, type) and issubclass(owner, Function) else None
+    return owner if isinstance(owner, type) and issubclass(owner, library().Function) else None
 
 
 def parameters_of(function: Any) -> tuple[inspect.Parameter, ...]:
@@ -29,7 +29,7 @@ def parameters_of(function: Any) -> tuple[inspect.Parameter, ...]:
         parameters = tuple(inspect.signature(cls.forward if cls else function).parameters.values())
     except (TypeError, ValueError):
         return ()
-    takes_ctx = cls is not None and cls.setup_context is Function.setup_context
+    takes_ctx = cls is not None and cls.setup_context is library().Function.setup_context
     if takes_ctx and parameters and parameters[0].kind in _POSITIONAL:
         return parameters[1:]
     return parameters

@@ -7,14 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gradtool.engine import Tensor
-from gradtool.engine.autograd import Function
 from gradtool.gate.adapters.arguments import Arguments
 from gradtool.gate.adapters.binding import bind, function_class, names_of
 from gradtool.gate.adapters.draws import Draws
+from gradtool.gate.adapters.library import library
 
-Outputs = tuple[Tensor | None, ...]
-"""One entry for each output; None where it is not a tensor."""
+Outputs = tuple[Any, ...]
+"""A tensor for each output; None where it is not a tensor."""
 
 
 class BoundFunction:
@@ -37,7 +36,7 @@ class BoundFunction:
         kwargs: Mapping[str, Any],
         names: Sequence[str] | None = None,
     ) -> None:
-        self.cls: type[Function] | None = function_class(function)
+        self.cls: type[Any] | None = function_class(function)
         """The custom Function; None of a plain callable."""
         self.callable: Callable[..., Any] = self.cls.apply if self.cls else function
         self.target: Callable[..., Any] = self.cls or function
@@ -49,17 +48,18 @@ class BoundFunction:
         """The folder of the user's module."""
         self.draws = Draws()
 
-    def __call__(self, tensors: Sequence[Tensor]) -> Outputs:
+    def __call__(self, tensors: Sequence[Any]) -> Outputs:
         """The outputs, with `tensors` in the places of the case's tensors."""
         return self.through(self.callable, tensors)
 
-    def through(self, function: Callable[..., Any], tensors: Sequence[Tensor]) -> Outputs:
+    def through(self, function: Callable[..., Any], tensors: Sequence[Any]) -> Outputs:
         """The outputs of another `function` of the same arguments."""
         args, kwargs = self.arguments.placed(tensors)
         with self.draws.repeated():
             output = function(*args, **kwargs)
         outputs = output if isinstance(output, tuple | list) else (output,)
-        return tuple([each if isinstance(each, Tensor) else None for each in outputs])
+        kind = library().Tensor
+        return tuple([each if isinstance(each, kind) else None for each in outputs])
 
 
 def _folder(function: Any) -> Path:

@@ -11,13 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.engine import enable_grad, no_grad
-from gradtool.engine._tensor import wrap
-from gradtool.engine.autograd import Function
 from gradtool.gate.adapters import batching, forward_mode, many
 from gradtool.gate.adapters.backward_map import BackwardMap
 from gradtool.gate.adapters.bound import BoundFunction
 from gradtool.gate.adapters.leaks import leak
+from gradtool.gate.adapters.library import library
 from gradtool.gate.adapters.lines import lines_of, traced
 from gradtool.gate.adapters.orders import Orders
 from gradtool.gate.adapters.pulling import copied, cotangent_tensors, pulled_back
@@ -64,7 +62,7 @@ class BundledDifferentiable:
         cls = self._bound.cls
         self.defines_both_backward_and_vjp = cls is not None and _has_both(cls)
         self.declares_once_differentiable = cls is not None and _is_once_differentiable(cls)
-        self.defines_jvp = cls is not None and cls.jvp is not Function.jvp
+        self.defines_jvp = cls is not None and cls.jvp is not library().Function.jvp
         self.defines_vmap = cls is not None and batching.is_declared(cls)
         self.generates_vmap = cls is not None and bool(cls.generate_vmap_rule)
         self.lines = lines_of(cls)
@@ -76,9 +74,9 @@ class BundledDifferentiable:
 
         The arrays may be memory that the function itself holds and writes to again.
         """
-        with no_grad():
+        with library().torch.no_grad():
             outputs = self._bound(self._bound.arguments.fresh(primals))
-        return tuple([None if out is None else out.numpy(force=True) for out in outputs])
+        return tuple([None if out is None else library().array(out) for out in outputs])
 
     def vjps(self, primals: Primals, rows: Sequence[Cotangents]) -> list[tuple[Array | None, ...]]:
         """One forward, then one backward for each row; None where no gradient arrives.
@@ -86,7 +84,7 @@ class BundledDifferentiable:
         Raises what the user's code or the engine raises.
         """
         arguments = self._bound.arguments
-        with enable_grad():
+        with library().torch.enable_grad():
             leaves, tensors = arguments.tracked(primals, arguments.differentiable)
             outputs = self._bound(tensors)
             found = (pulled_back(outputs, cotangent_tensors(outputs, row), leaves) for row in rows)
@@ -98,13 +96,19 @@ class BundledDifferentiable:
 
     # ---- many values at once ----------------------------------------------------------
 
-    def evaluate_many(self, primals: Primals, stacked: Sequence[bool]) -> Stacked:
+    def evaluate_many(
+        self, primals: Primals, stacked: Sequence[bool], *, or_loop: bool = True
+    ) -> Stacked:
         """The outputs at many points, in one call of ``forward`` where its code allows that."""
-        return many.evaluate_many(self._bound, self.evaluate, primals, stacked)
+        loop = self.evaluate if or_loop else None
+        return many.evaluate_many(self._bound, loop, primals, stacked)
 
-    def vjps_many(self, primals: Primals, cotangents: Cotangents) -> Stacked:
+    def vjps_many(
+        self, primals: Primals, cotangents: Cotangents, *, or_loop: bool = True
+    ) -> Stacked:
         """The gradients for many cotangents, in one run of ``backward`` where that can be."""
-        return many.vjps_many(self._bound, self.vjps, primals, cotangents)
+        loop = self.vjps if or_loop else None
+        return many.vjps_many(self._bound, loop, primals, cotangents)
 
     def vmapped(self, primals: Primals, in_dims: Sequence[int | None]) -> tuple[Array | None, ...]:
         """The outputs for a batch, by the Function's own batching, examples first in each."""
@@ -170,7 +174,7 @@ class BundledDifferentiable:
         function = BackwardMap(self._bound, arguments.differentiable, [at for at, _ in given])
         tensors = arguments.fresh(self.primals)
         for _, array in given:
-            tensors.append(wrap(np.array(array)))
+            tensors.append(library().tensor(np.array(array)))
             tensors[-1].requires_grad = True
         names = [argument.name for argument in self.arguments]
         names += _cotangent_names([at for at, _ in given], len(cotangents), names)
@@ -188,11 +192,12 @@ def _cotangent_names(given: Sequence[int], count: int, taken: Sequence[str]) -> 
     return [stem if count == 1 else f"{stem}[{at}]" for at in given]
 
 
-def _has_both(cls: type[Function]) -> bool:
-    return cls.backward is not Function.backward and cls.vjp is not Function.vjp
+def _has_both(cls: type[Any]) -> bool:
+    root = library().Function
+    return cls.backward is not root.backward and cls.vjp is not root.vjp
 
 
-def _is_once_differentiable(cls: type[Function]) -> bool:
+def _is_once_differentiable(cls: type[Any]) -> bool:
     """Whether the method that computes gradients carries the mark of `once_differentiable`."""
     methods = (cls.vjp, cls.backward)
-    return any(getattr(method, "_once_differentiable", False) for method in methods)
+    return any(library().is_once_differentiable(method) for method in methods)

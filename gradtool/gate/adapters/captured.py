@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.engine import Tensor
-from gradtool.engine._tensor import to_numpy
+from gradtool.gate.adapters.library import library
 
 _DEEPEST = 5
 _MOST = 2000
@@ -29,7 +28,7 @@ Buffers = dict[str, tuple[Any, bytes]]
 
 def digest(buffer: Any) -> bytes:
     """A digest of the bytes of a tensor or array."""
-    array = to_numpy(buffer._array) if isinstance(buffer, Tensor) else buffer
+    array = buffer if isinstance(buffer, np.ndarray) else library().array(buffer)
     return blake2b(array.tobytes(), digest_size=16).digest()
 
 
@@ -59,8 +58,12 @@ def roots_of(function: Any) -> list[tuple[str, Any]]:
     """Where to look for the buffers of a Function's class, or of a plain callable."""
     if not isinstance(function, type):
         return [("", inspect.unwrap(function))]
-    classes = [cls for cls in function.__mro__ if not cls.__module__.startswith("gradtool.engine")]
+    classes = [cls for cls in function.__mro__ if not _is_of_the_library(cls.__module__)]
     return [(cls.__name__, cls) for cls in reversed(classes) if cls is not object]
+
+
+def _is_of_the_library(module: str) -> bool:
+    return any(f"{module}.".startswith(f"{package}.") for package in library().packages)
 
 
 class _Search:
@@ -80,7 +83,7 @@ class _Search:
         if id(value) in self._seen or depth > _DEEPEST or len(self._seen) > _MOST:
             return
         self._seen[id(value)] = value
-        if isinstance(value, Tensor | np.ndarray):
+        if isinstance(value, library().Tensor | np.ndarray):
             yield name, value
             return
         for child_name, child in self._children(name, value):
@@ -106,7 +109,7 @@ class _Search:
 
     def _is_of_the_module(self, value: Callable[..., Any]) -> bool:
         module = value.__module__
-        return module in self._modules or module.startswith("gradtool.engine.nn")
+        return module in self._modules or module.startswith(f"{library().torch.__name__}.nn")
 
 
 def _module_of(value: Any) -> str | None:

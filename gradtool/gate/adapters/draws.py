@@ -14,9 +14,7 @@ from typing import Any
 
 import numpy as np
 
-import gradtool.engine
-
-torch: Any = gradtool.engine  # its functions come from a table, which type checkers do not read
+from gradtool.gate.adapters.library import library
 
 
 class Draws:
@@ -57,10 +55,11 @@ class Draws:
 
 
 def _states() -> tuple[Any, ...]:
-    return random.getstate(), np.random.get_state(), torch.get_rng_state().numpy()
+    return random.getstate(), np.random.get_state(), library().torch.get_rng_state().numpy()
 
 
 def _go_to(states: tuple[Any, ...]) -> None:
     random.setstate(states[0])
     np.random.set_state(states[1])
+    torch = library().torch
     torch.set_rng_state(torch.from_numpy(states[2]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gradtool.engine._errors import ContractError
+from gradtool.gate.adapters.library import library
 from gradtool.gate.user_errors import describe
 from gradtool.verify.protocol import Failure, Stage
 
@@ -18,7 +18,7 @@ def failure_of(error: Exception, stage: Stage, home: Path) -> Failure:
     told = describe(error, home)
     return Failure(
         stage=stage,
-        kind=error.kind if isinstance(error, ContractError) else "raised",
+        kind=library().contract(error),
         message=_in_known_words(told.summary, error),
         traceback=told.detail,
         path=told.location.path if told.location else None,
@@ -29,7 +29,7 @@ def failure_of(error: Exception, stage: Stage, home: Path) -> Failure:
 def _in_known_words(summary: str, error: Exception) -> str:
     """`summary` with Python's name for an error of the engine's own kind, as torch raises it."""
     own = type(error)
-    if not isinstance(error, ContractError):
+    if not own.__module__.startswith("gradtool."):
         return summary
     known = next(base for base in own.__mro__ if base.__module__ == "builtins")
     return summary.replace(own.__name__, known.__name__, 1)

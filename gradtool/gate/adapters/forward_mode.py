@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from gradtool.engine import Tensor, no_grad
-from gradtool.engine._levels.dual import DualLevel
-from gradtool.engine._tensor import wrap
 from gradtool.gate.adapters.bound import BoundFunction
+from gradtool.gate.adapters.library import library
 from gradtool.gate.adapters.pulling import copied
 from gradtool.verify.examinable import Tangents
 from gradtool.verify.protocol import Array, Primals
@@ -23,16 +22,21 @@ def jvps(
 
 
 def _jvp(bound: BoundFunction, primals: Primals, row: Tangents) -> tuple[Array | None, ...]:
-    with no_grad(), DualLevel() as level:
+    torch = library().torch
+    forward_ad = torch.autograd.forward_ad
+    with torch.no_grad(), forward_ad.dual_level():
         tensors = bound.arguments.fresh(primals)
-        outputs = bound(
-            [
-                tensor if tangent is None else level.wrap(tensor, _tangent(tensor, tangent))
-                for tensor, tangent in zip(tensors, row, strict=True)
-            ]
-        )
-        return tuple([copied(level.tangent_of(output)) for output in outputs])
+        moving = [
+            tensor if values is None else forward_ad.make_dual(tensor, _tangent(tensor, values))
+            for tensor, values in zip(tensors, row, strict=True)
+        ]
+        pushed = [
+            None if output is None else forward_ad.unpack_dual(output).tangent
+            for output in bound(moving)
+        ]
+        return tuple([copied(tangent) for tangent in pushed])
 
 
-def _tangent(tensor: Tensor, values: Array) -> Tensor:
-    return wrap(np.array(values, dtype=tensor._array.dtype)).to(tensor.device)
+def _tangent(tensor: Any, values: Array) -> Any:
+    dtype = library().dtype(tensor)
+    return library().tensor(np.array(values, dtype=dtype)).to(tensor.device)

@@ -6,9 +6,8 @@ import gc
 import weakref
 from typing import Any
 
-from gradtool.engine import enable_grad
-from gradtool.engine.autograd._node import node_and_number
 from gradtool.gate.adapters.bound import BoundFunction
+from gradtool.gate.adapters.library import library
 from gradtool.verify.examinable import Leak
 from gradtool.verify.protocol import Primals
 
@@ -34,8 +33,8 @@ def leak(bound: BoundFunction, primals: Primals) -> Leak | None:
 def _nodes_of_a_call(bound: BoundFunction, primals: Primals) -> list[weakref.ref[Any]]:
     """Weak references to the graph's nodes; everything else of the call is dropped."""
     arguments = bound.arguments
-    with enable_grad():
+    with library().torch.enable_grad():
         _, tensors = arguments.tracked(primals, arguments.differentiable)
         outputs = bound(tensors)
-    recorded = [each for each in outputs if each is not None and each.grad_fn is not None]
-    return [weakref.ref(node_and_number(output)[0]) for output in recorded]
+    nodes = [each.grad_fn for each in outputs if each is not None]
+    return [weakref.ref(node) for node in nodes if node is not None]

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any
 
-from gradtool.engine.autograd import Function
+from gradtool.gate.adapters.library import library
 from gradtool.verify.examinable import SourceLine
 
 _METHODS = ("forward", "setup_context", "backward", "vjp", "jvp", "vmap")
 
 
-def lines_of(function: type[Function] | None) -> frozenset[SourceLine]:
+def lines_of(function: type[Any] | None) -> frozenset[SourceLine]:
     """The lines that can be executed, those of functions inside the methods included."""
     return frozenset(
         SourceLine(method, code.co_filename, line)
@@ -25,7 +25,7 @@ def lines_of(function: type[Function] | None) -> frozenset[SourceLine]:
 
 
 @contextmanager
-def traced(function: type[Function] | None) -> Iterator[set[SourceLine]]:
+def traced(function: type[Any] | None) -> Iterator[set[SourceLine]]:
     """Collect the lines that this thread executes in the block.
 
     A tracer that is set already, as by a debugger or to measure coverage, rests meanwhile.
@@ -50,12 +50,12 @@ def traced(function: type[Function] | None) -> Iterator[set[SourceLine]]:
         sys.settrace(before)
 
 
-def _codes(function: type[Function] | None) -> dict[CodeType, str]:
+def _codes(function: type[Any] | None) -> dict[CodeType, str]:
     """The code of the methods that the user wrote, by the method that it is part of."""
     codes: dict[CodeType, str] = {}
     for name in _METHODS if function is not None else ():
         method = getattr(function, name)
-        if method is not getattr(Function, name):
+        if method is not getattr(library().Function, name):
             code = getattr(inspect.unwrap(method), "__code__", None)
             codes |= dict.fromkeys(_with_inner(code), name) if code is not None else {}
     return codes

@@ -11,18 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from gradtool.engine import enable_grad, no_grad
-from gradtool.engine._tensor import wrap
 from gradtool.gate.adapters.bound import BoundFunction
 from gradtool.gate.adapters.captured import reachable, roots_of
-from gradtool.gate.adapters.graphed_levels import GraphedBatch
-from gradtool.gate.adapters.pulling import pulled_back
+from gradtool.gate.adapters.library import Arrays, library
 from gradtool.gate.adapters.side_effects import SideEffectError, without_side_effects
 from gradtool.gate.user_errors import summarise
 from gradtool.verify.examinable import Stacked
 from gradtool.verify.protocol import Array, Cotangents, Primals
 
-Arrays = tuple[Array | None, ...]
 Evaluate = Callable[[Primals], Arrays]
 Vjps = Callable[[Primals, Sequence[Cotangents]], list[Arrays]]
 
@@ -31,31 +27,40 @@ _BYTES_AT_ONCE = 2**25
 
 
 def evaluate_many(
-    bound: BoundFunction, evaluate: Evaluate, primals: Primals, stacked: Sequence[bool]
+    bound: BoundFunction, evaluate: Evaluate | None, primals: Primals, stacked: Sequence[bool]
 ) -> Stacked:
-    """The outputs at many points; `evaluate` is asked for one at a time where it must be."""
+    """The outputs at many points; `evaluate` is asked for one at a time where it must be.
+
+    Without it there are none then.
+    """
     varying = [primal for primal, flag in zip(primals, stacked, strict=True) if flag]
 
     def points(part: slice) -> list[Array]:
         return [p[part] if flag else p for p, flag in zip(primals, stacked, strict=True)]
 
-    def one_by_one() -> Iterator[Arrays]:
+    def one_by_one(evaluate: Evaluate) -> Iterator[Arrays]:
         for number in range(len(varying[0])):
             point = [p[number] if flag else p for p, flag in zip(primals, stacked, strict=True)]
             yield evaluate(point)
 
     return _batched_or(
-        bound, varying, lambda part: _evaluated(bound, points(part), stacked), one_by_one
+        bound,
+        varying,
+        lambda part: library().evaluate_at_once(bound, points(part), stacked),
+        evaluate and (lambda: one_by_one(evaluate)),
     )
 
 
 def vjps_many(
-    bound: BoundFunction, vjps: Vjps, primals: Primals, cotangents: Cotangents
+    bound: BoundFunction, vjps: Vjps | None, primals: Primals, cotangents: Cotangents
 ) -> Stacked:
-    """The gradients for many cotangents; `vjps` is asked for them where it must be."""
+    """The gradients for many cotangents; `vjps` is asked for them where it must be.
+
+    Without it there are none then.
+    """
     given = [array for array in cotangents if array is not None]
 
-    def one_by_one() -> Iterator[Arrays]:
+    def one_by_one(vjps: Vjps) -> Iterator[Arrays]:
         rows = range(len(given[0]))
         yield from vjps(
             primals, [[None if c is None else c[row] for c in cotangents] for row in rows]
@@ -63,39 +68,16 @@ def vjps_many(
 
     def at_once(part: slice) -> Arrays:
         rows = [None if array is None else array[part] for array in cotangents]
-        return _pulled(bound, primals, rows, _length(given, part))
+        return library().vjps_at_once(bound, primals, rows)
 
-    return _batched_or(bound, given, at_once, one_by_one)
-
-
-def _evaluated(bound: BoundFunction, primals: Primals, stacked: Sequence[bool]) -> Arrays:
-    size = next(len(primal) for primal, flag in zip(primals, stacked, strict=True) if flag)
-    places = zip(bound.arguments.fresh_stacked(primals), stacked, strict=True)
-    with no_grad(), GraphedBatch(size) as level:
-        tensors = [level.wrap(tensor) if flag else tensor for tensor, flag in places]
-        for tensor, needed in zip(tensors, bound.arguments.differentiable, strict=True):
-            tensor._requires_grad = needed
-        return level.arrays(bound(tensors))
-
-
-def _pulled(bound: BoundFunction, primals: Primals, rows: Cotangents, size: int) -> Arrays:
-    arguments = bound.arguments
-    with enable_grad():
-        leaves, tensors = arguments.tracked(primals, arguments.differentiable)
-        outputs = bound(tensors)
-        with GraphedBatch(size) as level:
-            sent = [
-                None if row is None or out is None else level.wrap(wrap(row).to(out.device))
-                for row, out in zip(rows, outputs, strict=True)
-            ]
-            return level.arrays(pulled_back(outputs, sent, leaves))
+    return _batched_or(bound, given, at_once, vjps and (lambda: one_by_one(vjps)))
 
 
 def _batched_or(
     bound: BoundFunction,
     stacks: Sequence[Array],
     at_once: Callable[[slice], Arrays],
-    one_by_one: Callable[[], Iterator[Arrays]],
+    one_by_one: Callable[[], Iterator[Arrays]] | None,
 ) -> Stacked:
     if not stacks or not len(stacks[0]):
         raise ValueError("nothing is stacked: there is no point or cotangent to ask for")
@@ -105,6 +87,8 @@ def _batched_or(
         return Stacked(_joined(parts, np.concatenate), batched=True)
     except Exception as error:
         reason = str(error) if isinstance(error, SideEffectError) else summarise(error)
+    if one_by_one is None:
+        return Stacked((), batched=False, reason=reason)
     results = [tuple([_kept(each) for each in result]) for result in one_by_one()]
     return Stacked(_joined(results, np.stack), batched=False, reason=reason)
 
@@ -120,10 +104,6 @@ def _parts(stacks: Sequence[Array]) -> list[slice]:
     each = sum(stack.nbytes for stack in stacks) // count + 1
     step = max(1, _BYTES_AT_ONCE // each)
     return [slice(start, min(start + step, count)) for start in range(0, count, step)]
-
-
-def _length(stacks: Sequence[Array], part: slice) -> int:
-    return len(stacks[0][part])
 
 
 def _joined(results: Sequence[Arrays], join: Callable[..., Array]) -> Arrays:

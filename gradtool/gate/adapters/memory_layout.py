@@ -3,39 +3,40 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from gradtool.engine import Tensor, no_grad
-from gradtool.engine._tensor import to_numpy
+from gradtool.gate.adapters.library import library
 from gradtool.verify.examinable import MemoryLayout
 
 
-def lay(tensor: Tensor, layout: MemoryLayout) -> None:
-    """Move the elements of `tensor`, which nothing else may hold, to memory laid out so."""
-    with no_grad():
-        tensor._array = _LAID_OUT[layout](tensor.detach())._array
+def laid(tensor: Any, layout: MemoryLayout) -> Any:
+    """`tensor`, which nothing else may hold, with its elements in memory laid out so."""
+    with library().torch.no_grad():
+        tensor.data = _LAID_OUT[layout](tensor.detach())
+    return tensor
 
 
-def _contiguous(tensor: Tensor) -> Tensor:
+def _contiguous(tensor: Any) -> Any:
     return tensor.contiguous()
 
 
-def _transposed(tensor: Tensor) -> Tensor:
+def _transposed(tensor: Any) -> Any:
     backwards = tuple(reversed(range(tensor.dim())))
     return tensor.permute(backwards).contiguous().permute(backwards)
 
 
-def _gapped(tensor: Tensor) -> Tensor:
+def _gapped(tensor: Any) -> Any:
     """Between the elements lies NaN, where the dtype has it: who reads it cannot overlook it."""
-    gap = math.nan if tensor._array.dtype.kind in "fc" else 0
+    gap = math.nan if tensor.is_floating_point() or tensor.is_complex() else 0
     buffer = tensor.new_full([2 * extent for extent in tensor.shape], gap)
     view = buffer[(slice(None, None, 2),) * tensor.dim()]
-    view._array[...] = tensor._array
+    view.copy_(tensor)
     return view
 
 
-def _expanded(tensor: Tensor) -> Tensor:
+def _expanded(tensor: Any) -> Any:
     """Stride 0 along each dimension that all entries are equal along."""
-    values = to_numpy(tensor._array)
+    values = library().array(tensor)
     kept = tensor
     for axis, extent in enumerate(values.shape):
         if extent > 1 and (values == values.take([0], axis)).all():

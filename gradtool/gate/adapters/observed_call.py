@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradtool.engine import Tensor, enable_grad
 from gradtool.gate.adapters.bound import BoundFunction, Outputs
 from gradtool.gate.adapters.failures import failure_of
+from gradtool.gate.adapters.library import library
 from gradtool.gate.adapters.observing import Observer
 from gradtool.gate.adapters.pulling import copied, cotangent_tensors, pulled_back
 from gradtool.gate.adapters.recording import Record
@@ -39,7 +39,7 @@ class ObservedCall:
         self._bound = bound
         self._function = function
         needs = bound.arguments.differentiable if needs is None else needs
-        with enable_grad():
+        with library().torch.enable_grad():
             self._leaves, self.tensors = bound.arguments.tracked(primals, needs, layout)
         self._observer = Observer(bound, self.tensors, record)
         self.outputs: Outputs = ()
@@ -47,7 +47,7 @@ class ObservedCall:
 
     def forward(self) -> ObservedCall:
         """Call the function."""
-        with enable_grad():
+        with library().torch.enable_grad():
             try:
                 self.outputs = self._bound.through(self._function, self.tensors)
             except MemoryError:
@@ -61,7 +61,7 @@ class ObservedCall:
         """Send cotangents back, unless forward failed."""
         if self._failure is not None:
             return self
-        with enable_grad():
+        with library().torch.enable_grad():
             sent = cotangent_tensors(self.outputs, cotangents, layout)
             self._observer.begin_backward(sent)
             try:
@@ -79,13 +79,15 @@ class ObservedCall:
         return self._observer.observation(self._failure)
 
 
-def change_in_place(tensor: Tensor) -> None:
+def change_in_place(tensor: Any) -> None:
     """Give a tensor other values, counted as a new version but not recorded.
 
     They change places, so that indices stay indices and a mask becomes another one. Floating
     values also shrink, so that they keep their sign.
     """
-    array = tensor._array
+    array = library().array(tensor)
     moved = array.ravel()[::-1].reshape(array.shape).copy()
-    array[...] = moved * 0.75 + 0.25 * (moved == 0) if array.dtype.kind in "fc" else moved
-    tensor._bump()
+    if array.dtype.kind in "fc":
+        moved = (moved * 0.75 + 0.25 * (moved == 0)).astype(array.dtype)
+    tensor.data.copy_(library().tensor(moved))
+    library().torch.autograd.graph.increment_version(tensor)

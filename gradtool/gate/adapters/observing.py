@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.engine import Tensor
 from gradtool.gate.adapters.bound import BoundFunction
 from gradtool.gate.adapters.captured import Buffers, buffers, changed, digest, roots_of
+from gradtool.gate.adapters.library import library
 from gradtool.gate.adapters.pulling import copied
 from gradtool.gate.adapters.recording import Record
 from gradtool.verify.protocol import Array, Failure, Observation
@@ -18,7 +18,7 @@ from gradtool.verify.protocol import Array, Failure, Observation
 class Observer:
     """Watches the tensors of one call and fills the fields of its `Observation`."""
 
-    def __init__(self, bound: BoundFunction, tensors: Sequence[Tensor], record: Record) -> None:
+    def __init__(self, bound: BoundFunction, tensors: Sequence[Any], record: Record) -> None:
         self._arguments = bound.arguments
         self._tensors = tensors
         self._record = record
@@ -29,23 +29,23 @@ class Observer:
         self._buffers = buffers(self._roots)
         self._inputs = _digests(tensors)
         self._saved: list[bytes | None] = []
-        self._outputs: Sequence[Tensor | None] = ()
+        self._outputs: Sequence[Any] = ()
         self._outputs_before: list[bytes | None] = []
-        self._cotangents: Sequence[Tensor | None] = ()
+        self._cotangents: Sequence[Any] = ()
         self._cotangents_before: list[bytes | None] = []
         self._fields: dict[str, Any] = {}
 
-    def end_forward(self, outputs: Sequence[Tensor | None]) -> None:
+    def end_forward(self, outputs: Sequence[Any]) -> None:
         """The function returned `outputs`, none where it raised."""
         self._fields["outputs"] = tuple(copied(output) for output in outputs)
         self._fields["output_requires_grad"] = tuple(
             output is not None and output.requires_grad for output in outputs
         )
         aliases = [
-            (i, o, tensor._storage is not None and tensor._storage is output._storage)
+            (i, o, library().shares_version(tensor, output))
             for i, tensor in enumerate(self._tensors)
             for o, output in enumerate(outputs)
-            if output is not None and _overlap(tensor, output._array)
+            if output is not None and library().shares_memory(tensor, output)
         ]
         self._fields["aliases"] = tuple((i, o) for i, o, _ in aliases)
         self._fields["hidden_aliases"] = tuple((i, o) for i, o, known in aliases if not known)
@@ -56,7 +56,7 @@ class Observer:
         self._fields.update(_kept(self._record, self._arguments.names))
         self._outputs, self._outputs_before = outputs, _digests(outputs)
 
-    def begin_backward(self, cotangents: Sequence[Tensor | None]) -> None:
+    def begin_backward(self, cotangents: Sequence[Any]) -> None:
         """`cotangents`, one for each output, are about to be sent back."""
         self._inputs = _digests(self._tensors)
         self._saved = _digests(self._record.saved)
@@ -92,28 +92,15 @@ class Observer:
 
 def _digests(values: Sequence[Any]) -> list[bytes | None]:
     """A digest of the bytes of each tensor; None for what is not a tensor."""
-    return [digest(value) if isinstance(value, Tensor) else None for value in values]
+    kind = library().Tensor
+    return [digest(value) if isinstance(value, kind) else None for value in values]
 
 
 def _changed(before: Sequence[bytes | None], after: Sequence[bytes | None]) -> tuple[int, ...]:
     return tuple(i for i, pair in enumerate(zip(before, after, strict=True)) if pair[0] != pair[1])
 
 
-def _overlap(tensor: Tensor, array: Any) -> bool:
-    """Whether a tensor's memory is that of an array.
-
-    An argument is a tensor made for this call, which fills its memory: what lies within the
-    bounds of that memory is part of it.
-    """
-    own = tensor._array
-    if type(own) is not type(array):
-        return False
-    if not isinstance(own, np.ndarray):
-        return bool(own.data.ptr == array.data.ptr)
-    return np.may_share_memory(own, array)
-
-
-def _declarations(record: Record, tensors: Sequence[Tensor]) -> dict[str, tuple[int, ...]]:
+def _declarations(record: Record, tensors: Sequence[Any]) -> dict[str, tuple[int, ...]]:
     dirty = {id(tensor) for tensor in record.dirty}
     returned = {id(output) for output in record.outputs}
     fixed = {id(tensor) for tensor in record.non_differentiable}
@@ -145,10 +132,12 @@ def _kept(record: Record, names: Sequence[str]) -> dict[str, Any]:
 
 def _behind(value: Any, tensors: Sequence[tuple[str, Any]]) -> Iterator[str]:
     """The words of those `tensors` whose memory `value` holds, or an entry of it does."""
-    if isinstance(value, Tensor | np.ndarray):
-        array = value._array if isinstance(value, Tensor) else value
+    kind = library().Tensor
+    if isinstance(value, kind | np.ndarray):
         for word, tensor in tensors:
-            if isinstance(tensor, Tensor) and (tensor is value or _overlap(tensor, array)):
+            if isinstance(tensor, kind) and (
+                tensor is value or library().shares_memory(tensor, value)
+            ):
                 yield word
                 return
     elif isinstance(value, list | tuple | dict):
@@ -161,11 +150,11 @@ def _word(value: Any, names: dict[int, str]) -> str:
 
     A list, tuple or dict with tensors in it names them: ``tuple[input:x, intermediate]``.
     """
-    if isinstance(value, Tensor):
+    if isinstance(value, library().Tensor):
         return names.get(id(value), "intermediate")
     kind = type(value).__name__
     entries = value.values() if isinstance(value, dict) else value
     if not isinstance(value, list | tuple | dict):
         return kind
-    tensors = [_word(entry, names) for entry in entries if isinstance(entry, Tensor)]
+    tensors = [_word(entry, names) for entry in entries if isinstance(entry, library().Tensor)]
     return f"{kind}[{', '.join(tensors)}]" if tensors else kind

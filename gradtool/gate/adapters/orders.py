@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from typing import Any
 
-from gradtool.engine import Tensor
 from gradtool.gate.adapters.bound import BoundFunction
 from gradtool.gate.adapters.observed_call import ObservedCall, change_in_place
 from gradtool.gate.adapters.recording import Record, Recorder
@@ -54,7 +54,7 @@ class Orders:
         """Forward, a change of one argument or output in place, then backward."""
         with self._call(primals) as call:
             call.forward()
-            chosen: list[Tensor | None] = [] if argument is None else [call.tensors[argument]]
+            chosen: list[Any] = [] if argument is None else [call.tensors[argument]]
             chosen += [] if output is None else call.outputs[output : output + 1]
             for tensor in chosen:
                 if tensor is not None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from gradtool.engine import Tensor
-from gradtool.engine._tensor import to_numpy, wrap
-from gradtool.engine.autograd import grad
 from gradtool.gate.adapters.bound import Outputs
-from gradtool.gate.adapters.memory_layout import lay
+from gradtool.gate.adapters.library import library
+from gradtool.gate.adapters.memory_layout import laid
 from gradtool.gate.adapters.undefined import undefined_gradients
 from gradtool.verify.examinable import MemoryLayout
 from gradtool.verify.protocol import Array, Cotangents
@@ -18,7 +17,7 @@ from gradtool.verify.protocol import Array, Cotangents
 
 def cotangent_tensors(
     outputs: Outputs, arrays: Cotangents, layout: MemoryLayout = "contiguous"
-) -> list[Tensor | None]:
+) -> list[Any]:
     """New tensors of the values `arrays`, on the devices of the outputs."""
     return [
         None if array is None or output is None else _like(output, array, layout)
@@ -26,17 +25,13 @@ def cotangent_tensors(
     ]
 
 
-def _like(output: Tensor, array: Array, layout: MemoryLayout) -> Tensor:
-    tensor = wrap(np.array(array))
+def _like(output: Any, array: Array, layout: MemoryLayout) -> Any:
+    tensor = library().tensor(np.array(array))
     tensor = tensor.to(output.device) if output.is_cuda else tensor
-    if layout != "contiguous":
-        lay(tensor, layout)
-    return tensor
+    return tensor if layout == "contiguous" else laid(tensor, layout)
 
 
-def pulled_back(
-    outputs: Outputs, cotangents: Sequence[Tensor | None], leaves: Sequence[Tensor | None]
-) -> list[Tensor | None]:
+def pulled_back(outputs: Outputs, cotangents: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
     """The gradient of each leaf; None where none arrives. The graph stays."""
     targets = [leaf for leaf in leaves if leaf is not None]
     found = iter(_gradients(outputs, cotangents, targets) if targets else ())
@@ -44,8 +39,8 @@ def pulled_back(
 
 
 def _gradients(
-    outputs: Outputs, cotangents: Sequence[Tensor | None], targets: Sequence[Tensor]
-) -> Sequence[Tensor | None]:
+    outputs: Outputs, cotangents: Sequence[Any], targets: Sequence[Any]
+) -> Sequence[Any]:
     if all(cotangent is None for cotangent in cotangents):
         return undefined_gradients(outputs, targets)
     roots = [
@@ -55,15 +50,16 @@ def _gradients(
     ]
     if not roots:
         return (None,) * len(targets)
-    return grad(
+    gradients: Sequence[Any] = library().torch.autograd.grad(
         [output for output, _ in roots],
         targets,
         [cotangent for _, cotangent in roots],
         retain_graph=True,
         allow_unused=True,
     )
+    return gradients
 
 
-def copied(tensor: Tensor | None) -> Array | None:
+def copied(tensor: Any) -> Array | None:
     """The values in host memory that nothing else holds."""
-    return None if tensor is None else np.array(to_numpy(tensor._array))
+    return None if tensor is None else np.array(library().array(tensor))

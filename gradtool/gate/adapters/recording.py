@@ -14,20 +14,28 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.engine import Tensor
-from gradtool.engine._tensor import to_numpy
-from gradtool.engine.autograd import Function
-from gradtool.engine.autograd.function import FunctionCtx
+from gradtool.gate.adapters.library import library
 from gradtool.verify.protocol import Gradient
 
 Method = Callable[..., Any]
+
+
+_SAID_TO_THE_LIBRARY = {
+    "dirty_tensors",
+    "materialize_grads",
+    "needs_input_grad",
+    "non_differentiable",
+    "saved_for_forward",
+    "to_save",
+}
+"""Attributes of ctx in which its methods keep what they are told."""
 
 
 @dataclass
 class Record:
     """What one call of a Function left behind. Stays empty for a plain callable."""
 
-    ctx: FunctionCtx | None = None
+    ctx: Any = None
     inputs: tuple[Any, ...] = ()
     outputs: tuple[Any, ...] = ()
     """As ``forward`` returned them, before the engine gives them their place in the graph."""
@@ -43,19 +51,18 @@ class Record:
     returned: tuple[Gradient, ...] | None = None
     """What ``backward`` returned; None when it was not run or raised."""
 
-    def see_forward(
-        self, ctx: FunctionCtx, inputs: tuple[Any, ...], output: Any, before: set[str]
-    ) -> None:
+    def see_forward(self, ctx: Any, inputs: tuple[Any, ...], output: Any, before: set[str]) -> None:
         """Remember a forward; `before` are the names that ctx had by then."""
         self.ctx = ctx
         self.inputs = inputs
         self.outputs = output if isinstance(output, tuple) else (output,)
-        self.saved = tuple(ctx.to_save)
-        self.dirty = tuple(ctx.dirty_tensors)
-        self.non_differentiable = tuple(ctx.non_differentiable)
-        self.materializes = bool(ctx.materialize_grads)
-        own = before | set(FunctionCtx.__annotations__)
-        self.attributes = {name: value for name, value in vars(ctx).items() if name not in own}
+        said = vars(ctx)
+        self.saved = tuple(said.get("to_save") or ())
+        self.dirty = tuple(said.get("dirty_tensors") or ())
+        self.non_differentiable = tuple(said.get("non_differentiable") or ())
+        self.materializes = bool(said.get("materialize_grads", True))
+        own = before | _SAID_TO_THE_LIBRARY
+        self.attributes = {name: value for name, value in said.items() if name not in own}
 
     def see_backward(self, returned: Any) -> None:
         """Remember the gradients, before the engine casts or reduces them."""
@@ -66,16 +73,16 @@ class Record:
 def _gradient(value: Any) -> Gradient:
     if value is None:
         return Gradient(None)
-    if not isinstance(value, Tensor):
+    if not isinstance(value, library().Tensor):
         return Gradient(None, type_name=type(value).__name__)
-    array = np.array(to_numpy(value._array))
+    array = np.array(library().array(value))
     return Gradient(array, array.dtype, str(value.device))
 
 
 class Recorder:
     """A Function whose calls can be recorded."""
 
-    def __init__(self, function: type[Function]) -> None:
+    def __init__(self, function: type[Any]) -> None:
         self._base = function
         self._records: list[Record] = []
         self.function = self._subclass()
@@ -93,26 +100,27 @@ class Recorder:
         finally:
             self._records.pop()
 
-    def _subclass(self) -> type[Function]:
+    def _subclass(self) -> type[Any]:
         base = self._base
         wrap = {"backward": self._backward, "vjp": self._backward}
-        if base.setup_context is Function.setup_context:
+        root = library().Function
+        if base.setup_context is root.setup_context:
             wrap["forward"] = self._forward
         else:
             wrap["setup_context"] = self._setup_context
         namespace: dict[str, Any] = {
             name: staticmethod(functools.wraps(getattr(base, name))(wrapper(getattr(base, name))))
             for name, wrapper in wrap.items()
-            if getattr(base, name) is not getattr(Function, name)
+            if getattr(base, name) is not getattr(root, name)
         }
         for name in ("__module__", "__qualname__", "__doc__"):
             namespace[name] = getattr(base, name)
         metaclass: Any = type(base)
-        made: type[Function] = metaclass(base.__name__, (_Unannounced, base), namespace)
+        made: type[Any] = metaclass(base.__name__, (_Unannounced, base), namespace)
         return made
 
     def _forward(self, method: Method) -> Method:
-        def forward(ctx: FunctionCtx, *args: Any, **kwargs: Any) -> Any:
+        def forward(ctx: Any, *args: Any, **kwargs: Any) -> Any:
             before = set(vars(ctx))
             output = method(ctx, *args, **kwargs)
             self._see_forward(ctx, args, output, before)
@@ -121,7 +129,7 @@ class Recorder:
         return forward
 
     def _setup_context(self, method: Method) -> Method:
-        def setup_context(ctx: FunctionCtx, inputs: tuple[Any, ...], output: Any) -> None:
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
             before = set(vars(ctx))
             method(ctx, inputs, output)
             self._see_forward(ctx, inputs, output, before)
@@ -129,13 +137,13 @@ class Recorder:
         return setup_context
 
     def _see_forward(
-        self, ctx: FunctionCtx, inputs: tuple[Any, ...], output: Any, before: set[str]
+        self, ctx: Any, inputs: tuple[Any, ...], output: Any, before: set[str]
     ) -> None:
         if self._records and self._records[-1].ctx is None:
             self._records[-1].see_forward(ctx, inputs, output, before)
 
     def _backward(self, method: Method) -> Method:
-        def backward(ctx: FunctionCtx, *cotangents: Any) -> Any:
+        def backward(ctx: Any, *cotangents: Any) -> Any:
             mine = [each for each in self._records if each.ctx is ctx and each.received is None]
             for record in mine:
                 record.received = tuple(cotangent is not None for cotangent in cotangents)
