@@ -78,7 +78,8 @@ logaddexp2 = binary(
 
 def _share(x: Any, y: Any, scale: float = 1.0) -> Tensor:
     """The part that `x` has in the sum of both exponentials; half for equal infinities."""
-    return sigmoid(((x - y) * scale).masked_fill(x == y, 0))
+    infinite = (x == y) & (x - y != 0)  # the difference of equal infinities is not a number
+    return sigmoid(((x - y) * scale).masked_fill(infinite, 0))
 
 
 # ---- sines and angles -----------------------------------------------------------------------

@@ -74,6 +74,8 @@ CASES: list[OpCase] = [
     OpCase("xlogy of integers", lambda t, x, y: t.xlogy(x, y),
            (integers(0, 3, 4), integers(1, 4, 4))),
     *over("logaddexp", lambda t, x, y: (t.logaddexp(x, y), x.logaddexp2(y)), PAIRS),
+    OpCase("logaddexp of equals", lambda t, x, y: (t.logaddexp(x, y), x.logaddexp2(y)),
+           (exactly([0.0, 1.5, -3.0]), exactly([0.0, 1.5, -2.0]))),
     OpCase("logaddexp far apart", lambda t, x, y: t.logaddexp(x, y),
            (exactly([800.0, -800.0, 3.0]), exactly([0.0, 0.0, 900.0])), second_order=False),
     OpCase("logit with eps", lambda t, x: (t.logit(x, 0.2), x.logit(eps=0.1)),
