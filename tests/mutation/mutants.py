@@ -9,6 +9,7 @@ from types import CodeType
 from typing import Any
 
 from tests.mutation.operators import OPERATORS
+from tests.mutation.operators.spoiling import SPOILING
 from tests.mutation.originals import Original
 from tests.mutation.places import Place, places
 
@@ -36,7 +37,7 @@ class Mutant:
 
     def build(self, original: Original) -> Any:
         """The class. Raises what its definition raises."""
-        namespace = dict(original.namespace)
+        namespace = {**original.namespace, **SPOILING}
         exec(self.code, namespace)
         return namespace[original.target.__name__]
 

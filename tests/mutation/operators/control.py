@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tests.mutation.operators._operator import (
@@ -14,6 +14,7 @@ from tests.mutation.operators._operator import (
     with_fields,
     without,
 )
+from tests.mutation.operators.spoiling import SPOILING
 from tests.mutation.places import Place
 
 _NEEDS = "needs_input_grad"
@@ -94,15 +95,26 @@ def result_repeated(place: Place) -> Iterator[ast.AST]:
 
 
 def result_scaled(place: Place) -> Iterator[ast.AST]:
-    """The whole of a gradient with another sign, twice as large, or off by a thousandth."""
+    """The whole of a gradient with another sign, twice as large, or hardly off."""
+    return _each_result(place, _scaled)
+
+
+def result_spoiled(place: Place) -> Iterator[ast.AST]:
+    """One entry of a gradient wrong, or all of its last digits."""
+    return _each_result(place, _spoiled)
+
+
+def _each_result(
+    place: Place, others: Callable[[ast.expr], Iterator[ast.expr]]
+) -> Iterator[ast.AST]:
     for node in _results(place):
         for at, element in enumerate(node.elts):
             if not _is_none(element):
-                for other in _scaled(element):
+                for other in others(element):
                     yield with_fields(node, elts=_replaced(node.elts, at, other))
     if _is_single(place):
         assert isinstance(place.node, ast.expr)
-        yield from _scaled(place.node)
+        yield from others(place.node)
 
 
 def declaration_dropped(place: Place) -> Iterator[None]:
@@ -115,6 +127,12 @@ def _scaled(node: ast.expr) -> Iterator[ast.expr]:
     yield negated(node)
     yield binary(ast.Constant(2), ast.Mult(), node)
     yield binary(ast.Constant(1.001), ast.Mult(), node)
+    yield binary(ast.Constant(1.00002), ast.Mult(), node)
+
+
+def _spoiled(node: ast.expr) -> Iterator[ast.expr]:
+    for name in SPOILING:
+        yield ast.Call(ast.Name(name, ast.Load()), [node], [])
 
 
 def _results(place: Place) -> Iterator[ast.Tuple]:
@@ -147,5 +165,6 @@ OPERATORS: dict[str, Operator] = {
     "result missing": result_missing,
     "result repeated": result_repeated,
     "result scaled": result_scaled,
+    "result with a wrong entry or lost digits": result_spoiled,
     "once_differentiable dropped": declaration_dropped,
 }
