@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
@@ -34,6 +36,13 @@ def check(
     atol: cli.Atol = None,
     rtol: cli.Rtol = None,
     timeout: cli.Timeout = None,
+    memory_limit: cli.MemoryLimit = None,
+    jobs: cli.Jobs = None,
+    shard: cli.Shard = None,
+    no_isolation: cli.NoIsolation = False,
+    pdb: cli.Pdb = False,
+    executor: cli.Executor = "local",
+    scheduler: cli.Scheduler = None,
     form: cli.Format = None,
     reports: cli.Reports = None,
     collect_only: cli.CollectOnly = False,
@@ -59,6 +68,13 @@ def check(
         atol=atol,
         rtol=rtol,
         timeout=timeout,
+        memory_limit=memory_limit,
+        isolation=not no_isolation and not pdb and hasattr(os, "fork"),
+        jobs=_number_of(jobs),
+        pdb=pdb,
+        shard=shard,
+        executor=choose(executor, cli.EXECUTORS, "value of --executor:"),
+        scheduler=scheduler,
         command=context.obj,
     )
     display = Display(
@@ -71,6 +87,17 @@ def check(
     return partial(_check, options, reports or (), display)
 
 
+def _number_of(jobs: str | None) -> int | None:
+    """The number after ``-j``; None for as many as there are CPUs."""
+    if jobs is None or jobs == "auto":
+        return None
+    if not jobs.isdecimal() or int(jobs) < 1:
+        from gradtool.gate.options import UsageError
+
+        raise UsageError(f"-j takes a number of 1 or more, or auto, got {jobs!r}")
+    return int(jobs)
+
+
 def _check(options: CheckOptions, reports: Sequence[str], display: Display) -> ExitCode:
     import msgspec
 
@@ -78,7 +105,7 @@ def _check(options: CheckOptions, reports: Sequence[str], display: Display) -> E
     from gradtool.gate import runner
 
     with claimed(reports) as outputs:
-        with display.watching() as watcher:
+        with nullcontext() if options.pdb else display.watching() as watcher:
             report = runner.check(options, watcher)
         code = exit_code(report, strict=report.strict)
         report = msgspec.structs.replace(report, exit_code=int(code))

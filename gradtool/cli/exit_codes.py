@@ -47,9 +47,14 @@ def exit_code(report: Report, *, strict: bool) -> ExitCode:
         return ExitCode.FAILED
     if stopping:
         return ExitCode.NOT_IMPORTED
-    if not any(answers(check) for check in report.checks()):
+    if not any(answers(check) for check in report.checks()) and not _is_elsewhere(report):
         return ExitCode.NOTHING_CHECKED
     return ExitCode.PASSED
+
+
+def _is_elsewhere(report: Report) -> bool:
+    """Whether there is something to check, and all of it in other shards."""
+    return report.shard is not None and bool(report.shard.nodes) and not report.modules
 
 
 def _stopping_rules(report: Report, strict: bool) -> Iterator[str]:

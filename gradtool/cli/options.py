@@ -9,6 +9,7 @@ import typer
 FORMATS = ("text", "concise", "github")
 COLORS = ("auto", "always", "never")
 DTYPES = ("float32", "float64")
+EXECUTORS = ("local", "dask")
 
 Paths = Annotated[
     list[str],
@@ -65,6 +66,54 @@ Rtol = Annotated[
 Timeout = Annotated[
     float | None,
     typer.Option("--timeout", metavar="SECONDS", min=0, help="Time for one Function."),
+]
+MemoryLimit = Annotated[
+    str | None,
+    typer.Option(
+        "--memory-limit",
+        metavar="SIZE",
+        help="Memory for one Function: 512MiB, 4GiB (the default) or none.",
+    ),
+]
+Jobs = Annotated[
+    str | None,
+    typer.Option(
+        "-j",
+        "--jobs",
+        metavar="N|auto",
+        help="Processes that check at a time; auto, the default: one for each CPU. "
+        "On a GPU it is always one.",
+    ),
+]
+Shard = Annotated[
+    str | None,
+    typer.Option(
+        "--shard",
+        metavar="N/COUNT",
+        help="Check one of several parts of the run; gradtool merge unites their JSON reports.",
+    ),
+]
+NoIsolation = Annotated[
+    bool,
+    typer.Option(
+        "--no-isolation",
+        help="Check in this process: what crashes or hangs it takes the whole run with it.",
+    ),
+]
+Pdb = Annotated[
+    bool,
+    typer.Option(
+        "--pdb",
+        help="Open the debugger where the checked code raises; no isolation and no timeout.",
+    ),
+]
+Executor = Annotated[
+    str,
+    typer.Option("--executor", metavar="local|dask", help="Check here or on a Dask cluster."),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option("--scheduler", metavar="ADDRESS", help="The cluster: tcp://host:8786."),
 ]
 Format = Annotated[
     str | None,

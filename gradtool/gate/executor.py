@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from gradtool.gate.debugger import debugging
 from gradtool.gate.options import CheckOptions, UsageError, Watcher
 from gradtool.gate.unit import Done, Survey, Surveyed, Unit
 
@@ -73,4 +74,5 @@ def executing(options: CheckOptions) -> Iterator[Executor]:
     else:
         from gradtool.gate.in_process import InProcess
 
-        yield InProcess()
+        with debugging() if options.pdb else contextlib.nullcontext():
+            yield InProcess()

@@ -80,7 +80,9 @@ def settings_for(options: CheckOptions, check: Defaults, function: FunctionConfi
         device=device,
         dtype=options.dtype or check.dtype or DEFAULT_DTYPE,
         forced_dtype=options.dtype,
-        timeout=_first(options.timeout, check.timeout, default=DEFAULT_TIMEOUT),
+        timeout=None
+        if options.pdb
+        else _first(options.timeout, check.timeout, default=DEFAULT_TIMEOUT),
         memory_limit=parse_size(memory) if device == "cpu" and options.isolation else None,
         flag_atol=options.atol,
         flag_rtol=options.rtol,

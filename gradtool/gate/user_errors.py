@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 
 import gradtool
+from gradtool.gate import debugger
 from gradtool.gate.targets import shown_path
 from gradtool.results import Location
 
@@ -30,6 +31,7 @@ class UserError:
 
 def describe(error: BaseException, home: Path) -> UserError:
     """Tell `error`, which code below the folder `home` raised."""
+    debugger.look_at(error, _is_internal)
     return UserError(summarise(error), _location(error, home), _detail(error))
 
 

@@ -43,8 +43,8 @@ def _require_valid_processes(options: CheckOptions) -> None:
             parse_size(options.memory_limit)
         except ValueError as error:
             raise UsageError(f"--memory-limit {error}") from None
-    if options.jobs is not None and options.jobs < 1:
-        raise UsageError(f"-j must be 1 or more, or auto, got {options.jobs}")
+    if not options.isolation and (options.jobs or 1) > 1:
+        raise UsageError("-j needs isolation: leave --no-isolation and --pdb away")
     if options.shard is not None:
         parse_shard(options.shard)
     if options.executor not in EXECUTORS:

@@ -47,7 +47,8 @@ def test_options_reach_the_gate_as_they_were_given(gate, run: Run) -> None:
         *("check", "a.py", "b.py::F", "--config", "c.yaml", "-k", "not slow"),
         *("--select", "GT1,GT201", "--select", "GT5", "--ignore", "GT506", "--exclude", "old, new"),
         *("--strict", "--seed", "7", "--device", "cuda", "--dtype", "float32"),
-        *("--atol", "1e-4", "--rtol", "0", "--timeout", "2.5"),
+        *("--atol", "1e-4", "--rtol", "0", "--timeout", "2.5", "--memory-limit", "1GiB"),
+        *("-j", "3", "--shard", "2/5"),
     )
     options = gate.options
     assert options.paths == ("a.py", "b.py::F")
@@ -57,12 +58,15 @@ def test_options_reach_the_gate_as_they_were_given(gate, run: Run) -> None:
     assert (options.strict, options.seed) == (True, 7)
     assert (options.device, options.dtype) == ("cuda", "float32")
     assert (options.atol, options.rtol, options.timeout) == (1e-4, 0.0, 2.5)
+    assert (options.memory_limit, options.jobs, options.shard) == ("1GiB", 3, "2/5")
     assert options.command.startswith("gradtool check a.py b.py::F --config c.yaml -k 'not slow'")
 
 
 def test_options_that_were_not_given_are_left_to_the_configuration(gate, run: Run) -> None:
     run("check", "a.py")
-    assert gate.options == type(gate.options)(paths=("a.py",), command="gradtool check a.py")
+    assert gate.options == type(gate.options)(
+        paths=("a.py",), isolation=True, command="gradtool check a.py"
+    )
     run("check", "a.py", "--no-strict")
     assert gate.options.strict is False
 
@@ -81,6 +85,9 @@ def test_options_that_were_not_given_are_left_to_the_configuration(gate, run: Ru
         (["check", "a.py", "--color", "alway"], "did you mean 'always'?"),
         (["check", "a.py", "--dtype", "float46"], "did you mean 'float64'?"),
         (["check", "a.py", "--report", "jsn=x"], "--report: 'jsn' (did you mean 'json'?)"),
+        (["check", "a.py", "-j", "0"], "-j takes a number of 1 or more, or auto, got '0'"),
+        (["check", "a.py", "-j", "many"], "got 'many'"),
+        (["check", "a.py", "--executor", "das"], "did you mean 'dask'?"),
         (["check", "a.py", "--report", "json"], "write --report json=PATH"),
         (["check", "a.py", "--report", "json="], "write --report json=PATH"),
         (["check", "a.py", "--report", "json=no/such/folder/x"], "No such file or directory"),
