@@ -5,6 +5,7 @@ import io
 import msgspec
 import pytest
 
+from gradtool.report.jacobian import window
 from gradtool.report.problems import problems
 from gradtool.report.rows import rows
 from gradtool.report.terminal import plain, render
@@ -167,3 +168,43 @@ def test_colour_changes_no_character(report: Report) -> None:
 
     colored = rendered(report, Terminal(), "always")
     assert re.sub(r"\x1b\[[0-9;]*m", "", colored) == plain(report, width=100)
+
+
+def test_wrong_entries_are_marked_without_colour_and_coloured_with_it(report: Report) -> None:
+    text = plain(report, width=80)
+    assert "-4.482* |       0       0   4.482" in text
+    assert "* wrong; rows: output[index], columns: x; 5 x 3 of 6 x 6 entries" in text
+    file = io.StringIO()
+    render(report, make_console(file, "always", width=80))
+    assert "\x1b[1;31m" in next(line for line in file.getvalue().splitlines() if "-4.482*" in line)
+
+
+@pytest.mark.parametrize("width", [30, 60, 80, 100, 120])
+def test_a_jacobian_is_as_wide_as_fits(report: Report, width: int) -> None:
+    lines = plain(report, width=width).splitlines()
+    table = [line for line in lines if line.startswith("    0[")]
+    assert len(table) == 5
+    assert max(map(len, table)) <= max(width, 40)
+
+
+def test_as_many_digits_are_shown_as_tell_wrong_from_right(report: Report) -> None:
+    block = report.modules[1].functions[0].cases[0].checks[2].findings[0].evidence.jacobian
+    near = tuple(tuple(value * (1 + 1e-7) for value in row) for row in block.analytic)
+    shown = window(
+        msgspec.structs.replace(block, analytic=near, numeric=block.analytic), rows=3, columns=3
+    )
+    cells = [cell for row in shown.cells for cell in row if cell.is_wrong]
+    assert cells
+    assert all(cell.analytic != cell.numeric for cell in cells)
+
+
+def test_the_source_is_shown_once_where_several_findings_are_at_one_place(report: Report) -> None:
+    module = report.modules[1]
+    case = module.functions[0].cases[0]
+    twice = msgspec.structs.replace(case, checks=(case.checks[2], case.checks[2]))
+    function = msgspec.structs.replace(module.functions[0], cases=(twice,))
+    module = msgspec.structs.replace(module, functions=(function,))
+    text = plain(msgspec.structs.replace(report, modules=(module,)))
+    assert text.count("error GT101") == 2
+    assert text.count("> 14 |     def backward(ctx, grad_output):") == 1
+    assert text.count("       |         ^^^^^^^^") == 1
