@@ -52,15 +52,16 @@ _FUNCTIONS = {
     if name not in _METHODS_ONLY
 }
 
-_SUBMODULES = frozenset({"cuda", "jit", "linalg", "nn", "special", "testing"})
+_SUBMODULES = frozenset({"cuda", "fft", "jit", "linalg", "nn", "special", "testing"})
 """What is imported when it is first asked for."""
 
 _OF_NN = frozenset(
     """
-    adaptive_avg_pool1d alpha_dropout avg_pool1d bilinear celu celu_ conv1d conv2d conv3d
-    conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity dropout group_norm
-    hardshrink layer_norm max_pool1d max_pool2d max_pool3d pairwise_distance pixel_shuffle
-    pixel_unshuffle prelu relu_ rms_norm rrelu rrelu_ selu selu_ threshold threshold_
+        adaptive_avg_pool1d adaptive_max_pool1d alpha_dropout avg_pool1d bilinear celu celu_ conv1d
+    conv2d conv3d     conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity dropout
+    group_norm     hardshrink layer_norm max_pool1d max_pool2d max_pool3d pairwise_distance
+    pixel_shuffle     pixel_unshuffle prelu relu_ rms_norm rrelu rrelu_ selu selu_ threshold
+    threshold_
     """.split()  # noqa: SIM905 - easier to read than a list of thirty strings
 )
 """Functions of ``nn.functional`` that torch has here too, loaded with it."""

@@ -95,6 +95,11 @@ def diag(x: Tensor, diagonal: int = 0) -> Tensor:
     raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {x.ndim}D")
 
 
+def diagflat(x: Tensor, offset: int = 0) -> Tensor:
+    """The matrix with all elements on a diagonal."""
+    return diag_embed(x.reshape(-1), offset)
+
+
 def trace(x: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix."""
     if x.ndim != 2:
@@ -103,4 +108,4 @@ def trace(x: Tensor) -> Tensor:
     return total
 
 
-__all__ = ["diag", "diag_embed", "diagonal", "trace", "tril", "triu"]
+__all__ = ["diag", "diag_embed", "diagflat", "diagonal", "trace", "tril", "triu"]

@@ -195,6 +195,21 @@ def chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return split(x, -(-extent // chunks), dim)
 
 
+def split_with_sizes(x: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Pieces of the sizes given."""
+    return split(x, list(split_sizes), dim)
+
+
+def unsafe_split(x: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """`split` whose pieces may each be changed in place."""
+    return tuple([each.clone() for each in split(x, split_size, dim)])
+
+
+def unsafe_chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """`chunk` whose pieces may each be changed in place."""
+    return tuple([each.clone() for each in chunk(x, chunks, dim)])
+
+
 def tensor_split(
     x: Tensor, indices_or_sections: int | Sequence[int] | Tensor, dim: int = 0
 ) -> tuple[Tensor, ...]:
@@ -226,6 +241,6 @@ def unbind(x: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 __all__ = [
-    "cat", "chunk", "concat", "concatenate", "hstack", "row_stack", "split", "stack",
-    "tensor_split", "unbind", "vstack",
+    "cat", "chunk", "concat", "concatenate", "hstack", "row_stack", "split", "split_with_sizes",
+    "stack", "tensor_split", "unbind", "unsafe_chunk", "unsafe_split", "vstack",
 ]  # fmt: skip

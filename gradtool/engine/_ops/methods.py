@@ -24,6 +24,7 @@ from gradtool.engine._ops import (
     einsum,
     elementwise,
     expansion,
+    exponentials,
     extremum,
     gamma,
     gathering,
@@ -36,6 +37,7 @@ from gradtool.engine._ops import (
     literals,
     logarithms,
     logic,
+    lu,
     masking,
     metadata,
     moment,
@@ -49,6 +51,7 @@ from gradtool.engine._ops import (
     random,
     random_fill,
     reduction,
+    reflectors,
     repeating,
     running,
     scan,
@@ -60,6 +63,7 @@ from gradtool.engine._ops import (
     softmax,
     sorting,
     special,
+    spectrograms,
     strided,
     windows,
 )
@@ -70,36 +74,37 @@ from gradtool.engine._tensor import Tensor
 FAMILIES = (
     arithmetic, arranging, axes, comparison, complex_parts, contraction, conversion, counting,
     covariance, creation, determinants, diagonals, differences, distances, drawing, einsum,
-    elementwise, expansion, extremum, gamma, gathering, generators, ignoring_nan, indexing,
-    inverses, joining, linalg, literals, logarithms, logic, masking, metadata, moment, narrowing,
-    norm, number_line, old_linalg, overwriting, power, quantiles, random, random_fill, reduction,
-    repeating, running, scan, scattering, segments, selection, shape, slicing, softmax, sorting,
-    special, strided, windows,
+    elementwise, expansion, exponentials, extremum, gamma, gathering, generators, ignoring_nan,
+    indexing, inverses, joining, linalg, literals, logarithms, logic, lu, masking, metadata, moment,
+    narrowing, norm, number_line, old_linalg, overwriting, power, quantiles, random, random_fill,
+    reduction, reflectors, repeating, running, scan, scattering, segments, selection, shape,
+    slicing, softmax, sorting, special, spectrograms, strided, windows,
 )  # fmt: skip
 
 METHODS = """
     abs absolute acos acosh add addcdiv addcmul addmm addmv adjoint all allclose amax amin aminmax
     any arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argsort argwhere
-    as_strided asin asinh atan atan2 atanh baddbmm bernoulli bincount bitwise_and bitwise_left_shift
-    bitwise_not bitwise_or bitwise_right_shift bitwise_xor bmm broadcast_to ceil chunk clamp
-    clamp_max clamp_min clip clone conj contiguous copysign corrcoef cos cosh count_nonzero cov cpu
-    cuda cummax cummin cumprod cumsum deg2rad diag diag_embed diagonal diagonal_scatter diff digamma
-    dist div divide dot dsplit eq equal erf erfc erfinv exp exp2 expand expand_as expm1 fix flatten
-    flip fliplr flipud float_power floor floor_divide fmax fmin fmod frac frexp gather gcd ge ger
-    greater greater_equal gt heaviside histc hsplit hypot i0 index_add index_copy index_fill
-    index_put index_reduce index_select isclose isfinite isinf isnan isneginf isposinf isreal
-    kthvalue lcm ldexp le lerp less less_equal lgamma log log10 log1p log2 log_softmax logaddexp
-    logaddexp2 logcumsumexp logical_and logical_not logical_or logical_xor logit logsumexp lt
-    masked_fill masked_scatter masked_select matmul max maximum mean median min minimum mm mode
-    moveaxis movedim msort mul multinomial multiply mv mvlgamma nan_to_num nanmean nanmedian
-    nanquantile nansum narrow narrow_copy ne neg negative new_empty new_full new_ones new_tensor
-    new_zeros nextafter nonzero norm not_equal outer permute pin_memory positive pow prod put
-    quantile rad2deg ravel reciprocal relu remainder renorm repeat repeat_interleave reshape
-    reshape_as roll rot90 round rsqrt scatter scatter_add scatter_reduce select select_scatter sgn
-    sigmoid sign signbit sin sinc sinh slice_scatter softmax sort split sqrt square squeeze std sub
-    subtract sum sum_to_size swapaxes swapdims t take take_along_dim tan tanh tensor_split tile to
-    topk trace transpose tril triu true_divide trunc type_as unbind unflatten unfold unique
-    unique_consecutive unsqueeze var vdot view view_as vsplit xlogy
+    as_strided as_strided_scatter asin asinh atan atan2 atanh baddbmm bernoulli bincount bitwise_and
+    bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor bmm broadcast_to ceil
+    chunk clamp clamp_max clamp_min clip clone conj contiguous copysign corrcoef cos cosh
+    count_nonzero cov cpu cuda cummax cummin cumprod cumsum deg2rad diag diag_embed diagflat
+    diagonal diagonal_scatter diff digamma dist div divide dot dsplit eq equal erf erfc erfinv exp
+    exp2 expand expand_as expm1 fix flatten flip fliplr flipud float_power floor floor_divide fmax
+    fmin fmod frac frexp gather gcd ge ger greater greater_equal gt heaviside histc hsplit hypot i0
+    index_add index_copy index_fill index_put index_reduce index_select isclose isfinite isinf isnan
+    isneginf isposinf isreal kthvalue lcm ldexp le lerp less less_equal lgamma log log10 log1p log2
+    log_softmax logaddexp logaddexp2 logcumsumexp logical_and logical_not logical_or logical_xor
+    logit logsumexp lt masked_fill masked_scatter masked_select matmul matrix_exp max maximum mean
+    median min minimum mm mode moveaxis movedim msort mul multinomial multiply mv mvlgamma
+    nan_to_num nanmean nanmedian nanquantile nansum narrow narrow_copy ne neg negative new_empty
+    new_full new_ones new_tensor new_zeros nextafter nonzero norm not_equal outer permute pin_memory
+    positive pow prod put quantile rad2deg ravel reciprocal relu remainder renorm repeat
+    repeat_interleave reshape reshape_as roll rot90 round rsqrt scatter scatter_add scatter_reduce
+    select select_scatter sgn sigmoid sign signbit sin sinc sinh slice_scatter softmax sort split
+    split_with_sizes sqrt square squeeze std sub subtract sum sum_to_size swapaxes swapdims t take
+    take_along_dim tan tanh tensor_split tile to topk trace transpose tril triu true_divide trunc
+    type_as unbind unflatten unfold unique unique_consecutive unsafe_chunk unsafe_split unsqueeze
+    var vdot view view_as vsplit xlogy
 """.split()
 """Methods that are the function of the same name."""
 
@@ -134,7 +139,7 @@ COMPARISONS = {
 REFLECTED = {
     "__rsub__": "sub", "__rtruediv__": "div", "__rfloordiv__": "floor_divide",
     "__rmod__": "remainder", "__rpow__": "pow", "__rmatmul__": "matmul",
-    "__rlshift__": "bitwise_left_shift", "__rrshift__": "bitwise_right_shift",
+    "__rdiv__": "div", "__rlshift__": "bitwise_left_shift", "__rrshift__": "bitwise_right_shift",
 }  # fmt: skip
 
 AUGMENTED = {

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from gradtool.engine._ops import factorizations, matrix_types
+from typing import Any
+
+from gradtool.engine import _dtypes
+from gradtool.engine._ops import factorizations, matrix_types, reflectors
+from gradtool.engine._ops import lu as _lu
 from gradtool.engine._ops.axes import adjoint
+from gradtool.engine._ops.creation import zeros
 from gradtool.engine._tensor import Tensor
 
 
@@ -30,11 +35,38 @@ def svd(x: Tensor, some: bool = True, compute_uv: bool = True) -> matrix_types.s
     )
 
 
+def lu(x: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
+    """`linalg.lu_factor`, and zeros if they are asked for."""
+    factors = _lu.lu_factor(x, pivot=pivot)
+    if not get_infos:
+        return tuple(factors)
+    return (*factors, zeros(tuple(x.shape[:-2]), dtype=_dtypes.int32))
+
+
+def lu_solve(x: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:  # noqa: N803 - torch's names
+    """`linalg.lu_solve`, the right-hand side first."""
+    return _lu.lu_solve(LU_data, LU_pivots, x)
+
+
+def geqrf(x: Tensor) -> reflectors.geqrf:
+    """The QR factorization as LAPACK leaves it: reflectors below R. It has no derivative."""
+    return reflectors.qr_of_reflectors(x)
+
+
+def orgqr(x: Tensor, tau: Tensor) -> Tensor:
+    """`linalg.householder_product`."""
+    return reflectors.householder_product(x, tau)
+
+
 METHODS = {
     "cholesky": cholesky,
+    "geqrf": geqrf,
+    "lu": lu,
+    "lu_solve": lu_solve,
+    "orgqr": orgqr,
     "qr": qr,
     "svd": svd,
 }
 """What is a method of tensors too."""
 
-__all__ = ["cholesky", "qr", "svd"]
+__all__ = ["cholesky", "geqrf", "lu", "lu_solve", "orgqr", "qr", "svd"]

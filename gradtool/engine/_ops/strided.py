@@ -10,6 +10,7 @@ from gradtool.device import module_of
 from gradtool.engine._ops._dims import Ints, as_ints
 from gradtool.engine._ops._kinds import constant, linear
 from gradtool.engine._ops.creation import arange
+from gradtool.engine._ops.indexing import index_put
 from gradtool.engine._ops.slicing import index_add
 from gradtool.engine._tensor import Tensor, alias
 
@@ -58,6 +59,24 @@ def as_strided(x: Tensor, size: Any, stride: Any, storage_offset: int | None = N
             f"out of bounds for storage of size {whole.numel()}"
         )
     return _as_strided(whole, size=size, stride=stride, offset=offset)
+
+
+def as_strided_scatter(
+    x: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None
+) -> Tensor:
+    """A copy in which `src` is what `as_strided` would show.
+
+    Raises:
+        RuntimeError: `src` has another shape, or sizes and strides do not fit.
+    """
+    size, stride = as_ints(size), as_ints(stride)
+    if tuple(src.shape) != tuple(as_strided(x.detach(), size, stride, storage_offset).shape):
+        raise RuntimeError(
+            "expected src to have a size equal to the slice of self. "
+            f"src size = {list(src.shape)}, slice size = {list(size)}"
+        )
+    places = _places(size, stride, storage_offset or 0, x.device)
+    return index_put(x.reshape(-1), (places,), src.reshape(-1)).reshape(x.shape)
 
 
 def _memory_of(x: Tensor) -> tuple[Tensor, int]:
@@ -127,4 +146,4 @@ def histc(x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     return _bins(x, bins=bins, low=min, high=max)
 
 
-__all__ = ["as_strided", "bucketize", "histc"]
+__all__ = ["as_strided", "as_strided_scatter", "bucketize", "histc"]

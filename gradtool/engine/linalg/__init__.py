@@ -7,11 +7,14 @@ from gradtool.engine._ops.contraction import matrix_power, multi_dot, vecdot
 from gradtool.engine._ops.determinants import det
 from gradtool.engine._ops.determinants import linalg_slogdet_of as slogdet
 from gradtool.engine._ops.eigenvalues import eig, eigvals
+from gradtool.engine._ops.exponentials import matrix_exp
 from gradtool.engine._ops.factorizations import cholesky, eigh, eigvalsh, qr, svd, svdvals
 from gradtool.engine._ops.inverses import inv, inv_ex, pinv, solve, solve_triangular
 from gradtool.engine._ops.least_squares import lstsq
 from gradtool.engine._ops.linalg import matmul
+from gradtool.engine._ops.lu import lu, lu_factor, lu_factor_ex, lu_solve
 from gradtool.engine._ops.matrix_norms import cond, matrix_norm, matrix_rank, norm, vector_norm
+from gradtool.engine._ops.reflectors import householder_product
 from gradtool.engine._tensor import Tensor
 
 
@@ -31,10 +34,16 @@ __all__ = [
     "eigh",
     "eigvals",
     "eigvalsh",
+    "householder_product",
     "inv",
     "inv_ex",
     "lstsq",
+    "lu",
+    "lu_factor",
+    "lu_factor_ex",
+    "lu_solve",
     "matmul",
+    "matrix_exp",
     "matrix_norm",
     "matrix_power",
     "matrix_rank",

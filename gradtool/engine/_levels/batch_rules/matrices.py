@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gradtool.engine._levels.batch_rules._rule import Rule, padded
+from gradtool.engine._levels.batch_rules._rule import Rule, changing, padded
 from gradtool.engine._ops.linalg import matmul
 from gradtool.engine._tensor import Tensor
 
@@ -49,14 +49,16 @@ def _function(
 
 
 RULES: dict[str, Rule] = {
+    **dict.fromkeys(("geqrf", "lu_order"), changing()),
     **dict.fromkeys(("bmm", "matmul", "mm"), _product),
     "dot": _of_vectors,
     "mv": _of_vector,
     **dict.fromkeys(
         (
             "adjugate", "linalg_cholesky", "linalg_det", "linalg_eig", "linalg_eigh",
-            "linalg_inv", "linalg_matrix_rank", "linalg_pinv", "linalg_qr", "linalg_solve",
-            "linalg_svd", "phase_check", "slogdet",
+            "linalg_inv", "linalg_lu", "linalg_matrix_exp", "linalg_matrix_rank",
+            "linalg_pinv", "linalg_qr", "linalg_solve", "linalg_svd", "lu_rows", "phase_check",
+            "slogdet",
         ),
         _function,
     ),

@@ -71,6 +71,7 @@ RULES: dict[str, Rule] = {
     "diag_embed": changing(shape=of_examples, dim1=one_later, dim2=one_later),
     "diagonal": changing(dim1=one_later, dim2=one_later),
     "expand": _expand,
+    "fft_c2c": changing(dims=all_later),
     "flip": changing(dims=all_later),
     "permute": changing(dims=_examples_first),
     "repeat": _repeat,

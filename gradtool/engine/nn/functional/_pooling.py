@@ -191,7 +191,7 @@ def _adaptive(spatial: int) -> Pooling:
                 f"adaptive_avg_pool{spatial}d(): Expected {spatial + 1}D or {spatial + 2}D tensor, "
                 f"but got {list(input.shape)}"
             )
-        return averaged_to(input, _wanted(input, output_size, spatial))
+        return averaged_to(input, wanted_extents(input, output_size, spatial))
 
     pool.__name__ = pool.__qualname__ = f"adaptive_avg_pool{spatial}d"
     pool.__doc__ = f"""The mean of each of so many equal regions of the last {spatial} dimensions.
@@ -204,7 +204,8 @@ def _adaptive(spatial: int) -> Pooling:
     return pool
 
 
-def _wanted(input: Tensor, output_size: Any, spatial: int) -> Ints:
+def wanted_extents(input: Tensor, output_size: Any, spatial: int) -> Ints:
+    """How many regions there are to be of each of the last dimensions."""
     sizes = output_size if isinstance(output_size, tuple | list) else [output_size] * spatial
     extents = input.shape[-spatial:]
     return tuple([have if want is None else want for want, have in zip(sizes, extents)])

@@ -6,7 +6,7 @@ import inspect
 from typing import Any
 
 import gradtool.engine as engine
-from gradtool.engine import linalg, special
+from gradtool.engine import fft, linalg, special
 from gradtool.engine.nn import functional
 from tests.engine.ops.drawn.table import TABLE
 
@@ -54,7 +54,12 @@ def public_operations() -> dict[int, list[str]]:
 
 def _named() -> list[tuple[str, Any]]:
     """Functions of the namespaces, and methods that are no function's."""
-    spaces = (("linalg.", linalg), ("special.", special), ("nn.functional.", functional))
+    spaces = (
+        ("fft.", fft),
+        ("linalg.", linalg),
+        ("special.", special),
+        ("nn.functional.", functional),
+    )
     return [
         *engine._FUNCTIONS.items(),
         *[(prefix + name, getattr(space, name)) for prefix, space in spaces

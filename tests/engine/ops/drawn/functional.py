@@ -263,6 +263,10 @@ IMAGES: dict[str, Op] = {
     **{f"nn.functional.avg_pool{n}d": op(_pooled(n, normal, True)) for n in (1, 2, 3)},
     **{f"nn.functional.max_pool{n}d": op(_pooled(n, distinct)) for n in (1, 2, 3)},
     **{f"nn.functional.adaptive_avg_pool{n}d": op(_regions(n, normal)) for n in (1, 2, 3)},
+    **{f"nn.functional.adaptive_max_pool{n}d": op(
+        _regions(n, distinct), lambda t, x, sizes, n=n: getattr(
+            t.nn.functional, f"adaptive_max_pool{n}d")(x, sizes, return_indices=True))
+       for n in (1, 2, 3)},
     "nn.functional.pad": op(by_shape(_padded, least=1, most=2, smallest=1)),
     "nn.functional.interpolate": op(by_shape(_resized, most=0), tolerance=1e-9),
     "nn.functional.upsample_nearest": op(of_one(normal, st.just((3, 5)), least=4, most=4,

@@ -204,6 +204,8 @@ REPLACED: dict[str, Op] = {
         normal(*shape), mask(*shape), normal(*shape))))),
     "select_scatter": op(by_shape(_part, least=1, smallest=1)),
     "slice_scatter": op(by_shape(_slices, least=1, smallest=1)),
+    "as_strided_scatter": op(by_shape(_strided, most=0), lambda t, x, source, *args: (
+        t.as_strided_scatter(x.detach(), source, *args))),  # PyTorch leaves the wrong part of g.
     "diagonal_scatter": op(by_shape(_diagonal, least=2, smallest=1)),
     "Tensor.__getitem__": op(of_one(normal, among(*KEYS), dtypes=WIDE),
                              lambda t, x, key: x[KEYS[key](t)]),

@@ -110,6 +110,7 @@ DIAGONALS: dict[str, Op] = {
     **each("tril triu", op(of_one(normal, OFFSET, dtypes=NUMBERS, least=1))),
     "diag": op(of_one(normal, OFFSET, dtypes=SMOOTH)),
     "diag_embed": op(of_one(normal, offset=OFFSET, least=1, dtypes=WIDE)),
+    "diagflat": op(of_one(normal, OFFSET, dtypes=WIDE)),
     "diagonal": op(of_one(normal, OFFSET, dim, dim, dtypes=WIDE)),
     "linalg.diagonal": op(of_one(normal, offset=OFFSET, dtypes=WIDE)),
     "trace": op(of_one(normal, dtypes=SMOOTH, least=1)),
@@ -148,11 +149,20 @@ def _pieces(pick: Pick, shape: Shape) -> Call:
     return Call((normal(*shape),), (sizes, at))
 
 
+def _sized(pick: Pick, shape: Shape) -> Call:
+    at = pick(dim(shape))
+    first = pick(st.integers(0, shape[at]))
+    return Call((normal(*shape),), ([first, shape[at] - first], at))
+
+
 PARTS: dict[str, Op] = {
     **each("narrow narrow_copy", op(by_shape(_narrowed, least=1))),
     "select": op(by_shape(_selected, least=1)),
     **each("Tensor.unfold", op(by_shape(_windowed, least=0))),
     "split": op(by_shape(_pieces, least=1)),
+    "split_with_sizes": op(by_shape(_sized, least=1)),
+    "unsafe_split": op(of_one(normal, among(1, 2, 3), dim, least=1, smallest=1)),
+    "unsafe_chunk": op(of_one(normal, among(1, 2, 3, 5), dim, least=1)),
     "chunk": op(of_one(normal, among(1, 2, 3, 5), dim, least=1)),
     "tensor_split": op(of_one(normal, _sections, dim, least=1)),
     **each("hsplit", op(of_one(normal, among(1, 2, (1,), (0, 2)), least=1))),

@@ -9,6 +9,7 @@ from tests.engine.ops.drawn import (
     positions,
     reductions,
     shapes,
+    spectra,
 )
 from tests.engine.ops.drawn.language import Op
 
@@ -19,4 +20,5 @@ TABLE: dict[str, Op] = {
     **positions.TABLE,
     **matrices.TABLE,
     **functional.TABLE,
+    **spectra.TABLE,
 }
