@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gradtool.verify.coordinates import Coordinates, FloatArray
+from gradtool.verify.coordinates import Coordinates, FloatArray, is_continuous
 from gradtool.verify.derivatives import Derivatives
 from gradtool.verify.jacobian import Sampler
 from gradtool.verify.noise import Noise, measure
@@ -26,6 +26,10 @@ _BEARABLE = {8: 1e-9, 4: 1e-4}
 
 _AS_FORWARD = 100.0
 """How many times rougher than the outputs a gradient may be."""
+
+_FEW = 4
+_TRIES = 3
+"""Steps may fall into the pattern of the roundings of one number; of many they do not."""
 
 _SIGNIFICANT = 0.1
 """Entries below this part of the largest are not looked at: roundings of others drown them."""
@@ -50,6 +54,17 @@ def rough_gradients(at: Derivatives, seed: int) -> list[Roughness]:
     cotangents = at.cotangents
     backward = at.function.backward_map(cotangents)
     point = [*at.primals, *(each for each in cotangents if each is not None)]
+    tries = _TRIES if min(each.size for each in point if is_continuous(each.dtype)) < _FEW else 1
+    for number in range(tries):
+        found = _rough(at, backward, point, seed + number)
+        if found:
+            return found
+    return []
+
+
+def _rough(
+    at: Derivatives, backward: Differentiable, point: Sequence[Array], seed: int
+) -> list[Roughness]:
     sampler, noise = _noise(backward, point, seed)
     suspects = [
         (argument, block)

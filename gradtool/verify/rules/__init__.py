@@ -45,6 +45,8 @@ class _Rules(Mapping[str, Rule]):
             "gt113_breaks_when_empty",
             "gt114_gradient_not_finite",
             "gt115_wrongly_not_differentiable",
+            "gt116_gradient_left_to_reduce",
+            "gt117_wrong_for_a_dtype",
             "gt201_wrong_second_derivative",
             "gt202_double_backward_cut",
             "gt203_double_backward_raised",

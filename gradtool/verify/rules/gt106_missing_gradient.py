@@ -43,7 +43,7 @@ Right example
         @staticmethod
         def backward(ctx, grad_output):
             x, scale = ctx.saved_tensors
-            return grad_output * scale, grad_output * x
+            return grad_output * scale, (grad_output * x).sum_to_size(scale.shape)
 
 How to fix
 ----------

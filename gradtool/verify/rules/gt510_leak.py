@@ -97,6 +97,6 @@ RULE = Rule(
     summary="What a call keeps for backward outlives its outputs.",
     severity=Severity.WARNING,
     page=__doc__,
-    premises=(*RUNS, "GT505"),
+    premises=(*RUNS, "GT505", "GT111"),
     check=_check,
 )

@@ -118,6 +118,6 @@ RULE = Rule(
     summary="The numeric derivative cannot be told well enough to verify the gradient.",
     severity=Severity.ERROR,
     page=__doc__,
-    premises=("GT101", "GT106"),
+    premises=("GT101", "GT106", "GT601"),
     check=_check,
 )

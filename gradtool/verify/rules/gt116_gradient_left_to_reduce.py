@@ -1,0 +1,108 @@
+"""A gradient has the shape of the output, and autograd sums it to that of its input.
+
+What it does
+------------
+
+Compares the shape of what backward returned with the input's. Where autograd had to sum it over
+axes that forward broadcast, this is a note: the gradient is right.
+
+Why it matters
+--------------
+
+The sum is silent, so it hides that backward was not written for broadcasting: the same code
+under ``vmap``, or called from another backward, returns the larger shape. A kernel of one's own
+could also have reduced on the way, without the large array.
+
+Wrong example
+-------------
+
+    from gradtool import Function, randn
+
+
+    class Add(Function):
+        @staticmethod
+        def forward(ctx, x, bias):
+            return x + bias
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return grad_output, grad_output
+
+        @staticmethod
+        def sample_inputs():
+            yield randn(3, 4, requires_grad=True), randn(4, requires_grad=True)
+
+Right example
+-------------
+
+    from gradtool import Function, randn
+
+
+    class Add(Function):
+        @staticmethod
+        def forward(ctx, x, bias):
+            return x + bias
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return grad_output, grad_output.sum(0)
+
+        @staticmethod
+        def sample_inputs():
+            yield randn(3, 4, requires_grad=True), randn(4, requires_grad=True)
+
+How to fix
+----------
+
+Sum over the axes that forward broadcast, or call ``grad.sum_to_size(x.shape)``.
+
+Reference
+---------
+
+https://pytorch.org/docs/stable/notes/broadcasting.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gradtool.results import Severity
+from gradtool.verify.rules._failures import RUNS
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
+
+if TYPE_CHECKING:
+    from gradtool.verify.subject import Subject
+
+
+def _check(subject: Subject) -> Answer:
+    if subject.nothing_to_check:
+        return skipped(subject.nothing_to_check)
+    flaws = tuple(_flaws(subject))
+    return failed(*flaws) if flaws else passed()
+
+
+def _flaws(subject: Subject) -> Iterator[Flaw]:
+    raw = subject.first.baseline.raw or ()
+    for argument in subject.function.arguments:
+        if not argument.differentiable or argument.position >= len(raw):
+            continue
+        value = raw[argument.position].value
+        if value is not None and value.shape != argument.shape:
+            yield Flaw(
+                message=f"gradient of `{argument.name}` has the shape {value.shape}, the input "
+                f"{argument.shape}: autograd sums it",
+                hint=f"return grad.sum_to_size({argument.name}.shape)",
+                severity=Severity.NOTE,
+            )
+
+
+RULE = Rule(
+    code="GT116",
+    name="gradient-left-to-reduce",
+    summary="A gradient has the shape of the output; autograd sums it to that of its input.",
+    severity=Severity.NOTE,
+    page=__doc__,
+    premises=(*RUNS, "GT102", "GT103", "GT101", "GT106"),
+    check=_check,
+)

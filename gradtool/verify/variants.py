@@ -1,0 +1,202 @@
+"""The case in another dtype: in the other real precision, or complex.
+
+A variant is asked only where forward accepts it, returns that dtype and computes the same as in
+the case. What is held against its gradient is the gradient of the case, at the same numbers.
+"""
+
+from __future__ import annotations
+
+import linecache
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradtool.results import Severity
+from gradtool.verify.compare import Decision
+from gradtool.verify.coordinates import is_continuous
+from gradtool.verify.derivatives import Derivatives
+from gradtool.verify.protocol import Array, Observation
+from gradtool.verify.randomness import generator, signed
+from gradtool.verify.rules._rule import Flaw
+from gradtool.verify.steps import epsilon
+from gradtool.verify.wording import listed
+
+if TYPE_CHECKING:
+    from gradtool.verify.subject import Subject
+
+_OTHER = {"f8": "f4", "c16": "c8", "f4": "f8", "c8": "c16"}
+_COMPLEX = {"f8": np.complex128, "f4": np.complex64}
+
+_SAME = 1e-3
+"""Of the largest output: how well two precisions agree that compute the same."""
+
+_WRONG = 1e-2
+_ROUNDINGS = 1e4
+"""A gradient may differ by this part of the largest, and what so many roundings leave."""
+
+_SPEAKS = re.compile(r"\b(conj\w*|is_complex|complex\w*|view_as_real|imag)\b")
+_IMAGINARY = 0.5
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The case's point in another real precision.
+
+    `own` and `own_cotangents` are the same numbers in the case's own dtypes.
+    """
+
+    dtype: str
+    primals: list[Array]
+    cotangents: list[Array | None]
+    own: list[Array]
+    own_cotangents: list[Array | None]
+
+
+def other_precision(subject: Subject) -> Variant | None:
+    """The case in float32, or in float64 where all of it is float32; None where it is refused."""
+    primals = subject.first.primals
+    kinds = {_kind(p.dtype) for p in primals if is_continuous(p.dtype)}
+    if not kinds <= _OTHER.keys() or ({"f8", "c16"} & kinds and {"f4", "c8"} & kinds):
+        return None
+    point = [_cast(p, _kind(p.dtype)) for p in primals]
+    outputs = _evaluated(subject, point)
+    if outputs is None or not _same(outputs, subject.first.forward.outputs):
+        return None
+    names = {str(p.dtype) for p in point if is_continuous(p.dtype)}
+    sent = subject.first.cotangents
+    return Variant(
+        dtype=listed(sorted(names)),
+        primals=point,
+        cotangents=[None if c is None else _cast(c, _kind(c.dtype)) for c in sent],
+        own=[p.astype(o.dtype) for p, o in zip(point, primals, strict=True)],
+        own_cotangents=list(sent),
+    )
+
+
+def _kind(dtype: np.dtype[Any]) -> str:
+    return f"{dtype.kind}{dtype.itemsize}"
+
+
+def _cast(array: Array, kind: str) -> Array:
+    return array.astype(_OTHER[kind]) if kind in _OTHER else array
+
+
+def _evaluated(subject: Subject, point: Sequence[Array]) -> Sequence[Array | None] | None:
+    with np.errstate(all="ignore"):
+        try:
+            return [None if o is None else np.array(o) for o in subject.function.evaluate(point)]
+        except Exception:  # A function may refuse another dtype in any way it likes.
+            return None
+
+
+def _same(found: Sequence[Array | None], own: Sequence[Array | None]) -> bool:
+    """Whether the outputs have the other dtype and nearly the same values."""
+    return len(found) == len(own) and all(
+        (a is None and b is None) or (a is not None and b is not None and _alike(a, b))
+        for a, b in zip(found, own, strict=True)
+    )
+
+
+def _alike(found: Array, own: Array) -> bool:
+    if found.shape != own.shape or not is_continuous(own.dtype):
+        return found.shape == own.shape and bool((found == own).all())
+    size = np.abs(own[np.isfinite(own)]).max(initial=0.0)
+    close = np.allclose(found, own, rtol=0.0, atol=_SAME * size)
+    return _kind(found.dtype) == _OTHER.get(_kind(own.dtype)) and bool(close)
+
+
+def wrong_gradient(
+    subject: Subject, variant: Variant, seen: Observation, when: str, hint: str
+) -> Flaw | None:
+    """A flaw for the first gradient that is another than in the case's own precision."""
+    own = subject.function.call(variant.own, variant.own_cotangents)
+    for argument, found, expected in zip(
+        subject.function.arguments, seen.gradients or (), own.gradients or (), strict=False
+    ):
+        if found is None or expected is None or found.shape != expected.shape:
+            continue
+        primal = variant.primals[subject.function.arguments.index(argument)]
+        off = np.abs(found - expected).max(initial=0.0)
+        if np.isfinite(off) and off > _allowed(variant, own, expected, primal):
+            share = off / np.abs(expected).max(initial=0.0) if expected.any() else np.inf
+            return Flaw(
+                message=f"gradient of `{argument.name}` differs {when}, by {share:.2g} of its size",
+                hint=hint,
+            )
+    return None
+
+
+def _allowed(variant: Variant, own: Observation, expected: Array, primal: Array) -> float:
+    """What rounding to the coarser of the two dtypes may change."""
+    eps = max(epsilon(primal.dtype), epsilon(expected.dtype))
+    sizes = [
+        float(np.abs(output * cotangent).sum())
+        for output, cotangent in zip(own.outputs, variant.own_cotangents, strict=True)
+        if output is not None and cotangent is not None
+    ]
+    length = float(np.abs(primal).max(initial=0.0)) or 1.0
+    return (
+        _WRONG * float(np.abs(expected).max(initial=0.0)) + _ROUNDINGS * eps * sum(sizes) / length
+    )
+
+
+def lost_digits(subject: Subject, seen: Observation, when: str) -> Iterator[Flaw]:
+    """Notes on gradients that come back in another precision than that of their input."""
+    for argument in subject.function.arguments:
+        raw = (seen.raw or ())[argument.position : argument.position + 1]
+        gradient = raw[0] if raw and argument.differentiable else None
+        found = gradient.dtype if gradient else None
+        if found is not None and _kind(found) in _OTHER and _kind(found) == _kind(argument.dtype):
+            yield Flaw(
+                message=f"gradient of `{argument.name}` is {found} {when} too: autograd casts it",
+                hint="make new tensors with zeros_like or new_zeros",
+                severity=Severity.NOTE,
+            )
+
+
+def wrong_when_complex(subject: Subject) -> Iterator[Flaw]:
+    """Notes on inputs whose gradient is wrong when they are complex, if the code speaks of that."""
+    primals = subject.first.primals
+    if not _speaks_of_complex(subject) or any(p.dtype.kind == "c" for p in primals):
+        return
+    flat = [_complex(p, None) for p in primals]
+    outputs = _evaluated(subject, flat)
+    own = subject.first.forward.outputs
+    if outputs is None or not all(_extends(a, b) for a, b in zip(outputs, own, strict=False)):
+        return
+    rng = generator(subject.seed, "imaginary parts")
+    at = Derivatives(subject.function, [_complex(p, rng) for p in primals], seed=subject.seed)
+    for argument in at.inputs if at.failure is None else ():
+        if (at.comparison(argument).decision == Decision.FAIL).any():
+            yield Flaw(
+                message=f"gradient of `{subject.function.arguments[argument].name}` is wrong for"
+                " complex inputs, which forward accepts",
+                hint="use .conj(), or refuse complex inputs in forward",
+                severity=Severity.NOTE,
+            )
+
+
+def _speaks_of_complex(subject: Subject) -> bool:
+    lines = subject.function.lines
+    return any(_SPEAKS.search(linecache.getline(each.path, each.line)) for each in lines)
+
+
+def _complex(primal: Array, rng: np.random.Generator | None) -> Array:
+    dtype = _COMPLEX.get(_kind(primal.dtype))
+    if dtype is None:
+        return primal
+    wide: Array = primal.astype(dtype)
+    if rng is not None:
+        size = np.abs(primal).max(initial=0.0) or 1.0
+        wide.imag = _IMAGINARY * size * signed(rng, primal.shape)
+    return wide
+
+
+def _extends(found: Array | None, own: Array | None) -> bool:
+    """Whether the output of complex inputs on the real axis is the real one."""
+    if found is None or own is None:
+        return found is own
+    return found.shape == own.shape and bool(np.allclose(found, own, rtol=_SAME, atol=0.0))
