@@ -14,6 +14,9 @@ import gradtool.gate
 from gradtool.cli.app import main
 from gradtool.gate.options import CheckOptions, Watcher
 from gradtool.results import ModuleResult, Report
+from tests.report.schema_check import reports_obey_their_schema
+
+__all__ = ["reports_obey_their_schema"]  # Of pytest: for every test below this folder.
 
 GOLDEN = Path(__file__).parents[1] / "report" / "golden"
 

@@ -20,6 +20,9 @@ from gradtool.results import (
     Source,
     Verdict,
 )
+from tests.report.schema_check import reports_obey_their_schema
+
+__all__ = ["reports_obey_their_schema"]  # Of pytest: for every test below this folder.
 
 _DECLARED = "declared once_differentiable"
 

@@ -2,30 +2,17 @@
 
 import json as stdlib
 import os
-from typing import Any
 
 import jsonschema
+import msgspec
 import pytest
 
 from gradtool.cli.app import main
 from gradtool.report import json
 from gradtool.report.document import SCHEMA_FILE, generated_schema
 from gradtool.results import Report
+from tests.report.schema_check import validator
 from tests.report.test_golden import GOLDEN
-
-
-def strict(schema: Any) -> Any:
-    """The schema with every unknown field forbidden; published, it leaves room for new ones."""
-    if isinstance(schema, dict):
-        closed = {key: strict(value) for key, value in schema.items()}
-        return {**closed, "additionalProperties": False} if "properties" in closed else closed
-    return [strict(entry) for entry in schema] if isinstance(schema, list) else schema
-
-
-def validator(schema: str) -> jsonschema.Draft202012Validator:
-    loaded = strict(stdlib.loads(schema))
-    jsonschema.Draft202012Validator.check_schema(loaded)
-    return jsonschema.Draft202012Validator(loaded)
 
 
 def test_the_published_schema_is_the_generated_one() -> None:
@@ -51,3 +38,9 @@ def test_it_can_say_no(report: Report) -> None:
     document["modules"][0]["functions"][0]["cases"][0]["verdct"] = "pass"
     assert not validator(generated_schema()).is_valid(document)
     assert not validator(generated_schema()).is_valid({"environment": {}})
+
+
+def test_every_report_that_a_test_renders_is_held_against_it(report: Report) -> None:
+    odd = msgspec.structs.replace(report, seconds="long")
+    with pytest.raises(jsonschema.ValidationError):
+        json.render(odd)
