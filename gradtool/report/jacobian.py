@@ -34,9 +34,14 @@ class Window:
 
 
 def window(block: JacobianBlock, *, rows: int, columns: int) -> Window:
-    """At most `rows` by `columns` entries around the worst one of `block`."""
-    down = _around(block.worst[0], len(block.row_labels), rows)
-    across = _around(block.worst[1], len(block.column_labels), columns)
+    """At most `rows` by `columns` entries of `block`: the worst one and what tells most of it.
+
+    Rows that are wrong in its column come first, and columns that are wrong in its row; then
+    those next to it. Their order is that of the Jacobian.
+    """
+    row, column = block.worst
+    down = _chosen(row, [flags[column] for flags in block.wrong], rows)
+    across = _chosen(column, block.wrong[row], columns)
     digits = _digits(block, down, across)
     return Window(
         rows=tuple(block.row_labels[i] for i in down),
@@ -52,9 +57,10 @@ def _extent(block: JacobianBlock, rows: int, columns: int) -> str:
     return f"{rows} x {columns} of {block.rows} x {block.columns} entries"
 
 
-def _around(at: int, size: int, most: int) -> range:
-    first = max(min(at - most // 2, size - most), 0)
-    return range(first, min(first + most, size))
+def _chosen(at: int, wrong: Sequence[bool], most: int) -> list[int]:
+    """At most `most` places: `at` itself, then wrong ones, then others, the nearest first."""
+    places = sorted(range(len(wrong)), key=lambda i: (i != at, not wrong[i], abs(i - at)))
+    return sorted(places[:most])
 
 
 def _cell(block: JacobianBlock, i: int, j: int, digits: int) -> Cell:

@@ -19,11 +19,19 @@ def write_source(page: Page, finding: Finding, *, whole: bool) -> None:
     source, line = finding.source, finding.location.line
     if source is None or line is None:
         return
-    digits = len(str(source.first + len(source.lines) - 1))
-    for number, text in enumerate(source.lines, source.first):
-        if whole or line - _BEFORE <= number <= line + _AFTER:
-            mark = ">" if number == line else " "
-            page.whole(_line(f"{mark} {number:{digits}} | ", text, is_meant=number == line))
+    shown = [
+        (number, text)
+        for number, text in enumerate(source.lines, source.first)
+        if whole or line - _BEFORE <= number <= line + _AFTER
+    ]
+    while len(shown) > 1 and not shown[-1][1].strip():
+        shown.pop()
+    digits = len(str(shown[-1][0]))
+    for number, text in shown:
+        mark = ">" if number == line else " "
+        made = _line(f"{mark} {number:{digits}} | ", text, is_meant=number == line)
+        made.truncate(page.width, overflow="ellipsis")
+        page.whole(made)
         if number == line:
             carets = "^" * max(source.end_column - source.column, 1)
             lead = " " * (_INDENT + 2 + digits) + " | " + " " * (source.column - 1)
