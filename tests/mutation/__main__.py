@@ -1,7 +1,7 @@
 """Tries the mutants of the right Functions: ``python -m tests.mutation --seed 0 --jobs 2``.
 
-A whole run writes ``docs/mutation.md``. It fails when a wrong mutant survives without a reason
-in ``survivors.py``.
+A run over all Functions writes ``docs/mutation.md``. It fails when a wrong mutant survives
+without a reason in ``survivors.py``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.mutation.trial import Trial, Tried
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run, say what came of it, and write the page after a whole run."""
+    """Run, say what came of it, and write the page after a run over all Functions."""
     asked = _parsed(arguments)
     started = time.perf_counter()
     tried = []
@@ -27,8 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ):
         tried.append(each)
         _progress(each)
-    if asked.share >= 1 and not asked.only:
-        page.write(tried, asked.seed)
+    if not asked.only:
+        page.write(tried, asked.seed, asked.share)
     return _summary(tried, time.perf_counter() - started)
 
 

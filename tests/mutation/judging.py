@@ -12,6 +12,7 @@ import numpy as np
 from gradtool.gate.deadline import TimedOut, deadline
 from tests.mutation.expected import Expected
 from tests.mutation.point import Array
+from tests.mutation.questions import ChangedError
 from tests.mutation.reference import Reference, declares_once
 
 PATIENCE = 2.0
@@ -28,10 +29,12 @@ class Kind(enum.Enum):
     DIFFERENT = "different"
     RAISED = "raised"
     """It raises where the right Function gives a gradient."""
+    OVERWRITES = "overwrites"
+    """Its backward writes over an input, what was saved, or the incoming gradient."""
     ENDLESS = "endless"
 
 
-WRONG = frozenset({Kind.DIFFERENT, Kind.RAISED, Kind.ENDLESS})
+WRONG = frozenset({Kind.DIFFERENT, Kind.RAISED, Kind.OVERWRITES, Kind.ENDLESS})
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,8 @@ def _equal(left: Array | None, right: Array | None) -> bool:
 def _objection(target: Any, reference: Reference, expected: Expected) -> Kind | None:
     try:
         answer = expected.question.ask(target.apply, reference.point)
+    except ChangedError:
+        return Kind.OVERWRITES
     except Exception:  # A mutant may raise anything.
         return Kind.RAISED
     return Kind.DIFFERENT if expected.differs(answer) else None

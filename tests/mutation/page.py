@@ -25,12 +25,12 @@ at a time: an operator, a constant, an argument, a sign, a reduction or a branch
 `backward`, `vjp` or `jvp` is changed, or what its `forward` saves for them. Such a *mutant* is
 wrong when, at a case of the Function, a first derivative, a second derivative (unless it declares
 `once_differentiable`) or a jvp lies more than {times} tolerances away from the derivative that
-the engine itself makes of the operations of `forward`, or when it raises there. Where `forward`
-leaves the engine, extrapolated difference quotients take the engine's place. The checker's own
-oracle has no part in that judgement.
+the engine itself makes of the operations of `forward`, or when it raises there or writes over
+what it was given. Where `forward` leaves the engine, extrapolated difference quotients take the
+engine's place. The checker's own oracle has no part in that judgement.
 
 Every wrong mutant is then given to gradtool, at the cases of the Function, with the rules that
-fail a strict run. Written by `python -m tests.mutation --seed {seed}`.
+fail a strict run. Written by `python -m tests.mutation --seed {seed}{share}`.
 """
 
 _METHODS = {
@@ -43,18 +43,19 @@ _METHODS = {
 }
 
 
-def write(tried: Sequence[Tried], seed: int, page: Path = PAGE) -> None:
+def write(tried: Sequence[Tried], seed: int, share: float = 1.0, page: Path = PAGE) -> None:
     """Write the page, in one go."""
     page.parent.mkdir(exist_ok=True)
     draft = page.with_suffix(".draft")
-    draft.write_text(rendered(tried, seed), encoding="utf-8")
+    draft.write_text(rendered(tried, seed, share), encoding="utf-8")
     draft.replace(page)
 
 
-def rendered(tried: Sequence[Tried], seed: int) -> str:
+def rendered(tried: Sequence[Tried], seed: int, share: float = 1.0) -> str:
     """The text of the page."""
     trials = [trial for each in tried for trial in each.trials]
-    head = HEAD.format(functions=len(tried), times=TIMES_TOLERANCE, seed=seed)
+    part = f" --share {share:g}" if share < 1 else ""
+    head = HEAD.format(functions=len(tried), times=TIMES_TOLERANCE, seed=seed, share=part)
     parts = [head, _totals(trials), _by_method(trials), _by_operator(trials), _by_rule(trials)]
     return "\n".join([*parts, _by_answer(trials), _references(tried), _survivors(trials)])
 
@@ -70,6 +71,7 @@ def _totals(trials: Sequence[Trial]) -> str:
         ("**wrong**", len(wrong)),
         ("of these: with another derivative", kinds[Kind.DIFFERENT]),
         ("of these: that raise", kinds[Kind.RAISED]),
+        ("of these: that write over what `backward` was given", kinds[Kind.OVERWRITES]),
         ("of these: that do not end", kinds[Kind.ENDLESS]),
         ("**found**", len(wrong) - survived),
         ("of these: that could not be verified, which fails a run", _unverified(wrong)),

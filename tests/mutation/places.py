@@ -77,7 +77,11 @@ class Place:
 
 
 def heading(statement: ast.AST) -> str:
-    """The source of a statement without the statements inside it."""
+    """The source of a statement without the statements inside it, in one line."""
+    return " ".join(_heading(statement).split("\n"))
+
+
+def _heading(statement: ast.AST) -> str:
     if isinstance(statement, ast.Pass):
         return "nothing"
     if not hasattr(statement, "body"):

@@ -6,7 +6,8 @@ zeros, as it does to whoever receives gradients.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,11 @@ from gradtool.engine.autograd import forward_ad, grad
 from tests.mutation.point import Array, Call, Point, as_tuple
 
 torch: Any = gradtool.engine
+
+
+class ChangedError(Exception):
+    """A backward wrote over what it was given."""
+
 
 Answer = tuple[Array | None, ...]
 Row = Sequence[Array | None]
@@ -45,7 +51,9 @@ class First:
             leaves, args = point.tensors(self.needs)
             outputs = as_tuple(call(*args))
             wanted = [leaf for leaf, needed in zip(leaves, self.needs, strict=True) if needed]
-            found = iter(grad(*_sent(outputs, self.cotangents, wanted), allow_unused=True))
+            sent = _sent(outputs, self.cotangents, wanted)
+            with _unchanged([*args, *sent[2]]):
+                found = iter(grad(*sent, allow_unused=True))
             return tuple(_array(next(found)) if needed else None for needed in self.needs)
 
 
@@ -93,7 +101,7 @@ class Forward:
             _, args = point.tensors([False] * len(point.places))
             for at, tangent in zip(point.places, self.tangents, strict=True):
                 if tangent is not None:
-                    args[at] = forward_ad.make_dual(args[at], torch.from_numpy(tangent))
+                    args[at] = forward_ad.make_dual(args[at], torch.from_numpy(tangent.copy()))
             outputs = as_tuple(call(*args))
             tangents = [
                 None if each is None else _array(forward_ad.unpack_dual(each).tangent)
@@ -111,6 +119,16 @@ def inner(left: Row, right: Row) -> Array:
     return np.asarray(sum(float(np.sum(np.conj(a) * b).real) for a, b in pairs))
 
 
+@contextmanager
+def _unchanged(values: Sequence[Any]) -> Iterator[None]:
+    tensors = [each for each in values if isinstance(each, Tensor)]
+    before = [_values(each) for each in tensors]
+    yield
+    for tensor, array in zip(tensors, before, strict=True):
+        if not np.array_equal(_values(tensor), array, equal_nan=array.dtype.kind in "fc"):
+            raise ChangedError
+
+
 def _sent(
     outputs: Sequence[Tensor | None], cotangents: Row, wanted: list[Tensor]
 ) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
@@ -123,4 +141,9 @@ def _sent(
 
 
 def _array(tensor: Tensor | None) -> Array | None:
-    return None if tensor is None else tensor.numpy(force=True).copy()
+    return None if tensor is None else _values(tensor)
+
+
+def _values(tensor: Tensor) -> Array:
+    values: Array = tensor.numpy(force=True).copy()
+    return values

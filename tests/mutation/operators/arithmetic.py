@@ -31,6 +31,14 @@ _OTHER_COMPARISON: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.IsNot: (ast.Is,),
 }
 
+_IN_PLACE: dict[type[ast.operator], str] = {
+    ast.Add: "add_",
+    ast.Sub: "sub_",
+    ast.Mult: "mul_",
+    ast.Div: "div_",
+    ast.Pow: "pow_",
+}
+
 _OF_ORDER = (ast.Sub, ast.Div, ast.Pow, ast.MatMult)
 _TERMS = (ast.Add, ast.Sub)
 
@@ -40,6 +48,15 @@ def operator_swapped(place: Place) -> Iterator[ast.AST]:
     if isinstance(node, ast.BinOp | ast.AugAssign):
         for other in _OTHER_OPERATOR.get(type(node.op), ()):
             yield with_fields(node, op=other())
+
+
+def done_in_place(place: Place) -> Iterator[ast.AST]:
+    """On a variable that others hold as well."""
+    node = place.node
+    if isinstance(node, ast.BinOp) and isinstance(node.left, ast.Name):
+        name = _IN_PLACE.get(type(node.op))
+        if name and place.scope.is_value(node.left):
+            yield ast.Call(ast.Attribute(node.left, name, ast.Load()), [node.right], [])
 
 
 def operands_swapped(place: Place) -> Iterator[ast.AST]:
@@ -122,6 +139,7 @@ def flag_flipped(place: Place) -> Iterator[ast.AST]:
 OPERATORS: dict[str, Operator] = {
     "operator swapped": operator_swapped,
     "operands swapped": operands_swapped,
+    "done in place": done_in_place,
     "term dropped": term_dropped,
     "factor dropped": factor_dropped,
     "comparison changed": comparison_changed,
