@@ -27,7 +27,7 @@ def render(report: Report) -> str:
     return _FLAT_ARRAY.sub(_on_one_line, text)
 
 
-_FLAT_ARRAY = re.compile(r"\[\n\s*((?:[^\[\]{}\n]+\n\s*)+)\]")
+_FLAT_ARRAY = re.compile(r"\[\n *((?:[^\[\]{}\n ][^\[\]{}\n]*\n *)+)\]")
 """An array of scalars. A line break is never part of a JSON string, so no text can match."""
 
 
