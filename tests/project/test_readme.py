@@ -25,7 +25,8 @@ CI = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 CHANGING = [
     (r"\b\d+(\.\d+)? ?(ns|us|µs|ms|s|min)\b", "TIME"),
     (r"\b(NumPy|Python|gradtool) \d[\w.+]*", r"\1 VERSION"),
-    (r"\b\d+ calls\b", "CALLS"),
+    (r"\b\d+ fwd, +\d+ bwd\b", "EVALUATIONS"),
+    (r"\b\d+ forward and \d+ backward evaluations\b", "EVALUATIONS"),
     (r"[ \t]+", " "),
 ]
 """What differs from run to run or machine to machine: times, versions, calls, column widths."""
