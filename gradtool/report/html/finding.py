@@ -130,7 +130,8 @@ def _entry(cell: Cell) -> ET.Element:
     if not cell.is_wrong:
         return element("td", cell.analytic, element("br"), cell.numeric)
     name = "wrong worst" if cell.is_worst else "wrong"
-    return element("td", f"{cell.analytic}*", element("br"), cell.numeric, class_=name)
+    analytic = element("b", f"{cell.analytic}*")
+    return element("td", analytic, element("br"), cell.numeric, class_=name)
 
 
 def _labelled(label: str, command: str) -> ET.Element:

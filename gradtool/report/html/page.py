@@ -188,7 +188,7 @@ def _checks(checks: tuple[CheckResult, ...], strict: bool) -> ET.Element | None:
                 element("td", check.reason or ""),
             )
         )
-    return folded(f"All {len(checks)} checks", element("div", table, class_="scroll"))
+    return folded(f"All checks ({len(checks)})", element("div", table, class_="scroll"))
 
 
 def _footer(report: Report) -> ET.Element:

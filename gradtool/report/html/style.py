@@ -128,7 +128,7 @@ table { border-collapse: collapse; margin: .4rem 0; overflow-wrap: normal; }
 td, th { padding: .1rem .6rem; text-align: left; vertical-align: top; font-weight: 400; }
 .values td, .values th { text-align: right; border: 1px solid var(--rule); white-space: nowrap; }
 .values th { color: var(--dim); }
-td.wrong { color: var(--fail); font-weight: 700; }
+td.wrong b { color: var(--fail); }
 td.worst { outline: 2px solid var(--fail); outline-offset: -2px; }
 footer { color: var(--dim); font-size: .86rem; margin-top: 2rem; }
 @media (max-width: 40rem) {
