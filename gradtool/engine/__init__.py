@@ -7,7 +7,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from gradtool.engine import _dtypes, autograd, func
-from gradtool.engine._device import device
+from gradtool.engine._device import device, get_default_device, set_default_device
 from gradtool.engine._dtypes import (
     dtype,
     get_default_dtype,
@@ -101,6 +101,7 @@ __all__ = [
     "enable_grad",
     "finfo",
     "func",
+    "get_default_device",
     "get_default_dtype",
     "iinfo",
     "inf",
@@ -117,6 +118,7 @@ __all__ = [
     "pi",
     "promote_types",
     "result_type",
+    "set_default_device",
     "set_default_dtype",
     "set_grad_enabled",
     "vmap",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 
 class device:
@@ -27,6 +27,14 @@ class device:
         self.type = name
         self.index = int(number) if number else index
 
+    def __enter__(self) -> device:
+        _Default.entered.append(_Default.place)
+        _Default.place = self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _Default.place = _Default.entered.pop()
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, device):
             return NotImplemented
@@ -44,6 +52,27 @@ class device:
 
 
 CPU = device("cpu")
+
+
+class _Default:
+    """Where tensors are made that are not told where."""
+
+    place = CPU
+    entered: ClassVar[list[device]] = []
+    """What it was before each ``with torch.device(…)`` that is open."""
+
+
+def get_default_device() -> device:
+    """The device that tensors are made on unless told."""
+    return _Default.place
+
+
+def set_default_device(device: Any) -> None:
+    """Make tensors on this device unless told; None is the CPU."""
+    _Default.place = CPU if device is None else _device(device)
+
+
+_device = device
 
 
 def device_of(array: Any) -> device:

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-MODULES = ("", "linalg", "lib.stride_tricks")
+MODULES = ("", "fft", "linalg", "lib.stride_tricks")
 """Whose functions NumPy's hand CuPy's arrays on to."""
 
 OTHERS = (

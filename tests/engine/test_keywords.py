@@ -99,12 +99,14 @@ def test_mistakes(torch, call, error):
 
 
 OTHER_NAMES = {
-    "bmm": "out_dtype", "broadcast_to": "self", "cholesky_solve": "input1",
+    "as_strided_scatter": "self", "bmm": "out_dtype", "broadcast_to": "self",
+    "cholesky_solve": "input1",
     "diag_embed": "diagonal", "dot": "other", "einsum": "equation",
     "index_reduce": "include_input", "isfinite": "tensor", "isin": "e", "isinf": "tensor",
     "isreal": "tensor", "logsumexp": "names", "mm": "out_dtype", "msort": "descending",
     "narrow_copy": "self", "permute": "self", "polar": "ang", "relu": "inplace",
-    "topk": "descending", "where": "x",
+    "topk": "descending", "where": "x", "lu_solve": "b", "stft": "align_to_window", "xlogy": "y",
+    "split_with_sizes": "split_size_or_sections", "unsafe_split": "split_size_or_sections",
 }  # fmt: skip
 """Names in PyTorch's list that PyTorch itself does not take; and mixed precision, which we lack."""
 
@@ -128,3 +130,27 @@ def test_every_function_takes_torchs_names():
         if theirs - ours - options:
             missing[name] = theirs - ours - options
     assert not missing
+
+
+@pytest.mark.torch
+def test_methods_take_torchs_name_of_the_other_operand():
+    torch = pytest.importorskip("torch", reason="compares with PyTorch, which is not installed")
+    listed = torch.overrides.get_testing_overrides()
+    missing = []
+    for name in dir(torch.Tensor):
+        stated = callable(getattr(torch, name, None)) and listed.get(getattr(torch, name))
+        method = inspect.getattr_static(engine.Tensor, name, None)
+        if stated and inspect.isfunction(method) and name not in OTHER_NAMES:
+            theirs, ours = (set(inspect.signature(each).parameters) for each in (stated, method))
+            missing += [name] * ("other" in theirs - ours)
+    assert missing == []
+    assert engine.ones(2).add(other=2, alpha=3).tolist() == [7.0, 7.0]
+    assert engine.ones(2).sub_(other=engine.ones(2)).tolist() == [0.0, 0.0]
+
+
+def test_tensors_are_made_on_the_default_device(torch):
+    assert str(torch.get_default_device()) == "cpu"
+    torch.set_default_device("cpu")
+    with torch.device("cpu"):
+        assert str(torch.zeros(2).device) == "cpu"
+    assert str(torch.tensor(1.0).device) == "cpu"

@@ -90,38 +90,42 @@ def binary(
     keep = of_integers == "keep"
     direct = "fc" if not keep else "fciu" if refuse else "fciub"
 
-    def operation(x: Any, y: Any) -> Tensor:
+    def operation(x: Any, other: Any) -> Tensor:
         if x.__class__ is Tensor:
             a = x._array
-            if y.__class__ is Tensor:
-                b = y._array
+            if other.__class__ is Tensor:
+                b = other._array
                 if a.dtype is b.dtype and a.dtype.kind in direct:
                     try:
                         out = wrap(compute(a, b))
                     except (ValueError, TypeError, RuntimeWarning):
                         if a.__class__ is not b.__class__:
-                            return operation(*brought_together((x, y)))
+                            return operation(*brought_together((x, other)))
                         out = computed(primitive, (a, b))
-                    if (x._requires_grad or y._requires_grad) and modes.grad:
+                    if (x._requires_grad or other._requires_grad) and modes.grad:
                         if a.shape == b.shape:
-                            primitive.record_pair(x, y, out)
+                            primitive.record_pair(x, other, out)
                         else:
-                            primitive.record_needed((x, y), {}, out)
+                            primitive.record_needed((x, other), {}, out)
                     return out
-            elif y.__class__ in REAL_NUMBERS and a.dtype.kind in "fc":
-                out = _with_number(primitive, compute, (a, y))
+            elif other.__class__ in REAL_NUMBERS and a.dtype.kind in "fc":
+                out = _with_number(primitive, compute, (a, other))
                 if x._requires_grad and modes.grad:
-                    primitive.record((0,), (x, y), {}, out)
+                    primitive.record((0,), (x, other), {}, out)
                 return out
-        elif x.__class__ in REAL_NUMBERS and y.__class__ is Tensor and y._array.dtype.kind in "fc":
-            b = y._array
+        elif (
+            x.__class__ in REAL_NUMBERS
+            and other.__class__ is Tensor
+            and other._array.dtype.kind in "fc"
+        ):
+            b = other._array
             out = _with_number(primitive, compute, (b.dtype.type(x), b))
-            if y._requires_grad and modes.grad:
-                primitive.record((1,), (x, y), {}, out)
+            if other._requires_grad and modes.grad:
+                primitive.record((1,), (x, other), {}, out)
             return out
         if refuse is not None:
-            refuse(x, y)
-        return promoted(primitive, (x, y), keep_integers=keep)
+            refuse(x, other)
+        return promoted(primitive, (x, other), keep_integers=keep)
 
     primitive.operation = _named(operation, name)
     return operation

@@ -8,7 +8,7 @@ from typing import Any
 
 from gradtool.device import made_on, pinned
 from gradtool.engine import _dtypes
-from gradtool.engine._device import CPU, device
+from gradtool.engine._device import device, get_default_device
 from gradtool.engine._ops._dims import Ints, as_ints
 from gradtool.engine._tensor import Tensor, wrap
 
@@ -16,9 +16,9 @@ Make = Callable[..., Any]
 
 
 def as_device(given: Any) -> device:
-    """A device, by its name, by the number of a CUDA device, or the CPU for None."""
+    """A device, by its name, by the number of a CUDA device, or the default for None."""
     if given is None:
-        return CPU
+        return get_default_device()
     return device("cuda", given) if isinstance(given, int) else device(given)
 
 

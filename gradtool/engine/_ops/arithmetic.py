@@ -41,18 +41,18 @@ bare_div = binary(
 )
 
 
-def add(x: Any, y: Any, *, alpha: Any = 1) -> Tensor:
+def add(x: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """``x + alpha * y``."""
-    return bare_add(x, _scaled(x, y, alpha))
+    return bare_add(x, _scaled(x, other, alpha))
 
 
-def sub(x: Any, y: Any, *, alpha: Any = 1) -> Tensor:
+def sub(x: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """``x - alpha * y``.
 
     Raises:
         RuntimeError: an operand is boolean.
     """
-    return bare_sub(x, _scaled(x, y, alpha))
+    return bare_sub(x, _scaled(x, other, alpha))
 
 
 def _scaled(x: Any, y: Any, alpha: Any) -> Any:
@@ -71,7 +71,7 @@ def _scaled(x: Any, y: Any, alpha: Any) -> Any:
     return y * alpha
 
 
-def div(x: Any, y: Any, *, rounding_mode: str | None = None) -> Tensor:
+def div(x: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """``x / y``, or that rounded: ``floor`` downwards, ``trunc`` towards zero.
 
     Raises:
@@ -82,7 +82,7 @@ def div(x: Any, y: Any, *, rounding_mode: str | None = None) -> Tensor:
             "div expected rounding_mode to be one of None, 'trunc', or 'floor' "
             f"but found '{rounding_mode}'"
         )
-    return _DIVISIONS[rounding_mode](x, y)
+    return _DIVISIONS[rounding_mode](x, other)
 
 
 # ---- division that rounds, and remainders ---------------------------------------------------
@@ -211,9 +211,9 @@ def lerp(x: Tensor, end: Tensor, weight: Any) -> Tensor:
     return bare_add(x, mul(bare_sub(end, x), weight))
 
 
-def rsub(x: Tensor, y: Any, *, alpha: Any = 1) -> Tensor:
+def rsub(x: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """``y - alpha * x``."""
-    return sub(y, x, alpha=alpha)
+    return sub(other, x, alpha=alpha)
 
 
 multiply, subtract, divide = mul, sub, div

@@ -20,14 +20,14 @@ from gradtool.engine._tensor import Tensor
 def _comparison(name: str, compute: Callable[..., Any]) -> Operation:
     primitive = elementwise(name, compute, arguments=("x", "y"))
 
-    def operation(x: Tensor, y: Any) -> Tensor:
+    def operation(x: Tensor, other: Any) -> Tensor:
         if x.__class__ is Tensor:
             a = x._array
-            if y.__class__ is Tensor and y._array.dtype is a.dtype:
-                return computed(primitive, (a, y._array))
-            if y.__class__ in REAL_NUMBERS and a.dtype.kind in "fc":
-                return computed(primitive, (a, y))
-        return promoted(primitive, (x, y))
+            if other.__class__ is Tensor and other._array.dtype is a.dtype:
+                return computed(primitive, (a, other._array))
+            if other.__class__ in REAL_NUMBERS and a.dtype.kind in "fc":
+                return computed(primitive, (a, other))
+        return promoted(primitive, (x, other))
 
     operation.__name__ = operation.__qualname__ = name
     primitive.operation = operation

@@ -172,6 +172,7 @@ def attach() -> None:
     Tensor.__getitem__ = indexing.getitem  # type: ignore[method-assign]
     Tensor.__setitem__ = setitem  # type: ignore[method-assign]
     Tensor.__array_priority__ = 1000  # type: ignore[attr-defined]  # NumPy then leaves operators to us
+    Tensor.prelu = _prelu  # type: ignore[attr-defined]
     changes = {"zero_": zero_, "fill_": fill_, "copy_": in_place(_copied, "copy_")}
     for name, change in changes.items():
         setattr(Tensor, name, change)
@@ -206,6 +207,13 @@ def _reflected(operation: Callable[..., Tensor], name: str) -> Callable[[Any, An
 
     method.__name__ = method.__qualname__ = name
     return method
+
+
+def _prelu(x: Tensor, weight: Tensor) -> Tensor:
+    """`nn.functional.prelu`, which is loaded when it is called."""
+    from gradtool.engine.nn.functional import prelu
+
+    return prelu(x, weight)
 
 
 def _copied(x: Tensor, source: Tensor, non_blocking: bool = False) -> Tensor:

@@ -35,12 +35,12 @@ def svd(x: Tensor, some: bool = True, compute_uv: bool = True) -> matrix_types.s
     )
 
 
-def lu(x: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:  # noqa: N803 - torch's name
     """`linalg.lu_factor`, and zeros if they are asked for."""
-    factors = _lu.lu_factor(x, pivot=pivot)
+    factors = _lu.lu_factor(A, pivot=pivot)
     if not get_infos:
         return tuple(factors)
-    return (*factors, zeros(tuple(x.shape[:-2]), dtype=_dtypes.int32))
+    return (*factors, zeros(tuple(A.shape[:-2]), dtype=_dtypes.int32))
 
 
 def lu_solve(x: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:  # noqa: N803 - torch's names

@@ -84,18 +84,25 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:  # noqa: N803 - torch
 
 
 def ormqr(
-    x: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False
+    x: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False
 ) -> Tensor:
     """The product of all reflectors, or its adjoint, times a matrix, from the left or the right.
+
+    Args:
+        x: The reflectors, below the diagonal.
+        input2: The factor of each.
+        input3: The matrix.
+        left: Whether the product comes first.
+        transpose: Whether its adjoint is meant.
 
     Raises:
         RuntimeError: `x` is no matrix of floating or complex numbers.
     """
     require_matrices(x, "ormqr", "input")
     if not left:
-        return adjoint(ormqr(x, tau, adjoint(other), True, not transpose))
-    pairs = [*zip(_directions(x, tau.shape[-1]), _factors(tau))]
-    out = other
+        return adjoint(ormqr(x, input2, adjoint(input3), True, not transpose))
+    pairs = [*zip(_directions(x, input2.shape[-1]), _factors(input2))]
+    out = input3
     for direction, factor in pairs if transpose else reversed(pairs):
         out = _reflected(direction, conjugate(factor) if transpose else factor, out)
     return out

@@ -87,16 +87,16 @@ _minimum = binary(
 )
 
 
-def maximum(x: Tensor, y: Tensor) -> Tensor:
+def maximum(x: Tensor, other: Tensor) -> Tensor:
     """The larger of each pair; NaN if one is. Equal ones share the gradient."""
-    _require_tensors("maximum", x, y)
-    return _maximum(x, y)
+    _require_tensors("maximum", x, other)
+    return _maximum(x, other)
 
 
-def minimum(x: Tensor, y: Tensor) -> Tensor:
+def minimum(x: Tensor, other: Tensor) -> Tensor:
     """The smaller of each pair; NaN if one is. Equal ones share the gradient."""
-    _require_tensors("minimum", x, y)
-    return _minimum(x, y)
+    _require_tensors("minimum", x, other)
+    return _minimum(x, other)
 
 
 def _require_tensors(name: str, *operands: Any) -> None:

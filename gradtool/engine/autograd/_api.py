@@ -185,4 +185,4 @@ def _cotangent(tensor: Tensor, given: Tensor | None, position: int) -> Tensor:
             f"dtype. Mismatch in dtype: grad_output[{position}] has a dtype of {given.dtype} and "
             f"output[{position}] has a dtype of {tensor.dtype}."
         )
-    return given
+    return given if given._array.dtype is array.dtype else given.to(tensor.dtype)

@@ -35,9 +35,8 @@ REASONS: dict[str, str] = {
         "it is about devices and memory, and tested with them": """
             Tensor.cpu Tensor.cuda Tensor.pin_memory Tensor.record_stream Tensor.to_dense""",
         "it takes a shape or a name, and is tested with dtypes and shapes by cases": """
-            broadcast_shapes Tensor.to Tensor.type Tensor.type_as Tensor.bool Tensor.byte
-            Tensor.cdouble Tensor.cfloat Tensor.char Tensor.double Tensor.float Tensor.half
-            Tensor.int Tensor.long Tensor.short""",
+            broadcast_shapes Tensor.byte Tensor.char Tensor.int Tensor.long
+            Tensor.short Tensor.type""",
         "its indices are a class": "linalg.LinAlgError",
     }.items()
     for reason_of in names.split()

@@ -67,6 +67,11 @@ OF_ONE: dict[str, Op] = {
                           not_batched=STRIDES),
     "Tensor.polygamma": op(of_one(positive, dtypes=("float64",)), tolerance=1e-4,
                            function=lambda t, x: x.polygamma(1)),
+    **{f"Tensor.{name}": op(of_one(normal, dtypes=(*WIDE, "int64"))) for name in (
+        "double", "float", "half", "cdouble", "cfloat", "bool")},
+    "Tensor.to": op(of_one(normal, dtypes=(*WIDE, "int64")), lambda t, x: (
+        x.to(t.float64), x.to(t.complex128))),
+    "Tensor.type_as": op(of_two(normal, normal, dtypes=WIDE)),
     "frexp": op(of_one(distinct, dtypes=WIDE)),
     **each("isfinite isinf isnan isreal signbit isneginf isposinf logical_not",
            op(of_one(normal, dtypes=NUMBERS))),

@@ -53,6 +53,8 @@ ACTIVATED: dict[str, Op] = {
     "nn.functional.glu": op(of_one(normal, dim, dtypes=WIDE, least=1)),
     "nn.functional.prelu": op(by_shape(lambda pick, shape: Call((
         distinct(*shape), normal(shape[1] if len(shape) > 1 and pick(BOOL) else 1))))),
+    "Tensor.prelu": op(of_one(distinct, dtypes=WIDE, least=2, most=2, smallest=1), lambda t, x: (
+        x.prelu(x[0].detach() * 0.1))),
     "nn.functional.normalize": op(of_one(nonzero, dim=dim, p=among(1.0, 2.0, 3.0), dtypes=WIDE)),
 }  # fmt: skip
 
