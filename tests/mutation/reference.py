@@ -128,8 +128,13 @@ class _Making:
         return Expected(question, answer, self.eps, tuple(zip(left, right, strict=True)))
 
     def _second(self) -> None:
-        weights = [self._like(value) for value in self.point.values]
-        question = Second(self.rows[0], weights)
+        """Second derivatives: with cotangents for all outputs, and for one output at a time."""
+        alone = [row for row in self.rows if any(each is None for each in row)]
+        for row in [self.rows[0], *alone]:
+            weights = [self._like(value) for value in self.point.values]
+            self._second_for(Second(row, weights))
+
+    def _second_for(self, question: Second) -> None:
         answer = self._engine(question)
         if answer is None or not self.made.expected or self.made.route.startswith("extra"):
             self.made.not_asked.append(question.name)

@@ -3,9 +3,9 @@
 What it does
 ------------
 
-Leaves the cotangent of each output undefined in turn, and of all of them, and compares with
-zeros in their place. With ``ctx.set_materialize_grads(False)`` an undefined cotangent reaches
-backward as None.
+Leaves the cotangent of each output undefined in turn, and of all of them, and compares the
+gradients, and those of double backward, with zeros in their place. With
+``ctx.set_materialize_grads(False)`` an undefined cotangent reaches backward as None.
 
 Why it matters
 --------------
@@ -60,13 +60,14 @@ https://pytorch.org/docs/stable/notes/extending.html#how-to-use
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gradtool.results import Severity
-from gradtool.verify.protocol import Array
+from gradtool.verify.protocol import Array, Observation
+from gradtool.verify.randomness import generator
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
 from gradtool.verify.rules._same import stopped, unlike
 
@@ -87,11 +88,15 @@ def _check(subject: Subject) -> Answer:
 
 
 def _cases(subject: Subject) -> Iterator[tuple[str, frozenset[int]]]:
-    given = [i for i, c in enumerate(subject.first.cotangents) if c is not None]
+    given = sorted(_defined(subject.first.cotangents))
     if len(given) > 1:
         for output in given:
             yield f"when the cotangent of output {output} is undefined", frozenset([output])
     yield "when no cotangent is defined", frozenset(given)
+
+
+def _defined(cotangents: Sequence[Array | None]) -> frozenset[int]:
+    return frozenset(i for i, cotangent in enumerate(cotangents) if cotangent is not None)
 
 
 def _flaw(subject: Subject, when: str, undefined: frozenset[int]) -> Flaw | None:
@@ -107,7 +112,32 @@ def _flaw(subject: Subject, when: str, undefined: frozenset[int]) -> Flaw | None
     flaw = stopped(without, when, _HINT)
     if flaw or without.gradients is None or zeros.gradients is None:
         return flaw
-    return unlike(subject, without.gradients, zeros.gradients, when, _HINT)
+    flaw = unlike(subject, without.gradients, zeros.gradients, when, _HINT)
+    once = subject.function.declares_once_differentiable
+    if flaw or once or without.materializes or undefined >= _defined(cotangents):
+        return flaw
+    return _second_flaw(subject, f"in double backward {when}", rows)
+
+
+def _second_flaw(subject: Subject, when: str, rows: list[list[Array | None]]) -> Flaw | None:
+    """The same question of the second derivatives, which the shortcut for None may cut."""
+    without, zeros = (_second(subject, row) for row in rows)
+    if zeros.failure and zeros.failure.kind != "no-graph":
+        return None
+    if without.failure and without.failure.kind != "no-graph":
+        return stopped(without, when, _HINT)
+    count = len(subject.first.primals)
+    found, expected = ((each.gradients or (None,) * count)[:count] for each in (without, zeros))
+    return unlike(subject, found, expected, when, _HINT)
+
+
+def _second(subject: Subject, row: list[Array | None]) -> Observation:
+    """A call of the map from inputs and cotangents to gradients, and of its backward."""
+    point = [*subject.first.primals, *(each for each in row if each is not None)]
+    rng = generator(subject.seed, "undefined")
+    inputs = [subject.first.primals[i] for i in subject.first.inputs]
+    weights = [rng.standard_normal(each.shape).astype(each.dtype) for each in inputs]
+    return subject.function.backward_map(row).call(point, weights)
 
 
 RULE = Rule(
