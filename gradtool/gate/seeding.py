@@ -10,13 +10,10 @@ import contextlib
 import hashlib
 import random
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
-import gradtool.engine
-
-torch: Any = gradtool.engine  # its functions come from a table, which type checkers do not read
+from gradtool.gate.adapters.library import library
 
 
 def stable_seed(*parts: object) -> int:
@@ -32,10 +29,11 @@ def generator(*parts: object) -> np.random.Generator:
 
 @contextlib.contextmanager
 def global_generators(seed: int) -> Iterator[None]:
-    """Seed the global generators of Python, NumPy and the engine; restore them at the end.
+    """Seed the global generators of Python, NumPy and the library; restore them at the end.
 
     The user's code may draw from them, and must draw the same numbers in every run.
     """
+    torch = library().torch
     before = random.getstate(), np.random.get_state(), torch.get_rng_state()
     random.seed(seed)
     np.random.seed(seed % 2**32)

@@ -72,6 +72,9 @@ class Arguments:
             for at, tensor in zip(self.positions, tensors, strict=True)
         )
         self.differentiable = tuple(argument.differentiable for argument in self.tensors)
+        needed = {each.position for each in self.tensors if each.differentiable}
+        self.needs_input_grad = tuple(at in needed for at in range(len(self._values)))
+        """As ctx says it: for each argument of ``forward``, tensors or not."""
 
     def others(self) -> list[tuple[str, Any]]:
         """The names and values of the arguments that are no tensors, passed as they are."""

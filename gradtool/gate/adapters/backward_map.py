@@ -21,7 +21,8 @@ class BackwardMap:
     """
 
     def __init__(self, apply: Apply, differentiable: Sequence[bool], given: Sequence[int]) -> None:
-        self._apply = apply
+        self.apply = apply
+        """The function whose backward this is."""
         self._differentiable = tuple(differentiable)
         self._given = tuple(given)
 
@@ -37,7 +38,7 @@ class BackwardMap:
                 primal.clone() if needed else primal
                 for primal, needed in zip(primals, self._differentiable, strict=True)
             ]
-            outputs = self._apply(handed)
+            outputs = self.apply(handed)
             sent = [
                 (outputs[at], _beside(outputs[at], cotangent))
                 for at, cotangent in zip(self._given, tensors[count:], strict=True)

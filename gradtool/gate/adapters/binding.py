@@ -22,6 +22,11 @@ def function_class(function: Any) -> type[Any] | None:
     return owner if isinstance(owner, type) and issubclass(owner, library().Function) else None
 
 
+def takes_ctx(cls: type[Any]) -> bool:
+    """Whether a Function's ``forward`` takes ctx: it has no ``setup_context`` of its own."""
+    return bool(cls.setup_context is library().Function.setup_context)
+
+
 def parameters_of(function: Any) -> tuple[inspect.Parameter, ...]:
     """The parameters that arguments fill, ctx left out; none where there is no signature."""
     cls = function_class(function)
@@ -29,8 +34,7 @@ def parameters_of(function: Any) -> tuple[inspect.Parameter, ...]:
         parameters = tuple(inspect.signature(cls.forward if cls else function).parameters.values())
     except (TypeError, ValueError):
         return ()
-    takes_ctx = cls is not None and cls.setup_context is library().Function.setup_context
-    if takes_ctx and parameters and parameters[0].kind in _POSITIONAL:
+    if cls is not None and takes_ctx(cls) and parameters and parameters[0].kind in _POSITIONAL:
         return parameters[1:]
     return parameters
 

@@ -10,7 +10,7 @@ import numpy as np
 from gradtool import engine
 from gradtool.engine._errors import ContractError
 from gradtool.engine._tensor import to_numpy, wrap
-from gradtool.gate.adapters.graphed_levels import GraphedBatch
+from gradtool.gate.adapters.graphed_levels import GraphedBatch, GraphedCotangents
 from gradtool.gate.adapters.library import Arrays, Library
 from gradtool.gate.adapters.pulling import pulled_back
 from gradtool.verify.protocol import Array, Cotangents, FailureKind, Primals
@@ -76,7 +76,7 @@ class _Bundled:
         with engine.enable_grad():
             leaves, tensors = arguments.tracked(primals, arguments.differentiable)
             outputs = bound(tensors)
-            with GraphedBatch(size) as level:
+            with GraphedCotangents(size) as level:
                 sent = [
                     None if row is None or out is None else level.wrap(wrap(row).to(out.device))
                     for row, out in zip(rows, outputs, strict=True)

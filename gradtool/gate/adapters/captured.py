@@ -42,6 +42,12 @@ def reachable(roots: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
     return list(_Search().run(roots))
 
 
+def visited(roots: Iterable[tuple[str, Any]]) -> tuple[list[tuple[str, Any]], list[Any]]:
+    """As `reachable`; with it all objects that were looked into on the way."""
+    search = _Search()
+    return list(search.run(roots)), search.objects
+
+
 def changed(before: Buffers, after: Buffers) -> tuple[str, ...]:
     """Names of the buffers that hold other bytes than before.
 
@@ -71,6 +77,11 @@ class _Search:
 
     def __init__(self) -> None:
         self._seen: dict[int, Any] = {}
+
+    @property
+    def objects(self) -> list[Any]:
+        """All that was visited."""
+        return list(self._seen.values())
 
     def run(self, roots: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
         """Yield (name, buffer) pairs."""

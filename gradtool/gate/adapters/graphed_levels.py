@@ -21,7 +21,7 @@ from gradtool.engine._levels.functions import _input_tangents
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.inplace import before_change, replace
 from gradtool.engine._tensor import to_numpy
-from gradtool.engine.autograd import _apply
+from gradtool.engine.autograd import Function, _apply
 from gradtool.verify.protocol import Array
 
 
@@ -65,6 +65,20 @@ class GraphedBatch(_Graphed, BatchLevel):
     def _view(self, tensor: Tensor) -> Array:
         values: Array = to_numpy(self.below(tensor)._array)
         return values if self.owns(tensor) else np.broadcast_to(values, (self.size, *values.shape))
+
+
+class GraphedCotangents(GraphedBatch):
+    """Runs a Function's backward on batched cotangents.
+
+    The Functions that backward applies are batched as they say, by a ``vmap`` of their own if
+    they have one.
+    """
+
+    def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Its own vmap, or what it would do on tensors of this level at the ground."""
+        if function.vmap is Function.vmap:
+            return super().apply_function(function, args, kwargs)
+        return BatchLevel.apply_function(self, function, args, kwargs)
 
 
 class GraphedDual(_Graphed, DualLevel):

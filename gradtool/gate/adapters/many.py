@@ -8,11 +8,13 @@ cotangent gets a run of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
+from gradtool.gate.adapters.backward_map import BackwardMap
 from gradtool.gate.adapters.bound import BoundFunction
-from gradtool.gate.adapters.captured import reachable, roots_of
+from gradtool.gate.adapters.captured import roots_of
 from gradtool.gate.adapters.library import Arrays, library
 from gradtool.gate.adapters.side_effects import SideEffectError, without_side_effects
 from gradtool.gate.user_errors import summarise
@@ -82,7 +84,7 @@ def _batched_or(
     if not stacks or not len(stacks[0]):
         raise ValueError("nothing is stacked: there is no point or cotangent to ask for")
     try:
-        with without_side_effects(reachable(roots_of(bound.target))):
+        with without_side_effects(roots_of(_written(bound))):
             parts = [at_once(part) for part in _parts(stacks)]
         return Stacked(_joined(parts, np.concatenate), batched=True)
     except Exception as error:
@@ -91,6 +93,14 @@ def _batched_or(
         return Stacked((), batched=False, reason=reason)
     results = [tuple([_kept(each) for each in result]) for result in one_by_one()]
     return Stacked(_joined(results, np.stack), batched=False, reason=reason)
+
+
+def _written(bound: BoundFunction) -> Any:
+    """What the user wrote, of which `bound` may be the backward map."""
+    target = bound.target
+    while isinstance(target, BackwardMap) and isinstance(target.apply, BoundFunction):
+        target = target.apply.target
+    return target
 
 
 def _kept(array: Array | None) -> Array | None:

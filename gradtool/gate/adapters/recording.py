@@ -14,11 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.gate.adapters.binding import takes_ctx
 from gradtool.gate.adapters.library import library
 from gradtool.verify.protocol import Gradient
 
 Method = Callable[..., Any]
 
+
+_MATERIALIZES = "_materializes"
+"""Attribute of ctx that says what `set_materialize_grads` was told: PyTorch tells nobody."""
 
 _SAID_TO_THE_LIBRARY = {
     "dirty_tensors",
@@ -27,6 +31,7 @@ _SAID_TO_THE_LIBRARY = {
     "non_differentiable",
     "saved_for_forward",
     "to_save",
+    _MATERIALIZES,
 }
 """Attributes of ctx in which its methods keep what they are told."""
 
@@ -56,13 +61,12 @@ class Record:
         self.ctx = ctx
         self.inputs = inputs
         self.outputs = output if isinstance(output, tuple) else (output,)
-        said = vars(ctx)
-        self.saved = tuple(said.get("to_save") or ())
-        self.dirty = tuple(said.get("dirty_tensors") or ())
-        self.non_differentiable = tuple(said.get("non_differentiable") or ())
-        self.materializes = bool(said.get("materialize_grads", True))
+        self.saved = tuple(ctx.to_save or ())
+        self.dirty = tuple(ctx.dirty_tensors or ())
+        self.non_differentiable = tuple(ctx.non_differentiable or ())
+        self.materializes = bool(vars(ctx).get(_MATERIALIZES, True))
         own = before | _SAID_TO_THE_LIBRARY
-        self.attributes = {name: value for name, value in said.items() if name not in own}
+        self.attributes = {name: value for name, value in vars(ctx).items() if name not in own}
 
     def see_backward(self, returned: Any) -> None:
         """Remember the gradients, before the engine casts or reduces them."""
@@ -104,7 +108,7 @@ class Recorder:
         base = self._base
         wrap = {"backward": self._backward, "vjp": self._backward}
         root = library().Function
-        if base.setup_context is root.setup_context:
+        if takes_ctx(base):
             wrap["forward"] = self._forward
         else:
             wrap["setup_context"] = self._setup_context
@@ -116,8 +120,10 @@ class Recorder:
         for name in ("__module__", "__qualname__", "__doc__"):
             namespace[name] = getattr(base, name)
         metaclass: Any = type(base)
-        made: type[Any] = metaclass(base.__name__, (_Unannounced, base), namespace)
-        return made
+        made: Any = metaclass(base.__name__, (_Unannounced, base), namespace)
+        _remember_materializing(made._backward_cls)
+        function: type[Any] = made
+        return function
 
     def _forward(self, method: Method) -> Method:
         def forward(ctx: Any, *args: Any, **kwargs: Any) -> Any:
@@ -153,6 +159,17 @@ class Recorder:
             return returned
 
         return backward
+
+
+def _remember_materializing(node: type[Any]) -> None:
+    """Let the ctx of a Function keep what it is told of undefined cotangents."""
+    tell = node.set_materialize_grads
+
+    def set_materialize_grads(ctx: Any, value: bool) -> None:
+        vars(ctx)[_MATERIALIZES] = value
+        tell(ctx, value)
+
+    node.set_materialize_grads = set_materialize_grads
 
 
 class _Unannounced:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from gradtool.engine import Tensor
+from gradtool.gate.adapters.captured import visited
 
 
 class SideEffectError(Exception):
@@ -21,13 +23,16 @@ class SideEffectError(Exception):
 
 
 @contextmanager
-def without_side_effects(buffers: Sequence[tuple[str, Any]]) -> Iterator[None]:
-    """Let the block compute and nothing else; `buffers` are what it must not change, by name.
+def without_side_effects(roots: Sequence[tuple[str, Any]]) -> Iterator[None]:
+    """Let the block compute and nothing else that can be seen from `roots`, (name, object) pairs.
 
     Raises:
-        SideEffectError: It changed a buffer that can be reached from outside, or drew random
-            numbers that are not the engine's (which refuses to draw them for a batch).
+        SideEffectError: It changed a buffer that can be reached, put something in the place of
+            another, or drew random numbers that are not the engine's (which refuses to draw
+            them for a batch).
     """
+    buffers, objects = visited(roots)
+    holders = [_Holder(each) for each in objects if _Holder.has_entries(each)]
     before = [_Kept(name, value) for name, value in buffers]
     draws = _position()
     try:
@@ -37,9 +42,63 @@ def without_side_effects(buffers: Sequence[tuple[str, Any]]) -> Iterator[None]:
         for kept in before:
             if kept.is_changed():
                 raise SideEffectError(f"it changes {kept.name}")
+        if any(holder.is_changed() for holder in holders):
+            raise SideEffectError("it keeps something for another call")
     finally:
+        for holder in holders:
+            holder.restore()
         for kept in before:
             kept.restore()
+
+
+class _Holder:
+    """What a class, an object, a dict, a list or a module's variables held."""
+
+    def __init__(self, holder: Any) -> None:
+        self._holder = holder
+        self._entries = self._read()
+
+    @staticmethod
+    def has_entries(value: Any) -> bool:
+        """Whether something in it can be replaced."""
+        if isinstance(value, type | dict | list | FunctionType):
+            return True
+        return hasattr(value, "__dict__") and not isinstance(value, Tensor | ModuleType)
+
+    def _read(self) -> dict[Any, Any]:
+        holder = self._holder
+        if isinstance(holder, list):
+            return dict(enumerate(holder))
+        if isinstance(holder, FunctionType):
+            names = holder.__code__.co_names
+            return {n: holder.__globals__[n] for n in names if n in holder.__globals__}
+        return dict(holder if isinstance(holder, dict) else vars(holder))
+
+    def is_changed(self) -> bool:
+        now, before = self._read(), self._entries
+        return now.keys() != before.keys() or any(now[k] is not v for k, v in before.items())
+
+    def restore(self) -> None:
+        if not self.is_changed():
+            return
+        holder = self._holder
+        if isinstance(holder, list):
+            holder[:] = self._entries.values()
+        elif isinstance(holder, dict):
+            holder.clear()
+            holder.update(self._entries)
+        elif isinstance(holder, FunctionType):
+            holder.__globals__.update(self._entries)
+        else:
+            self._restore_attributes()
+
+    def _restore_attributes(self) -> None:
+        now = self._read()
+        for name in now.keys() - self._entries.keys():
+            delattr(self._holder, name)
+        for name, value in self._entries.items():
+            if name not in now or now[name] is not value:
+                setattr(self._holder, name, value)
 
 
 class _Kept:

@@ -55,7 +55,7 @@ class AtOnce:
         None where the user's code cannot be batched.
         """
         try:
-            with without_side_effects(self._examined.reached()):
+            with without_side_effects(self._examined.roots()):
                 numeric = [self._numeric(at, eps) for at in range(len(self._examined.targets))]
                 return numeric, [self._rows(at, each) for at, each in enumerate(probes)]
         except Exception:  # Code that cannot be batched may raise anything.

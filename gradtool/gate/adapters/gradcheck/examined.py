@@ -20,7 +20,7 @@ from gradtool.engine._tensor import to_numpy, wrap
 from gradtool.engine.autograd._node import Node
 from gradtool.gate.adapters.binding import function_class
 from gradtool.gate.adapters.bundled import BundledDifferentiable
-from gradtool.gate.adapters.captured import reachable, roots_of
+from gradtool.gate.adapters.captured import roots_of
 from gradtool.verify.protocol import Array
 
 _CALLER = 5
@@ -142,10 +142,9 @@ class Examined:
         others = dict(zip(map(id, self.targets), instead, strict=True))
         return _outputs(self._func(*[others.get(id(each), each) for each in self._inputs]))
 
-    def reached(self) -> list[tuple[str, Any]]:
-        """The tensors and arrays that the user's code can change: inputs, and what it captured."""
-        roots = roots_of(function_class(self._written) or self._written)
-        return reachable([*roots, ("inputs", self._inputs)])
+    def roots(self) -> list[tuple[str, Any]]:
+        """From where to find what the user's code can change: inputs, and what it captured."""
+        return [*roots_of(function_class(self._written) or self._written), ("inputs", self._inputs)]
 
     def gradient_dtypes(self) -> Iterator[tuple[str, np.dtype[Any], np.dtype[Any]]]:
         """Name, dtype of the gradient and dtype of each input that backward gives a gradient.
