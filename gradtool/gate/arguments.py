@@ -60,6 +60,15 @@ def placed(tensor: Tensor, device: str, *, requires_grad: bool) -> Tensor:
     return tensor.requires_grad_(requires_grad and differentiable)
 
 
+def on_host(value: Any) -> Any:
+    """A tensor on the CPU that requires a gradient as `value` does; other values as they are."""
+    if type(value) in {list, tuple}:
+        return type(value)([on_host(each) for each in value])
+    if not isinstance(value, Tensor):
+        return value
+    return value.detach().cpu().requires_grad_(value.requires_grad)
+
+
 def adopt(
     args: Sequence[Any], kwargs: Mapping[str, Any], settings: Settings
 ) -> tuple[list[Any], dict[str, Any]]:

@@ -10,6 +10,7 @@ import msgspec
 
 from gradtool.gate import codes
 from gradtool.gate.adapters.bundled import BundledDifferentiable
+from gradtool.gate.arguments import on_host
 from gradtool.gate.cases import ResolvedCase
 from gradtool.gate.deadline import deadline
 from gradtool.gate.findings import check_result
@@ -103,6 +104,7 @@ def _examined(
             atol=case.atol,
             rtol=case.rtol,
             executed=executed if codes.NOT_EXECUTED in settings.codes else None,
+            twin=None if settings.device == "cpu" else _on_host(subject, case),
         )
     checks = {
         each.rule.code: check_result(node, subject, each, settings)
@@ -118,6 +120,13 @@ def _examined(
         lines=differentiable.lines,
         executed=frozenset(executed),
     )
+
+
+def _on_host(subject: Subject, case: ResolvedCase) -> BundledDifferentiable:
+    """The same case with all tensors on the CPU."""
+    args = [on_host(value) for value in case.args]
+    kwargs = {name: on_host(value) for name, value in case.kwargs.items()}
+    return BundledDifferentiable(subject.target, args, kwargs, name=subject.name)
 
 
 def _reported(case: ResolvedCase, settings: Settings) -> set[str]:

@@ -35,6 +35,7 @@ def examine(
     atol: float | None = None,
     rtol: float | None = None,
     executed: set[SourceLine] | None = None,
+    twin: Examinable | None = None,
 ) -> tuple[list[Outcome], Cost]:
     """Ask the rules with these `codes`, and those that must hold for them to make sense.
 
@@ -46,6 +47,7 @@ def examine(
         rtol: Overrides the default relative tolerance.
         executed: Collects the lines of the Function that are executed, those that only the
             numeric derivatives execute left out: tracing them would take too long.
+        twin: The same Function at the same case on the CPU, where it runs on another device.
 
     Returns:
         One outcome for each of `codes` that can be asked of a case, in the order of the
@@ -54,7 +56,7 @@ def examine(
     Raises:
         KeyError: There is no rule with one of these codes.
     """
-    subject = Subject(differentiable, seed=seed, atol=atol, rtol=rtol)
+    subject = Subject(differentiable, seed=seed, atol=atol, rtol=rtol, twin=twin)
     inquiry = _Inquiry(subject, executed)
     asked = [RULES[code] for code in sorted(codes) if RULES[code].check]
     answers = {rule.code: inquiry.answer(rule) for rule in asked}

@@ -33,6 +33,7 @@ class Subject:
         seed: Of all cotangents, directions and nearby points.
         atol: Overrides the default absolute tolerance.
         rtol: Overrides the default relative tolerance.
+        twin: The same Function at the same case on the CPU, where it runs on another device.
     """
 
     def __init__(
@@ -42,8 +43,10 @@ class Subject:
         seed: int = 0,
         atol: float | None = None,
         rtol: float | None = None,
+        twin: Examinable | None = None,
     ) -> None:
         self._counter = Counter()
+        self.twin = twin and Counted(twin, self._counter)
         self._seed = seed
         self._atol = atol
         self._rtol = rtol

@@ -9,6 +9,7 @@ import pytest
 from gradtool.gate.options import CheckOptions
 from gradtool.gate.runner import check
 from gradtool.results import Report, Verdict
+from gradtool.verify.rules import RULES
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 
@@ -42,3 +43,21 @@ def test_the_wrong_samples_break_the_same_rules() -> None:
     )
     assert here
     assert there == here
+
+
+@pytest.mark.parametrize(("example", "found"), [("wrong", {"GT701"}), ("right", set())])
+def test_both_devices_are_compared(example, found, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    source = getattr(RULES["GT701"], example)
+    (tmp_path / "scale.py").write_text(source)
+    report = check(CheckOptions(paths=("scale.py",), device="cuda", seed=0))
+    assert {finding.rule for finding in report.findings()} == found
+    (asked,) = [each for each in report.checks() if each.rule == "GT701"]
+    assert asked.verdict is (Verdict.FAIL if found else Verdict.PASS)
+
+
+def test_a_run_on_the_cpu_compares_no_devices(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scale.py").write_text(RULES["GT701"].wrong)
+    report = check(CheckOptions(paths=("scale.py",), seed=0))
+    assert list(report.findings()) == []

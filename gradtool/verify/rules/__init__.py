@@ -70,6 +70,7 @@ class _Rules(Mapping[str, Rule]):
             "gt602_not_differentiable_here",
             "gt603_not_verified",
             "gt604_line_not_executed",
+            "gt701_devices_disagree",
         )
     )
 

@@ -67,7 +67,7 @@ from gradtool.results import Severity
 from gradtool.verify.examinable import MemoryLayout
 from gradtool.verify.protocol import Array, Observation
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
-from gradtool.verify.rules._same import apart_by, stopped, unlike
+from gradtool.verify.rules._same import alike, stopped, unlike
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
@@ -122,15 +122,9 @@ def _outputs(subject: Subject, found: Sequence[Array | None], when: str) -> Flaw
     for number, (one, other) in enumerate(zip(found, subject.first.forward.outputs, strict=True)):
         if one is None or other is None:
             continue
-        if one.shape != other.shape or not _close(one, other):
+        if not alike(one, other):
             return Flaw(message=f"output {number} differs {when}", hint=_HINT, method="forward")
     return None
-
-
-def _close(one: Array, other: Array) -> bool:
-    if one.dtype.kind not in "fc":
-        return bool((one == other).all())
-    return not apart_by(one, other)[0].any()
 
 
 RULE = Rule(

@@ -338,3 +338,52 @@ class SoftmaxGradientWithWrongVmap(Function):
     @staticmethod
     def sample_inputs():
         yield rand(4), rand(4)
+
+
+class BackwardWithWrongVmap(Function):
+    """Backward is a Function of its own, whose rule for batches sums over the wrong dimension."""
+
+    expect = {"GT402"}
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x):
+        return x.softmax(0)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(output)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (s,) = ctx.saved_tensors
+        return _SoftmaxGradient.apply(s, grad_output)
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(4),)
+
+
+class _SoftmaxGradient(Function):
+    @staticmethod
+    def forward(s, g):
+        return s * (g - (g * s).sum(0, keepdim=True))
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, grad):
+        s, g = ctx.saved_tensors
+        inner = (grad * s).sum(0, keepdim=True)
+        grad_s = grad * (g - (g * s).sum(0, keepdim=True)) - g * inner
+        return grad_s, s * (grad - inner)
+
+    @staticmethod
+    def vmap(info, in_dims, s, g):
+        s, g = (
+            tensor if dim is None else tensor.movedim(dim, 0)
+            for tensor, dim in zip((s, g), in_dims)
+        )
+        return s * (g - (g * s).sum(0, keepdim=True)), 0
