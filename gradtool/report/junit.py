@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from gradtool.report.findings import as_text, title
@@ -31,13 +31,16 @@ _OUTCOMES = {Verdict.FAIL: "failure", Verdict.UNVERIFIED: "failure", Verdict.ERR
 def render(report: Report) -> str:
     """The report as a ``testsuites`` document."""
     root = ET.Element("testsuites", name="gradtool", time=_seconds(report.seconds))
+    facts = _facts(report)
     for path, group in groupby(rows(report), key=lambda row: row.module.path):
-        root.append(_suite(report, path, list(group)))
+        root.append(_suite(path, list(group), facts, strict=report.strict))
     ET.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def _suite(report: Report, path: str, listed: Sequence[Row]) -> ET.Element:
+def _suite(
+    path: str, listed: Sequence[Row], facts: Mapping[str, str], *, strict: bool
+) -> ET.Element:
     verdicts = Counter(_OUTCOMES.get(row.verdict, row.verdict.value) for row in listed)
     seconds = sum(row.case.seconds for row in listed if row.case is not None)
     suite = ET.Element(
@@ -50,14 +53,17 @@ def _suite(report: Report, path: str, listed: Sequence[Row]) -> ET.Element:
         time=_seconds(seconds),
         file=printable(path),
     )
-    suite.append(_properties(report))
-    suite.extend(_case(row, report.strict) for row in listed)
+    properties = ET.SubElement(suite, "properties")
+    for name, value in facts.items():
+        ET.SubElement(properties, "property", name=name, value=printable(value))
+    suite.extend(_case(row, strict) for row in listed)
     return suite
 
 
-def _properties(report: Report) -> ET.Element:
+def _facts(report: Report) -> dict[str, str]:
+    """What each suite says of the run."""
     ran_on = report.environment
-    pairs = {
+    return {
         "gradtool": ran_on.gradtool,
         "engine": ran_on.engine,
         "device": ran_on.device,
@@ -67,10 +73,6 @@ def _properties(report: Report) -> ET.Element:
         "platform": ran_on.platform,
         "summary": summary_line(report),
     }
-    element = ET.Element("properties")
-    for name, value in pairs.items():
-        ET.SubElement(element, "property", name=name, value=printable(value))
-    return element
 
 
 def _case(row: Row, strict: bool) -> ET.Element:

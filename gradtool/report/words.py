@@ -12,6 +12,8 @@ def plural(count: int, noun: str, nouns: str | None = None) -> str:
 
 def printable(text: str) -> str:
     """The text with control characters escaped, so that it cannot steer a terminal."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
