@@ -27,7 +27,8 @@ wrong when, at a case of the Function, a first derivative, a second derivative (
 `once_differentiable`) or a jvp lies more than {times} tolerances away from the derivative that
 the engine itself makes of the operations of `forward`, or when it raises there or writes over
 what it was given. Where `forward` leaves the engine, extrapolated difference quotients take the
-engine's place. The checker's own oracle has no part in that judgement.
+engine's place. At a kink any slope between those of its sides is right, and only first
+derivatives are asked for. The checker's own oracle has no part in that judgement.
 
 Every wrong mutant is then given to gradtool, at the cases of the Function, with the rules that
 fail a strict run. Written by `python -m tests.mutation --seed {seed}{share}`.
@@ -159,7 +160,9 @@ def _percent(part: int, whole: int) -> str:
 
 
 def _table(title: str, heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    marks = ["---", *["---:"] * (len(heads) - 1)]
+    rows = list(rows)
+    columns = zip(*rows, strict=True) if rows else [()] * len(heads)
+    marks = ["---:" if any(isinstance(c, int) for c in column) else "---" for column in columns]
     lines = [_row(heads), _row(marks), *map(_row, rows)]
     return "\n".join([title, "", *lines, ""])
 

@@ -17,7 +17,7 @@ from tests.mutation.originals import Original, originals
 from tests.mutation.survivors import EXPLAINED
 from tests.mutation.trial import Trial, Tried, a_share, try_out
 
-EVERY = 12
+EVERY = 16
 SHARE = 0.1
 
 
