@@ -6,7 +6,6 @@ one before left them there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from gradtool.transfer.machine import Buffer, HostBlock, Machine, Memory
@@ -52,10 +51,9 @@ def slot_count(size: int, rotation: int) -> int:
     return max(1, min(-(-rotation // size), MOST_SLOTS))
 
 
-def slots_of(buffer: Any, size: int, count: int) -> Iterator[Any]:
-    """The first slots of a buffer, one after another."""
-    for start in range(0, count * size, size):
-        yield buffer[start : start + size]
+def slot_of(buffer: Any, size: int, number: int) -> Any:
+    """One of the slots that lie one after another in a buffer."""
+    return buffer[number * size : (number + 1) * size]
 
 
 def parts_of(slot: Any, tensors: int) -> list[Any]:

@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 
 from gradtool.device.protocol import Event, Stream
 from gradtool.measure.clock import Clock
+from gradtool.transfer_results import Header, Link
 
 Memory = Literal["pageable", "pinned", "registered", "write-combined"]
 """Kinds of host memory."""
@@ -59,6 +60,12 @@ class Machine(Protocol):
     @property
     def device_name(self) -> str:
         """What the device calls itself."""
+
+    def describe(self, header: Header) -> tuple[Header, Link]:
+        """The header with what is known of the device, and its link, under load."""
+
+    def near(self) -> AbstractContextManager[Any]:
+        """Run on processors near the device, where that is known: buffers then lie near it."""
 
     def free_memory(self) -> tuple[int, int]:
         """Free bytes of the host and of the device; of one memory if they share it."""

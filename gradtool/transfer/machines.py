@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any
 
 from gradtool.device import CUDA
 from gradtool.transfer.errors import TransferError
-from gradtool.transfer.header import host_header
 from gradtool.transfer.host.machine import HostMachine
 from gradtool.transfer.machine import Machine
-from gradtool.transfer_results import Header, Link
 
 _DEVICE = re.compile(r"cpu|cuda(?::(\d+))?")
 
@@ -40,26 +36,3 @@ def _cuda(index: int) -> Machine:
     from gradtool.transfer.cuda.machine import CudaMachine
 
     return CudaMachine(index)
-
-
-def described(machine: Machine) -> tuple[Header, Link]:
-    """What a machine is, and its link where it has one."""
-    header = host_header(machine)
-    if machine.simulated:
-        return header, Link(unknown="n/a: no device")
-    from gradtool.transfer.cuda.header import describe
-    from gradtool.transfer.cuda.machine import CudaMachine
-
-    assert isinstance(machine, CudaMachine)
-    return describe(machine, header)
-
-
-def near(machine: Machine) -> AbstractContextManager[Any]:
-    """Run near the device, where that is known."""
-    if machine.simulated:
-        return nullcontext()
-    from gradtool.transfer.cuda.header import near as near_device
-    from gradtool.transfer.cuda.machine import CudaMachine
-
-    assert isinstance(machine, CudaMachine)
-    return near_device(machine)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import overload
 
 from gradtool.device.protocol import Stream
 from gradtool.transfer.buffers import Buffers
@@ -30,6 +31,30 @@ class Slot:
     pairs: Sequence[Pair]
 
 
+class Slots(Sequence[Slot]):
+    """Slots that are made when they are first used: there may be a thousand."""
+
+    def __init__(self, count: int, make: Callable[[int], Slot]) -> None:
+        self._made: list[Slot | None] = [None] * count
+        self._make = make
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    @overload
+    def __getitem__(self, number: int) -> Slot: ...
+    @overload
+    def __getitem__(self, number: slice) -> Sequence[Slot]: ...
+    def __getitem__(self, number: int | slice) -> Slot | Sequence[Slot]:
+        """A slot, or several."""
+        if isinstance(number, slice):
+            return [self[each] for each in range(len(self))[number]]
+        slot = self._made[number]
+        if slot is None:
+            slot = self._made[number] = self._make(number)
+        return slot
+
+
 def _nothing() -> None:
     return None
 
@@ -42,7 +67,7 @@ def _nothing_for(_count: int) -> None:
 class Operation:
     """One operation, on slots that are used in turn."""
 
-    slots: list[Slot]
+    slots: Sequence[Slot]
     prepare: Callable[[int], None] = _nothing_for
     """Told before a sample how many times it will be run; outside the timing."""
     finish: Call = _nothing

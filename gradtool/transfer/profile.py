@@ -18,9 +18,9 @@ from gradtool.transfer.break_even import with_reuses
 from gradtool.transfer.buffers import Buffers
 from gradtool.transfer.capacity import MOST_ROTATION, Room, fitted, room
 from gradtool.transfer.fit import fits
-from gradtool.transfer.header import USUAL_CACHE
+from gradtool.transfer.header import USUAL_CACHE, host_header
 from gradtool.transfer.machine import Machine
-from gradtool.transfer.machines import described, machine_for, near
+from gradtool.transfer.machines import machine_for
 from gradtool.transfer.measured_cell import MeasuredCell
 from gradtool.transfer.operation import Bench
 from gradtool.transfer.options import TransferOptions, Unwatched, Watcher
@@ -30,6 +30,11 @@ from gradtool.transfer_results import Cell, Header, Link, TransferReport
 
 _FOR_SAMPLES = 0.93
 """The part of the budget after which no sample is taken: the last checks of bytes need the rest."""
+
+_FOR_PROBES = 0.4
+"""The part after which a probe ends early."""
+
+_LEAST_PROBED = 1 << 20
 
 Check = Callable[[Sequence[Cell], bool], None]
 """Refuses a plan by raising; told the cells, and whether they are simulated."""
@@ -57,7 +62,7 @@ def profile(
     """
     machine = machine or machine_for(options.device)
     try:
-        with near(machine):
+        with machine.near():
             space = room(machine)
             cells, notices = fitted(plan(options, simulated=machine.simulated), space)
             check(cells, machine.simulated)
@@ -94,7 +99,7 @@ class _Run:
 
     def whole(self, rule: StopRule) -> TransferReport:
         """Measure everything; a keyboard interrupt ends it early."""
-        self._header, self._link = described(self._machine)
+        self._header, self._link = self._machine.describe(host_header(self._machine))
         try:
             self._probe()
             self._measure(rule)
@@ -103,7 +108,7 @@ class _Run:
         return self._report()
 
     def _probe(self) -> None:
-        largest, machine = self._space.largest, self._machine
+        machine, largest = self._machine, self._largest_probed()
         probes: dict[str, Callable[[], Iterable[Any]]] = {
             "asynchrony": lambda: asynchrony.probe_all(machine, largest),
             "hazards": lambda: hazards.demonstrate_all(machine),
@@ -115,6 +120,14 @@ class _Run:
             for record in probes[name]():
                 found.append(record)
                 self._watcher.sampled(len(self._planned), self._seconds())
+                if self._seconds() > self._options.budget * _FOR_PROBES:
+                    self.notices.append(f"the budget left no time for all of {name}")
+                    break
+
+    def _largest_probed(self) -> int:
+        """Probes go up to the largest copy that is measured, and to a MiB at least."""
+        largest = max((cell.total for cell in self._planned), default=self._space.largest)
+        return min(max(largest, _LEAST_PROBED), self._space.largest)
 
     def _measure(self, rule: StopRule) -> None:
         if not self._planned:

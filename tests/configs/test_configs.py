@@ -17,7 +17,9 @@ from gradtool.results import Verdict
 ROOT = Path(__file__).resolve().parents[2]
 FULL = ROOT / "configs" / "full.yaml"
 MINIMAL = ROOT / "configs" / "minimal.yaml"
-CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
+CONFIGS = sorted(
+    set((ROOT / "configs").glob("*.yaml")) - set((ROOT / "configs").glob("transfer-*"))
+)
 SAMPLES = ROOT / "samples"
 
 STRUCTS = (File, Defaults, FunctionConfig, CaseConfig, TensorSpec)

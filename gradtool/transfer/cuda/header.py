@@ -10,19 +10,19 @@ from msgspec.structs import replace
 
 from gradtool.device import array_module
 from gradtool.transfer.cuda.link import local_processors, numa_node, read_link
-from gradtool.transfer.cuda.machine import CudaMachine
 from gradtool.transfer.cuda.nvml import nvml_of
 from gradtool.transfer.errors import UnavailableError
+from gradtool.transfer.machine import Machine
 from gradtool.transfer_results import Header, Link
 
 _LOAD_SIZE = 32 << 20
 _LOAD_COPIES = 100
 
 
-def describe(machine: CudaMachine, header: Header) -> tuple[Header, Link]:
+def describe(machine: Machine, index: int, header: Header) -> tuple[Header, Link]:
     """The header with the device's part, and its link, both as they are under load."""
     runtime = array_module("cuda").cuda.runtime
-    bus = bus_of(machine)
+    bus = bus_of(index)
     nvml = nvml_of(bus)
     before = nvml.clocks() if nvml else ""
     with _load(machine):
@@ -41,9 +41,9 @@ def describe(machine: CudaMachine, header: Header) -> tuple[Header, Link]:
     return filled, link
 
 
-def bus_of(machine: CudaMachine) -> str:
-    """The device's PCI address."""
-    return str(array_module("cuda").cuda.runtime.deviceGetPCIBusId(machine.index)).lower()
+def bus_of(index: int) -> str:
+    """The PCI address of a device."""
+    return str(array_module("cuda").cuda.runtime.deviceGetPCIBusId(index)).lower()
 
 
 def version_text(number: int) -> str:
@@ -52,7 +52,7 @@ def version_text(number: int) -> str:
 
 
 @contextmanager
-def _load(machine: CudaMachine) -> Iterator[None]:
+def _load(machine: Machine) -> Iterator[None]:
     """Copies under way for as long as the context lasts, so that the link is awake."""
     try:
         block = machine.host("pinned", _LOAD_SIZE)
@@ -72,9 +72,9 @@ def _load(machine: CudaMachine) -> Iterator[None]:
 
 
 @contextmanager
-def near(machine: CudaMachine) -> Iterator[None]:
+def near(index: int) -> Iterator[None]:
     """Run on the processors near the device, where that is known: buffers then lie near it too."""
-    local = local_processors(bus_of(machine))
+    local = local_processors(bus_of(index))
     if not hasattr(os, "sched_setaffinity"):
         yield
         return

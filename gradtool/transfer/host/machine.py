@@ -16,6 +16,7 @@ from gradtool.transfer.host.locked_memory import lock_pages
 from gradtool.transfer.host.worker_stream import WorkerEvent, WorkerStream
 from gradtool.transfer.machine import Buffer, Call, HostBlock, Memory
 from gradtool.transfer.pages import fresh_pages, touch
+from gradtool.transfer_results import Header, Link
 
 _COMPUTED = 1 << 15
 """Numbers that one step of the stand-in's computation works on: they stay in a core's cache."""
@@ -31,6 +32,14 @@ class HostMachine:
         self.clock = clock
         self.device_name = "host memory (no device)"
         self._streams: list[WorkerStream] = []
+
+    def describe(self, header: Header) -> tuple[Header, Link]:
+        """There is no device to tell of, and no link."""
+        return header, Link(unknown="n/a: no device")
+
+    def near(self) -> contextlib.AbstractContextManager[Any]:
+        """Everywhere is near."""
+        return contextlib.nullcontext()
 
     def free_memory(self) -> tuple[int, int]:
         """The same memory twice."""

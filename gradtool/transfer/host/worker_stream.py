@@ -53,8 +53,9 @@ class WorkerStream:
 
     def __init__(self, clock: Clock = CLOCK) -> None:
         self._clock = clock
-        self._work: queue.SimpleQueue[Callable[[], Any] | None] = queue.SimpleQueue()
+        self._work: queue.SimpleQueue[tuple[Callable[[], Any], int] | None] = queue.SimpleQueue()
         self._failure: BaseException | None = None
+        self._given = self._done = 0
         self._thread = threading.Thread(target=self._run, name="gradtool-stream", daemon=True)
         self._thread.start()
 
@@ -64,26 +65,27 @@ class WorkerStream:
         return id(self)
 
     def _run(self) -> None:
-        while (work := self._work.get()) is not None:
+        while (item := self._work.get()) is not None:
+            work, count = item
             try:
                 work()
             except BaseException as error:
                 self._failure = error
+            self._done += count
 
     def give(self, work: Callable[[], Any]) -> None:
         """Give it something to do after all that it has been given before."""
-        self._work.put(work)
+        self._given += 1
+        self._work.put((work, 1))
 
     def query(self) -> bool:
         """Whether all of its work is done."""
-        event = WorkerEvent(self._clock)
-        event.record(self)
-        return event.query()
+        return self._done == self._given
 
     def synchronize(self) -> None:
         """Wait until all of its work is done; raise what any of it raised."""
         reached = threading.Event()
-        self._work.put(reached.set)
+        self._work.put((reached.set, 0))
         reached.wait()
         failure, self._failure = self._failure, None
         if failure is not None:
@@ -91,7 +93,7 @@ class WorkerStream:
 
     def wait_event(self, event: Any) -> None:
         """Let further work wait for an event."""
-        self._work.put(event._reached.wait)
+        self.give(event._reached.wait)
 
     def __enter__(self) -> WorkerStream:
         return self

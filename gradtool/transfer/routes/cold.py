@@ -7,7 +7,7 @@ of its pages falls into the copy.
 
 from __future__ import annotations
 
-from gradtool.transfer.buffers import slot_count, slots_of
+from gradtool.transfer.buffers import slot_count, slot_of
 from gradtool.transfer.machine import Buffer, HostBlock
 from gradtool.transfer.operation import Bench, Operation, Pair, Slot
 from gradtool.transfer_results import Cell
@@ -24,7 +24,7 @@ def cold(cell: Cell, bench: Bench) -> Operation:
     blocks: list[HostBlock] = []
     fitting = min(_MOST_BYTES // cell.total, slot_count(cell.total, bench.rotation))
     most = max(1, min(fitting, _MOST_RUNS))
-    far = list(slots_of(bench.buffers.device(), cell.total, most))
+    far = [slot_of(bench.buffers.device(), cell.total, each) for each in range(most)]
     bench.machine.host("pageable", 1).close()  # refused here rather than in the first sample
 
     def renew(count: int) -> None:

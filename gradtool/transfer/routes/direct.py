@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradtool.transfer.buffers import parts_of, slot_count, slots_of
+from gradtool.transfer.buffers import parts_of, slot_count, slot_of
 from gradtool.transfer.machine import Buffer, Call, Memory
-from gradtool.transfer.operation import Bench, Operation, Pair, Route, Slot
+from gradtool.transfer.operation import Bench, Operation, Pair, Route, Slot, Slots
 from gradtool.transfer_results import Cell
 
 
@@ -30,12 +30,13 @@ def device_to_device(cell: Cell, bench: Bench) -> Operation:
 def between(cell: Cell, bench: Bench, near: Buffer, far: Buffer) -> Operation:
     """Copies between two buffers: from the near one, unless the cell's direction is back."""
     count = slot_count(cell.total, bench.rotation)
-    ends = [slots_of(buffer, cell.total, count) for buffer in (near, far)]
-    slots = []
-    for near_slot, far_slot in zip(*ends, strict=True):
-        source, target = (far_slot, near_slot) if cell.direction == "d2h" else (near_slot, far_slot)
-        slots.append(_slot(cell, bench, source, target))
-    return Operation(slots, cache_hot=count * cell.total < bench.rotation)
+
+    def make(number: int) -> Slot:
+        ends = [slot_of(buffer, cell.total, number) for buffer in (near, far)]
+        source, target = reversed(ends) if cell.direction == "d2h" else ends
+        return _slot(cell, bench, source, target)
+
+    return Operation(Slots(count, make), cache_hot=count * cell.total < bench.rotation)
 
 
 def _slot(cell: Cell, bench: Bench, source: Buffer, target: Buffer) -> Slot:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gradtool.transfer.buffers import slot_count, slots_of
-from gradtool.transfer.operation import Bench, Operation, Pair, Slot
+from gradtool.transfer.buffers import slot_count, slot_of
+from gradtool.transfer.operation import Bench, Operation, Pair, Slot, Slots
 from gradtool.transfer_results import Cell
 
 
@@ -13,20 +13,20 @@ def duplex(cell: Cell, bench: Bench) -> Operation:
     there, back = bench.side_stream(0), bench.side_stream(1)
     begin, ends = machine.event(), (machine.event(), machine.event())
     count = slot_count(cell.total, bench.rotation)
-    quarters = (
-        slots_of(buffer, cell.total, count)
-        for buffer in (
-            buffers.host("pinned"), buffers.device(), buffers.device(1), buffers.host("pinned", 1)
-        )
-    )  # fmt: skip
-    slots = []
-    for sent, arrived, fetched, returned in zip(*quarters, strict=True):
-        send = machine.copier(arrived, sent, there)
-        fetch = machine.copier(returned, fetched, back)
+    near = buffers.host("pinned"), buffers.host("pinned", 1)
+    far = buffers.device(), buffers.device(1)
 
-        def issue(send=send, fetch=fetch) -> None:  # type: ignore[no-untyped-def]
+    def make(number: int) -> Slot:
+        sent, returned = (slot_of(buffer, cell.total, number) for buffer in near)
+        arrived, fetched = (slot_of(buffer, cell.total, number) for buffer in far)
+        copies = (
+            (there, machine.copier(arrived, sent, there), ends[0]),
+            (back, machine.copier(returned, fetched, back), ends[1]),
+        )
+
+        def issue() -> None:
             begin.record(bench.stream)
-            for stream, copy, end in ((there, send, ends[0]), (back, fetch, ends[1])):
+            for stream, copy, end in copies:
                 stream.wait_event(begin)
                 copy()
                 end.record(stream)
@@ -34,9 +34,9 @@ def duplex(cell: Cell, bench: Bench) -> Operation:
             if cell.mode == "blocking":
                 bench.stream.synchronize()
 
-        pairs = [_pair(sent, arrived), _pair(fetched, returned)]
-        slots.append(Slot(issue, pairs))
-    return Operation(slots, cache_hot=count * cell.total < bench.rotation)
+        return Slot(issue, [_pair(sent, arrived), _pair(fetched, returned)])
+
+    return Operation(Slots(count, make), cache_hot=count * cell.total < bench.rotation)
 
 
 def _pair(source: object, target: object) -> Pair:

@@ -9,13 +9,15 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from gradtool.transfer.buffers import parts_of, slot_count, slots_of
+from gradtool.transfer.buffers import parts_of, slot_count, slot_of
 from gradtool.transfer.errors import UnavailableError
 from gradtool.transfer.machine import Memory
-from gradtool.transfer.operation import Bench, Operation, Pair, Route, Slot
+from gradtool.transfer.operation import Bench, Operation, Pair, Route, Slot, Slots
 from gradtool.transfer_results import Cell
 
 Step = Callable[[Any], Any]
+Tensors = Callable[[int], list[Any]]
+"""The tensors of a slot."""
 
 
 def tensor_to(memory: Memory) -> Route:
@@ -23,9 +25,9 @@ def tensor_to(memory: Memory) -> Route:
 
     def route(cell: Cell, bench: Bench) -> Operation:
         if cell.direction == "d2h":
-            return _route(cell, _device_tensors(cell, bench), _sender("cpu", cell, bench))
+            return _route(cell, bench, _device_tensors(cell, bench), _sender("cpu", cell, bench))
         tensors = _host_tensors(cell, bench, memory)
-        return _route(cell, tensors, _sender(bench.machine.place, cell, bench))
+        return _route(cell, bench, tensors, _sender(bench.machine.place, cell, bench))
 
     return route
 
@@ -33,7 +35,9 @@ def tensor_to(memory: Memory) -> Route:
 def pin_memory(cell: Cell, bench: Bench) -> Operation:
     """``tensor.pin_memory()`` alone."""
     _require_pinning(bench)
-    return _route(cell, _host_tensors(cell, bench, "pageable"), lambda tensor: tensor.pin_memory())
+    return _route(
+        cell, bench, _host_tensors(cell, bench, "pageable"), lambda tensor: tensor.pin_memory()
+    )
 
 
 def pin_memory_then_to(cell: Cell, bench: Bench) -> Operation:
@@ -41,7 +45,7 @@ def pin_memory_then_to(cell: Cell, bench: Bench) -> Operation:
     _require_pinning(bench)
     send = _sender(bench.machine.place, cell, bench)
     tensors = _host_tensors(cell, bench, "pageable")
-    return _route(cell, tensors, lambda tensor: send(tensor.pin_memory()))
+    return _route(cell, bench, tensors, lambda tensor: send(tensor.pin_memory()))
 
 
 def _require_pinning(bench: Bench) -> None:
@@ -56,28 +60,31 @@ def _sender(place: str, cell: Cell, bench: Bench) -> Step:
     return lambda tensor: tensor.to(place, non_blocking=non_blocking)
 
 
-def _host_tensors(cell: Cell, bench: Bench, memory: Memory) -> list[list[Any]]:
-    """Tensors over the slots of the host's buffer."""
+def _host_tensors(cell: Cell, bench: Bench, memory: Memory) -> tuple[int, Tensors]:
+    """How many slots there are, and tensors over each of the host's buffer."""
     engine: Any = importlib.import_module("gradtool.engine")
-
     if memory == "pinned":
         _require_pinning(bench)
-    count = slot_count(cell.total, bench.rotation)
-    slots = slots_of(bench.buffers.host(memory), cell.total, count)
-    return [[engine.from_numpy(part) for part in parts_of(slot, cell.tensors)] for slot in slots]
+    buffer = bench.buffers.host(memory)
+
+    def tensors(number: int) -> list[Any]:
+        slot = slot_of(buffer, cell.total, number)
+        return [engine.from_numpy(part) for part in parts_of(slot, cell.tensors)]
+
+    return slot_count(cell.total, bench.rotation), tensors
 
 
-def _device_tensors(cell: Cell, bench: Bench) -> list[list[Any]]:
+def _device_tensors(cell: Cell, bench: Bench) -> tuple[int, Tensors]:
     """Tensors of the device, one set: they have memory of their own."""
     engine: Any = importlib.import_module("gradtool.engine")
-
     options: dict[str, Any] = {"dtype": engine.uint8, "device": bench.machine.place}
-    return [[engine.empty(cell.bytes, **options) for _ in range(cell.tensors)]]
+    return 1, lambda _only: [engine.empty(cell.bytes, **options) for _ in range(cell.tensors)]
 
 
-def _route(cell: Cell, tensors: list[list[Any]], step: Step) -> Operation:
-    slots = [_slot(each, step) for each in tensors]
-    return Operation(slots, cache_hot=len(slots) == 1 and cell.direction == "h2d")
+def _route(cell: Cell, bench: Bench, given: tuple[int, Tensors], step: Step) -> Operation:
+    count, tensors = given
+    hot = count * cell.total < bench.rotation and cell.direction == "h2d"
+    return Operation(Slots(count, lambda number: _slot(tensors(number), step)), cache_hot=hot)
 
 
 def _slot(tensors: list[Any], step: Step) -> Slot:

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.transfer.buffers import parts_of, slot_count, slots_of
+from gradtool.transfer.buffers import parts_of, slot_count, slot_of
 from gradtool.transfer.machine import Buffer
-from gradtool.transfer.operation import Bench, Operation, Pair, Slot
+from gradtool.transfer.operation import Bench, Operation, Pair, Slot, Slots
 from gradtool.transfer.routes.staging import thread_count
 from gradtool.transfer_results import Cell
 
@@ -41,19 +41,15 @@ def pinned_by_threads(cell: Cell, bench: Bench) -> Operation:
 def _route(cell: Cell, bench: Bench, make: Callable[..., Any], close: Any) -> Operation:
     gathered = bench.buffers.host("pinned")[: cell.total]
     count = slot_count(cell.total, bench.rotation)
-    near = slots_of(bench.buffers.host("pageable"), cell.total, count)
-    far = slots_of(bench.buffers.device(), cell.total, count)
-    slots = []
-    for mine, theirs in zip(near, far, strict=True):
+    near, far = bench.buffers.host("pageable"), bench.buffers.device()
+
+    def make_slot(number: int) -> Slot:
+        mine, theirs = (slot_of(buffer, cell.total, number) for buffer in (near, far))
         source, target = (mine, theirs) if cell.direction == "h2d" else (theirs, mine)
-        issue = make(cell, bench, mine, gathered, theirs)
-        slots.append(Slot(issue, [Pair(source, _the(target))]))
+        return Slot(make(cell, bench, mine, gathered, theirs), [Pair(source, lambda: target)])
+
     hot = count * cell.total < bench.rotation
-    return Operation(slots, close=close, cache_hot=hot)
-
-
-def _the(buffer: Buffer) -> Callable[[], Buffer]:
-    return lambda: buffer
+    return Operation(Slots(count, make_slot), close=close, cache_hot=hot)
 
 
 def _packing(

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from gradtool.device.protocol import Event
-from gradtool.transfer.buffers import parts_of, slot_count, slots_of
+from gradtool.transfer.buffers import parts_of, slot_count, slot_of
 from gradtool.transfer.machine import Buffer, HostBlock
-from gradtool.transfer.operation import Bench, Operation, Pair, Slot
+from gradtool.transfer.operation import Bench, Operation, Pair, Slot, Slots
 from gradtool.transfer_results import Cell
 
 _UNDER_WAY = 2
@@ -26,13 +26,14 @@ def pin_on_the_fly(cell: Cell, bench: Bench) -> Operation:
     move = pinning.send if cell.direction == "h2d" else pinning.fetch
     count = slot_count(cell.total, bench.rotation)
     near, far = bench.buffers.host("pageable"), bench.buffers.device()
-    slots = []
-    for mine, theirs in zip(
-        slots_of(near, cell.total, count), slots_of(far, cell.total, count), strict=True
-    ):
-        source, target = (mine, theirs) if cell.direction == "h2d" else (theirs, mine)
-        slots.append(_slot(cell, move, source, target))
+
+    def make(number: int) -> Slot:
+        ends = [slot_of(buffer, cell.total, number) for buffer in (near, far)]
+        source, target = ends if cell.direction == "h2d" else reversed(ends)
+        return _slot(cell, move, source, target)
+
     hot = count * cell.total < bench.rotation
+    slots = Slots(count, make)
     return Operation(slots, finish=pinning.drain, close=pinning.drain, cache_hot=hot)
 
 

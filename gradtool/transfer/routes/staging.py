@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from gradtool.device.protocol import Event
-from gradtool.transfer.buffers import slot_count, slots_of
+from gradtool.transfer.buffers import slot_count, slot_of
 from gradtool.transfer.machine import Buffer, HostBlock
-from gradtool.transfer.operation import Bench, Operation, Pair, Slot
+from gradtool.transfer.operation import Bench, Operation, Pair, Slot, Slots
 from gradtool.transfer_results import Cell
 
 CHUNK = 4 << 20
@@ -53,19 +53,19 @@ def _route(cell: Cell, bench: Bench, copy: HostCopy, close: Callable[[], Any]) -
         raise
     move = stager.send if cell.direction == "h2d" else stager.fetch
     count = slot_count(cell.total, bench.rotation)
-    near = slots_of(bench.buffers.host("pageable"), cell.total, count)
-    far = slots_of(bench.buffers.device(), cell.total, count)
-    slots = []
-    for mine, theirs in zip(near, far, strict=True):
-        source, target = (mine, theirs) if cell.direction == "h2d" else (theirs, mine)
-        slots.append(_slot(move, source, target))
+    near, far = bench.buffers.host("pageable"), bench.buffers.device()
+
+    def make(number: int) -> Slot:
+        ends = [slot_of(buffer, cell.total, number) for buffer in (near, far)]
+        source, target = ends if cell.direction == "h2d" else reversed(ends)
+        return _slot(move, source, target)
 
     def close_all() -> None:
         stager.close()
         close()
 
     hot = count * cell.total < bench.rotation
-    return Operation(slots, close=close_all, cache_hot=hot)
+    return Operation(Slots(count, make), close=close_all, cache_hot=hot)
 
 
 def _slot(move: HostCopy, source: Buffer, target: Buffer) -> Slot:

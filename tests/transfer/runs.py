@@ -1,0 +1,39 @@
+"""Runs on a device whose every time is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from gradtool.transfer.options import TransferOptions
+from gradtool.transfer.profile import profile
+from gradtool.transfer_results import Cell, Header, TransferReport
+from tests.transfer.fake_machine import FakeMachine
+
+HEADER = Header(
+    gradtool="0.0", python="3.0", numpy="2.0", platform="Paper", device="Paper 0", backend="cuda",
+    cpu="Pencil", cpus=2, cache=1 << 20, lock_limit=1 << 23, driver="1.2", runtime="3.4",
+    cupy="5.6",
+)  # fmt: skip
+
+SIZES = (4 << 10, 16 << 10, 1 << 20)
+RAW = ("pageable*", "pinned", "registered", "write-combined", "pin-*", "staged", "packed", "d*")
+"""All but the engine's own, which would copy host memory, and those that start threads."""
+
+
+def run(machine: FakeMachine | None = None, **options: Any) -> TransferReport:
+    """A run with a header that is the same everywhere."""
+    asked = {
+        "sizes": SIZES, "scenarios": RAW, "budget": 30.0, "collections": ((10, 4000),),
+        "probes": ("pinning", "overlap"),  # the others wait in real time
+    }  # fmt: skip
+    machine = machine or FakeMachine()
+    report = profile(TransferOptions(**asked | options), machine=machine)
+    assert machine.closed
+    return replace(report, header=HEADER)
+
+
+def cell_of(report: TransferReport, id_: str) -> Cell:
+    (found,) = [cell for cell in report.cells if cell.id == id_]
+    return found

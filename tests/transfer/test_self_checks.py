@@ -1,0 +1,105 @@
+"""Numbers that cannot be are refused, with the reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradtool.transfer.self_checks import impossible_rate
+from gradtool.transfer_results import Link
+from tests.transfer import fake_machine
+from tests.transfer.fake_machine import FakeMachine
+from tests.transfer.runs import run
+
+ONE: dict[str, Any] = {
+    "scenarios": ("pinned",), "sizes": (1 << 16,), "probes": (), "collections": (),
+}  # fmt: skip
+
+
+def refusals(machine: FakeMachine) -> set[str]:
+    report = run(machine, **ONE)
+    assert all(cell.done is None and cell.gbps is None for cell in report.cells)
+    assert all(not cell.samples and not cell.verified for cell in report.cells)
+    return {cell.unavailable for cell in report.cells}
+
+
+def test_device_time_above_completion_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = fake_machine.FakeEvent.elapsed_time
+    monkeypatch.setattr(
+        fake_machine.FakeEvent, "elapsed_time", lambda self, end: real(self, end) * 1.1
+    )
+    reasons = refusals(FakeMachine())
+    assert all(reason.startswith("not shown: device time ") for reason in reasons)
+
+
+def test_a_device_time_below_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fake_machine.FakeEvent, "elapsed_time", lambda self, end: -1.0)
+    assert all("device time" in reason for reason in refusals(FakeMachine()))
+
+
+def test_a_rate_above_the_link() -> None:
+    link = Link(generation=1, width=1, gbps=0.25, source="sysfs")
+    reasons = refusals(FakeMachine(link=link))
+    assert all("GB/s is above the link's raw 0.25 GB/s" in reason for reason in reasons)
+    assert impossible_rate(63.5, 63.0) == ""
+    assert impossible_rate(64.0, 63.0)
+    assert impossible_rate(64.0, None) == ""
+
+
+@pytest.mark.parametrize("where", [0, 12345, -1])
+def test_bytes_that_did_not_arrive(where: int) -> None:
+    machine = FakeMachine()
+
+    def spoil(target: Any) -> None:
+        if len(target) > 12345:
+            target[where] ^= 1
+
+    machine.after_copy = spoil
+    assert refusals(machine) == {
+        "not shown: the bytes that arrived are not the bytes that were sent"
+    }
+
+
+def test_a_copy_that_does_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = FakeMachine()
+    monkeypatch.setattr(fake_machine.np, "copyto", lambda target, source: None)
+    machine.write = lambda target, data: target.__setitem__(slice(None), data)  # type: ignore[method-assign]
+    assert all("bytes" in reason for reason in refusals(machine))
+
+
+def test_bytes_of_an_earlier_sample_do_not_pass() -> None:
+    machine = FakeMachine()
+    seen: list[Any] = []
+
+    def replay(target: Any) -> None:
+        seen.append(target.copy())
+        target[:] = seen[max(0, len(seen) - 40)]
+
+    machine.after_copy = replay
+    assert all("bytes" in reason for reason in refusals(machine))
+
+
+def test_a_failure_of_one_cell_is_its_reason() -> None:
+    machine = FakeMachine()
+
+    def fail(target: Any) -> None:
+        raise RuntimeError("cudaErrorUnknown: it broke\nmore")
+
+    machine.after_copy = fail
+    assert refusals(machine) == {"cudaErrorUnknown: it broke"}
+
+
+def test_the_pattern_differs_between_samples_and_places() -> None:
+    from gradtool.transfer.byte_check import blocks, pattern
+
+    first = pattern(0, 1 << 16, 1)
+    assert (first != pattern(0, 1 << 16, 2)).mean() > 0.4
+    assert (first != pattern(1 << 20, (1 << 20) + (1 << 16), 1)).mean() > 0.4
+    assert len(np.unique(first)) == 256
+    for size in (1, 5, 4096, 100_000, 1 << 22):
+        covered = list(blocks(size, whole=False))
+        assert covered[0][0] == 0
+        assert covered[-1][1] == size
+        assert sum(stop - start for start, stop in blocks(size, whole=True)) == size
