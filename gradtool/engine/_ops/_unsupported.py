@@ -18,6 +18,12 @@ def not_implemented(name: str, numpy_dtype: Any) -> NotImplementedError:
     return NotImplementedError(f"\"{name}\" not implemented for '{TYPE_NAMES[numpy_dtype.name]}'")
 
 
+def refuse(kinds: str, name: str, array: Any) -> None:
+    """Raise torch's error for an array whose dtype is of one of these kinds (NumPy's letters)."""
+    if array.dtype.kind in kinds:
+        raise not_implemented(name, array.dtype)
+
+
 def refusing_bool(name: str, compute: Callable[..., Any]) -> Callable[..., Any]:
     """`compute`, which takes no booleans."""
     return _refusing("b", name, compute)
@@ -38,10 +44,14 @@ def refusing_complex(name: str, compute: Callable[..., Any]) -> Callable[..., An
     return _refusing("c", name, compute)
 
 
+def refusing_bool_and_complex(name: str, compute: Callable[..., Any]) -> Callable[..., Any]:
+    """`compute`, which takes real numbers only."""
+    return _refusing("bc", name, compute)
+
+
 def _refusing(kinds: str, name: str, compute: Callable[..., Any]) -> Callable[..., Any]:
-    def checked(x: Any, *others: Any) -> Any:
-        if x.dtype.kind in kinds:
-            raise not_implemented(name, x.dtype)
-        return compute(x, *others)
+    def checked(x: Any, *others: Any, **params: Any) -> Any:
+        refuse(kinds, name, x)
+        return compute(x, *others, **params)
 
     return checked

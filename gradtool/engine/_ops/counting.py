@@ -9,7 +9,7 @@ import numpy as np
 from gradtool.device import module_of
 from gradtool.engine._ops._dims import wrap_dim
 from gradtool.engine._ops._kinds import constant
-from gradtool.engine._ops._unsupported import TYPE_NAMES
+from gradtool.engine._ops._unsupported import TYPE_NAMES, refusing_bool_and_complex
 from gradtool.engine._tensor import Tensor, wrap
 
 
@@ -47,7 +47,9 @@ def _places(bounds: Any, values: Any, *, side: Literal["left", "right"], dtype: 
     return out
 
 
-_searchsorted = constant("searchsorted", _places)
+_searchsorted = constant(
+    "searchsorted", refusing_bool_and_complex("searchsorted_out_cpu", _places)
+)
 
 
 def searchsorted(

@@ -10,7 +10,7 @@ import numpy as np
 from gradtool.engine import _dtypes
 from gradtool.engine._ops._kinds import Operation, Product, binary, unary
 from gradtool.engine._ops._quiet import quiet
-from gradtool.engine._ops._unsupported import refusing_complex
+from gradtool.engine._ops._unsupported import refusing_complex, refusing_integers
 from gradtool.engine._ops.arithmetic import mul
 from gradtool.engine._ops.elementwise import cos, exp2, log, log1p, sigmoid, sin
 from gradtool.engine._ops.power import pow
@@ -26,7 +26,7 @@ def _times(logarithm: Any) -> Any:
 
 xlogy: Operation = binary(
     "xlogy",
-    quiet(_times(np.log)),
+    refusing_complex("xlogy_cpu", quiet(_times(np.log))),
     (
         Product(lambda g, x, y: xlogy(g, y).masked_fill((x == 0) & (y <= 0), 0)),
         Product(lambda g, x, y: g * x / y),
@@ -35,7 +35,7 @@ xlogy: Operation = binary(
 )
 xlog1py: Operation = binary(
     "special_xlog1py",
-    quiet(_times(np.log1p)),
+    refusing_complex("xlog1py_cpu", quiet(_times(np.log1p))),
     (
         Product(lambda g, x, y: xlog1py(g, y).masked_fill((x == 0) & (y <= -1), 0)),
         Product(lambda g, x, y: g * x / (y + 1)),
@@ -64,14 +64,25 @@ def logit(x: Tensor, eps: float | None = None) -> Tensor:
 
 # ---- sums in the logarithm ------------------------------------------------------------------
 
+
+@quiet
+def _log_of_sum(x: Any, y: Any) -> Any:
+    """Of complex numbers by the one with the larger real part, as its exponential rules."""
+    if x.dtype.kind != "c":
+        return np.logaddexp(x, y)
+    larger, smaller = np.where(x.real > y.real, x, y), np.where(x.real > y.real, y, x)
+    added = larger + np.log1p(np.exp(smaller - larger))
+    return np.where(np.isinf(smaller.real), larger, added).astype(x.dtype)
+
+
 logaddexp = binary(
     "logaddexp",
-    quiet(np.logaddexp),
+    refusing_integers("logaddexp_cpu", _log_of_sum),
     (lambda x, y: _share(x, y), lambda x, y: _share(y, x)),
 )
 logaddexp2 = binary(
     "logaddexp2",
-    quiet(np.logaddexp2),
+    refusing_integers("logaddexp2_cpu", refusing_complex("logaddexp2_cpu", quiet(np.logaddexp2))),
     (lambda x, y: _share(x, y, math.log(2)), lambda x, y: _share(y, x, math.log(2))),
 )
 

@@ -7,7 +7,12 @@ import numpy as np
 from gradtool.engine._ops import return_types
 from gradtool.engine._ops._kinds import Product, binary, constant
 from gradtool.engine._ops._quiet import quiet
-from gradtool.engine._ops._unsupported import not_implemented, refusing_complex, refusing_floats
+from gradtool.engine._ops._unsupported import (
+    not_implemented,
+    refusing_complex,
+    refusing_floats,
+    refusing_integers,
+)
 from gradtool.engine._ops.comparison import signbit
 from gradtool.engine._tensor import Tensor
 
@@ -33,7 +38,9 @@ copysign = binary(
     of_integers="float",
 )
 nextafter = binary(
-    "nextafter", quiet(np.nextafter), (_not_derived("nextafter"), _not_derived("nextafter"))
+    "nextafter",
+    refusing_integers("nextafter_cpu", refusing_complex("nextafter_cpu", quiet(np.nextafter))),
+    (_not_derived("nextafter"), _not_derived("nextafter")),
 )
 _heaviside = binary(
     "heaviside",
@@ -57,7 +64,6 @@ def heaviside(x: Tensor, values: Tensor) -> Tensor:
     return _heaviside(x, values)
 
 
-_mantissa = constant("frexp", lambda x: np.frexp(x)[0])
 _exponent = constant("frexp", lambda x: np.frexp(x)[1].astype(np.int32))
 
 

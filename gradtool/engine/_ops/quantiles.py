@@ -13,6 +13,7 @@ from gradtool.engine._ops import return_types
 from gradtool.engine._ops._dims import wrap_dim
 from gradtool.engine._ops._kinds import constant
 from gradtool.engine._ops._reducing import numpy_names
+from gradtool.engine._ops._unsupported import refusing_bool_and_complex, refusing_complex
 from gradtool.engine._ops.comparison import isnan
 from gradtool.engine._ops.elementwise import ceil, floor, round
 from gradtool.engine._ops.gathering import gather, picking
@@ -137,7 +138,9 @@ def _present_median_index(x: Any, *, dim: int) -> Any:
     return np.take_along_axis(order, places, dim).squeeze(dim)
 
 
-_median_index_of = constant("nanmedian_index", _present_median_index)
+_median_index_of = constant(
+    "nanmedian_index", refusing_bool_and_complex("median_out", _present_median_index)
+)
 _median_along = picking("nanmedian")
 
 
@@ -169,7 +172,7 @@ def _mode_index(x: Any, *, dim: int) -> Any:
     return np.take_along_axis(order, longest[..., None], -1)[..., 0]
 
 
-_mode_index_of = constant("mode_index", _mode_index)
+_mode_index_of = constant("mode_index", refusing_complex("mode_cpu", _mode_index))
 _mode_along = picking("mode")
 
 

@@ -57,9 +57,9 @@ def logcumsumexp(x: Tensor, dim: int) -> Tensor:
 
     Raises:
         IndexError: there is no such dimension.
-        NotImplementedError: the numbers are not floating.
+        NotImplementedError: the numbers are neither floating nor complex.
     """
-    if not x.is_floating_point():
+    if not x.dtype.is_differentiable:
         raise not_implemented("logcumsumexp_out_cpu", x._array.dtype)
     return _doubling(x, dim, logaddexp)
 

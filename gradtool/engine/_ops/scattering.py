@@ -15,6 +15,7 @@ from gradtool.engine._ops._dims import wrap_dim
 from gradtool.engine._ops._kinds import conjugate, general
 from gradtool.engine._ops._primitive import Primitive
 from gradtool.engine._ops._quiet import quiet
+from gradtool.engine._ops._unsupported import refuse
 from gradtool.engine._ops.arithmetic import div
 from gradtool.engine._ops.creation import ones_like
 from gradtool.engine._ops.gathering import _along, gather, scatter, scatter_add, scattered_into
@@ -58,6 +59,7 @@ def _extreme(name: str) -> Primitive:
     ufunc = {"scatter_amax": np.maximum, "scatter_amin": np.minimum}[name]
 
     def compute(x: Any, src: Any, index: Any, *, dim: int) -> Any:
+        refuse("c", f"scatter_gather_tensor_cpu_reduce_{name.removeprefix('scatter_')}", x)
         out = x.copy()
         combine_at(ufunc, out, _along(index, dim, x.shape[dim]), src)
         return out
@@ -128,6 +130,9 @@ def _neutral(x: Tensor, reduce: str) -> Any:
     kind = x._array.dtype
     if kind.kind == "f":
         return -np.inf if reduce == "amax" else np.inf
+    if kind.kind == "b":
+        return reduce == "amin"
+    refuse("c", f"scatter_gather_tensor_cpu_reduce_{reduce}", x._array)
     limits = np.iinfo(kind)
     return int(limits.min if reduce == "amax" else limits.max)
 

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.engine import _dtypes
 from gradtool.engine._ops import return_types
 from gradtool.engine._ops._dims import wrap_dim
 from gradtool.engine._ops._kinds import constant, general
+from gradtool.engine._ops._unsupported import refuse, refusing_bool_and_complex
 from gradtool.engine._ops.gathering import gathering, picking
 from gradtool.engine._ops.shape import reshape
 from gradtool.engine._tensor import Tensor, wrap
@@ -53,10 +55,12 @@ def _shared_among_equals(g: Tensor, x: Tensor, out: Tensor, dim: int) -> Tensor:
 
 
 _argsort = constant("argsort", order_of)
-_median_index_of = constant("median_index", _median_index)
+_median_index_of = constant("median_index", refusing_bool_and_complex("median_out", _median_index))
 _sorted, _topk = gathering("sort"), gathering("topk")
 _kthvalue, _median_along = picking("kthvalue"), picking("median")
-_median = general("median", _lower_median, _shared_among_equals)
+_median = general(
+    "median", refusing_bool_and_complex("median_cpu", _lower_median), _shared_among_equals
+)
 
 
 def sort(
@@ -88,6 +92,8 @@ def topk(
     x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> return_types.topk:
     """The k largest, or smallest, elements along a dimension, and where they are."""
+    if x.dtype is _dtypes.bool_:
+        raise RuntimeError("topk does not support bool dtypes on CPU")
     dim = wrap_dim(dim, x.ndim)
     if not 0 <= k <= (x.shape[dim] if x.ndim else 1):
         raise RuntimeError("selected index k out of range")
@@ -100,6 +106,7 @@ def topk(
 
 def kthvalue(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> return_types.kthvalue:
     """The k-th smallest element along a dimension, counted from one, and where it is."""
+    refuse("b", "kthvalue_cpu", x._array)
     dim = wrap_dim(dim, x.ndim)
     if not 1 <= k <= (x.shape[dim] if x.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")

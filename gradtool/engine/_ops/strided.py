@@ -9,6 +9,11 @@ import numpy as np
 from gradtool.device import module_of
 from gradtool.engine._ops._dims import Ints, as_ints
 from gradtool.engine._ops._kinds import constant, linear
+from gradtool.engine._ops._unsupported import (
+    refusing_bool_and_complex,
+    refusing_complex,
+    refusing_integers,
+)
 from gradtool.engine._ops.creation import arange
 from gradtool.engine._ops.indexing import index_put
 from gradtool.engine._ops.slicing import index_add
@@ -103,9 +108,12 @@ def _owner(array: Any) -> Any:
 
 _bucket = constant(
     "bucketize",
-    lambda x, bounds, *, right, dtype: np.searchsorted(
-        bounds, x, side="right" if right else "left"
-    ).astype(dtype),
+    refusing_bool_and_complex(
+        "searchsorted_out_cpu",
+        lambda x, bounds, *, right, dtype: np.searchsorted(
+            bounds, x, side="right" if right else "left"
+        ).astype(dtype),
+    ),
 )
 
 
@@ -125,7 +133,13 @@ def bucketize(
 
 _bins = constant(
     "histc",
-    lambda x, *, bins, low, high: np.histogram(x, bins, (low, high))[0].astype(x.dtype),
+    refusing_integers(
+        "histogram_cpu",
+        refusing_complex(
+            "histogram_cpu",
+            lambda x, *, bins, low, high: np.histogram(x, bins, (low, high))[0].astype(x.dtype),
+        ),
+    ),
 )
 
 

@@ -36,9 +36,19 @@ def _may_write(function: Activation) -> Activation:
 
 # ---- in pieces ------------------------------------------------------------------------------
 
+def _clipped(x: Any, *, low: float, high: float) -> Any:
+    if x.dtype.kind == "b":
+        raise RuntimeError("Bool inputs not supported for hardtanh")
+    if x.dtype.kind == "c":
+        raise NotImplementedError("clamp is not supported for complex types")
+    if x.dtype.kind == "u" and (low < 0 or high < 0):
+        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+    return np.clip(x, x.dtype.type(low), x.dtype.type(high))
+
+
 _between = elementwise_primitive(
     "hardtanh",
-    lambda x, *, low, high: np.clip(x, low, high),
+    _clipped,
     Product(lambda g, x, low, high: g.masked_fill((x <= low) | (x >= high), 0)),
     arguments=("x",),
 )

@@ -8,6 +8,7 @@ import numpy as np
 
 from gradtool.engine._ops._kinds import Product, binary
 from gradtool.engine._ops._quiet import quiet
+from gradtool.engine._ops._unsupported import refuse
 from gradtool.engine._ops.elementwise import log, log1p
 from gradtool.engine._ops.logarithms import logaddexp
 from gradtool.engine._tensor import Tensor
@@ -169,6 +170,7 @@ _LOWEST = -100.0
 
 
 def _entropy(x: Any, y: Any) -> Any:
+    refuse("biuc", "binary_cross_entropy", x)
     yes, no = np.maximum(np.log(x), _LOWEST), np.maximum(np.log1p(-x), _LOWEST)
     return (y - 1) * no - y * yes
 
