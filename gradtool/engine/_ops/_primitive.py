@@ -25,6 +25,13 @@ from gradtool.engine._tensor import Tensor, wrap
 from gradtool.engine.autograd._node import next_order
 
 Compute = Callable[..., Any]
+
+PRIMITIVES: list[Primitive] = []
+"""Every entry of the op table, in the order in which they were made.
+
+Those that take any number of tensors are made one for each number, when first asked for.
+"""
+
 _new = object.__new__
 
 
@@ -72,6 +79,7 @@ class Primitive:
         self.operation: Callable[..., Tensor] = self
         """What applies it with promotion and broadcasting, where that is more than itself."""
         self.plans: dict[tuple[int, ...], Plan] = {}
+        PRIMITIVES.append(self)
 
     def __call__(self, *args: Any, **params: Any) -> Tensor:
         """Compute, and record when an argument requires a gradient."""

@@ -1,0 +1,63 @@
+"""Asking the checker, and taking no excuse that the case does not give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gradtool.gate.adapters.bundled import BundledDifferentiable
+from gradtool.results import Verdict
+from gradtool.verify.examine import Outcome, examine
+from tests.engine.ops.case import OpCase
+
+FIRST = ("GT003", "GT004", "GT101", "GT106")
+SECOND = ("GT201", "GT202", "GT203")
+FORWARD = ("GT301", "GT302")
+BATCHED = ("GT401", "GT402")
+ALL = (*FIRST, *SECOND, *FORWARD, *BATCHED)
+
+NOTHING_TO_ASK = frozenset(
+    {
+        "no argument asks for a gradient",
+        "no output is a floating or complex tensor",
+        "no output requires a gradient",
+        "every output is empty",
+        "every argument that asks for a gradient is empty",
+        "no argument can be batched",
+        "backward returns no gradient",
+        "the gradient is not known to be right",
+    }
+)
+"""Reasons to skip a rule that lie in what the operation is."""
+
+NOT_BATCHABLE = {
+    "equal of shapes": "whether two tensors are equal is not a tensor",
+    "comparisons": "whether two tensors are equal is not a tensor",
+    "cov with weights": "refuses weights by their values",
+    "bincount of weights": "has as many bins as the largest number",
+    "histc": "has the least and the largest number for its ends",
+    "written parts": "writes what is batched into what is not",
+    "view_as_complex": "views pairs in memory, which those of one example may not be",
+}
+"""Name of a case -> why it cannot be batched, or not along every dimension."""
+
+
+def codes_for(case: OpCase, codes: Sequence[str] = ALL) -> tuple[str, ...]:
+    """The rules to ask of a case, or of what is made from it."""
+    return tuple([each for each in codes if each != "GT401" or case.name not in NOT_BATCHABLE])
+
+
+def objections(subject: BundledDifferentiable, codes: Sequence[str]) -> list[str]:
+    """What these rules have against it; empty when each passed or has nothing to ask."""
+    outcomes, _ = examine(subject, codes=codes, seed=0)
+    return [_worded(each) for each in outcomes if not _is_good(each)]
+
+
+def _is_good(outcome: Outcome) -> bool:
+    if outcome.verdict is Verdict.SKIPPED:
+        return outcome.reason in NOTHING_TO_ASK
+    return outcome.verdict is Verdict.PASS
+
+
+def _worded(outcome: Outcome) -> str:
+    messages = [flaw.message for flaw in outcome.flaws] or [outcome.reason or ""]
+    return f"{outcome.rule.code} {outcome.verdict.value}: {'; '.join(messages)}"
