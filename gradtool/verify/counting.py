@@ -1,4 +1,8 @@
-"""Counts what a check costs in calls of the user's code."""
+"""Counts what a check costs in evaluations of the user's code.
+
+An evaluation is one point for forward, or one cotangent for backward. A batched call of many of
+them counts as that many.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +16,20 @@ from gradtool.verify.protocol import Argument, Array, Cotangents, Observation, P
 
 
 class Counter:
-    """Calls of the user's forward and backward so far."""
+    """Evaluations of the user's forward and backward so far."""
 
     def __init__(self) -> None:
         self.forward = 0
         self.backward = 0
 
     def add(self, forward: int = 0, backward: int = 0) -> None:
-        """Count some calls."""
+        """Count some evaluations."""
         self.forward += forward
         self.backward += backward
 
     @property
     def cost(self) -> Cost:
-        """The calls so far as part of a report."""
+        """The evaluations so far as part of a report."""
         return Cost(forward=self.forward, backward=self.backward)
 
 
@@ -117,16 +121,20 @@ class Counted:
         self._count(backwards=0)
         return self._inner.vmapped(primals, in_dims)
 
-    def evaluate_many(self, primals: Primals, stacked: Sequence[bool]) -> Stacked:
-        """Outputs at many points; a batched call is counted as one."""
-        found = self._inner.evaluate_many(primals, stacked)
-        self._count(backwards=0, times=_calls(found))
+    def evaluate_many(
+        self, primals: Primals, stacked: Sequence[bool], *, or_loop: bool = True
+    ) -> Stacked:
+        """Outputs at many points; each point counts."""
+        found = self._inner.evaluate_many(primals, stacked, or_loop=or_loop)
+        self._count(backwards=0, times=_examples(found))
         return found
 
-    def vjps_many(self, primals: Primals, cotangents: Cotangents) -> Stacked:
-        """Gradients for many cotangents; a batched run of backward is counted as one."""
-        found = self._inner.vjps_many(primals, cotangents)
-        self._count(backwards=_calls(found))
+    def vjps_many(
+        self, primals: Primals, cotangents: Cotangents, *, or_loop: bool = True
+    ) -> Stacked:
+        """Gradients for many cotangents; each cotangent counts."""
+        found = self._inner.vjps_many(primals, cotangents, or_loop=or_loop)
+        self._count(backwards=_examples(found))
         return found
 
     def interleaved(
@@ -167,8 +175,6 @@ class Counted:
         self._counter.add(forward=times, backward=times * (self._order + backwards))
 
 
-def _calls(found: Stacked) -> int:
-    """How many calls of the user's code computed these results."""
-    if found.batched:
-        return 1
+def _examples(found: Stacked) -> int:
+    """How many points or cotangents these are the results for."""
     return max((len(array) for array in found.arrays if array is not None), default=1)

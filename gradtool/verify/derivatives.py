@@ -17,6 +17,7 @@ from gradtool.verify.compare import Decision, DecisionArray, decide
 from gradtool.verify.coordinates import FloatArray, is_continuous
 from gradtool.verify.estimate import Estimate
 from gradtool.verify.layout import Layout, lay_out, only
+from gradtool.verify.locate import Located, Projection, Search
 from gradtool.verify.numeric import Numeric
 from gradtool.verify.protocol import Array, Cotangents, Differentiable, Failure, Observation
 from gradtool.verify.randomness import generator, rounded_differently, signed
@@ -46,6 +47,8 @@ class Comparison:
     decision: DecisionArray
     tolerance: Tolerance
     allowed: FloatArray
+    located: Located | None = None
+    """A wrong entry, where rows or columns are random products of entries."""
     curve: Callable[[int, int], LadderCurve] | None = None
     """The difference quotients of a row and column at falling steps; evaluates the function."""
 
@@ -80,6 +83,7 @@ class Derivatives:
         self._atol = atol
         self._rtol = rtol
         self._comparisons: dict[int, Comparison] = {}
+        self._at_once = True
 
     @cached_property
     def inputs(self) -> tuple[int, ...]:
@@ -124,7 +128,9 @@ class Derivatives:
         Raises what the user's code or the engine raises in backward.
         """
         scaling = signed(generator(self._seed, "scaling"), self.layout.rows)
-        return analytic_jacobian(self.function, self.primals, self.layout, scaling)
+        return analytic_jacobian(
+            self.function, self.primals, self.layout, scaling, at_once=self._at_once
+        )
 
     @cached_property
     def failure(self) -> Failure | None:
@@ -152,6 +158,20 @@ class Derivatives:
         return self._comparisons[argument]
 
     def _compare(self, argument: int) -> Comparison:
+        """Compare with batched runs; whatever does not pass so, is redone one by one."""
+        comparison = self._judged(argument)
+        if self._is_batched and comparison.decision.any():
+            self._at_once = False
+            for name in ("analytic", "_numeric", "_wavering"):
+                self.__dict__.pop(name, None)
+            comparison = self._judged(argument)
+        return comparison
+
+    @property
+    def _is_batched(self) -> bool:
+        return self.analytic.is_batched or self._numeric.is_batched
+
+    def _judged(self, argument: int) -> Comparison:
         eps = np.maximum(self.layout.eps(), epsilon(self.primals[argument].dtype))
         largest = _largest(self.analytic.matrices)
         tolerance = Tolerance(
@@ -161,7 +181,48 @@ class Derivatives:
         if _may_be_rounding(comparison):
             jitter = _SAFETY * self._wavering[argument]
             comparison = self._compared(argument, replace(tolerance, jitter=jitter))
-        return comparison
+        return self._searched(comparison)
+
+    def _searched(self, comparison: Comparison) -> Comparison:
+        """With the place of what is wrong, where random products of entries were compared.
+
+        One wrong entry among very many moves a product by less than the tolerance of an entry.
+        A product that the oracle can tell to be off is therefore followed to the entry.
+        """
+        layout, tolerance = self.layout, comparison.tolerance
+        if layout.functionals is None and layout.directions[comparison.argument] is None:
+            return comparison
+        strict = comparison
+        if not comparison.decision.any() and self._rtol is None and not self._atol:
+            sharp = replace(tolerance, rtol=tolerance.sharpest_rtol())
+            error = comparison.numeric.error - self._numeric.least(comparison.argument)
+            numeric = replace(comparison.numeric, error=error)
+            decision = decide(comparison.analytic, numeric, sharp, layout.blocks())
+            strict = replace(comparison, tolerance=sharp, decision=decision)
+        wrong = np.argwhere(strict.decision == Decision.FAIL)
+        located = self._locate(strict, *map(int, wrong[0])) if len(wrong) else None
+        return replace(strict, located=located) if located else comparison
+
+    def _locate(self, comparison: Comparison, row: int, column: int) -> Located | None:
+        argument, layout = comparison.argument, self.layout
+        directions = layout.directions[argument]
+        (cotangent,) = layout.cotangent_rows([row])
+        off = comparison.analytic[row, column] - comparison.numeric.value[row, column]
+        wrong = Projection(
+            argument,
+            np.where(layout.graphed_coordinates(), cotangent, 0.0),
+            column if directions is None else partial(directions.part, column),
+            1.0 if directions is None else directions.reach(column),
+            float(off),
+        )
+        numeric = self._numeric
+        search = Search(
+            self.function, self.primals, numeric.point, layout, numeric.working_eps, self._rtol
+        )
+        try:
+            return search.run(wrong) if np.isfinite(off) else None
+        except Exception:  # On the way the user's code may leave its domain.
+            return None
 
     def _compared(self, argument: int, tolerance: Tolerance) -> Comparison:
         analytic = self.analytic.matrices[argument]
@@ -184,7 +245,10 @@ class Derivatives:
         wavering = [np.zeros_like(matrix) for matrix in self.analytic.matrices]
         for _ in range(_LOOKS):
             point = rounded_differently(self.primals, rng)
-            other = analytic_jacobian(self.function, point, self.layout, self.analytic.scaling)
+            scaling = self.analytic.scaling
+            other = analytic_jacobian(
+                self.function, point, self.layout, scaling, at_once=self._at_once
+            )
             for most, here, there in zip(
                 wavering, self.analytic.matrices, other.matrices, strict=True
             ):
@@ -193,7 +257,7 @@ class Derivatives:
 
     @cached_property
     def _numeric(self) -> Numeric:
-        return Numeric(self.function.evaluate, self.primals, self.layout, self._seed)
+        return Numeric(self.function, self.primals, self.layout, self._seed, at_once=self._at_once)
 
 
 def _largest(matrices: Sequence[FloatArray]) -> float:

@@ -9,10 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
-from gradtool.verify.protocol import Array, Cotangents, Differentiable, Observation, Primals
+from gradtool.verify.protocol import (
+    Array,
+    Cotangents,
+    Differentiable,
+    Observation,
+    Primals,
+    Stacked,
+)
+
+__all__ = ["Examinable", "Leak", "MemoryLayout", "SourceLine", "Stacked", "Tangents"]
 
 MemoryLayout = Literal["contiguous", "transposed", "gapped", "expanded"]
 """How the elements of a tensor lie in memory; its shape and values are the same in each.
@@ -36,19 +44,6 @@ class SourceLine(NamedTuple):
     """``forward``, ``setup_context``, ``backward``, ``vjp``, ``jvp`` or ``vmap``."""
     path: str
     line: int
-
-
-@dataclass(frozen=True)
-class Stacked:
-    """The results of many calls, each array stacked along a new first dimension.
-
-    `batched` says whether one batched call computed them. Where it is False each was computed
-    by a call of its own, and `reason` says in one line why.
-    """
-
-    arrays: tuple[Array | None, ...]
-    batched: bool
-    reason: str | None = None
 
 
 class Examinable(Differentiable, Protocol):
@@ -108,29 +103,6 @@ class Examinable(Differentiable, Protocol):
 
         The reference is `evaluate` of one example after another. Raises what the user's code
         or the engine raises.
-        """
-
-    def evaluate_many(self, primals: Primals, stacked: Sequence[bool]) -> Stacked:
-        """The outputs at many points, in one call of ``forward`` where its code allows that.
-
-        Args:
-            primals: The points, along the first dimension of each argument that is `stacked`.
-            stacked: Which arguments differ from point to point.
-
-        A batched call runs ``forward`` itself on batched tensors, not the Function's ``vmap``.
-        It may be wrong where a Function does not declare batching: whoever relies on it redoes
-        what matters with `evaluate`. Raises what the user's code raises in calls one by one.
-        """
-
-    def vjps_many(self, primals: Primals, cotangents: Cotangents) -> Stacked:
-        """The gradients for many cotangents, in one run of ``backward`` where its code allows.
-
-        Args:
-            primals: The point.
-            cotangents: For each output the cotangents, along the first dimension; None for an
-                undefined one.
-
-        The same holds as for `evaluate_many`; the reference is `vjps`.
         """
 
     # ---- unusual orders ---------------------------------------------------------------

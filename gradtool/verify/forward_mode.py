@@ -62,7 +62,7 @@ def _tangents(at: Derivatives, weights: dict[int, FloatArray]) -> list[Array | N
     tangents: list[Array | None] = [None] * len(at.primals)
     for argument, weight in weights.items():
         directions = at.layout.directions[argument]
-        vector = weight if directions is None else directions @ weight
+        vector = weight if directions is None else directions.combined(weight)
         (tangents[argument],) = at.layout.inputs[argument].unflatten(vector)
     return tangents
 
@@ -74,7 +74,7 @@ def _rows(layout: Layout, outputs: tuple[Array | None, ...]) -> FloatArray:
         for output, block in zip(outputs, layout.outputs.blocks, strict=True)
     ]
     vector = layout.outputs.flatten(filled)
-    return vector if layout.functionals is None else layout.functionals @ vector
+    return vector if layout.functionals is None else layout.functionals.of(vector)
 
 
 def _push(

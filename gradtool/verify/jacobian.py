@@ -1,70 +1,49 @@
-"""Where the function is sampled: the only loops over evaluations in the checker.
+"""Lines through a point, and difference quotients along them.
 
-A `Line` is the function along one direction of its inputs: one coordinate, or a random
-direction where there are too many. Everything numeric is built from lines, so a forward
-that takes many points at once can replace the loops here without a change elsewhere.
+A `Line` is the function along one direction of one input: one coordinate, or a random
+direction where there are too many. Everything numeric is built from lines. Where there are
+many points to evaluate, of one line or of several, they are asked of the sampler together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from gradtool.verify.coordinates import Coordinates, FloatArray, real_view
+from gradtool.verify.coordinates import FloatArray, real_view
+from gradtool.verify.functionals import parts
 from gradtool.verify.protocol import Array
+from gradtool.verify.sampler import Evaluate, Point, Sampler
 from gradtool.verify.steps import epsilon
 
-Evaluate = Callable[[Sequence[Array]], Sequence[Array | None]]
-"""Outputs at the given primals. May raise whatever the user's code raises."""
-
-
-class Sampler:
-    """The outputs of a function as a real vector, at any point, whatever happens there.
-
-    A point at which the function raises, or returns arrays of other shapes, is outside its
-    domain: all its outputs are NaN there. With `rows` (one functional of the outputs each) the
-    sampler returns their values instead of the outputs themselves.
-    """
-
-    def __init__(
-        self,
-        evaluate: Evaluate,
-        primals: Sequence[Array],
-        outputs: Coordinates,
-        rows: FloatArray | None = None,
-    ) -> None:
-        self._evaluate = evaluate
-        self._outputs = outputs
-        self._rows = rows
-        self.primals = [np.array(primal, order="C") for primal in primals]
-        self.size = outputs.size if rows is None else len(rows)
-        self.base = self.at(self.primals)
-
-    def at(self, primals: Sequence[Array]) -> FloatArray:
-        """The outputs at `primals`."""
-        with np.errstate(all="ignore"):
-            try:
-                vector = self._outputs.flatten(self._evaluate(primals))
-            except Exception:  # Out of its domain a function may raise anything.
-                return np.full(self.size, np.nan)
-            return vector if self._rows is None else self._rows @ vector
+__all__ = ["Differences", "Evaluate", "Line", "Sampler", "central_differences", "moved"]
 
 
 @dataclass(frozen=True)
 class Line:
     """A function along one direction through a point.
 
-    `at(t)` returns the distance really gone, which rounding can make differ from `t`, and the
-    outputs there. `scale` is the distance over which the inputs change by their own size, and
+    `move(t)` returns the distance really gone, which rounding can make differ from `t`, and the
+    point there. `scale` is the distance over which the inputs change by their own size, and
     `resolution` the smallest distance that their dtype can tell apart.
     """
 
-    at: Callable[[float], tuple[float, FloatArray]]
-    base: FloatArray
+    sampler: Sampler
+    move: Callable[[float], tuple[float, Point]]
     scale: float
     resolution: float
+
+    @property
+    def base(self) -> FloatArray:
+        """The outputs where the line starts."""
+        return self.sampler.base
+
+    def at(self, t: float) -> tuple[float, FloatArray]:
+        """The distance really gone, and the outputs there."""
+        distance, point = self.move(t)
+        return distance, self.sampler.at(point)
 
 
 def coordinate_line(sampler: Sampler, index: int, coordinate: int, scale: float) -> Line:
@@ -72,29 +51,34 @@ def coordinate_line(sampler: Sampler, index: int, coordinate: int, scale: float)
     primals = list(sampler.primals)
     here = real_view(primals[index])[coordinate]
 
-    def at(t: float) -> tuple[float, FloatArray]:
+    def move(t: float) -> tuple[float, Point]:
         moved = primals[index].copy()
         flat = real_view(moved)
         before = float(flat[coordinate])
         flat[coordinate] += t
-        return float(flat[coordinate]) - before, sampler.at(_replaced(primals, index, moved))
+        return float(flat[coordinate]) - before, _replaced(primals, index, moved)
 
     resolution = float(np.spacing(np.abs(here))) if here else scale * epsilon(here.dtype) / 16
-    return Line(at, sampler.base, scale, resolution)
+    return Line(sampler, move, scale, resolution)
 
 
-def direction_line(
-    sampler: Sampler, directions: Sequence[Array | None], scale: float, eps: float
+def part_line(
+    sampler: Sampler, index: int, along: Callable[[slice], FloatArray], scale: float, eps: float
 ) -> Line:
-    """The line along `directions`, one array for each primal; None leaves a primal where it is.
+    """The line along a direction of primal `index`, of which `along` gives parts.
 
-    `eps` is the relative resolution of the primals that move.
+    `eps` is the relative resolution of the primal.
     """
+    primals = list(sampler.primals)
 
-    def at(t: float) -> tuple[float, FloatArray]:
-        return t, sampler.at(moved(sampler.primals, directions, t))
+    def move(t: float) -> tuple[float, Point]:
+        moved = primals[index].copy()
+        flat = real_view(moved)
+        for part in parts(flat.size):
+            flat[part] += t * along(part)
+        return t, _replaced(primals, index, moved)
 
-    return Line(at, sampler.base, scale, eps * scale)
+    return Line(sampler, move, scale, eps * scale)
 
 
 def moved(primals: Sequence[Array], directions: Sequence[Array | None], t: float) -> list[Array]:
@@ -107,6 +91,20 @@ def moved(primals: Sequence[Array], directions: Sequence[Array | None], t: float
 
 def _replaced(primals: list[Array], index: int, primal: Array) -> list[Array]:
     return [*primals[:index], primal, *primals[index + 1 :]]
+
+
+def sample(places: Sequence[tuple[Line, float]]) -> list[tuple[float, FloatArray]]:
+    """What `Line.at` returns at each of `places`; all lines are of one sampler."""
+    distances: list[float] = []
+
+    def points() -> Iterator[Point]:
+        for line, t in places:
+            distance, point = line.move(t)
+            distances.append(distance)
+            yield point
+
+    values = list(places[0][0].sampler.at_many(points(), len(places))) if places else []
+    return list(zip(distances, values, strict=True))
 
 
 @dataclass(frozen=True)
@@ -126,10 +124,15 @@ def central_differences(lines: Sequence[Line], steps: Sequence[float], rows: int
     """One central difference for each of `lines`; two evaluations each."""
     value = np.empty((rows, len(lines)))
     gap = np.empty((rows, len(lines)))
-    for column, (line, step) in enumerate(zip(lines, steps, strict=True)):
-        ahead, plus = line.at(step)
-        back, minus = line.at(-step)
-        with np.errstate(all="ignore"):
-            value[:, column] = (plus - minus) / (ahead - back)
-            gap[:, column] = np.abs((plus - line.base) / ahead - (minus - line.base) / back)
+    pairs = zip(lines, steps, strict=True)
+    places = [(line, sign * step) for line, step in pairs for sign in (1.0, -1.0)]
+    count = max(1, lines[0].sampler.most_at_once // 2) if lines else 1
+    for start in range(0, len(lines), count):
+        found = sample(places[2 * start : 2 * (start + count)])
+        for column, (here, there) in enumerate(zip(found[::2], found[1::2], strict=True), start):
+            (ahead, plus), (back, minus) = here, there
+            base = lines[column].base
+            with np.errstate(all="ignore"):
+                value[:, column] = (plus - minus) / (ahead - back)
+                gap[:, column] = np.abs((plus - base) / ahead - (minus - base) / back)
     return Differences(value, gap, np.asarray(steps, dtype=np.float64))

@@ -11,6 +11,7 @@ domain, the other side's limit stands.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from gradtool.verify.coordinates import BoolArray, FloatArray
 from gradtool.verify.extrapolate import CENTRAL, ONE_SIDED, Limit, extrapolate
-from gradtool.verify.jacobian import Line
+from gradtool.verify.jacobian import Line, sample
 from gradtool.verify.noise import Noise
 from gradtool.verify.steps import power_of_two
 
@@ -95,13 +96,21 @@ class Ladder:
         """The rungs sampled so far."""
         return len(self._rungs)
 
-    def add(self, rungs: int = 1) -> None:
-        """Sample both sides at half the last step, `rungs` times."""
-        for _ in range(rungs):
-            self._rungs.append(self._sample(self._top * 0.5**self.count))
+    def next(self, rungs: int) -> list[tuple[Line, float]]:
+        """Where to sample for so many more rungs: both sides at half the last step each time."""
+        steps = [self._top * 0.5 ** (self.count + k) for k in range(rungs)]
+        return [(self._line, sign * step) for step in steps for sign in (1.0, -1.0)]
 
-    def _sample(self, step: float) -> tuple[FloatArray, ...]:
-        (ahead, plus), (back, minus) = self._line.at(step), self._line.at(-step)
+    def take(self, found: Sequence[tuple[float, FloatArray]]) -> None:
+        """What was found where `next` said."""
+        for here, there in zip(found[::2], found[1::2], strict=True):
+            self._rungs.append(self._rung(here, there))
+
+    def _rung(
+        self, here: tuple[float, FloatArray], there: tuple[float, FloatArray]
+    ) -> tuple[FloatArray, ...]:
+        (ahead, plus), (back, minus) = here, there
+        step = self._top * 0.5**self.count
         up, down = plus - self._line.base, minus - self._line.base
         size = np.fmax(np.abs(plus), np.abs(minus))
         return (
@@ -146,16 +155,37 @@ def limits(samples: Samples) -> Limits:
 
 def climb(line: Line, noise: Noise, wanted: BoolArray) -> Samples:
     """Sample `line` until no smaller step can sharpen a limit of a `wanted` row."""
-    ladder = Ladder(line, noise)
-    ladder.add(_LEAST_RUNGS)
-    wanted = wanted & (ladder.samples().flat_from() == _LEAST_RUNGS)
-    while not ladder.is_exhausted():
-        samples = ladder.samples()
-        restless = wanted & noise.rests & ~samples.has_come_to_rest()
-        if not restless.any() and not _can_sharpen(samples, wanted):
-            break
-        ladder.add(_STRIDE)
-    return ladder.samples()
+    return climb_all([line], noise, [wanted])[0]
+
+
+def climb_all(lines: Sequence[Line], noise: Noise, wanted: Sequence[BoolArray]) -> list[Samples]:
+    """As `climb` of each of `lines`; what is sampled at a time, is of all of them."""
+    ladders = [Ladder(line, noise) for line in lines]
+    _sample(ladders, _LEAST_RUNGS)
+    wanted = [
+        rows & (ladder.samples().flat_from() == _LEAST_RUNGS)
+        for rows, ladder in zip(wanted, ladders, strict=True)
+    ]
+    climbing = list(zip(ladders, wanted, strict=True))
+    while climbing := [each for each in climbing if _goes_on(*each, noise)]:
+        _sample([ladder for ladder, _ in climbing], _STRIDE)
+    return [ladder.samples() for ladder in ladders]
+
+
+def _sample(ladders: Sequence[Ladder], rungs: int) -> None:
+    """Add `rungs` to each of `ladders`."""
+    found = sample([place for ladder in ladders for place in ladder.next(rungs)])
+    for number, ladder in enumerate(ladders):
+        ladder.take(found[2 * rungs * number : 2 * rungs * (number + 1)])
+
+
+def _goes_on(ladder: Ladder, wanted: BoolArray, noise: Noise) -> bool:
+    """Whether another rung might tell more about a wanted row."""
+    if ladder.is_exhausted():
+        return False
+    samples = ladder.samples()
+    restless = wanted & noise.rests & ~samples.has_come_to_rest()
+    return bool(restless.any()) or _can_sharpen(samples, wanted)
 
 
 def _can_sharpen(samples: Samples, wanted: BoolArray) -> bool:

@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gradtool.verify.coordinates import BoolArray, Coordinates, FloatArray
+from gradtool.verify.functionals import Directions, Functionals
 from gradtool.verify.protocol import Array
-from gradtool.verify.randomness import generator, signed, unit
-from gradtool.verify.steps import epsilon, scales
+from gradtool.verify.randomness import generator
 
 MOST_ROWS = 2000
 MOST_COLUMNS = 2000
@@ -35,8 +36,8 @@ class Layout:
     outputs: Coordinates
     graphed: tuple[bool, ...]
     inputs: tuple[Coordinates, ...]
-    functionals: FloatArray | None
-    directions: tuple[FloatArray | None, ...]
+    functionals: Functionals | None
+    directions: tuple[Directions | None, ...]
 
     @property
     def rows(self) -> int:
@@ -48,9 +49,19 @@ class Layout:
         """Whether there is an output to differentiate."""
         return any(self.graphed)
 
-    def cotangent_rows(self) -> FloatArray:
-        """The cotangent of each row, in coordinates."""
-        return np.eye(self.outputs.size) if self.functionals is None else self.functionals
+    def asked(self) -> NDArray[np.intp]:
+        """The rows that have a cotangent for an output with a graph."""
+        if self.functionals is not None:
+            return np.arange(self.rows if self.has_graph else 0)
+        return np.flatnonzero(self.graphed_coordinates())
+
+    def cotangent_rows(self, chosen: Sequence[int] | NDArray[np.intp]) -> FloatArray:
+        """The cotangents of some rows, in coordinates."""
+        if self.functionals is not None:
+            return np.array([self.functionals[int(row)] for row in chosen])
+        rows = np.zeros((len(chosen), self.outputs.size))
+        rows[np.arange(len(chosen)), chosen] = 1.0
+        return rows
 
     def blocks(self) -> list[slice]:
         """The rows that belong to one output each."""
@@ -60,11 +71,12 @@ class Layout:
 
     def eps(self) -> FloatArray:
         """The precision of the output that each row belongs to."""
+        if self.functionals is not None:
+            return np.full(self.rows, max(block.eps for block in self.outputs.blocks))
         eps = np.zeros(self.outputs.size)
         for block in self.outputs.blocks:
-            if block.stop > block.start:
-                eps[block.span] = epsilon(block.dtype)
-        return eps if self.functionals is None else np.full(self.rows, eps.max())
+            eps[block.span] = block.eps
+        return eps
 
     def graphed_coordinates(self) -> BoolArray:
         """Which output coordinates belong to outputs with a graph."""
@@ -93,7 +105,7 @@ def lay_out(
     coordinates = Coordinates(outputs)
     functionals = None
     if coordinates.size > MOST_ROWS:
-        functionals = signed(generator(seed, "functionals"), (PROJECTIONS, coordinates.size))
+        functionals = Functionals(generator(seed, "functionals"), PROJECTIONS, coordinates.size)
     return Layout(
         coordinates,
         graphed,
@@ -103,9 +115,7 @@ def lay_out(
     )
 
 
-def _directions(primal: Array, seed: int, argument: int) -> FloatArray | None:
-    size = Coordinates([primal]).size
-    if size <= MOST_COLUMNS:
+def _directions(primal: Array, seed: int, argument: int) -> Directions | None:
+    if Coordinates([primal]).size <= MOST_COLUMNS:
         return None
-    rng = generator(seed, f"directions {argument}")
-    return np.stack([unit(rng, size) * scales(primal) for _ in range(PROJECTIONS)], axis=1)
+    return Directions(generator(seed, f"directions {argument}"), primal, PROJECTIONS)

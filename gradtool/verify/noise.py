@@ -17,9 +17,10 @@ from math import factorial
 import numpy as np
 
 from gradtool.verify.coordinates import BoolArray, FloatArray, is_continuous, real_view
+from gradtool.verify.functionals import parts
 from gradtool.verify.jacobian import Sampler, moved
 from gradtool.verify.protocol import Array
-from gradtool.verify.steps import epsilon, scales
+from gradtool.verify.steps import epsilon, scales_beside, typical_scale
 
 _POINTS = 10
 """Points of one look; with `_ORDER` differences this leaves four samples of the noise."""
@@ -105,25 +106,30 @@ def _direction(primal: Array, rng: np.random.Generator) -> Array | None:
     """A signed direction of the size of the primal, so irregular that no step is exact."""
     if not is_continuous(primal.dtype) or not primal.size:
         return None
-    length = scales(primal) * max(1.0, 8 * epsilon(primal.dtype) / min(np.abs(_SPACINGS)))
-    signed = length * rng.uniform(0.6, 1.0, length.shape) * rng.choice([-1.0, 1.0], length.shape)
+    stretch = max(1.0, 8 * epsilon(primal.dtype) / min(np.abs(_SPACINGS)))
+    coordinates = real_view(np.ascontiguousarray(primal))
+    typical = typical_scale(coordinates)
     direction = np.empty(primal.shape, np.result_type(primal.dtype, np.float64))
-    real_view(direction)[...] = signed
+    flat = real_view(direction)
+    for part in parts(flat.size):
+        length = scales_beside(coordinates[part], typical) * stretch
+        sign = rng.choice([-1.0, 1.0], length.shape)
+        flat[part] = length * rng.uniform(0.6, 1.0, length.shape) * sign
     return direction
 
 
 def _looks(
     sampler: Sampler, directions: Sequence[Array | None], coarseness: float
 ) -> tuple[FloatArray, BoolArray]:
-    """The noise of each output from several looks, and whether it rested in all of them."""
-    looks = [_values(sampler, directions, coarseness * spacing) for spacing in _SPACINGS]
+    """The noise of each output from several looks, and whether it rested in all of them.
+
+    The points of a look lie on one side of the base, as far apart as its spacing.
+    """
+    distances = [(_CLEARANCE + k) * coarseness * s for s in _SPACINGS for k in range(_POINTS)]
+    points = (moved(sampler.primals, directions, t) for t in distances)
+    found = np.array(list(sampler.at_many(points, len(distances))))
+    looks = found.reshape(len(_SPACINGS), _POINTS, -1)
     remainders = [np.diff(values, _ORDER, axis=0) for values in looks]
     noise = [_SAFETY * np.sqrt(_GAMMA * np.mean(rest**2, axis=0)) for rest in remainders]
     rests = np.all([(values == values[0]).all(axis=0) for values in looks], axis=0)
     return np.nan_to_num(np.sort(noise, axis=0)[_RANK], nan=0.0, posinf=0.0), rests
-
-
-def _values(sampler: Sampler, directions: Sequence[Array | None], spacing: float) -> FloatArray:
-    """The outputs at points on one side of the base, one row for each."""
-    distances = [(_CLEARANCE + k) * spacing for k in range(_POINTS)]
-    return np.array([sampler.at(moved(sampler.primals, directions, t)) for t in distances])

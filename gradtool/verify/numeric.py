@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
 from gradtool.results import LadderCurve
-from gradtool.verify.coordinates import FloatArray, real_view
+from gradtool.verify.coordinates import FloatArray
 from gradtool.verify.curve import ladder_curve
 from gradtool.verify.estimate import Estimate
-from gradtool.verify.jacobian import Evaluate, Line, Sampler, coordinate_line, direction_line
+from gradtool.verify.functionals import Directions
+from gradtool.verify.jacobian import Line, coordinate_line, part_line
 from gradtool.verify.layout import Layout
 from gradtool.verify.noise import measure
-from gradtool.verify.oracle import Question, answer
-from gradtool.verify.protocol import Array
+from gradtool.verify.oracle import Question, answer, working_eps
+from gradtool.verify.protocol import Array, Differentiable
 from gradtool.verify.randomness import generator
+from gradtool.verify.sampler import Sampler
 from gradtool.verify.steps import epsilon, scales
 from gradtool.verify.tolerance import Tolerance
 from gradtool.verify.widening import widened
@@ -28,16 +31,39 @@ class Numeric:
     """What only evaluations of the function know about its derivative at one point."""
 
     def __init__(
-        self, evaluate: Evaluate, primals: Sequence[Array], layout: Layout, seed: int
+        self,
+        function: Differentiable,
+        primals: Sequence[Array],
+        layout: Layout,
+        seed: int,
+        *,
+        at_once: bool = False,
     ) -> None:
         self._layout = layout
         self._own_eps = layout.eps()
-        wide = widened(evaluate, primals, layout.outputs)
+        wide = widened(function.evaluate, primals, layout.outputs)
         eps = self._own_eps if wide is None else np.full(layout.rows, epsilon(np.dtype(float)))
         self._is_widened = wide is not None
         point = primals if wide is None else wide
-        self._sampler = Sampler(evaluate, point, layout.outputs, layout.functionals)
+        many = partial(function.evaluate_many, or_loop=False) if at_once else None
+        self._sampler = Sampler(function.evaluate, point, layout.outputs, layout.functionals, many)
         self._noise = measure(self._sampler, eps, generator(seed, "noise"))
+
+    @property
+    def is_batched(self) -> bool:
+        """Whether anything here came of batched evaluations."""
+        return self._sampler.is_batched
+
+    @property
+    def point(self) -> Sequence[Array]:
+        """Where the function is sampled, in the precision in which it is."""
+        return self._sampler.primals
+
+    @property
+    def working_eps(self) -> float:
+        """The precision that the function shows at this point."""
+        finest = max((epsilon(p.dtype) for p in self.point if p.dtype.kind in "fc"), default=0.0)
+        return working_eps(self._noise, self._sampler.base, finest)
 
     def jacobian(self, argument: int, analytic: FloatArray, tolerance: Tolerance) -> Estimate:
         """The derivative with respect to one argument, as sharp as the claim `analytic` demands."""
@@ -55,6 +81,10 @@ class Numeric:
                 least=self._resolution(lines),
             )
         )
+
+    def least(self, argument: int) -> FloatArray:
+        """What is added to every error for the case's own precision."""
+        return self._resolution(self._lines(argument))
 
     def curve(self, argument: int, row: int, column: int) -> LadderCurve:
         """The difference quotients of one entry at falling steps."""
@@ -76,24 +106,16 @@ class Numeric:
         """A line for each column."""
         directions = self._layout.directions[argument]
         if directions is not None:
-            return [self._line(argument, direction) for direction in directions.T]
+            return [self._line(argument, directions, k) for k in range(directions.shape[1])]
         lengths = scales(self._sampler.primals[argument])
         return [
             coordinate_line(self._sampler, argument, coordinate, float(length))
             for coordinate, length in enumerate(lengths)
         ]
 
-    def _line(self, argument: int, direction: FloatArray) -> Line:
-        """The line along `direction`; its scale is where the first coordinate has gone its own."""
-        primal = self._sampler.primals[argument]
-        along: list[Array | None] = [None] * len(self._sampler.primals)
-        along[argument] = _as_array(direction, primal)
-        reach = float(np.min(scales(primal) / np.abs(direction), initial=np.inf))
-        return direction_line(self._sampler, along, reach, epsilon(primal.dtype))
-
-
-def _as_array(direction: FloatArray, primal: Array) -> Array:
-    """A direction in coordinates as an array like `primal`, in double precision."""
-    array = np.empty(primal.shape, np.result_type(primal.dtype, np.float64))
-    real_view(array)[...] = direction
-    return array
+    def _line(self, argument: int, directions: Directions, number: int) -> Line:
+        """The line along one direction; its scale is where a first coordinate has gone its own."""
+        dtype = self._sampler.primals[argument].dtype
+        reach = directions.reach(number)
+        add = partial(directions.part, number)
+        return part_line(self._sampler, argument, add, reach, epsilon(dtype))

@@ -18,7 +18,7 @@ from gradtool.verify.compare import Decision, block_scale, decide, is_inside
 from gradtool.verify.coordinates import BoolArray, FloatArray
 from gradtool.verify.estimate import Estimate, Status
 from gradtool.verify.jacobian import Differences, Line, central_differences
-from gradtool.verify.ladder import climb
+from gradtool.verify.ladder import climb_all
 from gradtool.verify.noise import Noise
 from gradtool.verify.point import read
 from gradtool.verify.steps import cheap_step
@@ -62,7 +62,7 @@ class Question:
 def answer(question: Question) -> Estimate:
     """The derivative along every line, as sharp as the claim about it demands."""
     with np.errstate(all="ignore"):
-        eps = _working_eps(question)
+        eps = working_eps(question.noise, question.base, question.eps)
         steps = [cheap_step(line.scale, eps) for line in question.lines]
         differences = central_differences(question.lines, steps, len(question.analytic))
         estimate = _cheap(question, differences)
@@ -71,12 +71,12 @@ def answer(question: Question) -> Estimate:
     return estimate
 
 
-def _working_eps(question: Question) -> float:
-    """The precision that the function shows, where it is worse than its inputs'."""
-    size = np.abs(question.base)
-    relative = question.noise.floor[size > 0] / (2 * size[size > 0])
+def working_eps(noise: Noise, base: FloatArray, finest: float) -> float:
+    """The precision that a function shows, where it is worse than its inputs', `finest`."""
+    size = np.abs(base)
+    relative = noise.floor[size > 0] / (2 * size[size > 0])
     shown = float(np.median(relative)) if relative.size else 0.0
-    return max(question.eps, min(shown, _COARSEST))
+    return max(finest, min(shown, _COARSEST))
 
 
 def _cheap(question: Question, differences: Differences) -> Estimate:
@@ -118,9 +118,14 @@ def _appeal(question: Question, estimate: Estimate, doubt: BoolArray) -> None:
     tried = np.zeros_like(doubt)
     batch = _FIRST_APPEALS
     while (pending := doubt & ~tried).any():
-        for column in _by_disagreement(question, estimate, pending)[:batch]:
+        columns = _by_disagreement(question, estimate, pending)[:batch]
+        climbed = climb_all(
+            [question.lines[column] for column in columns],
+            question.noise,
+            [pending[:, column] for column in columns],
+        )
+        for column, samples in zip(columns, climbed, strict=True):
             rows = pending[:, column]
-            samples = climb(question.lines[column], question.noise, rows)
             estimate.put(column, read(samples), rows)
             estimate.error[rows, column] += question.least[rows, column]
             tried[rows, column] = True

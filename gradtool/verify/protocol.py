@@ -142,6 +142,19 @@ class Observation:
     """The same for ``backward``, with attributes of ctx among them: ``ctx.mask``."""
 
 
+@dataclass(frozen=True)
+class Stacked:
+    """The results of many calls, each array stacked along a new first dimension.
+
+    `batched` says whether one batched call computed them. Where it is False each was computed
+    by a call of its own, or there are none, and `reason` says in one line why.
+    """
+
+    arrays: tuple[Array | None, ...]
+    batched: bool
+    reason: str | None = None
+
+
 class Differentiable(Protocol):
     """One Function at one case."""
 
@@ -188,6 +201,35 @@ class Differentiable(Protocol):
         """One forward, then one backward for each row; gradients as in `Observation.gradients`.
 
         Raises what the user's code or the engine raises.
+        """
+
+    def evaluate_many(
+        self, primals: Primals, stacked: Sequence[bool], *, or_loop: bool = True
+    ) -> Stacked:
+        """The outputs at many points, in one call of ``forward`` where its code allows that.
+
+        Args:
+            primals: The points, along the first dimension of each argument that is `stacked`.
+            stacked: Which arguments differ from point to point.
+            or_loop: Where it cannot be batched make calls one by one; False returns no arrays.
+
+        A batched call runs ``forward`` itself on batched tensors, not the Function's ``vmap``.
+        It may be wrong where a Function does not declare batching: whoever relies on it redoes
+        what matters with `evaluate`. Raises what the user's code raises in calls one by one.
+        """
+
+    def vjps_many(
+        self, primals: Primals, cotangents: Cotangents, *, or_loop: bool = True
+    ) -> Stacked:
+        """The gradients for many cotangents, in one run of ``backward`` where its code allows.
+
+        Args:
+            primals: The point.
+            cotangents: For each output the cotangents, along the first dimension; None for an
+                undefined one.
+            or_loop: As for `evaluate_many`.
+
+        The same holds as for `evaluate_many`; the reference is `vjps`.
         """
 
     def backward_map(self, cotangents: Cotangents) -> Differentiable:

@@ -17,7 +17,8 @@ from gradtool.verify.steps import epsilon, scales
 
 _SMALLEST = 0.5
 _LARGEST = 1.5
-_GRAIN = 256
+GRAIN = 256
+"""Random numbers are whole multiples of one over this."""
 _LAST_DIGITS = 4
 
 
@@ -31,7 +32,7 @@ def signed(rng: np.random.Generator, shape: int | tuple[int, ...]) -> FloatArray
 
     They have so few digits that every floating dtype holds them exactly.
     """
-    size = np.round(rng.uniform(_SMALLEST, _LARGEST, shape) * _GRAIN) / _GRAIN
+    size = np.round(rng.uniform(_SMALLEST, _LARGEST, shape) * GRAIN) / GRAIN
     return np.asarray(size * rng.choice([-1.0, 1.0], shape))
 
 

@@ -15,6 +15,9 @@ import numpy as np
 from gradtool.verify.coordinates import FloatArray, real_view
 from gradtool.verify.protocol import Array
 
+_PART = 2**16
+"""Coordinates looked at together: bounds the memory that it takes."""
+
 
 def epsilon(dtype: np.dtype[Any]) -> float:
     """The spacing of floating-point numbers at 1 in `dtype`, real or complex."""
@@ -27,10 +30,27 @@ def scales(primal: Array) -> FloatArray:
     An entry near zero takes the scale of the entries around it: zero itself says nothing
     about how far the function can be followed. An array of zeros has scale one.
     """
-    size = np.abs(real_view(np.ascontiguousarray(primal)).astype(np.float64))
-    finite = size[np.isfinite(size)]
-    largest = finite.max(initial=0.0)
-    typical = largest * np.sqrt(np.mean((finite / largest) ** 2)) if largest else 1.0
+    coordinates = real_view(np.ascontiguousarray(primal))
+    return scales_beside(coordinates, typical_scale(coordinates))
+
+
+def typical_scale(coordinates: Array) -> float:
+    """The root of the mean square of those that are finite; one where all are zero."""
+    largest, total, count = 0.0, 0.0, 0
+    for start in range(0, len(coordinates), _PART):
+        size = np.abs(coordinates[start : start + _PART].astype(np.float64))
+        finite = size[np.isfinite(size)]
+        most = float(finite.max(initial=0.0))
+        if most > largest:
+            total, largest = total * (largest / most) ** 2, most
+        total += float(np.sum((finite / largest) ** 2)) if largest else 0.0
+        count += finite.size
+    return float(largest * np.sqrt(total / count)) if largest else 1.0
+
+
+def scales_beside(coordinates: Array, typical: float) -> FloatArray:
+    """The scale of each of some coordinates of an array whose typical scale is known."""
+    size = np.abs(coordinates.astype(np.float64))
     return np.where(np.isfinite(size), np.maximum(size, typical), 1.0)
 
 

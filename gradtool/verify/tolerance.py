@@ -64,6 +64,11 @@ class Tolerance:
         absolute = (self.atol or 0.0) + self.lost() + self.jitter + self._underflow()
         return np.asarray(absolute + relative + self._rounding(analytic))
 
+    def sharpest_rtol(self) -> float:
+        """What rounding leaves of a sum of very many entries; no more than the tolerance of one."""
+        eps = float(self.eps.max(initial=0.0))
+        return min(default_rtol(eps), max(_DOUBLE, ROUNDINGS * eps))
+
     def lost(self) -> FloatArray:
         """For each row what cancellation may have lost for good."""
         return self.nothing() if self.cancels else np.zeros((len(self.eps), 1))

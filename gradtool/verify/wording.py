@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from gradtool.verify.derivatives import Comparison
 from gradtool.verify.estimate import Status
-from gradtool.verify.worst import Worst, place_of_column
+from gradtool.verify.worst import Worst, entry_of, place_of_column
 
 _FEWEST_DIGITS = 6
 _MOST_DIGITS = 17
@@ -21,9 +21,9 @@ def off(comparison: Comparison, worst: Worst) -> str:
 def values(comparison: Comparison, worst: Worst) -> str:
     """The two values at the worst entry, with enough digits to see them differ."""
     at = worst.row, worst.column
-    analytic, numeric = comparison.analytic[at], comparison.numeric.value[at]
-    status = comparison.numeric.status[at]
-    if status == Status.KINK:
+    entry = entry_of(comparison, worst)
+    analytic, numeric = entry.analytic, entry.numeric
+    if not comparison.located and comparison.numeric.status[at] == Status.KINK:
         left, right = comparison.numeric.left[at], comparison.numeric.right[at]
         return (
             f"analytic {number(analytic)}, slopes {number(left)} and {number(right)} on both sides"
@@ -31,17 +31,29 @@ def values(comparison: Comparison, worst: Worst) -> str:
     if not math.isfinite(numeric):
         return f"analytic {number(analytic)}, numeric not known"
     shown = apart(analytic, numeric)
-    return f"analytic {shown[0]}, numeric {shown[1]} ± {comparison.numeric.error[at]:.1g}"
+    return f"analytic {shown[0]}, numeric {shown[1]} ± {entry.error:.1g}"
 
 
 def share(comparison: Comparison, worst: Worst) -> str:
     """How many entries, and where the worst of them is."""
+    if comparison.located:
+        return _located(comparison, worst)
     if comparison.layout.directions[comparison.argument] is not None:
         return f" along {worst.wrong} of {worst.compared} random directions; worst"
     place = at_column(comparison, worst.column)
     if worst.compared == 1:
         return place
     return f" in {worst.wrong} of {worst.compared} entries; worst{place}"
+
+
+def _located(comparison: Comparison, worst: Worst) -> str:
+    """Where one wrong entry was found: `` at [3], by the input at [5]``."""
+    entry = entry_of(comparison, worst)
+    output, index = (
+        f" at [{', '.join(map(str, place))}]" if place else ""
+        for place in (entry.output_index, entry.input_index)
+    )
+    return f"{output} by the input{index}"
 
 
 def at_column(comparison: Comparison, column: int) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gradtool.results import Evidence, scalar
+from gradtool.results import Evidence, LadderCurve, scalar
 from gradtool.verify.block import block_around
 from gradtool.verify.coordinates import Block, BoolArray, FloatArray
 from gradtool.verify.derivatives import Comparison
@@ -45,32 +45,72 @@ def find_worst(comparison: Comparison, chosen: BoolArray) -> Worst:
     )
 
 
+@dataclass(frozen=True)
+class Entry:
+    """The entry to show: the worst that was compared, or the one that was located.
+
+    What is None is not an entry of an array, but a random product of entries.
+    """
+
+    output: int | None
+    output_index: tuple[int, ...] | None
+    input_index: tuple[int, ...] | None
+    analytic: float
+    numeric: float
+    error: float
+    allowed: float
+
+
+def entry_of(comparison: Comparison, worst: Worst) -> Entry:
+    """The entry to show of a comparison."""
+    found = comparison.located
+    if found:
+        output, output_index = _place_in_outputs(comparison, found.row)
+        index = _primal(comparison).index(found.column)
+        sides = found.analytic, found.numeric, found.error, found.allowed
+        return Entry(output, output_index, index, *sides)
+    at = worst.row, worst.column
+    numeric = comparison.numeric
+    sides = comparison.analytic[at], numeric.value[at], numeric.error[at], comparison.allowed[at]
+    output_place = place_of_row(comparison, worst.row)
+    return Entry(*output_place, place_of_column(comparison, worst.column), *map(float, sides))
+
+
 def evidence(comparison: Comparison, worst: Worst, name: str) -> Evidence:
     """The numbers at the worst entry; `name` is the argument's."""
-    at = worst.row, worst.column
-    analytic, numeric = comparison.analytic[at], comparison.numeric.value[at]
-    output, output_index = place_of_row(comparison, worst.row)
+    entry = entry_of(comparison, worst)
     return Evidence(
         argument=name,
-        output=output,
-        input_index=place_of_column(comparison, worst.column),
-        output_index=output_index,
-        analytic=scalar(analytic),
-        numeric=scalar(numeric),
-        error=scalar(comparison.numeric.error[at]),
-        difference=scalar(abs(analytic - numeric)),
-        tolerance=scalar(comparison.allowed[at]),
+        output=entry.output,
+        input_index=entry.input_index,
+        output_index=entry.output_index,
+        analytic=scalar(entry.analytic),
+        numeric=scalar(entry.numeric),
+        error=scalar(entry.error),
+        difference=scalar(abs(entry.analytic - entry.numeric)),
+        tolerance=scalar(entry.allowed),
         wrong=worst.wrong,
         compared=worst.compared,
         jacobian=block_around(comparison, worst.row, worst.column),
-        ladder=comparison.curve(worst.row, worst.column) if comparison.curve else None,
+        ladder=_curve(comparison, worst),
     )
+
+
+def _curve(comparison: Comparison, worst: Worst) -> LadderCurve | None:
+    """The quotients of the worst entry; those of a direction say nothing of a located entry."""
+    if comparison.curve is None or comparison.located is not None:
+        return None
+    return comparison.curve(worst.row, worst.column)
 
 
 def place_of_row(comparison: Comparison, row: int) -> tuple[int | None, tuple[int, ...] | None]:
     """The output of a row and the index in it; None where the row is a functional of all."""
     if comparison.layout.functionals is not None:
         return None, None
+    return _place_in_outputs(comparison, row)
+
+
+def _place_in_outputs(comparison: Comparison, row: int) -> tuple[int, tuple[int, ...]]:
     for output, block in enumerate(comparison.layout.outputs.blocks):
         if block.start <= row < block.stop:
             return output, block.index(row - block.start)
@@ -89,6 +129,8 @@ def _primal(comparison: Comparison) -> Block:
 
 
 def _outputs(comparison: Comparison, rows: BoolArray) -> tuple[int, ...]:
+    if comparison.located:
+        return (_place_in_outputs(comparison, comparison.located.row)[0],)
     if comparison.layout.functionals is not None:
         return ()
     blocks = comparison.layout.outputs.blocks

@@ -16,7 +16,7 @@ from gradtool.verify.jacobian import Sampler, coordinate_line
 from gradtool.verify.ladder import climb
 from gradtool.verify.noise import measure
 from gradtool.verify.point import read
-from gradtool.verify.protocol import Argument, Failure, Gradient, Observation
+from gradtool.verify.protocol import Argument, Failure, Gradient, Observation, Stacked
 from gradtool.verify.steps import epsilon, scales
 
 
@@ -48,6 +48,7 @@ class NumpyFunction:
     defines_jvp: bool = False
     defines_vmap: bool = False
     generates_vmap: bool = False
+    lines: frozenset[Any] = frozenset()
     leak: str | None = None
     disturbed: dict[str, Any] = field(default_factory=dict)
 
@@ -100,6 +101,15 @@ class NumpyFunction:
 
     def seeded(self, seed):
         return nullcontext()
+
+    def evaluate_many(self, primals, stacked, *, or_loop=True):
+        self.calls["forward"] += 1
+        return Stacked((), batched=False, reason="plain NumPy")
+
+    def vjps_many(self, primals, cotangents, *, or_loop=True):
+        self.calls["forward"] += 1
+        self.calls["backward"] += 1
+        return Stacked((), batched=False, reason="plain NumPy")
 
     def vjps(self, primals, rows):
         outputs = self.evaluate(primals)

@@ -85,6 +85,9 @@ if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
 
+_ALONE = "found by halving a random direction; as far as it shows, no other entry is wrong"
+
+
 def _check(subject: Subject) -> Answer:
     if subject.nothing_to_compare:
         return skipped(subject.nothing_to_compare)
@@ -128,12 +131,14 @@ def _not_additive(subject: Subject, comparison: Comparison) -> Iterator[Flaw]:
 def _wrong(subject: Subject, comparison: Comparison) -> Flaw:
     name = subject.function.arguments[comparison.argument].name
     worst = find_worst(comparison, comparison.decision == Decision.FAIL)
-    diagnosis = diagnose(subject.given.at, comparison, name)
+    located = comparison.located
+    hint = _ALONE if located and located.explains_all else None
+    diagnosis = None if hint else diagnose(subject.given.at, comparison, name)
     return Flaw(
         message=f"gradient of `{name}` differs from the derivative of {outputs(worst)}"
         f"{off(comparison, worst)}",
         evidence=evidence(comparison, worst, name),
-        hint=diagnosis.hint if diagnosis else None,
+        hint=diagnosis.hint if diagnosis else hint,
     )
 
 

@@ -70,6 +70,17 @@ class Random(Accumulating):
         return x * x + random.random() * 0
 
 
+class Keeping(Accumulating):
+    last = None
+    seen = {}  # noqa: RUF012 - that it is shared is the point
+
+    @staticmethod
+    def forward(ctx, x):
+        Keeping.last = Keeping.seen["x"] = x
+        ctx.save_for_backward(x)
+        return x * x
+
+
 class Counting(Accumulating):
     count = torch.zeros(3, dtype=torch.float64)
 
@@ -195,7 +206,7 @@ def test_what_does_not_depend_on_the_batch_is_repeated() -> None:
 
 def test_large_batches_are_cut_to_a_budget(monkeypatch) -> None:
     monkeypatch.setattr(many, "_BYTES_AT_ONCE", 100)
-    sizes = []
+    sizes = bytearray()  # a list would be taken for something kept from call to call
 
     def spy(x):
         sizes.append(x._level.size if hasattr(x, "_level") else 1)
@@ -203,8 +214,17 @@ def test_large_batches_are_cut_to_a_budget(monkeypatch) -> None:
 
     found = at(spy, leaf(*X)).evaluate_many([np.arange(30.0).reshape(10, 3)], [True])
     assert found.batched
-    assert sizes == [4, 4, 2]
+    assert list(sizes) == [4, 4, 2]
     assert found.arrays[0].tolist() == (np.arange(30.0).reshape(10, 3) * 2).tolist()
+
+
+def test_what_a_batch_leaves_for_another_call_is_taken_away() -> None:
+    it = at(Keeping, leaf(*X))
+    assert_evaluates(it, [np.arange(30.0).reshape(10, 3)], [True], batched=False)
+    Keeping.last = before = torch.zeros(3)
+    found = it.evaluate_many([np.arange(30.0).reshape(10, 3)], [True], or_loop=False)
+    assert (found.arrays, found.reason) == ((), "it keeps something for another call")
+    assert Keeping.last is before
 
 
 @settings(max_examples=25, deadline=None)
