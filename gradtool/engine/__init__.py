@@ -52,7 +52,7 @@ _FUNCTIONS = {
     if name not in _METHODS_ONLY
 }
 
-_SUBMODULES = frozenset({"cuda", "fft", "jit", "linalg", "nn", "special", "testing"})
+_SUBMODULES = frozenset({"cuda", "fft", "jit", "linalg", "nn", "special", "testing", "utils"})
 """What is imported when it is first asked for."""
 
 _OF_NN = frozenset(

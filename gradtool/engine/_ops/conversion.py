@@ -108,6 +108,8 @@ def type_(x: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         if not found:
             raise ValueError(f"invalid type: '{dtype}'")
         dtype = found[0]
+    if isinstance(dtype, type):  # one of torch's constructors of old
+        dtype = getattr(dtype, "kind", dtype)
     return to(x, dtype=dtype)
 
 

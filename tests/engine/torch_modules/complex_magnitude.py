@@ -20,9 +20,8 @@ class Magnitude(torch.autograd.Function):
 if __name__ == "__main__":
     real = torch.tensor([3.0, -0.5, 0.0, 1.0], dtype=torch.float64)
     imag = torch.tensor([4.0, 0.25, 0.0, -2.0], dtype=torch.float64)
-    z = (real + 1j * imag).requires_grad_()
+    z = torch.complex(real, imag).requires_grad_()
     y = Magnitude.apply(z)
     (y * torch.arange(1, 5, dtype=torch.float64)).sum().backward()
     show("y", y)
-    show("z.grad.real", z.grad.real)
-    show("z.grad.imag", z.grad.imag)
+    show("z.grad", torch.view_as_real(z.grad))

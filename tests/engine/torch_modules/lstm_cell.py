@@ -43,8 +43,8 @@ class LSTMCellFunction(torch.autograd.Function):
 class LSTMCell(torch.nn.Module):
     def __init__(self, input_features, state_size):
         super(LSTMCell, self).__init__()
-        self.weights = torch.nn.Parameter(torch.empty(4 * state_size, input_features + state_size))
-        self.bias = torch.nn.Parameter(torch.empty(1, 4 * state_size))
+        self.weights = torch.nn.Parameter(torch.Tensor(4 * state_size, input_features + state_size))
+        self.bias = torch.nn.Parameter(torch.Tensor(1, 4 * state_size))
         self.reset_parameters(1.0 / math.sqrt(state_size))
 
     def reset_parameters(self, bound):

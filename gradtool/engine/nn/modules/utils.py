@@ -1,0 +1,32 @@
+"""One number for each dimension, under the private names that published layers import."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+
+def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
+    """A function that repeats a number `n` times, and leaves what can be iterated as it is."""
+
+    def parse(x: Any) -> tuple[Any, ...]:
+        return tuple(x) if isinstance(x, Iterable) else tuple(itertools.repeat(x, n))
+
+    parse.__name__ = name
+    return parse
+
+
+_single = _ntuple(1, "_single")
+_pair = _ntuple(2, "_pair")
+_triple = _ntuple(3, "_triple")
+_quadruple = _ntuple(4, "_quadruple")
+
+
+def _reverse_repeat_tuple(t: tuple[Any, ...], n: int) -> tuple[Any, ...]:
+    """The elements in reverse, each `n` times."""
+    return tuple([each for each in reversed(t) for _ in range(n)])
+
+
+__all__: list[str] = []
+"""They are private in PyTorch too."""
