@@ -15,6 +15,7 @@ from gradtool.cli.check import check
 from gradtool.cli.errors import guarded, refuse
 from gradtool.cli.exit_codes import ExitCode
 from gradtool.cli.explain import explain
+from gradtool.cli.merge import merge
 from gradtool.cli.profile_transfer import profile_transfer
 from gradtool.cli.run import SETTINGS, run
 from gradtool.cli.schema import schema
@@ -32,6 +33,7 @@ app = typer.Typer(
 )
 app.command()(check)
 app.command()(explain)
+app.command()(merge)
 app.command()(profile_transfer)
 app.command()(schema)
 app.command(context_settings=SETTINGS)(run)

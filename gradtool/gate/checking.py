@@ -13,7 +13,7 @@ from gradtool.gate.adapters.bundled import BundledDifferentiable
 from gradtool.gate.arguments import on_host
 from gradtool.gate.cases import ResolvedCase
 from gradtool.gate.deadline import deadline
-from gradtool.gate.findings import check_result
+from gradtool.gate.findings import check_result, raised_late
 from gradtool.gate.mishaps import mishap_result, out_of_time
 from gradtool.gate.plan import PlannedFunction
 from gradtool.gate.raised import Ended, unless_ended
@@ -21,6 +21,7 @@ from gradtool.gate.seeding import global_generators
 from gradtool.gate.settings import Settings
 from gradtool.gate.subject import Subject
 from gradtool.gate.unit import Unit
+from gradtool.gate.user_errors import user_method
 from gradtool.gate.whole import Checked, configured_ignores
 from gradtool.results import CaseResult, CheckResult, FunctionResult, Verdict
 from gradtool.verify.examinable import SourceLine
@@ -80,7 +81,12 @@ def _ask(unit: Unit, subject: Subject, case: ResolvedCase, limit: float | None) 
         return _examined(node, subject, case, settings, limit)
     except Ended as error:
         why = mishap_result(node, error.mishap, settings, subject.location)
-        return _incomplete(case, why)
+    except Exception as error:
+        method = user_method(error, subject.folder)
+        if method is None:
+            raise  # A fault of gradtool's own.
+        why = raised_late(node, method, error, subject, settings)
+    return _incomplete(case, why)
 
 
 def _incomplete(case: ResolvedCase, why: CheckResult) -> Checked:

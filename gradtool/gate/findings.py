@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from gradtool.engine.autograd.function import Function
-from gradtool.gate.finding import make_finding
+from gradtool.gate import codes
+from gradtool.gate.finding import could_not_run, make_finding
 from gradtool.gate.settings import Settings
 from gradtool.gate.source_lines import function_location
 from gradtool.gate.subject import Subject
 from gradtool.gate.targets import shown_path
+from gradtool.gate.user_errors import describe
 from gradtool.results import CheckResult, Finding, Location, Verdict
 from gradtool.verify.examine import Flaw, Outcome
 
@@ -62,3 +64,20 @@ def _blamed(code: str, subject: Subject, known: str | None) -> Location:
 def _defines(cls: type, name: str) -> bool:
     """Whether the method is the user's own, not the one that every Function has."""
     return any(name in vars(base) for base in cls.__mro__ if base not in Function.__mro__)
+
+
+def raised_late(
+    node: str, method: str, error: Exception, subject: Subject, settings: Settings
+) -> CheckResult:
+    """GT003 or GT004 for a method that raised in a later call than the first."""
+    told = describe(error, subject.folder)
+    finding = make_finding(
+        codes.FORWARD_RAISED if method in _OF_CTX else codes.BACKWARD_RAISED,
+        node,
+        settings,
+        message=f"{method} raised {told.summary}, though not in its first call",
+        location=told.location or subject.location,
+        hint="look for state that it keeps between calls",
+        detail=told.detail,
+    )
+    return could_not_run(finding, settings)

@@ -73,7 +73,9 @@ def _backward_accepts(outputs: list[Tensor]) -> bool:
         return False
     try:
         torch.autograd.backward(recorded, [torch.ones_like(value) for value in recorded])
-    except (Exception, SystemExit):
+    except MemoryError:
+        raise
+    except Exception:
         return False
     return True
 

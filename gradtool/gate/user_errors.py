@@ -35,6 +35,14 @@ def describe(error: BaseException, home: Path) -> UserError:
     return UserError(summarise(error), _location(error, home), _detail(error))
 
 
+def user_method(error: BaseException, home: Path) -> str | None:
+    """The method or function below `home` that raised `error`; None when no code there did."""
+    for frame in traceback.extract_tb(error.__traceback__):
+        if not _is_internal(frame.filename) and Path(frame.filename).is_relative_to(home):
+            return frame.name
+    return None
+
+
 def summarise(error: BaseException) -> str:
     """The type and the first line of the text of `error`."""
     try:

@@ -183,6 +183,32 @@ def test_what_the_users_code_raises_is_a_finding(write: Write) -> None:
     assert "KeyError" in finding.message
 
 
+@pytest.mark.parametrize("call", [2, 12, 20, 30])
+def test_what_is_raised_in_a_later_call_only_is_a_finding_too(write: Write, call: int) -> None:
+    source = f"""
+        from gradtool import Function
+
+        class Tires(Function):
+            calls = 0
+
+            @staticmethod
+            def forward(ctx, x):
+                return x.clone()
+
+            @staticmethod
+            def backward(ctx, g):
+                Tires.calls += 1
+                if Tires.calls == {call}:
+                    raise KeyError("tired")
+                return g
+    """
+    write({"ops.py": textwrap.dedent(source)})
+    finding = only(run("ops.py"))
+    assert finding.rule in ("GT004", "GT110", "GT112")
+    assert "KeyError: 'tired'" in finding.message
+    assert finding.location.path == "ops.py"
+
+
 @pytest.mark.parametrize("method", ["forward", "backward"])
 def test_a_function_that_ends_the_process_is_a_finding(write: Write, method: str) -> None:
     exits = "raise SystemExit(0)" if method == "forward" else "pass"

@@ -17,6 +17,9 @@ from gradtool.results import Location
 GRACE = 1.0
 """Seconds after its time is up, and Python has told the code so, in which a worker lives on."""
 
+NO_MEMORY = 112
+"""What a worker exits with when the code left it no memory to go on with."""
+
 LOST = 113
 """What a worker exits with when it can no longer send messages."""
 
@@ -46,6 +49,8 @@ class Death:
             return timed_out(settings, place, detail)
         if self.garbled:
             return ended("it wrote into a pipe that is not its own", place, detail)
+        if self.status == NO_MEMORY << 8:
+            return out_of_memory("nothing was left to report it with", settings, place, detail)
         if not os.WIFSIGNALED(self.status):
             return ended(_exit(os.waitstatus_to_exitcode(self.status)), place, detail)
         number = os.WTERMSIG(self.status)

@@ -50,7 +50,8 @@ class Surroundings:
         if seconds is None:
             faulthandler.cancel_dump_traceback_later()
         else:
-            faulthandler.dump_traceback_later(seconds + GRACE / 2, file=self._words)
+            with contextlib.suppress(RuntimeError):  # It needs a thread: there may be none left.
+                faulthandler.dump_traceback_later(seconds + GRACE / 2, file=self._words)
 
 
 def _text(descriptor: int) -> io.TextIOWrapper:

@@ -16,7 +16,7 @@ from gradtool.gate.interrupts import never_interrupted
 from gradtool.gate.options import UsageError
 from gradtool.gate.unit import Done
 from gradtool.gate.workers.channel import Channel
-from gradtool.gate.workers.deaths import LOST
+from gradtool.gate.workers.deaths import LOST, NO_MEMORY
 from gradtool.gate.workers.memory import limited
 from gradtool.gate.workers.messages import (
     AskDevice,
@@ -85,6 +85,8 @@ class _Worker:
                 self._answer(request)
             except UsageError as error:
                 self._send(Refused(message=str(error)))
+            except MemoryError:
+                os._exit(NO_MEMORY)
             except BaseException as error:
                 self._send(fault_of(error))
             self._surroundings.expect_the_end_in(None)

@@ -1,0 +1,57 @@
+"""``gradtool merge``: unite the JSON reports of shards, and end as one run would have."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from gradtool.cli import options as cli
+from gradtool.cli.choices import choose
+from gradtool.cli.exit_codes import ExitCode, exit_code
+
+if TYPE_CHECKING:
+    from gradtool.cli.display import Display
+    from gradtool.report.terminal.console import Color
+
+
+def merge(
+    context: typer.Context,
+    parts: Annotated[
+        list[str],
+        typer.Argument(metavar="REPORT...", show_default=False, help="JSON reports."),
+    ],
+    form: cli.Format = None,
+    reports: cli.Reports = None,
+    quiet: cli.Quiet = 0,
+    verbose: cli.Verbose = 0,
+    color: cli.Color = "auto",
+) -> Callable[[], ExitCode]:
+    """Unite the JSON reports of shards, and end with the exit code of the whole."""
+    from gradtool.cli.display import Display
+
+    display = Display(
+        form=form and choose(form, cli.FORMATS, "value of --format:"),
+        color=cast("Color", choose(color, cli.COLORS, "value of --color:")),
+        verbosity=verbose - quiet,
+    )
+    return partial(_merge, parts, reports or (), display, context.obj)
+
+
+def _merge(
+    parts: Sequence[str], reports: Sequence[str], display: Display, command: str
+) -> ExitCode:
+    import msgspec
+
+    from gradtool.cli.outputs import claimed, write_all
+    from gradtool.gate import merging
+
+    united = merging.merge([merging.read_part(name) for name in parts], command)
+    code = exit_code(united, strict=united.strict)
+    united = msgspec.structs.replace(united, exit_code=int(code))
+    with claimed(reports) as outputs, write_all(outputs, united) as is_stdout_taken:
+        display.show(united, sys.stderr if is_stdout_taken else sys.stdout)
+    return code
