@@ -7,6 +7,7 @@ runs included.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -38,13 +39,21 @@ class Recorder(GradLevel):
     def apply(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Remember a primitive once it has not refused its arguments."""
         out = super().apply(primitive, args, params)
-        dtypes = [
-            arg.dtype
-            for name, arg in zip(primitive.arguments, args, strict=False)
-            if isinstance(arg, engine.Tensor) and not POSITIONS.fullmatch(name)
-        ]
+        dtypes = [tensor.dtype for tensor in _computed_with(primitive, args)]
         self.runs[primitive, max(dtypes, key=lambda each: (each.category, each.itemsize))] = None
         return out
+
+
+def _computed_with(primitive: Primitive, args: Sequence[Any]) -> list[Any]:
+    """The tensors among the arguments; those that are positions only where there are no others."""
+    names = itertools.chain(primitive.arguments, itertools.repeat(""))
+    tensors = [
+        (name, arg)
+        for name, arg in zip(names, args, strict=False)
+        if isinstance(arg, engine.Tensor)
+    ]
+    others = [arg for name, arg in tensors if not POSITIONS.fullmatch(name)]
+    return others or [arg for _, arg in tensors]
 
 
 def attempted(case: OpCase, arrays: Sequence[Any]) -> list[Run]:
