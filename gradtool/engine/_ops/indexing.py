@@ -13,6 +13,7 @@ from gradtool.engine._ops._dims import Ints
 from gradtool.engine._ops._keys import Key, parsed, plain
 from gradtool.engine._ops._plan import Vjp
 from gradtool.engine._ops._primitive import Primitive
+from gradtool.engine._ops._unsupported import TYPE_NAMES
 from gradtool.engine._ops.expansion import sum_to_size
 from gradtool.engine._ops.narrowing import take_select, take_slice
 from gradtool.engine._tensor import Tensor
@@ -189,14 +190,20 @@ def index_put(x: Tensor, indices: Any, values: Any, accumulate: bool = False) ->
         values = x.new_tensor(values)
     if values._array.dtype != x._array.dtype:
         if key.indices and values.ndim:
-            raise RuntimeError(
-                "Index put requires the source and destination dtypes match, got "
-                f"{x.dtype} for the destination and {values.dtype} for the source."
-            )
+            raise unlike_dtypes(x, values)
         values = values.to(x.dtype)
     put = _index_put_of(len(key.indices))
     values = _fitted(x, key, values)
     return put(x, values, *key.indices, basic=key.basic, dims=key.dims, accumulate=accumulate)
+
+
+def unlike_dtypes(x: Tensor, values: Tensor) -> RuntimeError:
+    """The error for values of another dtype at tensors of indices, worded as torch's."""
+    have, given = (TYPE_NAMES[each._array.dtype.name] for each in (x, values))
+    return RuntimeError(
+        "Index put requires the source and destination dtypes match, got "
+        f"{have} for the destination and {given} for the source."
+    )
 
 
 def _fitted(x: Tensor, key: Key, values: Tensor) -> Tensor:

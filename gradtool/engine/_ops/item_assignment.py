@@ -6,7 +6,7 @@ from typing import Any
 
 from gradtool.engine._levels import highest
 from gradtool.engine._modes import modes
-from gradtool.engine._ops.indexing import index_put, normalise_key
+from gradtool.engine._ops.indexing import index_put, normalise_key, parsed, unlike_dtypes
 from gradtool.engine._ops.inplace import (
     before_change,
     check_distinct_elements,
@@ -21,7 +21,8 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
 
     Raises:
         IndexError: the key is out of range or has too many indices.
-        RuntimeError: `x` is a leaf that requires a gradient, or is expanded.
+        RuntimeError: `x` is a leaf that requires a gradient, or is expanded; or the value is
+            of another dtype where tensors of indices pick, or is complex where `x` is real.
     """
     if modes.grad and x._requires_grad and x._node is None:
         raise RuntimeError(
@@ -33,8 +34,17 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
         replace(x, index_put(before_change(x), key, value))
         return
     check_distinct_elements(x._array)
+    _check_dtype(x, key, value)
     x._array[normalise_key(x, key)] = value._array if isinstance(value, Tensor) else value
     x._bump()
+
+
+def _check_dtype(x: Tensor, key: Any, value: Any) -> None:
+    if isinstance(value, Tensor):
+        if value._array.dtype != x._array.dtype and value.ndim and parsed(x, key).indices:
+            raise unlike_dtypes(x, value)
+    elif isinstance(value, complex) and value.imag and not x.is_complex():
+        raise RuntimeError(f"value cannot be converted to type {x.dtype.name} without overflow")
 
 
 def _beside(x: Tensor, value: Any) -> Any:
