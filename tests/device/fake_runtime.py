@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,6 +22,7 @@ class Runtime:
     CUDARuntimeError = CUDARuntimeError
     memcpyHostToHost, memcpyHostToDevice, memcpyDeviceToHost, memcpyDeviceToDevice = range(4)
     memoryTypeHost, memoryTypeUnregistered = 1, 0
+    hostAllocPortable, hostAllocWriteCombined = 1, 4
 
     def __init__(self) -> None:
         self.devices = 2
@@ -28,6 +30,7 @@ class Runtime:
         self.log: list[tuple[Any, ...]] = []
         self.pinned: list[Any] = []
         self.registered: set[int] = set()
+        self.allocated: dict[int, Any] = {}
 
     def getDeviceCount(self) -> int:
         if not self.devices:
@@ -66,6 +69,23 @@ class Runtime:
         self.log.append(("memcpyAsync", size, kind, stream))
         ctypes.memmove(dst, src, size)
 
+    def memcpy(self, dst: int, src: int, size: int, kind: int) -> None:
+        import ctypes
+
+        ctypes.memmove(dst, src, size)
+
+    def hostAlloc(self, size: int, flags: int) -> int:
+        memory = np.empty(size, np.uint8)
+        self.allocated[memory.ctypes.data] = memory
+        self.log.append(("hostAlloc", size, flags))
+        return int(memory.ctypes.data)
+
+    def freeHost(self, ptr: int) -> None:
+        del self.allocated[ptr]
+
+    def deviceGetPCIBusId(self, device: int) -> str:
+        return f"0000:{device:02X}:00.0"
+
     def hostRegister(self, ptr: int, size: int, flags: int) -> None:
         self.registered.add(ptr)
 
@@ -73,7 +93,8 @@ class Runtime:
         self.registered.remove(ptr)
 
     def pointerGetAttributes(self, ptr: int) -> Any:
-        spans = ((each.ctypes.data, each.nbytes) for each in self.pinned)
+        known_arrays = [*self.pinned, *self.allocated.values()]
+        spans = ((each.ctypes.data, each.nbytes) for each in known_arrays)
         inside = any(start <= ptr < start + size for start, size in spans)
         known = inside or ptr in self.registered
         return SimpleNamespace(type=self.memoryTypeHost if known else self.memoryTypeUnregistered)
@@ -128,6 +149,10 @@ def make_cuda() -> Any:
 
         def synchronize(self) -> None:
             runtime.log.append(("stream.synchronize", self.ptr))
+
+        def launch_host_func(self, callback: Any, arg: Any) -> None:
+            # A host function that waits must not keep the caller: it runs beside it, as it would.
+            threading.Thread(target=callback, args=(arg,), daemon=True).start()
 
         def wait_event(self, event: Any) -> None:
             runtime.log.append(("wait_event", self.ptr))

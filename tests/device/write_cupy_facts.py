@@ -29,6 +29,8 @@ OTHERS = (
     "cuda.Stream.record", "cuda.Stream.synchronize", "cuda.Stream.use",
     "cuda.Event.record", "cuda.Event.synchronize",
     "get_default_memory_pool", "get_default_pinned_memory_pool",
+    "cuda.runtime.deviceGetPCIBusId", "cuda.runtime.freeHost", "cuda.runtime.hostAlloc",
+    "cuda.runtime.memcpy",
     "cuda.Stream.launch_host_func", "cuda.MemoryPointer.copy_from_host_async",
 )  # fmt: skip
 """What the device room calls, by its name in the package."""

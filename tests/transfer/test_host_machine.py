@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradtool.measure.stopping import StopRule
 from gradtool.transfer import asynchrony, hazards
 from gradtool.transfer.errors import UnavailableError
 from gradtool.transfer.hold import held
@@ -129,7 +130,8 @@ def test_a_run_without_locks_measures_the_rest(monkeypatch: pytest.MonkeyPatch) 
         TransferOptions(
             device="cpu", sizes=(4096,), collections=(), scenarios=("pageable", "pinned"),
             probes=("hazards", "pinning", "overlap"), budget=5,
-        )
+        ),
+        rule=StopRule(least=2, spread=1e9),
     )  # fmt: skip
     for cell in report.cells:
         assert ("mlock of" in cell.unavailable) == (cell.scenario == "pinned")
@@ -187,9 +189,10 @@ def test_the_asynchrony_of_calls_is_told(machine: HostMachine) -> None:
 def test_every_scenario_runs_on_the_host_and_arrives() -> None:
     report = profile(
         TransferOptions(
-            device="cpu", sizes=(4096, 5 << 20), collections=((7, 4001),), budget=15,
+            device="cpu", sizes=(4096, 5 << 20), collections=((7, 4001),), budget=30,
             probes=("hazards", "overlap"),
-        )
+        ),
+        rule=StopRule(least=2, spread=1e9),
     )  # fmt: skip
     assert report.simulated
     assert report.header.backend == "host-sim"
