@@ -1,23 +1,38 @@
 """Writes docs/names.md: which of PyTorch's names the engine has.
 
 ``python tests/engine/write_names.py`` needs the real PyTorch (and its test helper
-``expecttest``), from which the names are read. A name counts as *have* when the engine has it
-and a test that also runs on PyTorch, or compares with it, mentions it; as *not meant to* when
-the reason is written below; else as *not yet*.
+``expecttest``), from which the names are read. It first runs the tests that compare with
+PyTorch, and writes nothing unless they pass. A name counts as *have* when the engine has it and
+one of these tests uses it: a name of a module, when a test that runs on the engine and on
+PyTorch takes it as an attribute; a method of Tensor, when it is drawn, is the very function
+that is drawn, or is called in a case. It is *not meant to* when the reason is written below;
+else *not yet*.
 """
 
 from __future__ import annotations
 
+import ast
 import inspect
-import re
+import subprocess
+import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import torch
 
-import gradtool.engine as engine
-
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+import gradtool.engine as engine  # noqa: E402 - of this repository, from wherever it is run
+from tests.engine.ops.drawn.table import TABLE  # noqa: E402
+
+OPS = ROOT / "tests" / "engine" / "ops"
+ON_BOTH = (ROOT / "tests" / "engine" / "autograd", ROOT / "tests" / "engine" / "func")
+"""Tests that take `torch`, and run on the engine and on PyTorch."""
+
+COMPARING = (*ON_BOTH, OPS / "test_drawn.py", OPS / "test_against_torch.py",
+             OPS / "test_operators.py")  # fmt: skip
 
 MODULES = (
     "autograd",
@@ -49,25 +64,67 @@ This page is written by `python tests/engine/write_names.py`.
 
 
 def main() -> None:
-    """Write the page."""
-    tested = _words_of_tests()
+    """Write the page, if the tests that it speaks of pass."""
+    command = [sys.executable, "-m", "pytest", "-q", *map(str, COMPARING), *sys.argv[1:]]
+    if subprocess.run(command, cwd=ROOT, check=False).returncode:
+        sys.exit("nothing written: a test that compares with PyTorch does not pass")
+    (ROOT / "docs" / "names.md").write_text(page())
+
+
+def page() -> str:
+    """The page."""
     parts = [HEADER.format(version=torch.__version__.split("+")[0])]
+    of_modules, of_tensor = used_on_both(), methods_compared()
     parts.extend(
-        _section(f"torch.{path}", _public(path), _holder(engine, path), tested) for path in MODULES
+        _section(f"torch.{path}", _public(path), _holder(engine, path), of_modules)
+        for path in MODULES
     )
-    parts.append(_section("torch.Tensor", _differentiable_methods(), engine.Tensor, tested))
-    (ROOT / "docs" / "names.md").write_text("\n".join(parts))
+    parts.append(_section("torch.Tensor", _differentiable_methods(), engine.Tensor, of_tensor))
+    return "\n".join(parts)
 
 
-def _words_of_tests() -> set[str]:
-    """Every identifier in the tests that run on both sides."""
-    files = [*(ROOT / "tests" / "engine").rglob("*.py")]
-    own = Path(__file__).name
-    words: set[str] = set()
-    for file in files:
-        if file.name != own:
-            words.update(re.findall(r"[A-Za-z_]\w*", file.read_text()))
-    return words
+def used_on_both() -> set[str]:
+    """Attributes in functions that take `torch`, of the tests that run on both sides."""
+    files = [file for folder in ON_BOTH for file in folder.glob("*.py")]
+    functions = [
+        node
+        for file in files
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.FunctionDef) and "torch" in {arg.arg for arg in node.args.args}
+    ]
+    return _attributes(functions)
+
+
+def methods_compared() -> set[str]:
+    """Methods of Tensor that are drawn, are a function that is drawn, or are called in a case."""
+    names = {entry.partition(" ")[0] for entry in TABLE}
+    functions = {
+        inspect.unwrap(function) for name, function in engine._FUNCTIONS.items() if name in names
+    }
+    same = {
+        name
+        for name, method in vars(engine.Tensor).items()
+        if inspect.isfunction(method) and inspect.unwrap(method) in functions
+    }
+    cases = [ast.parse(file.read_text()) for file in OPS.glob("*_cases.py")]
+    drawn = {name.removeprefix("Tensor.") for name in names if name.startswith("Tensor.")}
+    return same | drawn | _attributes(cases) | _operators()
+
+
+def _operators() -> set[str]:
+    """Operators are written as such in `test_operators.py`, and named there in strings."""
+    tree = ast.parse((OPS / "test_operators.py").read_text())
+    return {
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+
+
+def _attributes(trees: Iterable[ast.AST]) -> set[str]:
+    return {
+        node.attr for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Attribute)
+    }
 
 
 def _holder(root: Any, path: str) -> Any:
@@ -103,14 +160,9 @@ def _standing(name: str, holder: Any, tested: set[str]) -> tuple[str, str]:
     found = inspect.getattr_static(holder, name, None)
     if found is None or "Lack" in type(found).__name__ or "laceholder" in type(found).__name__:
         return "not yet", ""
-    if name not in tested and not _is_operator(name):
+    if name not in tested:
         return "not yet", "there, but not compared with PyTorch"
     return "have", ""
-
-
-def _is_operator(name: str) -> bool:
-    """Operators are written as such in tests, not by name."""
-    return name.startswith("__")
 
 
 if __name__ == "__main__":

@@ -63,3 +63,39 @@ def test_inference_mode(torch):
     assert y.is_inference()
     with pytest.raises(RuntimeError, match=r"[Ii]nference tensors"):
         (y * x).sum().backward()
+
+
+def test_a_function_that_works_in_place(torch):
+    class AddOne(torch.autograd.function.InplaceFunction):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.add_(1)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    x = torch.ones(2, requires_grad=True)
+    AddOne.apply(x * 3).sum().backward()
+    assert x.grad.tolist() == [6.0, 6.0]
+
+
+def test_a_function_of_nested_values_says_what_is_to_be_written(torch):
+    nested = torch.autograd.NestedIOFunction
+    assert nested is torch.autograd.function.NestedIOFunction
+    assert issubclass(nested, torch.autograd.Function)
+    for name in ("forward_extended", "backward_extended"):
+        with pytest.raises(NotImplementedError):
+            getattr(nested, name)(None)
+
+
+def test_what_computed_a_tensor_is_a_node(torch):
+    y = torch.ones(1, requires_grad=True) * 2
+    assert isinstance(y.grad_fn, torch.autograd.graph.Node)
+    assert not isinstance(y, torch.autograd.graph.Node)
+
+
+def test_second_derivatives_are_checked(torch):
+    x = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradgradcheck(lambda each: each.exp() * each, (x,))

@@ -21,7 +21,7 @@ REASONS: dict[str, str] = {
         "what it draws is random, and not PyTorch's sequence": """
             multinomial poisson bernoulli normal rand rand_like randint randint_like randn
             randn_like randperm Generator default_generator get_rng_state initial_seed manual_seed
-            seed set_rng_state Tensor.bernoulli Tensor.multinomial nn.functional.alpha_dropout
+            seed set_rng_state Tensor.multinomial nn.functional.alpha_dropout
             nn.functional.dropout nn.functional.dropout1d nn.functional.dropout2d
             nn.functional.dropout3d nn.functional.gumbel_softmax""",
         "it tells something of a tensor, and computes nothing": """

@@ -61,6 +61,9 @@ OF_ONE: dict[str, Op] = {
     "logit": op(of_one(within(0.2, 0.8), eps=optional(among(None, 0.1)))),
     **each("sinc i0", op(of_one(normal, dtypes=WIDE), tolerance=1e-4)),
     "nan_to_num": op(of_one(normal, dtypes=REAL, nan=among(None, 0.0), posinf=among(None, 9.0))),
+    "Tensor.bernoulli": op(  # chances of 0 and 1 are no chance
+        of_one(mask, dtypes=WIDE), lambda t, x: x.detach().bernoulli()),
+    "Tensor.zero_": op(of_one(normal, dtypes=SMOOTH), lambda t, x: (x.detach() * 2).zero_()),
     "view_as_real": op(of_one(normal, smallest=1, dtypes=("complex128", "float64")),
                        not_batched=STRIDES),
     "view_as_complex": op(of_one(lambda *shape: normal(*shape, 2), smallest=1, dtypes=WIDE),
@@ -118,6 +121,18 @@ OF_TWO: dict[str, Op] = {
     "dist": op(of_several(nonzero, distinct, p=among(1, 2, 3, float("inf")))),
 }  # fmt: skip
 
+
+def reflected(name: str) -> Any:
+    """The operator of the right operand. PyTorch has no derivative by a divisor of a number."""
+    return lambda t, x, *args: getattr(x.detach() if name == "__rmod__" else x, name)(*args)
+
+
+REFLECTED: dict[str, Op] = {
+    f"Tensor.{name}": op(of_one(nonzero, among(2, 2.5), dtypes=WIDE), reflected(name))
+    for name in ("__radd__", "__rsub__", "__rmul__", "__rtruediv__", "__rdiv__", "__rmod__",
+                 "__rpow__")
+}  # fmt: skip
+
 OF_THREE: dict[str, Op] = {
     "lerp": op(of_several(normal, normal, normal, dtypes=SMOOTH)),
     **each("addcmul", op(of_several(normal, normal, normal, dtypes=SMOOTH, value=among(1, 0.5)))),
@@ -130,4 +145,4 @@ OF_THREE: dict[str, Op] = {
     **each("clamp_min clamp_max", op(of_two(normal, distinct, dtypes=WIDE, number=0.4))),
 }  # fmt: skip
 
-TABLE: dict[str, Op] = {**OF_ONE, **OF_TWO, **OF_THREE}
+TABLE: dict[str, Op] = {**OF_ONE, **OF_TWO, **REFLECTED, **OF_THREE}

@@ -63,6 +63,7 @@ SCALED = st.fixed_dictionaries({}, optional={"beta": among(0, 0.5), "alpha": amo
 
 PRODUCTS: dict[str, Op] = {
     **each("matmul linalg.matmul", op(by_shape(_matmul, most=0))),
+    "Tensor.__rmatmul__": op(product("jk", "ij"), lambda t, x, y: x.__rmatmul__(y)),
     "mm": op(product("ij", "jk")),
     "bmm": op(product("bij", "bjk")),
     "mv": op(product("ij", "j")),
