@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from gradtool.gate.debugger import debugging
-from gradtool.gate.options import CheckOptions, UsageError, Watcher
+from gradtool.gate.options import CheckOptions, Watcher
 from gradtool.gate.unit import Done, Survey, Surveyed, Unit
 
 
@@ -65,8 +65,11 @@ def executing(options: CheckOptions) -> Iterator[Executor]:
         UsageError: It is not there.
     """
     if options.executor == "dask":
-        raise UsageError("--executor dask is not there")
-    if options.isolation:
+        from gradtool.gate.on_dask import on_cluster
+
+        with on_cluster(options) as cluster:
+            yield cluster
+    elif options.isolation:
         from gradtool.gate.workers.isolated import isolated
 
         with isolated(options) as workers:
