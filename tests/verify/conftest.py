@@ -49,6 +49,7 @@ class NumpyFunction:
     defines_vmap: bool = False
     generates_vmap: bool = False
     lines: frozenset[Any] = frozenset()
+    lines: frozenset[Any] = frozenset()
     leak: str | None = None
     disturbed: dict[str, Any] = field(default_factory=dict)
 
@@ -127,7 +128,7 @@ class NumpyFunction:
             gradients = _tuple(self.vjp(tuple(np.array(p) for p in primals), cotangents))
         return tuple(
             None if g is None else np.asarray(g, dtype=p.dtype)
-            for g, p in zip(gradients, self.primals, strict=True)
+            for g, p in zip(gradients, map(np.asarray, primals), strict=True)
         )
 
     def backward_map(self, cotangents):

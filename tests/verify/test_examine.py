@@ -319,7 +319,7 @@ def test_a_gradient_for_integers(gradient, severity, function):
         observed={"raw": raw},
         declares_once_differentiable=True,
     )
-    flaw = _only(subject, "GT105")
+    (flaw,) = _ask(subject)["GT105"].flaws
     assert flaw.severity is severity
     assert "`index`, which is int64" in flaw.message
 

@@ -19,6 +19,10 @@ class SingleInsideBackward(Function):
         (x,) = ctx.saved_tensors
         return (grad_output.float() * x.float().cos()).double()
 
+    @staticmethod
+    def sample_inputs():
+        yield (torch.tensor([0.3, -0.7, 1.1, 0.9], dtype=torch.float64, requires_grad=True),)
+
 
 class SavedInSingle(Function):
     """Saved in half the memory."""
