@@ -20,6 +20,9 @@ from gradtool.verify.randomness import generator
 
 MOST_ROWS = 2000
 MOST_COLUMNS = 2000
+MOST_ROWS_BY_DIRECTIONS = 32
+"""Rows beside directions: each costs a run of backward through a large argument."""
+
 PROJECTIONS = 4
 
 
@@ -103,15 +106,17 @@ def lay_out(
 ) -> Layout:
     """The rows and columns to compare for a function with these primals and outputs."""
     coordinates = Coordinates(outputs)
+    directions = tuple(_directions(primal, seed, i) for i, primal in enumerate(primals))
+    most = MOST_ROWS if all(each is None for each in directions) else MOST_ROWS_BY_DIRECTIONS
     functionals = None
-    if coordinates.size > MOST_ROWS:
+    if coordinates.size > most:
         functionals = Functionals(generator(seed, "functionals"), PROJECTIONS, coordinates.size)
     return Layout(
         coordinates,
         graphed,
         tuple(Coordinates([primal]) for primal in primals),
         functionals,
-        tuple(_directions(primal, seed, i) for i, primal in enumerate(primals)),
+        directions,
     )
 
 
