@@ -52,7 +52,9 @@ _FUNCTIONS = {
     if name not in _METHODS_ONLY
 }
 
-_SUBMODULES = frozenset({"cuda", "fft", "jit", "linalg", "nn", "special", "testing", "utils"})
+_SUBMODULES = frozenset(
+    {"cuda", "fft", "jit", "linalg", "nn", "random", "special", "testing", "utils"}
+)
 """What is imported when it is first asked for."""
 
 _OF_NN = frozenset(
@@ -88,6 +90,19 @@ def is_complex(tensor: Tensor) -> bool:
     return tensor.is_complex()
 
 
+def detach(input: Tensor) -> Tensor:
+    """``input.detach()``."""
+    return input.detach()
+
+
+def typename(obj: Any) -> str:
+    """The type of a tensor as ``torch.FloatTensor``, of anything else by its full name."""
+    if isinstance(obj, Tensor):
+        return str(obj.type())
+    kind = obj if isinstance(obj, type) else type(obj)
+    return f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
+
+
 __all__ = [
     "Size",
     "Tensor",
@@ -95,6 +110,7 @@ __all__ = [
     "autocast",
     "autograd",
     "compile",
+    "detach",
     "device",
     "dtype",
     "e",
@@ -121,6 +137,7 @@ __all__ = [
     "set_default_device",
     "set_default_dtype",
     "set_grad_enabled",
+    "typename",
     "vmap",
 ]
 __all__ += [*_dtypes.ALIASES, *_FUNCTIONS, *_LEGACY, *_SETTINGS]

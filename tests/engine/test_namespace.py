@@ -163,3 +163,23 @@ def test_what_only_scipy_has_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     assert engine.lgamma(engine.tensor([3.0, 0.0])).tolist()[1] == float("inf")
     with pytest.raises(ModuleNotFoundError, match=r"torch.digamma is computed by SciPy"):
         engine.digamma(engine.tensor([3.0]))
+
+
+def test_gradients_are_clipped_and_parameters_laid_end_to_end(torch: ModuleType) -> None:
+    utils = torch.nn.utils
+    one, other = torch.nn.Parameter(torch.ones(2)), torch.nn.Parameter(torch.zeros(1, 1))
+    (3 * one.sum() + 4 * other.sum()).backward()
+    assert float(utils.clip_grad_norm_([one, other], 1.0)) == pytest.approx(34**0.5)
+    assert one.grad.tolist() == pytest.approx([3 / 34**0.5] * 2, rel=1e-5)
+    utils.clip_grad_value_([one, other], 0.5)
+    assert float(other.grad) == 0.5
+    assert utils.parameters_to_vector([one, other]).tolist() == [1.0, 1.0, 0.0]
+    utils.vector_to_parameters(torch.tensor([5.0, 6.0, 7.0]), [one, other])
+    assert (one.tolist(), other.tolist()) == ([5.0, 6.0], [[7.0]])
+
+
+def test_names_of_types_and_of_the_generator(torch: ModuleType) -> None:
+    torch.random.manual_seed(3)
+    assert torch.random.initial_seed() == 3
+    assert torch.typename(torch.ones(1)) == "torch.FloatTensor"
+    assert not torch.detach(torch.ones(1, requires_grad=True)).requires_grad

@@ -1,6 +1,6 @@
 """Parameters and Modules, as far as code around custom Functions needs them."""
 
-from gradtool.engine.nn import functional, init, modules, parameter
+from gradtool.engine.nn import functional, init, modules, parameter, utils
 from gradtool.engine.nn.modules import *  # noqa: F403 - every module is a name here too, as in torch
 from gradtool.engine.nn.parameter import Parameter
 
@@ -11,4 +11,5 @@ __all__ = [
     "init",
     "modules",
     "parameter",
+    "utils",
 ]

@@ -36,6 +36,7 @@ def _may_write(function: Activation) -> Activation:
 
 # ---- in pieces ------------------------------------------------------------------------------
 
+
 def _clipped(x: Any, *, low: float, high: float) -> Any:
     if x.dtype.kind == "b":
         raise RuntimeError("Bool inputs not supported for hardtanh")

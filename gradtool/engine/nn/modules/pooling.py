@@ -15,11 +15,16 @@ _LARGEST: dict[str, Any] = {
 
 AdaptiveAvgPool1d = module_of("AdaptiveAvgPool1d", F.adaptive_avg_pool1d, __name__, output_size=...)
 AdaptiveAvgPool2d = module_of("AdaptiveAvgPool2d", F.adaptive_avg_pool2d, __name__, output_size=...)
+AdaptiveMaxPool1d, AdaptiveMaxPool2d = (
+    module_of(f"AdaptiveMaxPool{n}d", pool, __name__, output_size=..., return_indices=False)
+    for n, pool in ((1, F.adaptive_max_pool1d), (2, F.adaptive_max_pool2d))
+)
 AvgPool1d = module_of("AvgPool1d", F.avg_pool1d, __name__, **_MEANS)
 AvgPool2d = module_of("AvgPool2d", F.avg_pool2d, __name__, **_MEANS, divisor_override=None)
 MaxPool1d = module_of("MaxPool1d", F.max_pool1d, __name__, **_LARGEST)
 MaxPool2d = module_of("MaxPool2d", F.max_pool2d, __name__, **_LARGEST)
 
 __all__ = [
-    "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AvgPool1d", "AvgPool2d", "MaxPool1d", "MaxPool2d",
+    "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
+    "AvgPool1d", "AvgPool2d", "MaxPool1d", "MaxPool2d",
 ]  # fmt: skip

@@ -1,0 +1,71 @@
+"""What training loops do with parameters: clip their gradients, lay them end to end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from gradtool.engine._ops.joining import cat, stack
+from gradtool.engine._tensor import Tensor
+from gradtool.engine.autograd.grad_mode import no_grad
+
+
+def _list(parameters: Any) -> list[Tensor]:
+    return [parameters] if isinstance(parameters, Tensor) else list(parameters)
+
+
+def clip_grad_norm_(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """Scale all gradients down to one norm at most, and return what it was.
+
+    Raises:
+        RuntimeError: `error_if_nonfinite`, and the norm is infinite or NaN.
+    """
+    grads = [each.grad for each in _list(parameters) if each.grad is not None]
+    if not grads:
+        return Tensor([0.0]).sum()
+    with no_grad():
+        total: Tensor = stack([each.norm(norm_type) for each in grads]).norm(norm_type)
+        if error_if_nonfinite and not bool(total.isfinite()):
+            raise RuntimeError(
+                f"The total norm of order {float(norm_type)} for gradients from `parameters` is "
+                "non-finite, so it cannot be clipped."
+            )
+        scale = (max_norm / (total + 1e-6)).clamp(max=1.0)
+        for each in grads:
+            each.mul_(scale)
+    return total
+
+
+def clip_grad_value_(
+    parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
+) -> None:
+    """Bound every element of all gradients."""
+    with no_grad():
+        for each in _list(parameters):
+            if each.grad is not None:
+                each.grad.clamp_(-clip_value, clip_value)
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
+    """All elements in one dimension."""
+    vector: Tensor = cat([each.reshape(-1) for each in parameters])
+    return vector
+
+
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+    """The inverse: each parameter takes its elements."""
+    start = 0
+    for each in parameters:
+        each.data = vec.narrow(0, start, each.numel()).reshape(each.shape).data
+        start += each.numel()
+
+
+__all__ = [
+    "clip_grad_norm_", "clip_grad_value_", "parameters_to_vector", "vector_to_parameters",
+]  # fmt: skip

@@ -1,0 +1,14 @@
+"""``torch.random``: the generator of the CPU, under the names it has at the top too."""
+
+from gradtool.engine._ops.generators import (
+    default_generator,
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
+)
+
+__all__ = [
+    "default_generator", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state",
+]  # fmt: skip
