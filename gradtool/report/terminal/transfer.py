@@ -69,7 +69,9 @@ def _write_table(page: Page, table: Table) -> None:
     page.wrapped(Text(table.title, style=STRONG))
     page.whole(Text(line(names), style=DIM))
     for number, group in enumerate(table.groups):
-        if number:
+        if narrow and table.names:
+            page.whole(Text(table.names[number], style=STRONG))
+        elif number:
             page.blank()
         for row in group:
             page.whole(_coloured(line([row[place] for place in shown])))

@@ -61,7 +61,7 @@ def fits(report: TransferReport) -> Table | None:
         Column("half at"), Column("worst"), Column("sizes"),
     )  # fmt: skip
     note = "time = latency + size / bandwidth, by relative least squares; half of it at that size"
-    return Table(titled(report, "latency and bandwidth"), columns, [found], (note,))
+    return Table(titled(report, "latency and bandwidth"), columns, [found], notes=(note,))
 
 
 def asynchrony(report: TransferReport) -> Table | None:
@@ -122,7 +122,9 @@ def pinning(report: TransferReport) -> Table | None:
         Column("release"), Column("pays after copies"),
     )  # fmt: skip
     reasons = dict.fromkeys(each.reuses_reason for each in report.pinning if each.reuses_reason)
-    return Table(titled(report, "cost of page-locked memory"), columns, [found], tuple(reasons))
+    return Table(
+        titled(report, "cost of page-locked memory"), columns, [found], notes=tuple(reasons)
+    )
 
 
 def overlap(report: TransferReport) -> Table | None:
@@ -147,7 +149,7 @@ def overlap(report: TransferReport) -> Table | None:
         if report.simulated
         else "hidden: (copy + compute - both) / the shorter of the two"
     )
-    return Table(titled(report, "a copy beside a computation"), columns, [found], (note,))
+    return Table(titled(report, "a copy beside a computation"), columns, [found], notes=(note,))
 
 
 def changes(report: TransferReport) -> Table | None:

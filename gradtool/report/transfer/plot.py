@@ -42,6 +42,7 @@ def render(report: TransferReport, form: str) -> bytes:
         PlotError: Matplotlib is not installed.
     """
     require_matplotlib()
+    from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -61,7 +62,9 @@ def render(report: TransferReport, form: str) -> bytes:
     if handles:
         figure.legend(handles.values(), handles.keys(), loc="outside right center", frameon=False)
     file = io.BytesIO()
-    figure.savefig(file, format=form, dpi=130, metadata={"Date": None} if form == "svg" else None)
+    with rc_context({"svg.hashsalt": "gradtool", "svg.fonttype": "none"}):
+        metadata = {"Date": None} if form == "svg" else None
+        figure.savefig(file, format=form, dpi=130, metadata=metadata)
     return file.getvalue()
 
 
@@ -82,6 +85,8 @@ def _styles(report: TransferReport) -> dict[str, dict[str, Any]]:
 def _draw(
     axes: Any, report: TransferReport, direction: str, styles: dict[str, dict[str, Any]]
 ) -> None:
+    from matplotlib.ticker import LogLocator
+
     sizes: set[int] = set()
     for cells in _lines(report, direction):
         sizes.update(cell.total for cell in cells)
@@ -93,6 +98,7 @@ def _draw(
     axes.set_yscale("log")
     axes.set_xticks(sorted(sizes), [size_text(size) for size in sorted(sizes)], rotation=30)
     axes.minorticks_off()
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=20))
     axes.yaxis.set_major_formatter(lambda value, _place: rate_text(value))
     axes.set_xlabel("size of the buffer")
     axes.grid(visible=True, color="0.9")

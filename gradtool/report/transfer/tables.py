@@ -41,6 +41,8 @@ class Table:
     columns: Sequence[Column]
     groups: Sequence[Sequence[Sequence[str]]]
     """Rows, in groups that are set apart."""
+    names: Sequence[str] = field(default_factory=tuple)
+    """What each group is about, for where there is no room for a column that says so."""
     notes: Sequence[str] = field(default_factory=tuple)
 
     @property
@@ -69,7 +71,7 @@ def titled(report: TransferReport, title: str) -> str:
 _CELL_COLUMNS = (
     Column("scenario", right=False),
     Column("mode", right=False),
-    Column("size"),
+    Column("size", wide_only=True),
     Column("call"),
     Column("done"),
     Column("p25-p75", wide_only=True),
@@ -96,11 +98,13 @@ def _cell_tables(report: TransferReport) -> Iterator[Table]:
             if cell.direction == direction and not cell.row and cell.done
         ]
         if cells:
-            groups = [
-                [_cell_row(cell) for cell in cells if _shape(cell) == shape]
+            grouped = [
+                [cell for cell in cells if _shape(cell) == shape]
                 for shape in sorted({_shape(cell) for cell in cells})
             ]
-            yield Table(titled(report, title), _CELL_COLUMNS, groups, (LEGEND,))
+            groups = [[_cell_row(cell) for cell in group] for group in grouped]
+            names = [shape_text(group[0]) for group in grouped]
+            yield Table(titled(report, title), _CELL_COLUMNS, groups, names, (LEGEND,))
 
 
 def _shape(cell: Cell) -> tuple[bool, int, int]:
@@ -116,7 +120,7 @@ def _cell_row(cell: Cell) -> list[str]:
         time_of(cell.call),
         time_of(cell.done),
         spread_text(cell.done),
-        f"{cell.done.relative_iqr:.0%}",
+        f"{min(cell.done.relative_iqr, 9.99):.0%}",
         NOT_AVAILABLE if cell.host_only else time_of(cell.device),
         str(cell.done.n),
         rate_text(cell.gbps) if cell.gbps else NOT_AVAILABLE,
