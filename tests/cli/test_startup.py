@@ -39,6 +39,17 @@ def test_help_and_version_import_neither_numpy_nor_rich(arguments: list[str]) ->
     assert loaded == []
 
 
+def test_the_process_that_reports_computes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "ops.py").write_text(
+        "from gradtool import Function\n\n\nclass Double(Function):\n"
+        "    @staticmethod\n    def forward(ctx, x):\n        return 2 * x\n\n"
+        "    @staticmethod\n    def backward(ctx, grad_output):\n        return 2 * grad_output\n"
+    )
+    out, loaded = imported(["check", str(tmp_path / "ops.py"), "-q"], {"numpy", "cupy"})
+    assert "1 passed" in out
+    assert loaded == []
+
+
 def test_the_test_above_can_fail() -> None:
     _, loaded = imported(["--version"], {"numpy"}, extra="import numpy")
     assert loaded == ["numpy"]
