@@ -62,7 +62,7 @@ OF_ONE: dict[str, Op] = {
     **each("sinc i0", op(of_one(normal, dtypes=WIDE), tolerance=1e-4)),
     "nan_to_num": op(of_one(normal, dtypes=REAL, nan=among(None, 0.0), posinf=among(None, 9.0))),
     "Tensor.bernoulli": op(  # chances of 0 and 1 are no chance
-        of_one(mask, dtypes=WIDE), lambda t, x: x.detach().bernoulli(),
+        of_one(mask, dtypes=("float32", "float16")), lambda t, x: x.detach().bernoulli(),
         not_batched="vmap refuses to draw unless it is told how"),
     "Tensor.zero_": op(of_one(normal, dtypes=SMOOTH), lambda t, x: (x.detach() * 2).zero_()),
     "view_as_real": op(of_one(normal, smallest=1, dtypes=("complex128", "float64")),
