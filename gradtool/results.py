@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from gradtool.evidence import Evidence, JacobianBlock, LadderCurve, Source, Struct, scalar
 
 __all__ = [
+    "IGNORED",
     "NOT_OFFERED",
     "SCHEMA_VERSION",
     "CaseResult",
@@ -47,6 +48,9 @@ NOT_OFFERED = "not offered: "
 
 Nothing is left unchecked then: a Function without ``jvp`` has no wrong one.
 """
+
+IGNORED = "ignored by "
+"""How the reason of a skipped check begins where a configuration or a comment says to skip it."""
 
 
 class Verdict(enum.Enum):
@@ -100,6 +104,8 @@ class Finding(Struct, frozen=True, kw_only=True):
     seed: int | None = None
     replay: str | None = None
     """A command line that reproduces just this finding."""
+    known: bool = False
+    """The baseline has it, so it does not fail the gate."""
 
 
 class CheckResult(Struct, frozen=True, kw_only=True):
@@ -223,6 +229,12 @@ class Report(Struct, frozen=True, kw_only=True):
     """Codes of rules that were not asked because ``--select`` or ``--ignore`` said so."""
     deselected: int = 0
     """How many cases were not checked because ``-k`` did not match them."""
+    passed_over: tuple[str, ...] = ()
+    """What other options left out, in phrases: ``4 modules unchanged since main``."""
+    may_be_empty: bool = False
+    """A run without any Function is right: nothing changed, or the options allow it."""
+    unmet: tuple[str, ...] = ()
+    """What the options require of the run and it has not, one line each."""
     notices: tuple[str, ...] = ()
     """Lines about the run itself: paths that held no Function, cases that matched nothing."""
     rules: tuple[RuleInfo, ...] = ()

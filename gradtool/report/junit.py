@@ -110,6 +110,9 @@ def _outcome(kind: str, found: Sequence[Finding]) -> ET.Element:
 
 
 def _why_skipped(checks: Sequence[CheckResult]) -> str:
+    known = [f"{f.rule} {one_line(f.message)}" for c in checks for f in c.findings if f.known]
+    if known:
+        return f"known: {'; '.join(known)}"
     reasons = dict.fromkeys(one_line(check.reason) for check in checks if check.reason)
     return "; ".join(reasons) or "no case was checked"
 

@@ -12,8 +12,15 @@ from gradtool.report.verdicts import STOPPING
 from gradtool.results import CheckResult, Finding, Location, Report, Severity
 
 
-def problems(report: Report) -> Iterator[Finding]:
-    """Every finding, and one for each stopping check that has none, in the order of the checks."""
+def problems(report: Report, *, known: bool = False) -> Iterator[Finding]:
+    """Every finding, and one for each stopping check that has none, in the order of the checks.
+
+    Those that a baseline has are among them only if `known` says so.
+    """
+    return (finding for finding in _all(report) if known or not finding.known)
+
+
+def _all(report: Report) -> Iterator[Finding]:
     for module in report.modules:
         yield from told(module.checks, module.path, Location(path=module.path))
         for function in module.functions:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gradtool.report.verdicts import STOPPING, overall
+from gradtool.report.verdicts import STOPPING, is_known, overall
 from gradtool.results import (
     CaseResult,
     CheckResult,
@@ -45,6 +45,11 @@ class Row:
         return f"{self.module.path}::{self.name}" if self.name else self.module.path
 
     @property
+    def has_known(self) -> bool:
+        """Whether a baseline has something that was found in it."""
+        return any(finding.known for check in self.checks for finding in check.findings)
+
+    @property
     def location(self) -> Location:
         """Where the Function is defined, or the module."""
         return self.function.location if self.function else Location(path=self.module.path)
@@ -59,15 +64,19 @@ def rows(report: Report) -> Iterator[Row]:
 def module_rows(module: ModuleResult, *, strict: bool) -> Iterator[Row]:
     """The rows of one module."""
     own = overall(module.checks, strict=strict)
-    if own in STOPPING:
+    if own in STOPPING or _any_known(module.checks, strict):
         yield Row(module, None, None, module.checks, own)
     for function in module.functions:
         yield from _function_rows(module, function, strict)
 
 
+def _any_known(checks: tuple[CheckResult, ...], strict: bool) -> bool:
+    return any(is_known(check, strict=strict) for check in checks)
+
+
 def _function_rows(module: ModuleResult, function: FunctionResult, strict: bool) -> Iterator[Row]:
     own = overall(function.checks, strict=strict)
-    if own in STOPPING:
+    if own in STOPPING or _any_known(function.checks, strict):
         yield Row(module, function, None, function.checks, own)
     elif not function.cases:
         yield Row(module, function, None, function.checks, Verdict.SKIPPED)

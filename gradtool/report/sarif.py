@@ -36,7 +36,8 @@ def render(report: Report) -> str:
 
 
 def _run(report: Report) -> _Object:
-    found = list(problems(report))
+    found = list(problems(report, known=True))
+    compared = any(finding.known for finding in found)
     codes = list(dict.fromkeys(finding.rule for finding in found))
     known = rules_by_code(report)
     owners = {row.node_id: row.location for row in rows(report)}
@@ -47,7 +48,7 @@ def _run(report: Report) -> _Object:
         "originalUriBaseIds": {_ROOT: {"description": {"text": "Where gradtool was run."}}},
         "columnKind": "unicodeCodePoints",
         "results": [
-            _result(finding, codes.index(finding.rule), print_, owners)
+            _result(finding, codes.index(finding.rule), print_, owners) | _state(finding, compared)
             for finding, print_ in zip(found, fingerprints(found), strict=True)
         ],
         "properties": {"summary": printable(summary_line(report)), "seed": report.seed},
@@ -110,6 +111,16 @@ def _result(finding: Finding, rule: int, print_: str, owners: dict[str, Location
         where = {"physicalLocation": _physical(defined), "message": {"text": "defined here"}}
         result["relatedLocations"] = [{"id": 0, **where}]
     return result
+
+
+def _state(finding: Finding, compared: bool) -> _Object:
+    """Whether the finding is new; where none is known, nothing is said of it."""
+    if not compared:
+        return {}
+    if not finding.known:
+        return {"baselineState": "new"}
+    accepted = {"kind": "external", "status": "accepted", "justification": "in the baseline"}
+    return {"baselineState": "unchanged", "suppressions": [accepted]}
 
 
 def _text(finding: Finding) -> str:

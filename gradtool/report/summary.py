@@ -29,6 +29,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     skipped: int
     warnings: int
     notes: int
+    known: int
+    """Findings that the baseline has; they are in none of the counts above but `skipped`."""
     forward: int
     """Evaluations of forward, numeric derivatives included."""
     backward: int
@@ -39,7 +41,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 def summarize(report: Report) -> Summary:
     """Count the verdicts of a run and collect what it left unchecked."""
     verdicts = Counter(row.verdict for row in rows(report))
-    severities = Counter(finding.severity for finding in report.findings())
+    severities = Counter(f.severity for f in report.findings() if not f.known)
     functions = [function for _, function in report.functions()]
     cost = total_cost(report)
     return Summary(
@@ -52,6 +54,7 @@ def summarize(report: Report) -> Summary:
         skipped=verdicts[Verdict.SKIPPED],
         warnings=severities[Severity.WARNING],
         notes=severities[Severity.NOTE],
+        known=sum(finding.known for finding in report.findings()),
         forward=cost.forward,
         backward=cost.backward,
         unchecked=unchecked(report),
@@ -84,12 +87,14 @@ def opening(report: Report, summary: Summary) -> str:
 
 
 def remarks(report: Report, summary: Summary) -> str:
-    """What follows the counts: warnings, notes and what was not checked."""
+    """What follows the counts: warnings, notes, known findings and what was not checked."""
     parts = []
     if summary.warnings:
         parts.append(plural(summary.warnings, "warning"))
     if summary.notes:
         parts.append(plural(summary.notes, "note"))
+    if summary.known:
+        parts.append(f"{plural(summary.known, 'finding')} of the baseline")
     said = f"; {', '.join(parts)}" if parts else ""
     return f"{said}; {_honesty(report, summary)}"
 

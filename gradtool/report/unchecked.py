@@ -44,7 +44,7 @@ def _skipped(listed: list[Row]) -> Iterator[str]:
     """Checks skipped in cases that did not fail, grouped by family and reason."""
     groups: Counter[tuple[str, str]] = Counter()
     for row in listed:
-        if row.case is not None and row.verdict not in (Verdict.FAIL, Verdict.ERROR):
+        if row.case is not None and not _has_failed(row):
             groups.update(_reasons(row))
     for (what, reason), count in groups.items():
         why = f" ({reason})" if reason else ""
@@ -65,6 +65,7 @@ def _left_out(report: Report) -> Iterator[str]:
         yield f"{rules} left out by --select or --ignore{_names(report.left_out)}"
     if report.deselected:
         yield f"{plural(report.deselected, 'case')} that -k did not match"
+    yield from report.passed_over
 
 
 def _cut_short(report: Report, listed: list[Row]) -> Iterator[str]:
@@ -76,6 +77,8 @@ def _cut_short(report: Report, listed: list[Row]) -> Iterator[str]:
 
 
 def _stopped_early(row: Row) -> bool:
-    if row.case is None or row.verdict not in (Verdict.FAIL, Verdict.ERROR):
-        return False
-    return any(map(is_left_out, row.checks))
+    return row.case is not None and _has_failed(row) and any(map(is_left_out, row.checks))
+
+
+def _has_failed(row: Row) -> bool:
+    return row.has_known or row.verdict in (Verdict.FAIL, Verdict.ERROR)

@@ -15,7 +15,11 @@ STOPPING = frozenset({Verdict.FAIL, Verdict.UNVERIFIED, Verdict.ERROR})
 
 
 def stops(finding: Finding, *, strict: bool) -> bool:
-    """Whether a finding of this severity stops the gate."""
+    """Whether a finding stops the gate: it is of that severity, and no baseline has it."""
+    return not finding.known and _is_serious(finding, strict=strict)
+
+
+def _is_serious(finding: Finding, *, strict: bool) -> bool:
     if finding.severity is Severity.WARNING:
         return strict
     return finding.severity is Severity.ERROR
@@ -24,9 +28,17 @@ def stops(finding: Finding, *, strict: bool) -> bool:
 def standing(check: CheckResult, *, strict: bool) -> Verdict:
     """The verdict of a check as the gate counts it."""
     found = check.findings
-    if check.verdict is Verdict.FAIL and found and not any(stops(f, strict=strict) for f in found):
-        return Verdict.PASS
-    return check.verdict
+    if check.verdict not in STOPPING or not found or any(stops(f, strict=strict) for f in found):
+        return check.verdict
+    if is_known(check, strict=strict):
+        return Verdict.SKIPPED
+    return Verdict.PASS if check.verdict is Verdict.FAIL else check.verdict
+
+
+def is_known(check: CheckResult, *, strict: bool) -> bool:
+    """Whether it would stop the gate, had a baseline not all that it found."""
+    serious = [finding for finding in check.findings if _is_serious(finding, strict=strict)]
+    return bool(serious) and all(finding.known for finding in serious)
 
 
 def answers(check: CheckResult) -> bool:
@@ -38,5 +50,12 @@ def answers(check: CheckResult) -> bool:
 
 
 def overall(checks: Iterable[CheckResult], *, strict: bool) -> Verdict:
-    """The worst standing of several checks; of none, SKIPPED."""
-    return worst([standing(check, strict=strict) for check in checks])
+    """The worst standing of several checks; of none, SKIPPED.
+
+    What has a known finding and nothing worse is SKIPPED: it did not pass.
+    """
+    listed = list(checks)
+    verdict = worst([standing(check, strict=strict) for check in listed])
+    if verdict is Verdict.PASS and any(is_known(check, strict=strict) for check in listed):
+        return Verdict.SKIPPED
+    return verdict

@@ -58,9 +58,10 @@ def _head(report: Report) -> ET.Element:
 def _outcome(report: Report) -> str:
     if report.interrupted:
         return "interrupted"
-    verdicts = [row.verdict for row in rows(report)]
-    stopped = any(verdict in STOPPING for verdict in verdicts)
-    if not stopped and Verdict.PASS not in verdicts:
+    listed = list(rows(report))
+    verdicts = [row.verdict for row in listed]
+    stopped = bool(report.unmet) or any(verdict in STOPPING for verdict in verdicts)
+    if not stopped and Verdict.PASS not in verdicts and not any(row.has_known for row in listed):
         return "nothing checked"
     return "failed" if stopped else "passed"
 
@@ -157,7 +158,11 @@ def _row(row: Row, rules: Mapping[str, RuleInfo], strict: bool, *, figures: bool
 
 
 def _rules_of(found: Iterable[Finding]) -> list[str]:
-    return list(dict.fromkeys(f"{each.rule} {each.name}" for each in found))
+    return list(dict.fromkeys(_told_rule(each) for each in found))
+
+
+def _told_rule(finding: Finding) -> str:
+    return f"{'known ' if finding.known else ''}{finding.rule} {finding.name}"
 
 
 def _cost(row: Row) -> str:

@@ -13,7 +13,7 @@ from gradtool.report.terminal.page import Page
 from gradtool.report.terminal.styles import DIM, SEVERITIES, STRONG, VERDICTS
 from gradtool.report.verdicts import STOPPING, standing, stops
 from gradtool.report.words import duration, one_line, printable
-from gradtool.results import CheckResult, Verdict, is_left_out
+from gradtool.results import CheckResult, Finding, Verdict, is_left_out
 
 _INDENT = 2
 _GAP = 2
@@ -97,12 +97,18 @@ def _outcome(row: Row, strict: bool) -> Text:
     stopping = [check for check in row.checks if standing(check, strict=strict) in STOPPING]
     parts = [part for check in stopping for part in _stopped(check, strict)] or _right(row)
     parts += [
-        Text(f"{finding.severity.value} {finding.rule}", style=SEVERITIES[finding.severity])
+        _remark(finding)
         for check in row.checks
         for finding in check.findings
         if not stops(finding, strict=strict)
     ]
     return Text(", ").join(parts)
+
+
+def _remark(finding: Finding) -> Text:
+    if finding.known:
+        return Text(f"known {finding.rule} {finding.name}", style=DIM)
+    return Text(f"{finding.severity.value} {finding.rule}", style=SEVERITIES[finding.severity])
 
 
 def _stopped(check: CheckResult, strict: bool) -> list[Text]:
@@ -115,7 +121,7 @@ def _stopped(check: CheckResult, strict: bool) -> list[Text]:
 def _right(row: Row) -> list[Text]:
     """The derivatives that passed, and why others were not asked for."""
     if row.case is None:
-        return [Text("no case was checked", style=DIM)]
+        return [] if row.has_known else [Text("no case was checked", style=DIM)]
     proofs = [check for check in row.checks if check.rule in PROVES]
     passed = [PROVES[check.rule] for check in proofs if check.verdict is Verdict.PASS]
     skipped = [check for check in proofs if is_left_out(check) and check.reason]
