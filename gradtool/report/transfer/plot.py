@@ -75,7 +75,9 @@ def _title(report: TransferReport) -> str:
 
 def _styles(report: TransferReport) -> dict[str, dict[str, Any]]:
     """Colour and marker of each scenario, the same in every panel."""
-    names = dict.fromkeys(cell.scenario for cell in report.cells if cell.done)
+    names = dict.fromkeys(
+        cells[0].scenario for direction in TITLES for cells in _lines(report, direction)
+    )
     return {
         name: {"color": f"C{place % 10}", "marker": _MARKERS[place % len(_MARKERS)]}
         for place, name in enumerate(names)
