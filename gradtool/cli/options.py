@@ -10,6 +10,7 @@ FORMATS = ("text", "concise", "github")
 COLORS = ("auto", "always", "never")
 DTYPES = ("float32", "float64")
 EXECUTORS = ("local", "dask")
+ENGINES = ("bundled", "torch")
 
 Paths = Annotated[
     list[str],
@@ -52,6 +53,15 @@ Seed = Annotated[
 ]
 Device = Annotated[
     str | None, typer.Option("--device", metavar="DEVICE", help="Where to run: cpu or cuda.")
+]
+Engine = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        metavar="|".join(ENGINES),
+        help="What `import torch` gives: gradtool's engine "
+        "(the default), or the PyTorch that is installed.",
+    ),
 ]
 Dtype = Annotated[
     str | None,

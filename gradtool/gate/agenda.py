@@ -72,6 +72,11 @@ class Agenda:
         """The devices that are asked for, each once."""
         return tuple(dict.fromkeys(settings.device for settings in self._settings))
 
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """The engines that are asked for, each once."""
+        return tuple(dict.fromkeys(settings.engine for settings in self._settings))
+
     def surveys(self) -> list[Survey]:
         """One for each file."""
         return [

@@ -7,17 +7,14 @@ from typing import Any
 
 import msgspec
 
-import gradtool.engine
-from gradtool.engine import Tensor
 from gradtool.gate.adapters.binding import bind, names_of
+from gradtool.gate.adapters.library import library
 from gradtool.gate.no_case import NoCase
 from gradtool.gate.seeding import generator
 from gradtool.gate.settings import Settings
 from gradtool.gate.subject import Subject
 from gradtool.gate.tensor_array import make_array
 from gradtool.gate.tensor_spec import TensorSpec, is_tensor
-
-torch: Any = gradtool.engine  # its functions come from a table, which type checkers do not read
 
 _LONGEST = 60
 """Characters of a plain value that are shown."""
@@ -44,15 +41,15 @@ def make_value(value: Any, settings: Settings, seed: int, place: str) -> Any:
     return value
 
 
-def _make_tensor(spec: TensorSpec, settings: Settings, seed: int, place: str) -> Tensor:
+def _make_tensor(spec: TensorSpec, settings: Settings, seed: int, place: str) -> Any:
     array = make_array(spec, generator(seed, place), settings.dtype)
     if settings.forced_dtype and array.dtype.kind == "f":
         array = array.astype(settings.forced_dtype)
     wanted = spec.requires_grad is not False
-    return placed(torch.from_numpy(array), settings.device, requires_grad=wanted)
+    return placed(library().tensor(array), settings.device, requires_grad=wanted)
 
 
-def placed(tensor: Tensor, device: str, *, requires_grad: bool) -> Tensor:
+def placed(tensor: Any, device: str, *, requires_grad: bool) -> Any:
     """The tensor on `device`; only floating and complex ones can require a gradient."""
     if device != "cpu":
         tensor = tensor.to(device)
@@ -64,7 +61,7 @@ def on_host(value: Any) -> Any:
     """A tensor on the CPU that requires a gradient as `value` does; other values as they are."""
     if type(value) in {list, tuple}:
         return type(value)([on_host(each) for each in value])
-    if not isinstance(value, Tensor):
+    if not isinstance(value, library().Tensor):
         return value
     return value.detach().cpu().requires_grad_(value.requires_grad)
 
@@ -77,15 +74,15 @@ def adopt(
     When none of the floating tensors requires a gradient, all of them do: whoever left
     the flag away wants them checked.
     """
-    tensors = [v for v in (*args, *kwargs.values()) if isinstance(v, Tensor)]
+    tensors = [v for v in (*args, *kwargs.values()) if isinstance(v, library().Tensor)]
     every = not any(tensor.requires_grad for tensor in tensors)
 
     def adopted(value: Any) -> Any:
-        if not isinstance(value, Tensor):
+        if not isinstance(value, library().Tensor):
             return value
         tensor = value.detach()
         if settings.forced_dtype and tensor.is_floating_point():
-            tensor = tensor.to(getattr(torch, settings.forced_dtype))
+            tensor = tensor.to(getattr(library().torch, settings.forced_dtype))
         return placed(tensor, settings.device, requires_grad=every or value.requires_grad)
 
     return list(map(adopted, args)), {name: adopted(value) for name, value in kwargs.items()}
@@ -117,15 +114,15 @@ def show_arguments(
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, Tensor):
+    if isinstance(value, library().Tensor):
         return _shown_tensor(value)
-    if isinstance(value, list | tuple) and any(isinstance(v, Tensor) for v in value):
+    if isinstance(value, list | tuple) and any(isinstance(v, library().Tensor) for v in value):
         return f"[{', '.join(map(_shown, value))}]"
     text = repr(value)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
-def _shown_tensor(tensor: Tensor) -> str:
+def _shown_tensor(tensor: Any) -> str:
     dtype = str(tensor.dtype).rpartition(".")[2]
     differentiable = tensor.requires_grad or not tensor.is_floating_point()
     note = "" if differentiable else " (no gradient)"

@@ -38,7 +38,7 @@ class Bench:
     """Does one piece of work after the other; what a module imported stays imported."""
 
     def __init__(self) -> None:
-        self._loader = Loader()
+        self._loaders: dict[str, Loader] = {}
 
     def survey(self, survey: Survey) -> Surveyed:
         """Say which Functions a module has, or why it cannot be loaded.
@@ -120,7 +120,8 @@ class Bench:
             unless_ended(settings, path.parent, environment=False),
             deadline(settings.timeout),
         ):
-            return self._loader.load(path)
+            loader = self._loaders.setdefault(settings.engine, Loader(settings.engine))
+            return loader.load(path)
 
 
 def _planned(unit: Unit, loaded: LoadedModule) -> PlannedFunction:

@@ -34,6 +34,7 @@ class Defaults(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     seed: Annotated[int, msgspec.Meta(ge=0)] | None = None
     device: str | None = None
+    engine: Literal["bundled", "torch"] | None = None
     timeout: Annotated[float, msgspec.Meta(gt=0)] | None = None
     memory_limit: str | None = None
     exclude: tuple[str, ...] = ()

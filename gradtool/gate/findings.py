@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gradtool.engine.autograd.function import Function
 from gradtool.gate import codes
+from gradtool.gate.adapters.library import library
 from gradtool.gate.finding import could_not_run, make_finding
 from gradtool.gate.settings import Settings
 from gradtool.gate.source_lines import function_location
@@ -63,7 +63,8 @@ def _blamed(code: str, subject: Subject, known: str | None) -> Location:
 
 def _defines(cls: type, name: str) -> bool:
     """Whether the method is the user's own, not the one that every Function has."""
-    return any(name in vars(base) for base in cls.__mro__ if base not in Function.__mro__)
+    own = library().Function.__mro__
+    return any(name in vars(base) for base in cls.__mro__ if base not in own)
 
 
 def raised_late(

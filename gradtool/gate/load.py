@@ -3,7 +3,7 @@
 A file inside a package is imported by its dotted name, so relative imports work; the
 folder above the outermost package (``src`` in a src layout) is where imports start. A
 plain file starts imports in its own folder, as ``python file.py`` does. ``import torch`` is
-answered with the bundled engine.
+answered with the bundled engine, unless the user's own PyTorch is asked for.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ import importlib
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
 from gradtool.gate.deadline import TimedOut
+from gradtool.gate.engines import BUNDLED, computing_with, engine_imports
 from gradtool.gate.import_root import RESERVED, ImportRoot
 from gradtool.gate.interrupts import is_interruptible
 from gradtool.gate.torch_alias import (
@@ -49,16 +50,22 @@ class LoadedModule:
     module: ModuleType
     tree: ast.Module
     root: ImportRoot
+    engine: str
 
     def active(self) -> AbstractContextManager[None]:
         """While code of the module runs, imports in it find what they found at load."""
-        return _imports_of(self.root)
+        return _imports_of(self.root, self.engine)
 
 
 class Loader:
-    """Loads files; modules that start imports in the same folder share what they import."""
+    """Loads files; modules that start imports in the same folder share what they import.
 
-    def __init__(self) -> None:
+    Args:
+        engine: What their ``import torch`` gives.
+    """
+
+    def __init__(self, engine: str = BUNDLED) -> None:
+        self._engine = engine
         self._roots: dict[Path, ImportRoot] = {}
 
     def load(self, path: Path) -> LoadedModule:
@@ -71,14 +78,16 @@ class Loader:
         tree = parse(path)
         folder, name = dotted_name(path)
         root = self._roots.setdefault(folder, ImportRoot(folder))
-        with _imports_of(root):
-            return LoadedModule(path, _import(path, name, folder), tree, root)
+        with _imports_of(root, self._engine), engine_imports(self._engine):
+            module = _import(path, name, folder)
+        return LoadedModule(path, module, tree, root, self._engine)
 
 
 @contextmanager
-def _imports_of(root: ImportRoot) -> Iterator[None]:
+def _imports_of(root: ImportRoot, engine: str) -> Iterator[None]:
     """Imports start in `root`, and ``import torch`` gives the engine."""
-    with answer_torch_imports(), root.active():
+    answered = answer_torch_imports() if engine == BUNDLED else nullcontext()
+    with answered, computing_with(engine), root.active():
         yield
 
 

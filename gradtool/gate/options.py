@@ -30,6 +30,8 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
     ignore: tuple[str, ...] = ()
     seed: int | None = None
     device: str | None = None
+    engine: str | None = None
+    """What ``import torch`` gives: ``bundled`` or ``torch``."""
     dtype: str | None = None
     """Overrides the dtype of floating tensors: ``float32`` or ``float64``."""
     atol: float | None = None

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 import gradtool
 from gradtool.gate import codes
 from gradtool.gate.agenda import Agenda, Module
+from gradtool.gate.engines import require_engine, shown
 from gradtool.gate.executor import Executor, Outcome, executing
 from gradtool.gate.options import CheckOptions, Watcher
 from gradtool.gate.rulebook import rulebook
@@ -62,6 +63,8 @@ class _Run:
 
     def plan(self) -> None:
         """Find out what there is to check."""
+        for engine in self._agenda.engines:
+            require_engine(engine)
         self._executor.require_devices(self._agenda.devices)
         self._modules = self._agenda.modules(self._executor.survey(self._agenda.surveys()))
 
@@ -125,6 +128,7 @@ def environment(numpy: str, settings: Settings) -> Environment:
         python=platform.python_version(),
         numpy=numpy,
         platform=f"{platform.system()} {platform.machine()}",
+        engine=shown(settings.engine),
         device=settings.device,
     )
 

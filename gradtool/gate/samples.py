@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from gradtool.engine import Tensor
+from gradtool.gate.adapters.library import library
 from gradtool.gate.case import Case
 from gradtool.gate.no_case import NoCase
 from gradtool.gate.subject import Subject
@@ -56,7 +56,7 @@ def as_case(value: Any, origin: str) -> Case:
         return value
     if isinstance(value, tuple | list):
         return Case(tuple(value))
-    if isinstance(value, Tensor):
+    if isinstance(value, library().Tensor):
         return Case((value,))
     raise NoCase(
         f"{origin} {type(value).__name__} in place of arguments",

@@ -21,6 +21,7 @@ D = TypeVar("D")
 
 DEFAULT_SEED = 0
 DEFAULT_DEVICE = "cpu"
+DEFAULT_ENGINE = "bundled"
 DEFAULT_DTYPE = "float64"
 DEFAULT_TIMEOUT = 60.0
 DEFAULT_MEMORY_LIMIT = "4GiB"
@@ -31,6 +32,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     seed: int = DEFAULT_SEED
     device: str = DEFAULT_DEVICE
+    engine: str = DEFAULT_ENGINE
     dtype: str = DEFAULT_DTYPE
     """Of floating tensors that name no dtype."""
     forced_dtype: str | None = None
@@ -78,6 +80,7 @@ def settings_for(options: CheckOptions, check: Defaults, function: FunctionConfi
     return Settings(
         seed=_first(options.seed, check.seed, default=DEFAULT_SEED),
         device=device,
+        engine=options.engine or check.engine or DEFAULT_ENGINE,
         dtype=options.dtype or check.dtype or DEFAULT_DTYPE,
         forced_dtype=options.dtype,
         timeout=None
@@ -111,6 +114,7 @@ def _flags(options: CheckOptions) -> tuple[str, ...]:
     given = {
         "--config": options.config,
         "--device": options.device,
+        "--engine": options.engine,
         "--dtype": options.dtype,
         "--atol": options.atol,
         "--rtol": options.rtol,

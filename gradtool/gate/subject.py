@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gradtool.engine.autograd import Function
 from gradtool.gate.adapters.binding import parameters_of
+from gradtool.gate.adapters.library import library
 from gradtool.results import Location
 
 
@@ -48,6 +48,6 @@ def is_function(value: object) -> bool:
     """Whether `value` is a Function that can be checked: one with a forward."""
     return (
         isinstance(value, type)
-        and issubclass(value, Function)
-        and value.forward is not Function.forward
+        and issubclass(value, library().Function)
+        and getattr(value, "forward", None) is not library().Function.forward
     )

@@ -11,13 +11,9 @@ from typing import Any
 
 import numpy as np
 
-import gradtool.engine
-from gradtool.engine import Tensor
-from gradtool.engine._errors import ContractError
+from gradtool.gate.adapters.library import library
 from gradtool.gate.subject import Subject
 from gradtool.gate.user_errors import summarise
-
-torch: Any = gradtool.engine  # its functions come from a table, which type checkers do not read
 
 
 @dataclass(frozen=True)
@@ -45,17 +41,17 @@ def attempt(subject: Subject, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     with _unheard():
         try:
             result = subject.call(*inputs, **named)
-        except ContractError:
-            return Trial()  # Forward ran through; a rule says what it did wrong.
         except MemoryError:
             raise
         except Exception as error:
+            if library().contract(error) != "raised":
+                return Trial()  # Forward ran through; a rule says what it did wrong.
             return Trial(refusal=summarise(error))
         return _judge(result)
 
 
 def _judge(result: Any) -> Trial:
-    outputs = [value for value in _flat(result) if isinstance(value, Tensor)]
+    outputs = [value for value in _flat(result) if isinstance(value, library().Tensor)]
     floating = [value for value in outputs if value.is_floating_point() or value.is_complex()]
     if not floating:
         return Trial(refusal="forward returned no floating tensor")
@@ -66,11 +62,12 @@ def _judge(result: Any) -> Trial:
     return Trial(output=tuple(floating[0].shape), backward=_backward_accepts(floating))
 
 
-def _backward_accepts(outputs: list[Tensor]) -> bool:
+def _backward_accepts(outputs: list[Any]) -> bool:
     """Whether a backward from all outputs that have a graph runs through."""
     recorded = [value for value in outputs if value.requires_grad]
     if not recorded:
         return False
+    torch = library().torch
     try:
         torch.autograd.backward(recorded, [torch.ones_like(value) for value in recorded])
     except MemoryError:
@@ -82,7 +79,7 @@ def _backward_accepts(outputs: list[Tensor]) -> bool:
 
 def _inner(value: Any) -> Any:
     """A tensor that is no leaf, as one in the middle of a model: it may be changed in place."""
-    if isinstance(value, Tensor):
+    if isinstance(value, library().Tensor):
         return value.clone()
     return value
 
@@ -91,7 +88,7 @@ def _flat(result: Any) -> list[Any]:
     return list(result) if isinstance(result, tuple | list) else [result]
 
 
-def _array(tensor: Tensor) -> Any:
+def _array(tensor: Any) -> Any:
     return tensor.detach().cpu().numpy()
 
 

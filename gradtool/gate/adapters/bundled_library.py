@@ -84,4 +84,9 @@ class _Bundled:
                 return level.arrays(pulled_back(outputs, sent, leaves))
 
 
-BUNDLED: Library = _Bundled()
+_BUNDLED = _Bundled()
+
+
+def bundled() -> Library:
+    """The bundled engine."""
+    return _BUNDLED

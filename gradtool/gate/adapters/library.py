@@ -82,9 +82,9 @@ class _Chosen:
 def library() -> Library:
     """The library of this process: the bundled engine, unless another was chosen."""
     if _Chosen.library is None:
-        from gradtool.gate.adapters.bundled_library import BUNDLED
+        from gradtool.gate.adapters.bundled_library import bundled
 
-        _Chosen.library = BUNDLED
+        _Chosen.library = bundled()
     return _Chosen.library
 
 
