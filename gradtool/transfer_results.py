@@ -1,7 +1,7 @@
 """The result model of ``gradtool profile-transfer``: everything a run measured, as plain data.
 
 Every room may import this one. Times are seconds, sizes bytes, rates GB/s of 10^9 bytes. The
-JSON form is published as a schema, ``docs/transfer.schema.json``.
+JSON form is published as a schema, which ``gradtool schema transfer`` prints.
 """
 
 from __future__ import annotations

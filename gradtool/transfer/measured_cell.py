@@ -27,6 +27,7 @@ class MeasuredCell:
         self._runs = 1
         self._samples: list[Times] = []
         self._verified = True
+        self._warm = False
         self._problem = ""
         self._operation: Operation | None = self._made(route)
         self._hot = self._operation is not None and self._operation.cache_hot
@@ -42,6 +43,7 @@ class MeasuredCell:
         """Run it until the machine is awake, and find out how many runs a sample needs."""
         if self._operation is None:
             return
+        self._warm = True
         most = self._operation.most or 1_000_000
         with self._refusals():
             self._runs = min(most, runs_per_sample(lambda count: self._window(min(count, most))))
@@ -63,8 +65,9 @@ class MeasuredCell:
             self._verified &= self._check.arrived(checked, whole=first)
 
     def done(self) -> bool:
-        """Whether it has samples enough, or cannot have any that count."""
-        if self._operation is None or self._problem or not self._verified:
+        """Whether it has samples enough, or cannot have any that count: if it was never warm."""
+        usable = self._operation is not None and self._warm and self._verified
+        if not usable or self._problem:
             return True
         return self._rule.satisfied([times.done for times in self._samples])
 

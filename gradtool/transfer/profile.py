@@ -34,6 +34,9 @@ _FOR_SAMPLES = 0.93
 _FOR_PROBES = 0.4
 """The part after which a probe ends early."""
 
+_FOR_WARMING = 0.7
+"""The part after which no further cell is begun, so that those which were have samples."""
+
 _LEAST_PROBED = 1 << 20
 
 Check = Callable[[Sequence[Cell], bool], None]
@@ -159,7 +162,7 @@ class _Run:
 
     def _warm_up(self) -> None:
         for number, measured in enumerate(self._measured):
-            if self._seconds() >= self._options.budget:
+            if self._seconds() >= self._options.budget * _FOR_WARMING:
                 return
             measured.warm_up()
             self._watcher.sampled(len(self._measured) - number, self._seconds())
