@@ -1,0 +1,103 @@
+"""The pytest plugin: ``pytest --gradtool my_ops.py`` makes a test of each rule at each case.
+
+pytest loads this file in every project that has gradtool installed, so it imports nothing of
+gradtool's until ``--gradtool`` is given.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from gradtool.pytest_plugin.items import ModuleFile
+    from gradtool.pytest_plugin.run import Run
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the flag and the settings."""
+    group = parser.getgroup("gradtool", "gradients of custom autograd Functions")
+    group.addoption(
+        "--gradtool",
+        action="store_true",
+        help="make a test of each rule at each case of the Functions in modules that are no tests",
+    )
+    parser.addini("gradtool_config", "configuration in place of the nearest gradtool.yaml")
+    parser.addini("gradtool_engine", "bundled, or torch for the PyTorch that is installed")
+    parser.addini("gradtool_strict", "let warnings fail too", type="bool", default=None)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Open the run that all modules share, if there is to be one."""
+    if config.getoption("--gradtool"):
+        from gradtool.pytest_plugin.run import Run
+
+        run = Run(config)
+        config.stash[_run_key()] = run
+        config.add_cleanup(run.close)
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ModuleFile | None:
+    """Modules that are met on a walk and hold no tests of pytest's."""
+    run = _run(parent.config)
+    if run is None or file_path.suffix != ".py" or parent.session.isinitpath(file_path):
+        return None
+    return None if _holds_tests(file_path, parent) else run.module_file(file_path, parent, True)
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> Any:
+    """Modules that are named on the command line and hold no tests, which pytest would import."""
+    run = _run(parent.config)
+    if run is None or _holds_tests(module_path, parent):
+        return None
+    return run.module_file(module_path, parent, False)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Note what was selected, so that no Function is run at a case that nobody asked for."""
+    if _run(session.config) is not None:
+        from gradtool.pytest_plugin.items import RuleItem
+
+        for item in session.items:
+            if isinstance(item, RuleItem):
+                item.want()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Any:
+    """Place a skip where the Function is, not where the plugin found it out."""
+    report = yield
+    if _run(item.config) is not None and report.skipped:
+        from gradtool.pytest_plugin.items import RuleItem
+
+        if isinstance(item, RuleItem):
+            report.longrepr = (*item.place, report.longrepr[2])
+    return report
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Under pytest-xdist, give all tests of one Function to one process: one run answers them."""
+    if config.getoption("--gradtool") and config.getvalue("dist") == "load":
+        from gradtool.pytest_plugin.scheduling import by_function
+
+        return by_function(config, log)
+    return None
+
+
+def _run_key() -> pytest.StashKey[Run]:
+    from gradtool.pytest_plugin.run import RUN
+
+    return RUN
+
+
+def _run(config: pytest.Config) -> Run | None:
+    return config.stash.get(_run_key(), None) if config.getoption("--gradtool") else None
+
+
+def _holds_tests(path: Path, parent: pytest.Collector) -> bool:
+    """Whether pytest itself looks for tests in a file of this name."""
+    patterns = parent.config.getini("python_files")
+    return path.name == "conftest.py" or any(path.match(pattern) for pattern in patterns)

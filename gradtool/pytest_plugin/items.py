@@ -1,0 +1,156 @@
+"""What pytest collects: a module, its Functions at their cases, and a test for each rule.
+
+Names are chosen so that pytest's node ids are gradtool's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import pytest
+
+from gradtool.gate.options import UsageError
+from gradtool.gate.session import Session
+from gradtool.gate.unit import Unit
+from gradtool.pytest_plugin.answers import asked_of_case, asked_of_function
+from gradtool.pytest_plugin.runs import Answered, FunctionRun
+from gradtool.pytest_plugin.told import Told
+from gradtool.report.problems import told
+from gradtool.report.verdicts import STOPPING, standing
+from gradtool.results import CheckResult, Finding, Location, Verdict
+
+
+class ModuleFile(pytest.File):
+    """A module whose Functions are checked."""
+
+    gate: Session
+    is_walked: bool
+
+    def collect(self) -> Iterator[Owner | RuleItem]:
+        """The module itself where it is broken; else each Function, and each at each case."""
+        try:
+            owners = list(self._owners())
+        except UsageError as error:
+            raise self.CollectError(str(error)) from None
+        yield from owners
+        for owner in owners:
+            yield from self._named(owner)
+
+    def _named(self, owner: Owner) -> Iterator[RuleItem]:
+        """Tests whose whole node ids are arguments of pytest's.
+
+        pytest takes all that follows a bracket for a part of the last name, so it finds these
+        only where the name of the test says it all.
+        """
+        for rule in owner.rules:
+            name = f"{owner.name}::{rule}"
+            if any(
+                argument.endswith(f"]::{rule}") and f"::{name}" in argument
+                for argument in self.config.args
+            ):
+                yield RuleItem.of(self, name, owner, rule)
+
+    def _owners(self) -> Iterator[Owner]:
+        module, strict = self.gate.module(self.path, is_walked=self.is_walked)
+        if module is None:
+            return
+        if module.problem is not None:
+            # The answer is known before any test is run.
+            broken = Answered((module.problem,), Location(path=module.shown))
+            yield Owner.of(self, "import", broken, (module.problem.rule,), strict)
+        for unit in module.units:
+            yield from self._of_function(unit, strict)
+
+    def _of_function(self, unit: Unit, strict: bool) -> Iterator[Owner]:
+        found = self.gate.listed(unit).function
+        run = FunctionRun(self.gate, unit, found)
+        yield Owner.of(self, unit.function, run, asked_of_function(unit, found), strict)
+        for case in found.cases:
+            name = f"{unit.function}[{case.name}]"
+            yield Owner.of(self, name, run, asked_of_case(unit), strict, case.name)
+
+
+class Owner(pytest.Collector):
+    """What rules are asked of: a Function at a case, a Function, or a module."""
+
+    run: FunctionRun | Answered
+    rules: Sequence[str]
+    strict: bool
+    case: str | None
+
+    @classmethod
+    def of(
+        cls,
+        parent: ModuleFile,
+        name: str,
+        run: FunctionRun | Answered,
+        rules: Sequence[str],
+        strict: bool,
+        case: str | None = None,
+    ) -> Owner:
+        """The owner of some rules, answered by `run`."""
+        found: Owner = cls.from_parent(parent, name=name)
+        found.run, found.rules, found.strict, found.case = run, rules, strict, case
+        return found
+
+    def collect(self) -> Iterator[RuleItem]:
+        """A test for each rule."""
+        for rule in self.rules:
+            yield RuleItem.of(self, rule, self, rule)
+
+
+class RuleItem(pytest.Item):
+    """One rule at one case."""
+
+    owner: Owner
+    rule: str
+
+    @classmethod
+    def of(cls, parent: pytest.Collector, name: str, owner: Owner, rule: str) -> RuleItem:
+        """The test of `rule` for `owner`, under a name below `parent`."""
+        found: RuleItem = cls.from_parent(parent, name=name)
+        found.owner, found.rule = owner, rule
+        return found
+
+    def want(self) -> None:
+        """Note that the test will be run."""
+        self.owner.run.want(self.owner.case)
+
+    @property
+    def place(self) -> tuple[str, int | None]:
+        """File and line of the Function."""
+        location = self.owner.run.location
+        return location.path, location.line
+
+    def reportinfo(self) -> tuple[str, int | None, str]:
+        """File, line from 0, and name, for pytest's own lists."""
+        path, line = self.place
+        return path, None if line is None else line - 1, f"{self.owner.name}::{self.rule}"
+
+    def runtest(self) -> None:
+        """Pass, fail with the findings, or skip with the reason."""
+        found = self.owner.run.answer(self.owner.case, self.rule)
+        verdict = standing(found, strict=self.owner.strict)
+        if verdict in STOPPING:
+            raise RuleBrokenError(list(self._findings(found)))
+        if verdict is Verdict.SKIPPED:
+            pytest.skip(found.reason or "not asked")
+        for finding in found.findings:
+            self.add_report_section("call", finding.severity.value, Told([finding]).plain())
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> object:  # type: ignore[override]  # shown by what it can do, not by its type
+        """The findings as gradtool prints them; the traceback would only show the plugin."""
+        if isinstance(excinfo.value, RuleBrokenError):
+            return Told(excinfo.value.findings)
+        return super().repr_failure(excinfo)
+
+    def _findings(self, check: CheckResult) -> Iterable[Finding]:
+        return told((check,), self.nodeid.rpartition("::")[0], self.owner.run.location)
+
+
+class RuleBrokenError(Exception):
+    """A rule is broken, or could not be verified."""
+
+    def __init__(self, findings: list[Finding]) -> None:
+        super().__init__(*(finding.message for finding in findings))
+        self.findings = findings

@@ -1,0 +1,58 @@
+"""What all modules of one pytest run share: the options, and who does the work."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from gradtool.gate.options import CheckOptions, UsageError
+from gradtool.gate.session import Session
+from gradtool.pytest_plugin.items import ModuleFile
+
+RUN = pytest.StashKey["Run"]()
+"""Where the configuration of pytest keeps the run."""
+
+
+class Run:
+    """The part of a gradtool run that is not of a single module."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        """Read the settings.
+
+        Raises:
+            pytest.UsageError: One of them is wrong.
+        """
+        named = config.getini("gradtool_config")
+        path = str(config.rootpath / named) if named else None
+        options = CheckOptions(
+            paths=(),
+            config=path,
+            engine=config.getini("gradtool_engine") or None,
+            strict=config.getini("gradtool_strict"),
+            isolation=hasattr(os, "fork"),
+            jobs=1,
+        )
+        try:
+            self.session = Session(options)
+        except UsageError as error:
+            raise pytest.UsageError(str(error)) from None
+
+    def module_file(
+        self, path: Path, parent: pytest.Collector, is_walked: bool
+    ) -> ModuleFile | None:
+        """The collector for one module; None for one that the configuration leaves out."""
+        try:
+            if is_walked and self.session.excludes(path):
+                return None
+        except UsageError as error:
+            raise parent.CollectError(str(error)) from None
+        found: ModuleFile = ModuleFile.from_parent(parent, path=path)
+        found.is_walked = is_walked
+        found.gate = self.session
+        return found
+
+    def close(self) -> None:
+        """End the processes that did the work."""
+        self.session.close()

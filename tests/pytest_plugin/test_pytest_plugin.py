@@ -1,0 +1,289 @@
+"""``pytest --gradtool``: a test for each rule at each case, told in gradtool's own words."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from gradtool.verify.rules import RULES
+
+ROOT = Path(__file__).resolve().parents[2]
+
+OPS = '''
+    """Four Functions: right, wrong, one that ends its process and one nothing can call."""
+
+    import os
+
+    import torch
+    from gradtool import Case
+    from torch.autograd import Function
+
+
+    class Cube(Function):
+        @staticmethod
+        def forward(ctx, x):
+            with open("calls.txt", "a") as file:
+                file.write("x")
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            return 3 * grad_output * x**2
+
+        @staticmethod
+        def sample_inputs():
+            yield Case((torch.ones(2).double(),), name="small")
+            yield Case((torch.ones(3).double(),), name="large")
+
+
+    class Square(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**2
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            return grad_output * x
+
+
+    class Leaver(Function):
+        @staticmethod
+        def forward(ctx, x):
+            if x.shape == (7,):
+                os._exit(0)
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return grad_output
+
+        @staticmethod
+        def sample_inputs():
+            yield Case((torch.ones(7).double(),), name="fatal")
+
+
+    class Picky(Function):
+        @staticmethod
+        def forward(ctx, x):
+            raise TypeError("no argument is good enough")
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return grad_output
+'''
+CONFIG = """
+    version: 1
+    check: {exclude: [generated]}
+    functions:
+      Square: {ignore: {GT505: "its table is a constant"}}
+"""
+FILES = {
+    "my_ops.py": OPS,
+    "gradtool.yaml": CONFIG,
+    "test_own.py": "def test_own() -> None: ...",
+    "script.py": "raise SystemExit('a script without a Function is not imported')",
+    "generated/broken.py": "import nothing_of_this_name",
+}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("project")
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(dedent(text), encoding="utf-8")
+    return folder
+
+
+def run_pytest(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    """Run pytest with the plugin, whether or not gradtool is installed."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100", "NO_COLOR": "1"}
+    for name in ("PYTEST_ADDOPTS", "PYTEST_XDIST_WORKER", "PYTEST_DISABLE_PLUGIN_AUTOLOAD"):
+        environment.pop(name, None)
+    flags = [] if is_installed() else ["-p", "gradtool.pytest_plugin"]
+    command = [sys.executable, "-m", "pytest", *flags, "-p", "no:cacheprovider", *args]
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def is_installed() -> bool:
+    from importlib.metadata import entry_points
+
+    return "gradtool" in entry_points(group="pytest11").names
+
+
+def outcomes(run: subprocess.CompletedProcess[str]) -> dict[str, str]:
+    """The outcome of each test by its node id, from the lines of ``-v``, xdist's included."""
+    node, word = r"(\S+\.py::\S*?(?:GT\d+|test_own))", "(PASSED|FAILED|SKIPPED|ERROR)"
+    direct = re.findall(rf"^{node} {word}", run.stdout, re.M)
+    remote = re.findall(rf"^\[gw\d\] \[ *\d+%\] {word} {node}", run.stdout, re.M)
+    return dict(direct) | {name: outcome for outcome, name in remote}
+
+
+@pytest.fixture(scope="module")
+def everything(project: Path) -> subprocess.CompletedProcess[str]:
+    return run_pytest(project, "--gradtool", "-v", "-rfEs", ".")
+
+
+def test_every_rule_at_every_case_is_a_test_of_gradtools_node_id(everything) -> None:
+    found = outcomes(everything)
+    assert found["my_ops.py::Cube[small]::GT101"] == "PASSED"
+    assert found["my_ops.py::Square[inferred]::GT101"] == "FAILED"
+    asked = {node.rpartition("::")[2] for node in found if "Cube[large]" in node}
+    assert asked == set(RULES) - {"GT001", "GT002", "GT604"}
+
+
+def test_tests_of_pytests_own_run_beside_them(everything) -> None:
+    assert outcomes(everything)["test_own.py::test_own"] == "PASSED"
+
+
+def test_a_failure_is_told_in_gradtools_words_without_a_traceback(everything) -> None:
+    told = everything.stdout
+    assert "my_ops.py:37: error GT101 wrong-gradient" in told
+    assert "hint    the gradient of `x` is the derivative times 1/2" in told
+    assert "'my_ops.py::Square[inferred]' --select GT101 --seed 0" in told
+    assert re.search(r"^FAILED my_ops.py::Square\[inferred\]::GT101 - gradient of `x`", told, re.M)
+    assert "Traceback" not in told
+    assert "pytest_plugin" not in told.partition("= FAILURES =")[2]
+
+
+def test_what_was_not_asked_is_skipped_for_its_reason_where_the_function_is(everything) -> None:
+    told = everything.stdout
+    assert re.search(r"^SKIPPED \[\d+\] my_ops.py:30: GT101 comes first$", told, re.M)
+    assert "not offered: no jvp" in told
+    assert "ignored by the configuration: its table is a constant" in told
+
+
+def test_a_function_that_ends_its_process_fails_that_rule_alone(everything) -> None:
+    found = outcomes(everything)
+    assert found["my_ops.py::Leaver[fatal]::GT008"] == "FAILED"
+    assert found["my_ops.py::Leaver[fatal]::GT101"] == "SKIPPED"
+    assert "the Function ended the process" in everything.stdout
+
+
+def test_a_function_without_arguments_fails_as_a_whole(everything) -> None:
+    assert outcomes(everything)["my_ops.py::Picky::GT002"] == "FAILED"
+    assert "no argument is good enough" in everything.stdout
+
+
+def test_what_the_configuration_leaves_out_is_not_collected(everything) -> None:
+    assert not [node for node in outcomes(everything) if "generated" in node]
+    assert everything.returncode == pytest.ExitCode.TESTS_FAILED
+
+
+def test_a_function_is_run_once_and_only_at_the_cases_that_were_selected(project: Path) -> None:
+    calls = project / "calls.txt"
+    counts = []
+    for keyword in ("small and GT101", "small", "Cube"):
+        calls.unlink(missing_ok=True)
+        run = run_pytest(project, "--gradtool", "-q", "my_ops.py", "-k", keyword)
+        assert run.returncode == pytest.ExitCode.OK, run.stdout
+        counts.append(len(calls.read_text(encoding="utf-8")))
+    assert counts[0] == counts[1] < counts[2] < 4 * counts[1]
+
+
+def test_a_node_id_of_gradtools_selects_its_tests(project: Path) -> None:
+    run = run_pytest(project, "--gradtool", "-v", "my_ops.py::Cube[small]")
+    assert set(outcomes(run)) == {f"my_ops.py::Cube[small]::{code}" for code in asked_at_a_case()}
+    one = run_pytest(project, "--gradtool", "-v", "my_ops.py::Square[inferred]::GT101")
+    assert outcomes(one) == {"my_ops.py::Square[inferred]::GT101": "FAILED"}
+
+
+def asked_at_a_case() -> set[str]:
+    return set(RULES) - {"GT001", "GT002", "GT604"}
+
+
+def test_xdist_gives_the_same_answers_and_runs_each_function_once(project, everything) -> None:
+    calls = project / "calls.txt"
+    calls.unlink()
+    alone = run_pytest(project, "--gradtool", "-q", "my_ops.py", "-k", "Cube")
+    assert alone.returncode == pytest.ExitCode.OK
+    once = len(calls.read_text(encoding="utf-8"))
+    calls.unlink()
+    run = run_pytest(project, "--gradtool", "-v", "-n", "2", ".")
+    assert outcomes(run) == outcomes(everything)
+    assert "my_ops.py:37: error GT101 wrong-gradient" in run.stdout
+    # Each process looks for the cases; one of them checks.
+    assert len(calls.read_text(encoding="utf-8")) == once
+
+
+def test_a_module_that_does_not_import_is_a_failure(tmp_path: Path) -> None:
+    (tmp_path / "my_ops.py").write_text("import nothing_of_this_name\n", encoding="utf-8")
+    run = run_pytest(tmp_path, "--gradtool", "-v", "my_ops.py")
+    assert outcomes(run) == {"my_ops.py::import::GT001": "FAILED"}
+    assert "error GT001" in run.stdout
+
+
+def test_settings_of_pytest_choose_the_configuration_and_strictness(tmp_path: Path) -> None:
+    body = """
+        import torch
+
+        class Doubled(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                t = x.sin()
+                ctx.save_for_backward(t)
+                return t * x.cos().square()
+
+            @staticmethod
+            @torch.autograd.function.once_differentiable
+            def backward(ctx, grad_output):
+                (t,) = ctx.saved_tensors
+                return grad_output
+    """
+    (tmp_path / "my_ops.py").write_text(dedent(body), encoding="utf-8")
+    (tmp_path / "other.yaml").write_text(
+        "version: 1\nfunctions: {Doubled: {ignore: {GT1: 'a surrogate', GT5: 'a surrogate'}}}\n",
+        encoding="utf-8",
+    )
+    ini = "[pytest]\ngradtool_config = other.yaml\n"
+    (tmp_path / "pytest.ini").write_text(ini, encoding="utf-8")
+    run = run_pytest(tmp_path, "--gradtool", "-q", "-rs", "my_ops.py")
+    assert run.returncode == pytest.ExitCode.OK, run.stdout
+    assert "ignored by the configuration: a surrogate" in run.stdout
+
+
+def test_a_wrong_configuration_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "my_ops.py").write_text(dedent(OPS), encoding="utf-8")
+    (tmp_path / "gradtool.yaml").write_text("version: 1\nchek: {}\n", encoding="utf-8")
+    run = run_pytest(tmp_path, "--gradtool", "-q", "my_ops.py")
+    assert run.returncode == pytest.ExitCode.INTERRUPTED
+    assert "unknown key 'chek' (did you mean 'check'?)" in run.stdout
+    assert "Traceback" not in run.stdout
+    (tmp_path / "pytest.ini").write_text("[pytest]\ngradtool_config = no.yaml\n", encoding="utf-8")
+    run = run_pytest(tmp_path, "--gradtool", "-q", "my_ops.py")
+    assert run.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "no.yaml" in run.stderr
+    (tmp_path / "gradtool.yaml").unlink()
+    (tmp_path / "pytest.ini").write_text("[pytest]\ngradtool_engine = toch\n", encoding="utf-8")
+    run = run_pytest(tmp_path, "--gradtool", "-q", "my_ops.py")
+    assert "--engine must be bundled or torch, got 'toch'" in run.stdout
+
+
+def test_without_the_flag_nothing_of_gradtool_is_loaded(tmp_path: Path) -> None:
+    test = """
+        import json, sys
+
+        def test_imports() -> None:
+            mine = [name for name in sys.modules if name.partition(".")[0] == "gradtool"]
+            heavy = [name for name in ("numpy", "msgspec", "rich", "yaml") if name in sys.modules]
+            open("loaded.json", "w").write(json.dumps([sorted(mine), heavy]))
+    """
+    (tmp_path / "test_imports.py").write_text(dedent(test), encoding="utf-8")
+    run = run_pytest(tmp_path, "-q", "-p", "no:xdist", "-p", "no:hypothesispytest")
+    assert run.returncode == pytest.ExitCode.OK, run.stdout
+    mine, heavy = json.loads((tmp_path / "loaded.json").read_text(encoding="utf-8"))
+    assert mine == ["gradtool", "gradtool.pytest_plugin"]
+    assert heavy == []
