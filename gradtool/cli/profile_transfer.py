@@ -6,10 +6,11 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
+from gradtool.cli import transfer_options as cli
 from gradtool.cli.choices import choose, split
 from gradtool.cli.exit_codes import ExitCode
 from gradtool.cli.options import COLORS, Color, Quiet
@@ -24,58 +25,18 @@ _PICTURES = (".svg", ".png")
 
 def profile_transfer(
     context: typer.Context,
-    device: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DEVICE", help="cpu, cuda or cuda:N. Without it, CUDA where there is one."
-        ),
-    ] = None,
-    listing: Annotated[
-        bool, typer.Option("--list", help="List the scenarios without measuring them.")
-    ] = False,
-    sizes: Annotated[
-        list[str] | None, typer.Option("--size", metavar="SIZES", help="As 64KiB,1MiB.")
-    ] = None,
-    directions: Annotated[
-        list[str] | None,
-        typer.Option("--direction", metavar="DIRECTIONS", help="h2d, d2h, d2d, duplex."),
-    ] = None,
-    scenarios: Annotated[
-        list[str] | None,
-        typer.Option("--scenario", metavar="PATTERNS", help="Names as in a shell: 'pinned*'."),
-    ] = None,
-    budget: Annotated[
-        float | None, typer.Option(metavar="SECONDS", min=0.1, help="Time to measure for.")
-    ] = None,
-    config: Annotated[
-        str | None, typer.Option(metavar="FILE", help="YAML that says what to measure.")
-    ] = None,
-    reports: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--report",
-            metavar="FORMAT=PATH",
-            help="Write a report too: json, csv, markdown, html, text. Repeatable.",
-        ),
-    ] = None,
-    plot: Annotated[
-        str | None, typer.Option(metavar="PATH", help="Draw bandwidth by size: .svg or .png.")
-    ] = None,
-    compare: Annotated[
-        str | None, typer.Option(metavar="JSON", help="Compare with an earlier report.")
-    ] = None,
-    max_regression: Annotated[
-        str,
-        typer.Option(metavar="SHARE", help="With --compare: how much slower fails the run."),
-    ] = "10%",
-    requirements: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--require",
-            metavar="THRESHOLD",
-            help="As 'pinned.h2d.gbps >= 0.8*link'. Repeatable.",
-        ),
-    ] = None,
+    device: cli.Device = None,
+    listing: cli.Listing = False,
+    sizes: cli.Sizes = None,
+    directions: cli.Directions = None,
+    scenarios: cli.Scenarios = None,
+    budget: cli.Budget = None,
+    config: cli.Config = None,
+    reports: cli.Reports = None,
+    plot: cli.Plot = None,
+    compare: cli.Compare = None,
+    max_regression: cli.MaxRegression = "10%",
+    requirements: cli.Requirements = None,
     quiet: Quiet = 0,
     color: Color = "auto",
 ) -> Callable[[], ExitCode]:
