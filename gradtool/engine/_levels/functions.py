@@ -75,11 +75,12 @@ def pushed_forward(
 ) -> Any:
     """The Function of the primals, and its own jvp of the tangents."""
     primals = tuple([level.below(arg) for arg in args])
-    ctx, output = function._run_forward(primals, kwargs)
-    ctx._saved_for_jvp = ctx.saved_for_forward
+    ctx, raw = function._run_forward(primals, kwargs)
+    saved = ctx.saved_for_forward
+    output = _apply.finish(ctx, primals, raw, modes.grad and any(ctx.needs_input_grad))
+    ctx._saved_for_jvp = _with_their_graph(saved, raw, output)
     returned = function.jvp(ctx, *_input_tangents(level, ctx, args))
     ctx._saved_for_jvp = None
-    output = _apply.finish(ctx, primals, output, modes.grad and any(ctx.needs_input_grad))
     outputs = output if isinstance(output, tuple) else (output,)
     tangents = returned if isinstance(returned, tuple) else (returned,)
     if len(tangents) != len(outputs):
@@ -92,6 +93,13 @@ def pushed_forward(
         for each, tangent in zip(outputs, tangents)
     )
     return duals if isinstance(output, tuple) else duals[0]
+
+
+def _with_their_graph(saved: tuple[Tensor | None, ...], raw: Any, output: Any) -> tuple[Any, ...]:
+    """What was saved, outputs in their places in the graph: jvp can be differentiated."""
+    before, after = (each if isinstance(each, tuple) else (each,) for each in (raw, output))
+    placed = {id(old): new for old, new in zip(before, after)}
+    return tuple([placed.get(id(each), each) for each in saved])
 
 
 def _input_tangents(level: DualLevel, ctx: Any, args: tuple[Any, ...]) -> list[Tensor | None]:

@@ -162,3 +162,27 @@ def test_no_jvp(torch):
 
     with pytest.raises((NotImplementedError, RuntimeError), match="jvp"):
         torch.func.jvp(Plain.apply, (double(torch, 1.0),), (double(torch, 1.0),))
+
+
+def test_a_jvp_from_a_saved_output_can_be_differentiated(torch):
+    class Exponential(torch.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x.exp()
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_forward(output)
+
+        @staticmethod
+        def jvp(ctx, t):
+            (y,) = ctx.saved_tensors
+            return t * y
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 100
+
+    x = double(torch, 0.0).requires_grad_()
+    tangent = torch.func.jvp(Exponential.apply, (x,), (double(torch, 1.0),))[1]
+    assert torch.autograd.grad(tangent, x)[0].item() == 100.0
