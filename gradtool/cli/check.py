@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 import typer
 
+from gradtool.cli import adoption
 from gradtool.cli import options as cli
 from gradtool.cli.choices import choose, split
 from gradtool.cli.exit_codes import ExitCode, collected_code, exit_code
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from gradtool.cli.display import Display
     from gradtool.gate.options import CheckOptions
     from gradtool.report.terminal.console import Color
+
+
+_Kept = tuple[str | None, bool, bool, bool]
+"""The fields of `gradtool.cli.keeping.Kept`, which is loaded when the work begins."""
 
 
 def check(
@@ -44,6 +49,15 @@ def check(
     pdb: cli.Pdb = False,
     executor: cli.Executor = "local",
     scheduler: cli.Scheduler = None,
+    baseline: adoption.Baseline = None,
+    write_baseline: adoption.WriteBaseline = False,
+    no_ignores: adoption.NoIgnores = False,
+    changed_since: adoption.ChangedSince = None,
+    last_failed: adoption.LastFailed = False,
+    no_cache: adoption.NoCache = False,
+    allow_empty: adoption.AllowEmpty = False,
+    require_functions: adoption.RequireFunctions = None,
+    require_double_backward: adoption.RequireDoubleBackward = False,
     form: cli.Format = None,
     reports: cli.Reports = None,
     collect_only: cli.CollectOnly = False,
@@ -77,6 +91,11 @@ def check(
         shard=shard,
         executor=choose(executor, cli.EXECUTORS, "value of --executor:"),
         scheduler=scheduler,
+        no_ignores=no_ignores,
+        changed_since=changed_since,
+        allow_empty=allow_empty,
+        require_functions=require_functions,
+        require_double_backward=require_double_backward,
         command=context.obj,
     )
     display = Display(
@@ -84,9 +103,9 @@ def check(
         color=cast("Color", choose(color, cli.COLORS, "value of --color:")),
         verbosity=verbose - quiet,
     )
-    if collect_only:
-        return partial(_collect, options, reports or (), display)
-    return partial(_check, options, reports or (), display)
+    kept = (baseline, write_baseline, last_failed, not no_cache)
+    task = _collect if collect_only else _check
+    return partial(task, options, kept, reports or (), display)
 
 
 def _number_of(jobs: str | None) -> int | None:
@@ -100,15 +119,19 @@ def _number_of(jobs: str | None) -> int | None:
     return int(jobs)
 
 
-def _check(options: CheckOptions, reports: Sequence[str], display: Display) -> ExitCode:
+def _check(
+    options: CheckOptions, kept: _Kept, reports: Sequence[str], display: Display
+) -> ExitCode:
     import msgspec
 
+    from gradtool.cli.keeping import Kept, keeping
     from gradtool.cli.outputs import claimed, write_all
     from gradtool.gate import runner
 
-    with claimed(reports) as outputs:
+    with keeping(Kept(*kept), options) as keeper, claimed(reports) as outputs:
         with nullcontext() if options.pdb else display.watching() as watcher:
-            report = runner.check(options, watcher)
+            report = runner.check(keeper.options, watcher)
+        report = keeper.settled(report)
         code = exit_code(report, strict=report.strict)
         report = msgspec.structs.replace(report, exit_code=int(code))
         with write_all(outputs, report) as is_stdout_taken:
@@ -116,13 +139,16 @@ def _check(options: CheckOptions, reports: Sequence[str], display: Display) -> E
     return code
 
 
-def _collect(options: CheckOptions, reports: Sequence[str], display: Display) -> ExitCode:
+def _collect(
+    options: CheckOptions, kept: _Kept, reports: Sequence[str], display: Display
+) -> ExitCode:
+    from gradtool.cli.keeping import Kept, keeping
     from gradtool.gate import runner
     from gradtool.gate.options import UsageError
 
     if reports:
         raise UsageError("--collect-only checks nothing, so --report would have nothing to write")
-    with display.watching():
-        modules = runner.collect(options)
+    with keeping(Kept(*kept), options) as keeper, display.watching():
+        modules = runner.collect(keeper.options)
     display.show_collected(modules)
     return collected_code(modules)

@@ -43,13 +43,20 @@ def exit_code(report: Report, *, strict: bool) -> ExitCode:
     if report.interrupted:
         return ExitCode.INTERRUPTED
     stopping = set(_stopping_rules(report, strict))
-    if stopping - {_NOT_IMPORTED}:
+    if stopping - {_NOT_IMPORTED} or report.unmet:
         return ExitCode.FAILED
     if stopping:
         return ExitCode.NOT_IMPORTED
-    if not any(answers(check) for check in report.checks()) and not _is_elsewhere(report):
-        return ExitCode.NOTHING_CHECKED
-    return ExitCode.PASSED
+    if any(answers(check) for check in report.checks()) or _may_be_empty(report):
+        return ExitCode.PASSED
+    return ExitCode.NOTHING_CHECKED
+
+
+def _may_be_empty(report: Report) -> bool:
+    """Whether nothing is left to check, and that is right."""
+    if any(report.functions()):
+        return False
+    return report.may_be_empty or _is_elsewhere(report)
 
 
 def _is_elsewhere(report: Report) -> bool:

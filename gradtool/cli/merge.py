@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from gradtool.cli import adoption
 from gradtool.cli import options as cli
 from gradtool.cli.choices import choose
 from gradtool.cli.exit_codes import ExitCode, exit_code
@@ -24,6 +25,8 @@ def merge(
         list[str],
         typer.Argument(metavar="REPORT...", show_default=False, help="JSON reports."),
     ],
+    require_functions: adoption.RequireFunctions = None,
+    require_double_backward: adoption.RequireDoubleBackward = False,
     form: cli.Format = None,
     reports: cli.Reports = None,
     quiet: cli.Quiet = 0,
@@ -38,18 +41,24 @@ def merge(
         color=cast("Color", choose(color, cli.COLORS, "value of --color:")),
         verbosity=verbose - quiet,
     )
-    return partial(_merge, parts, reports or (), display, context.obj)
+    required = (require_functions, require_double_backward)
+    return partial(_merge, parts, required, reports or (), display, context.obj)
 
 
 def _merge(
-    parts: Sequence[str], reports: Sequence[str], display: Display, command: str
+    parts: Sequence[str],
+    required: tuple[int | None, bool],
+    reports: Sequence[str],
+    display: Display,
+    command: str,
 ) -> ExitCode:
     import msgspec
 
     from gradtool.cli.outputs import claimed, write_all
-    from gradtool.gate import merging
+    from gradtool.gate import merging, requirements
 
     united = merging.merge([merging.read_part(name) for name in parts], command)
+    united = requirements.held_to(united, *required)
     code = exit_code(united, strict=united.strict)
     united = msgspec.structs.replace(united, exit_code=int(code))
     with claimed(reports) as outputs, write_all(outputs, united) as is_stdout_taken:

@@ -87,6 +87,28 @@ class _File:
         self._partial.unlink(missing_ok=True)
 
 
+def claim_file(path: Path) -> Target:
+    """Claim a regular file, which appears or is replaced complete.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    return _File(path)
+
+
+def replace(path: Path, content: str) -> None:
+    """Write a file that appears or is replaced complete.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    target = claim_file(path)
+    try:
+        target.put(content)
+    finally:
+        target.close()
+
+
 def _write(file: TextIO, content: str | bytes) -> None:
     """Write text, or bytes to what is below the text."""
     if isinstance(content, str):

@@ -14,6 +14,7 @@ from gradtool.gate.configs import Configs
 from gradtool.gate.keyword import parse_keyword
 from gradtool.gate.notices import Notices
 from gradtool.gate.options import CheckOptions
+from gradtool.gate.selection import Selection
 from gradtool.gate.settings import Settings, settings_for
 from gradtool.gate.shards import parse_shard, shard_of
 from gradtool.gate.targets import Target, find_targets
@@ -47,7 +48,10 @@ class Agenda:
         """Everything there is to check in the whole run, whatever the shard."""
         self._options = options
         self._configs = Configs(options)
-        self._targets = find_targets(options.paths, self._configs.excludes)
+        found = find_targets(options.paths, self._configs.excludes)
+        self.selection = Selection(found, options, self._configs)
+        """What options leave of the files."""
+        self._targets = self.selection.targets
         self._used = [self._configs.nearest(t.path) for t in self._targets] or [Config()]
         self._settings = [self._settings_of(config) for config in self._used]
 
@@ -110,8 +114,9 @@ class Agenda:
         if not answer.functions:
             self.notices.passed_over(target)
         self.notices.discovered(target, config, answer.functions)
-        pairs = zip(answer.functions, answer.lines, strict=True)
-        units = [self._unit(target, config, name, line) for name, line in pairs]
+        lines = dict(zip(answer.functions, answer.lines, strict=True))
+        wanted = self.selection.wanted(target.shown, answer.functions)
+        units = [self._unit(target, config, name, lines[name]) for name in wanted]
         units = [unit for unit in units if self._is_ours(unit.node)]
         is_empty = target.named and not answer.functions
         return Module(target.shown, units=units) if units or is_empty else None

@@ -54,6 +54,18 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Address of the scheduler of the cluster."""
     exclude: tuple[str, ...] = ()
     """Patterns of paths left out when a folder is walked; they replace the configuration's."""
+    changed_since: str | None = None
+    """Only modules that a change since this commit of git can concern."""
+    only_failed: tuple[str, ...] | None = None
+    """Only these Functions, and all of these modules, by their node ids; None: all."""
+    allow_empty: bool = False
+    """A run that finds no Function is right, and a file that cannot hold one is not imported."""
+    no_ignores: bool = False
+    """Report also what the configuration or a comment ignores for a reason."""
+    require_functions: int | None = None
+    """How many Functions must have been checked."""
+    require_double_backward: bool = False
+    """Every Function must pass double backward, or be excused for a reason."""
     strict: bool | None = None
     """Warnings fail the gate too. None leaves it to the configuration."""
     command: str = ""

@@ -12,6 +12,7 @@ from gradtool.gate.agenda import Agenda, Module
 from gradtool.gate.engines import require_engine, shown
 from gradtool.gate.executor import Executor, Outcome, executing
 from gradtool.gate.options import CheckOptions, Watcher
+from gradtool.gate.requirements import held_to
 from gradtool.gate.rulebook import rulebook
 from gradtool.gate.settings import Settings
 from gradtool.gate.unit import Done, Unit
@@ -96,9 +97,9 @@ class _Run:
 
     def report(self, seconds: float) -> Report:
         """All that was found out."""
-        done, agenda = self._outcome.done, self._agenda
+        done, agenda, options = self._outcome.done, self._agenda, self._options
         modules = self.results(done)
-        return Report(
+        report = Report(
             environment=environment(self._executor.numpy, agenda.settings),
             command=self._options.command,
             seed=agenda.settings.seed,
@@ -107,12 +108,15 @@ class _Run:
             configs=agenda.configs,
             left_out=left_out(agenda.settings),
             deselected=sum(each.deselected for each in done if each),
-            notices=agenda.notices.lines(modules),
+            passed_over=tuple(agenda.selection.passed_over),
+            may_be_empty=self._options.allow_empty or agenda.selection.is_unchanged,
+            notices=(*agenda.notices.lines(modules), *agenda.selection.notices),
             rules=rulebook(modules),
             seconds=seconds,
             interrupted=self.interrupted,
             shard=agenda.shard(),
         )
+        return held_to(report, options.require_functions, options.require_double_backward)
 
 
 def _answered(module: Module, answers: Iterator[Done | None]) -> list[Done]:

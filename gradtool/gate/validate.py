@@ -6,6 +6,7 @@ import math
 
 from gradtool.gate import codes
 from gradtool.gate.options import CheckOptions, UsageError
+from gradtool.gate.requirements import refuse_parts
 from gradtool.gate.shards import parse_shard
 from gradtool.gate.sizes import parse_size
 from gradtool.gate.suggest import known_names
@@ -33,6 +34,7 @@ def require_valid(options: CheckOptions) -> None:
             raise UsageError(f"{flag} must be a number of 0 or more, got {value}")
     if options.timeout is not None and not options.timeout > 0:
         raise UsageError(f"--timeout must be above 0, got {options.timeout}")
+    refuse_parts(options)
     _require_valid_processes(options)
 
 

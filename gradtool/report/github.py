@@ -29,6 +29,8 @@ def render(report: Report) -> str:
 
 def commands(report: Report) -> Iterator[str]:
     """The workflow commands."""
+    for line in report.unmet:
+        yield f"::error title=gradtool::{_data(line)}"
     listed = worst_first(problems(report))
     for severity, group in groupby(listed, key=lambda finding: finding.severity):
         found = list(group)

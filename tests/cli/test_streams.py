@@ -29,7 +29,7 @@ raise SystemExit(main())
 
 
 def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-c", _PROGRAM, "check", "ops", *arguments]
+    return [sys.executable, "-c", _PROGRAM, "check", "--no-cache", "ops", *arguments]
 
 
 def environment(**variables: str) -> dict[str, str]:

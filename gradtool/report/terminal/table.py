@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from rich.text import Text
@@ -95,20 +95,22 @@ def _time(row: Row) -> str:
 def _outcome(row: Row, strict: bool) -> Text:
     """What stopped the row or, when nothing did, what was found right; then what was remarked."""
     stopping = [check for check in row.checks if standing(check, strict=strict) in STOPPING]
-    parts = [part for check in stopping for part in _stopped(check, strict)] or _right(row)
+    parts = [part for check in stopping for part in _stopped(check, strict)]
+    found = [finding for check in row.checks for finding in check.findings]
+    parts += _known(found)
+    parts = parts or _right(row)
     parts += [
-        _remark(finding)
-        for check in row.checks
-        for finding in check.findings
-        if not stops(finding, strict=strict)
+        Text(f"{finding.severity.value} {finding.rule}", style=SEVERITIES[finding.severity])
+        for finding in found
+        if not finding.known and not stops(finding, strict=strict)
     ]
     return Text(", ").join(parts)
 
 
-def _remark(finding: Finding) -> Text:
-    if finding.known:
-        return Text(f"known {finding.rule} {finding.name}", style=DIM)
-    return Text(f"{finding.severity.value} {finding.rule}", style=SEVERITIES[finding.severity])
+def _known(found: Iterable[Finding]) -> list[Text]:
+    """What the baseline has, each rule once."""
+    names = dict.fromkeys(f"known {each.rule} {each.name}" for each in found if each.known)
+    return [Text(name, style=DIM) for name in names]
 
 
 def _stopped(check: CheckResult, strict: bool) -> list[Text]:
@@ -121,7 +123,7 @@ def _stopped(check: CheckResult, strict: bool) -> list[Text]:
 def _right(row: Row) -> list[Text]:
     """The derivatives that passed, and why others were not asked for."""
     if row.case is None:
-        return [] if row.has_known else [Text("no case was checked", style=DIM)]
+        return [Text("no case was checked", style=DIM)]
     proofs = [check for check in row.checks if check.rule in PROVES]
     passed = [PROVES[check.rule] for check in proofs if check.verdict is Verdict.PASS]
     skipped = [check for check in proofs if is_left_out(check) and check.reason]

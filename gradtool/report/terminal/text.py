@@ -16,7 +16,7 @@ from gradtool.report.terminal.page import Page
 from gradtool.report.terminal.styles import DIM, STRONG, VERDICTS
 from gradtool.report.terminal.table import write_table
 from gradtool.report.words import duration, evaluations
-from gradtool.results import Report
+from gradtool.results import Report, Verdict
 
 
 def render(report: Report, console: Console, *, verbosity: int = 0) -> None:
@@ -64,9 +64,12 @@ def _write_header(page: Page, report: Report) -> None:
 
 def _write_notices(page: Page, report: Report) -> None:
     for notice in report.notices:
-        page.wrapped(Text(notice, style=DIM))
+        page.wrapped(Text(notice, style=_WRONG if notice in report.unmet else DIM))
     if report.notices:
         page.blank()
+
+
+_WRONG = VERDICTS[Verdict.FAIL]
 
 
 def _write_cost(page: Page, report: Report) -> None:

@@ -1,0 +1,184 @@
+"""What runs leave for later ones: the baseline, and the cache of what failed.
+
+Both are read before the work, so that a file which cannot be read stops the run at once,
+and written after it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from gradtool.cli.targets import Target, claim_file, replace
+from gradtool.gate import last_run
+from gradtool.gate.baseline import (
+    FILE_NAME,
+    Baseline,
+    entries_of,
+    read_baseline,
+    with_known,
+)
+from gradtool.gate.baseline_shrink import is_whole, vanished
+from gradtool.gate.options import CheckOptions, UsageError
+from gradtool.report.rows import Row, rows
+from gradtool.report.verdicts import STOPPING
+from gradtool.results import Report
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What was asked for on the command line about what is kept."""
+
+    baseline: str | None = None
+    """The file of known findings."""
+    write: bool = False
+    """Add to it."""
+    last_failed: bool = False
+    cache: bool = True
+
+
+class Keeper:
+    """Holds what was kept for the time of one run."""
+
+    def __init__(
+        self, kept: Kept, options: CheckOptions, baseline: Baseline | None, place: Target | None
+    ) -> None:
+        self._kept = kept
+        self._baseline = baseline
+        self._place = place
+        self._notices: list[str] = []
+        self._failed = self._read_failed()
+        failed = tuple(sorted(self._failed)) if kept.last_failed else None
+        self.options = msgspec.structs.replace(options, only_failed=failed)
+        """The options of the run."""
+
+    def settled(self, report: Report) -> Report:
+        """The report with known findings marked, once what is to be kept is written.
+
+        Raises:
+            UsageError: The baseline cannot be written.
+        """
+        if self._baseline is not None:
+            report = with_known(report, self._settle(self._baseline, report))
+        if self._kept.cache and not report.interrupted:
+            self._remember(report)
+        return msgspec.structs.replace(report, notices=(*report.notices, *self._notices))
+
+    def _settle(self, baseline: Baseline, report: Report) -> Baseline:
+        """The baseline as it is after the run, in its file too."""
+        gone = vanished(baseline, report, self.options)
+        if self._place is None:
+            return self._shrunk(baseline, len(gone), baseline.without(gone))
+        if report.interrupted:
+            self._notices.append(f"{self._name}: not written, the run was interrupted")
+            return baseline
+        found = frozenset(entries_of(baseline, report).values())
+        written = baseline.without(gone).joined(found)
+        with _explained(self._name):
+            self._place.put(written.text())
+        added = len(written.entries - baseline.entries)
+        self._notices.append(f"{self._name}: {_entries(added)} added, {len(gone)} removed")
+        return written
+
+    def _shrunk(self, baseline: Baseline, count: int, smaller: Baseline) -> Baseline:
+        if not count:
+            return baseline
+        gone = f"{self._name}: {_entries(count)} no longer found"
+        if os.environ.get("CI"):
+            self._notices.append(f"{gone}; a run outside CI removes them")
+            return baseline
+        try:
+            replace(baseline.path, smaller.text())
+        except OSError as error:
+            self._notices.append(f"{gone}, and cannot be removed: {_reason(error)}")
+        else:
+            self._notices.append(f"{gone} and removed")
+        return smaller
+
+    @property
+    def _name(self) -> str:
+        return self._kept.baseline or FILE_NAME
+
+    def _read_failed(self) -> frozenset[str]:
+        try:
+            return last_run.read_failed(Path()) if self._kept.cache else frozenset()
+        except last_run.UnreadableError as error:
+            what = f"{last_run.FOLDER}/{last_run.FILE} cannot be used and is made anew: {error}"
+            self._notices.append(f"warning: {what}")
+            return frozenset()
+
+    def _remember(self, report: Report) -> None:
+        failing = {_node(row) for row in rows(report) if row.verdict in STOPPING}
+        whole = is_whole(self.options)
+        failed = last_run.updated(self._failed, report, failing, is_whole=whole)
+        if failed == self._failed and not self._notices:
+            return
+        try:
+            _make_folder(Path(last_run.FOLDER))
+            replace(Path(last_run.FOLDER, last_run.FILE), last_run.text(failed))
+        except OSError as error:
+            self._notices.append(f"warning: {last_run.FOLDER} cannot be written: {_reason(error)}")
+
+
+@contextlib.contextmanager
+def keeping(kept: Kept, options: CheckOptions) -> Iterator[Keeper]:
+    """What is kept, for the time of one run.
+
+    Raises:
+        UsageError: The baseline cannot be read, or not be written though that was asked for.
+    """
+    name = kept.baseline or (FILE_NAME if kept.write else None)
+    if kept.last_failed and not kept.cache:
+        raise UsageError("--lf needs the cache: leave --no-cache away")
+    baseline = None if name is None else read_baseline(name, may_be_new=kept.write)
+    with contextlib.ExitStack() as stack:
+        place = None
+        if kept.write and name is not None:
+            with _explained(name):
+                place = claim_file(Path(name))
+            stack.callback(place.close)
+        yield Keeper(kept, options, baseline, place)
+
+
+def _node(row: Row) -> str:
+    """What ``--lf`` asks again: the Function, or the module that did not import."""
+    return row.module.path if row.function is None else f"{row.module.path}::{row.function.name}"
+
+
+@contextlib.contextmanager
+def _explained(name: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(f"baseline {name} cannot be written: {_reason(error)}") from None
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or type(error).__name__
+
+
+def _entries(count: int) -> str:
+    return f"{count} {'entry' if count == 1 else 'entries'}"
+
+
+def _make_folder(path: Path) -> None:
+    """Make the cache's folder, complete or not at all."""
+    if path.is_dir():
+        return
+    made = Path(tempfile.mkdtemp(prefix=f"{path.name}.", dir=path.parent))
+    try:
+        for name, text in last_run.FILES.items():
+            (made / name).write_text(text, encoding="utf-8")
+        made.chmod(0o755)
+        made.rename(path)
+    except OSError:
+        shutil.rmtree(made, ignore_errors=True)
+        if not path.is_dir():  # Another run was faster.
+            raise
