@@ -1,0 +1,189 @@
+"""What timing a statement gave: the times, what they say, and how that is printed."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from gradtool.measure.summary import NOISY, UNUSABLE, Summary, summarize
+
+_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
+_ENGLISH = {"s": "second", "ms": "millisecond", "us": "microsecond", "ns": "nanosecond"}
+_FEWEST_DIGITS, _MOST_DIGITS = 2, 5
+
+
+@dataclass(init=True, repr=False, eq=True, frozen=True)
+class TaskSpec:
+    """What was timed, and by which names it is told of."""
+
+    stmt: str
+    setup: str
+    global_setup: str = ""
+    label: str | None = None
+    sub_label: str | None = None
+    description: str | None = None
+    env: str | None = None
+    num_threads: int = 1
+
+    @property
+    def title(self) -> str:
+        """The label, or the statement where it is one line."""
+        if self.label is not None:
+            return self.label + (f": {self.sub_label}" if self.sub_label else "")
+        if "\n" not in self.stmt:
+            return self.stmt + (f": {self.sub_label}" if self.sub_label else "")
+        return f"stmt:{f' ({self.sub_label})' if self.sub_label else ''}\n{_indented(self.stmt)}"
+
+    def setup_str(self) -> str:
+        """The setup as it is printed; empty for none."""
+        if self.setup in ("", "pass"):
+            return ""
+        return f"setup:\n{_indented(self.setup)}" if "\n" in self.setup else f"setup: {self.setup}"
+
+    def summarize(self) -> str:
+        """Title, description and setup, one below the other."""
+        parts = [self.title, self.description or "", self.setup_str()]
+        return "\n".join(part for part in parts if part)
+
+
+@dataclass(init=True, repr=False)
+class Measurement:
+    """Samples of the time of a statement.
+
+    `raw_times` are the seconds of each sample, of `number_per_run` runs; `times` those of one
+    run. `median`, `mean` and `iqr` (p75 - p25) are of `times`.
+    """
+
+    number_per_run: int
+    raw_times: list[float]
+    task_spec: TaskSpec
+    metadata: dict[Any, Any] | None = field(default=None)
+
+    @property
+    def times(self) -> list[float]:
+        """Seconds of one run, by sample."""
+        return [time / self.number_per_run for time in self.raw_times]
+
+    @property
+    def _summary(self) -> Summary:
+        return summarize(self.times)
+
+    @property
+    def median(self) -> float:
+        """The median of `times`."""
+        return self._summary.median
+
+    @property
+    def mean(self) -> float:
+        """The mean of `times`, which outliers pull at."""
+        return math.fsum(self.times) / len(self.times)
+
+    @property
+    def iqr(self) -> float:
+        """The range that holds the middle half of `times`."""
+        return self._summary.p75 - self._summary.p25
+
+    @property
+    def has_warnings(self) -> bool:
+        """Whether the spread is too large to trust the median."""
+        return self._summary.relative_iqr > NOISY
+
+    @property
+    def significant_figures(self) -> int:
+        """How many digits of the median mean something, from 2 to 5.
+
+        The standard error of a median is about ``1.25 sigma / sqrt(n)``, and sigma about
+        ``iqr / 1.35`` where times are normally distributed.
+        """
+        told = self._summary
+        error = 1.25 * (self.iqr / 1.35) / math.sqrt(told.n)
+        if error <= 0 or told.median <= 0:
+            return _MOST_DIGITS
+        digits = math.floor(math.log10(told.median) - math.log10(error)) + 1
+        return min(max(digits, _FEWEST_DIGITS), _MOST_DIGITS)
+
+    @property
+    def title(self) -> str:
+        """As `TaskSpec.title`."""
+        return self.task_spec.title
+
+    @property
+    def as_row_name(self) -> str:
+        """What a row of `Compare` is called."""
+        return self.sub_label or self.stmt or "[Unknown]"
+
+    def meets_confidence(self, threshold: float = NOISY) -> bool:
+        """Whether the middle half of the times lies within `threshold` of the median."""
+        return len(self.raw_times) > 1 and self._summary.relative_iqr < threshold
+
+    @staticmethod
+    def merge(measurements: Iterable[Measurement]) -> list[Measurement]:
+        """Put samples of one task together; one measurement for each task.
+
+        Times are told per run, since the number of runs may differ from sample to sample.
+        """
+        found: dict[TaskSpec, list[float]] = {}
+        for each in measurements:
+            found.setdefault(each.task_spec, []).extend(each.times)
+        return [Measurement(1, times, spec) for spec, times in found.items()]
+
+    def __getattr__(self, name: str) -> Any:
+        """What the task says of itself: ``stmt``, ``setup``, ``label``, ``num_threads``, …."""
+        if name.startswith("_") or name == "task_spec":
+            raise AttributeError(name)
+        return getattr(self.task_spec, name)
+
+    def __repr__(self) -> str:
+        kind = type(self)
+        lines = [f"<{kind.__module__}.{kind.__qualname__} object at {id(self):#x}>"]
+        lines.append(self.task_spec.summarize())
+        lines += [f"  {line}" for line in self._figures()]
+        return "\n".join(lines)
+
+    def _figures(self) -> Iterable[str]:
+        told, n = self._summary, len(self.raw_times)
+        unit, scale = select_unit(told.median)
+        threads = f"{self.task_spec.num_threads} thread{_s(self.task_spec.num_threads)}"
+        if n == 1:
+            yield f"{told.median / scale:.2f} {unit}"
+            yield f"1 measurement, {self.number_per_run} runs , {threads}"
+            return
+        low, high = told.p25 / scale, told.p75 / scale
+        yield f"Median: {told.median / scale:.2f} {unit}"
+        yield f"IQR:    {high - low:.2f} {unit} ({low:.2f} to {high:.2f})"
+        yield f"{n} measurements, {self.number_per_run} runs per measurement, {threads}"
+        if told.relative_iqr > NOISY:
+            yield (
+                f"WARNING: the interquartile range is {told.relative_iqr:.1%} of the median: "
+                f"{'do not use it' if told.relative_iqr > UNUSABLE else 'the machine is busy'}."
+            )
+
+
+def select_unit(t: float) -> tuple[str, float]:
+    """The unit that suits a time in seconds, and how many seconds it is."""
+    scale, unit = next((pair for pair in _UNITS if t >= pair[0]), _UNITS[-1])
+    return unit, scale
+
+
+def unit_to_english(u: str) -> str:
+    """The name of a unit of `select_unit`."""
+    return _ENGLISH[u]
+
+
+def trim_sigfig(x: float, n: int) -> float:
+    """`x` to `n` significant digits."""
+    return float(f"{x:.{n}g}")
+
+
+def _indented(text: str) -> str:
+    return textwrap.indent(textwrap.dedent(text).strip("\n"), "  ")
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"
+
+
+__all__ = ["Measurement", "TaskSpec", "select_unit", "trim_sigfig", "unit_to_english"]

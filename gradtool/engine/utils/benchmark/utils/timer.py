@@ -1,0 +1,166 @@
+"""Times a statement: in blocks that the clock can resolve, until the spread is small.
+
+Where CUDA is in use, each block ends when the device has done its work, so that what is timed
+is the work and not the asking for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import textwrap
+import time
+import timeit
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gradtool.device import CUDA
+from gradtool.engine.utils.benchmark.utils.common import Measurement, TaskSpec
+from gradtool.measure.batching import WARM_SECONDS, WINDOW, runs_per_sample
+from gradtool.measure.stopping import StopRule
+
+_BLOCKS = 100
+"""Of `Timer.blocked_autorange`: about how many fill the least time, unless blocks get short."""
+
+
+def timer() -> float:
+    """Seconds on the host's clock, once CUDA has done its work where CuPy is loaded."""
+    if "cupy" in sys.modules and CUDA.count():
+        CUDA.synchronize()
+    return time.perf_counter()
+
+
+class Timer:
+    """Times ``stmt``, run after ``setup``, with the names in ``globals``.
+
+    Args:
+        stmt: The statement.
+        setup: Run before each sample, outside the timing.
+        global_setup: For statements in C++; must be empty.
+        timer: A clock in seconds; the default waits for CUDA.
+        globals: Names that the statement uses.
+        label: What is timed, in words, for tables.
+        sub_label: What tells it from others of the label: a row.
+        description: The same: a column.
+        env: Where it was timed, where that differs from one to the other.
+        num_threads: Threads that libraries of linear algebra may use, where threadpoolctl
+            can be asked to set it.
+        language: Only Python.
+
+    Raises:
+        ValueError: the language is another one, or there is a global setup.
+    """
+
+    def __init__(
+        self,
+        stmt: str = "pass",
+        setup: str = "pass",
+        global_setup: str = "",
+        timer: Callable[[], float] = timer,
+        globals: dict[str, Any] | None = None,
+        label: str | None = None,
+        sub_label: str | None = None,
+        description: str | None = None,
+        env: str | None = None,
+        num_threads: int = 1,
+        language: Any = "python",
+    ) -> None:
+        if not isinstance(stmt, str):
+            raise ValueError("stmt must be a string of source, as 'f(x)' with globals={'f': f}")
+        if str(getattr(language, "name", language)).lower() not in ("py", "python"):
+            raise ValueError(f"language {language!r} cannot be timed here: only Python can")
+        if global_setup:
+            raise ValueError("global_setup is for C++, which cannot be timed here")
+        stmt, setup = textwrap.dedent(stmt).strip(), textwrap.dedent(setup).strip()
+        names = {} if globals is None else dict(globals)
+        self._timer = timeit.Timer(stmt, setup or "pass", timer, names)
+        self._task_spec = TaskSpec(stmt, setup, "", label, sub_label, description, env, num_threads)
+
+    def timeit(self, number: int = 1_000_000) -> Measurement:
+        """One sample of `number` runs, after a hundredth as many to warm up."""
+        with _threads(self._task_spec.num_threads):
+            self._timer.timeit(max(number // 100, 2))
+            return self._measured(number, [self._timer.timeit(number)])
+
+    def repeat(self, repeat: int = -1, number: int = -1) -> None:
+        """Not offered, as in torch: `blocked_autorange` and `adaptive_autorange` tell more.
+
+        Raises:
+            NotImplementedError: always.
+        """
+        raise NotImplementedError("use blocked_autorange() or adaptive_autorange()")
+
+    def blocked_autorange(
+        self,
+        callback: Callable[[int, float], Any] | None = None,
+        min_run_time: float = 0.2,
+    ) -> Measurement:
+        """Samples until `min_run_time` seconds were measured, each long enough for the clock.
+
+        `callback` is told the runs and seconds of each sample.
+        """
+        with _threads(self._task_spec.num_threads):
+            number = self._number(max(WINDOW, min_run_time / _BLOCKS), min_run_time)
+            times: list[float] = []
+            while not times or sum(times) < min_run_time:
+                times.append(self._timer.timeit(number))
+                if callback is not None:
+                    callback(number, times[-1])
+        return self._measured(number, times)
+
+    def adaptive_autorange(
+        self,
+        threshold: float = 0.1,
+        *,
+        min_run_time: float = 0.01,
+        max_run_time: float = 10.0,
+        callback: Callable[[int, float], Any] | None = None,
+    ) -> Measurement:
+        """Samples until their relative interquartile range is below `threshold`.
+
+        At least 15 samples and `min_run_time` seconds, unless `max_run_time` is over before.
+        """
+        rule = StopRule(spread=threshold)
+        with _threads(self._task_spec.num_threads):
+            number = self._number(WINDOW, min_run_time)
+            times: list[float] = []
+            while not times or sum(times) < max_run_time:
+                times.append(self._timer.timeit(number))
+                if callback is not None:
+                    callback(number, times[-1])
+                if sum(times) >= min_run_time and rule.satisfied(times):
+                    break
+        return self._measured(number, times)
+
+    def _number(self, window: float, least: float) -> int:
+        """How many runs make a sample; finding out warms up."""
+        return runs_per_sample(self._timer.timeit, window=window, warm=min(WARM_SECONDS, least))
+
+    def _measured(self, number: int, times: list[float]) -> Measurement:
+        return Measurement(number, times, self._task_spec)
+
+
+@contextlib.contextmanager
+def _threads(number: int) -> Iterator[None]:
+    """Let libraries of linear algebra use so many threads, where threadpoolctl is installed."""
+    try:
+        from threadpoolctl import threadpool_limits  # type: ignore[import-not-found, unused-ignore]
+    except ImportError:
+        if number > 1 and (os.cpu_count() or 1) > 1:
+            _tell_of_threads()
+        yield
+        return
+    with threadpool_limits(number):
+        yield
+
+
+def _tell_of_threads() -> None:
+    import warnings
+
+    warnings.warn(
+        "num_threads cannot be set: install threadpoolctl, or set OMP_NUM_THREADS", stacklevel=5
+    )
+
+
+__all__ = ["Timer", "timer"]
