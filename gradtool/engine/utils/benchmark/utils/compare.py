@@ -99,7 +99,7 @@ def _boxed(title: str, lines: Sequence[Sequence[str]]) -> Iterator[str]:
     length = sum(widths) + len(_BETWEEN) * (len(widths) - 1) + 1
     yield "[" + (f" {title} " if title else "").center(length, "-") + "]"
     for line in lines:
-        yield (_line(line, widths) if len(line) > 1 else f"{line[0]} ".ljust(length + 1, "-"))
+        yield (_line(line, widths) if len(line) > 1 else f"{line[0]} ".ljust(length + 2, "-"))
     yield "-" * (length + 2)
 
 
