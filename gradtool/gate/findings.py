@@ -21,8 +21,9 @@ _OF_BACKWARD = ("backward", "vjp", "forward")
 _BLAMED = {
     **dict.fromkeys(["GT003", "GT501", "GT508", "GT509"], _OF_FORWARD),
     **dict.fromkeys(["GT115", "GT502", "GT505", "GT506", "GT510"], _OF_CTX),
-    **dict.fromkeys(["GT301", "GT302"], ("jvp", *_OF_BACKWARD)),
+    **dict.fromkeys(["GT301", "GT302", "GT303"], ("jvp", *_OF_BACKWARD)),
     "GT401": ("vmap", "forward"),
+    "GT403": (*_OF_BACKWARD, "vmap"),
 }
 """The methods that a rule speaks of, the likeliest first. Other rules speak of backward."""
 

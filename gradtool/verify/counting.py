@@ -11,7 +11,14 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from gradtool.results import Cost
-from gradtool.verify.examinable import Examinable, Leak, SourceLine, Stacked, Tangents
+from gradtool.verify.examinable import (
+    ChangedByJvp,
+    Examinable,
+    Leak,
+    SourceLine,
+    Stacked,
+    Tangents,
+)
 from gradtool.verify.protocol import Argument, Array, Cotangents, Observation, Primals
 
 
@@ -116,10 +123,26 @@ class Counted:
         self._count(backwards=0, times=len(rows))
         return self._inner.jvps(primals, rows)
 
+    def changed_by_jvp(self, primals: Primals, row: Tangents) -> ChangedByJvp:
+        """Two forwards, one of them in forward mode; counted."""
+        self._count(backwards=0, times=2)
+        return self._inner.changed_by_jvp(primals, row)
+
+    def tangent_map(self, tangents: Tangents) -> Counted:
+        """The map to the tangents, counting on the same counter."""
+        return Counted(self._inner.tangent_map(tangents), self._counter, self._order)
+
     def vmapped(self, primals: Primals, in_dims: Sequence[int | None]) -> tuple[Array | None, ...]:
         """A batched forward; counted as one."""
         self._count(backwards=0)
         return self._inner.vmapped(primals, in_dims)
+
+    def vmapped_vjp(
+        self, primals: Primals, in_dims: Sequence[int | None], cotangents: Cotangents
+    ) -> tuple[Array | None, ...]:
+        """A batched forward and backward; counted as one."""
+        self._count(backwards=1)
+        return self._inner.vmapped_vjp(primals, in_dims, cotangents)
 
     def evaluate_many(
         self, primals: Primals, stacked: Sequence[bool], *, or_loop: bool = True

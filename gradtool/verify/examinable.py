@@ -20,7 +20,15 @@ from gradtool.verify.protocol import (
     Stacked,
 )
 
-__all__ = ["Examinable", "Leak", "MemoryLayout", "SourceLine", "Stacked", "Tangents"]
+__all__ = [
+    "ChangedByJvp",
+    "Examinable",
+    "Leak",
+    "MemoryLayout",
+    "SourceLine",
+    "Stacked",
+    "Tangents",
+]
 
 MemoryLayout = Literal["contiguous", "transposed", "gapped", "expanded"]
 """How the elements of a tensor lie in memory; its shape and values are the same in each.
@@ -44,6 +52,16 @@ class SourceLine(NamedTuple):
     """``forward``, ``setup_context``, ``backward``, ``vjp``, ``jvp`` or ``vmap``."""
     path: str
     line: int
+
+
+class ChangedByJvp(NamedTuple):
+    """What a call in forward mode changes in place, by index."""
+
+    tangents: tuple[int, ...] = ()
+    """Indices into `Differentiable.arguments`."""
+    arguments: tuple[int, ...] = ()
+    """The same. What ``forward`` alone changes is not meant."""
+    outputs: tuple[int, ...] = ()
 
 
 class Examinable(Differentiable, Protocol):
@@ -84,6 +102,17 @@ class Examinable(Differentiable, Protocol):
         Raises what the user's code or the engine raises.
         """
 
+    def changed_by_jvp(self, primals: Primals, row: Tangents) -> ChangedByJvp:
+        """What one push changes in place of what is not its own. Raises as `jvps` does."""
+
+    def tangent_map(self, tangents: Tangents) -> Examinable:
+        """The map (primals, tangents) -> tangents, as a Differentiable of its own.
+
+        Its arguments are all of this one's, then a tangent for each of them that has one in
+        `tangents`. Its outputs are the tangents of this one's outputs. Checking its first
+        derivative checks the second derivative by reverse over forward.
+        """
+
     # ---- batching ---------------------------------------------------------------------
 
     @property
@@ -103,6 +132,19 @@ class Examinable(Differentiable, Protocol):
 
         The reference is `evaluate` of one example after another. Raises what the user's code
         or the engine raises.
+        """
+
+    def vmapped_vjp(
+        self, primals: Primals, in_dims: Sequence[int | None], cotangents: Cotangents
+    ) -> tuple[Array | None, ...]:
+        """The gradients of the batched `primals`, through what `vmapped` computes.
+
+        Args:
+            primals: As for `vmapped`.
+            in_dims: As for `vmapped`.
+            cotangents: Of the outputs, examples first in each.
+
+        None where no gradient arrives. Raises what the user's code or the engine raises.
         """
 
     # ---- unusual orders ---------------------------------------------------------------

@@ -13,11 +13,11 @@ from gradtool.results import Cost
 from gradtool.verify.coordinates import is_continuous
 from gradtool.verify.counting import Counted, Counter
 from gradtool.verify.derivatives import Derivatives
-from gradtool.verify.examinable import Examinable
+from gradtool.verify.examinable import ChangedByJvp, Examinable
 from gradtool.verify.forward_mode import Push, pushes
 from gradtool.verify.judgement import Judgement, judge
 from gradtool.verify.protocol import Array, Differentiable
-from gradtool.verify.randomness import generator, shifted
+from gradtool.verify.randomness import generator, shifted, signed
 
 Gradients = tuple[Array | None, ...]
 
@@ -142,6 +142,40 @@ class Subject:
         except Exception as error:  # What the user's jvp may raise has no bounds.
             return f"{type(error).__name__}: {error}"
         return None
+
+    @cached_property
+    def tangents(self) -> list[Array | None]:
+        """A random tangent of each argument that a derivative is asked for."""
+        rng = generator(self._seed, "pushed")
+        inputs, wanted = self.first.layout.inputs, self.first.inputs
+        return [
+            block.unflatten(signed(rng, block.size))[0] if at in wanted else None
+            for at, block in enumerate(inputs)
+        ]
+
+    @cached_property
+    def changed_by_jvp(self) -> ChangedByJvp:
+        """What the Function's jvp changes in place; nothing where it has none or it raises."""
+        if not self.function.defines_jvp:
+            return ChangedByJvp()
+        try:
+            return self.function.changed_by_jvp(self.first.primals, self.tangents)
+        except Exception:  # What the user's jvp may raise has no bounds: GT301 tells of it.
+            return ChangedByJvp()
+
+    @cached_property
+    def pushed(self) -> Derivatives:
+        """The derivatives of what jvp returns, at the point where the first were judged."""
+        point = [*self.given.at.primals, *(t for t in self.tangents if t is not None)]
+        return self._derivatives(self.function.tangent_map(self.tangents), point, ungraphed=True)
+
+    @cached_property
+    def bending(self) -> Judgement:
+        """What is to be said of the derivatives of what jvp returns."""
+        pushed = self.pushed
+        judgement = judge(pushed, pushed.inputs, lambda: self._nearby(pushed))
+        self.judgements.append(judgement)
+        return judgement
 
     @cached_property
     def second(self) -> Derivatives:

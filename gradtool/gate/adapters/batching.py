@@ -6,11 +6,11 @@ import inspect
 from collections.abc import Sequence
 from typing import Any
 
-from gradtool.engine._levels.functions import VmapInfo, check_separate
+from gradtool.engine._levels.functions import VmapInfo
 from gradtool.gate.adapters.bound import BoundFunction
 from gradtool.gate.adapters.library import library
-from gradtool.gate.adapters.pulling import copied
-from gradtool.verify.protocol import Array, Primals
+from gradtool.gate.adapters.pulling import copied, cotangent_tensors, pulled_back
+from gradtool.verify.protocol import Array, Cotangents, Primals
 
 Dims = Sequence[int | None]
 
@@ -26,20 +26,47 @@ def vmapped(bound: BoundFunction, primals: Primals, in_dims: Dims) -> tuple[Arra
     A ``vmap`` of the Function's own gets the dimensions as they are: one that takes the
     examples to come first is seen.
     """
-    cls, torch = bound.cls, library().torch
-    with torch.no_grad():
-        tensors = bound.arguments.fresh(primals)
-        if cls is None or cls.vmap is library().Function.vmap or cls.generate_vmap_rule:
-            outputs = torch.func.vmap(lambda *each: bound(each), in_dims=tuple(in_dims))(*tensors)
-        else:
-            outputs = _by_own_rule(cls, bound, tensors, in_dims)
+    with library().torch.no_grad():
+        outputs = _outputs(bound, bound.arguments.fresh(primals), in_dims)
         return tuple([copied(output) for output in outputs])
+
+
+def vmapped_vjp(
+    bound: BoundFunction, primals: Primals, in_dims: Dims, cotangents: Cotangents
+) -> tuple[Array | None, ...]:
+    """The gradients of the batched `primals`; None where none arrives."""
+    arguments = bound.arguments
+    with library().torch.enable_grad():
+        leaves, tensors = arguments.tracked(primals, arguments.differentiable)
+        outputs = tuple(_outputs(bound, tensors, in_dims))
+        gradients = pulled_back(outputs, cotangent_tensors(outputs, cotangents), leaves)
+        return tuple([copied(gradient) for gradient in gradients])
+
+
+def _outputs(bound: BoundFunction, tensors: Sequence[Any], in_dims: Dims) -> Sequence[Any]:
+    if bound.cls is not None and _has_own_rule(bound.cls):
+        return _by_own_rule(bound.cls, bound, tensors, in_dims)
+    places: list[bool] = []
+
+    def found(*each: Any) -> tuple[Any, ...]:
+        outputs = bound(each)
+        places[:] = [output is not None for output in outputs]
+        return tuple([output for output in outputs if output is not None])
+
+    stacks = iter(library().torch.func.vmap(found, in_dims=tuple(in_dims))(*tensors))
+    return [next(stacks) if there else None for there in places]
+
+
+def _has_own_rule(cls: type[Any]) -> bool:
+    """Whether its ``vmap`` would be called; what is refused, the library refuses better."""
+    root = library().Function
+    separate = cls.setup_context is not root.setup_context
+    return cls.vmap is not root.vmap and not cls.generate_vmap_rule and separate
 
 
 def _by_own_rule(
     cls: type[Any], bound: BoundFunction, tensors: Sequence[Any], in_dims: Dims
 ) -> list[Any]:
-    check_separate(cls)
     args, kwargs = bound.arguments.placed(tensors)
     given = inspect.signature(cls.forward).bind(*args, **kwargs)
     given.apply_defaults()

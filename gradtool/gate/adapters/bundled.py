@@ -19,8 +19,16 @@ from gradtool.gate.adapters.library import library
 from gradtool.gate.adapters.lines import lines_of, traced
 from gradtool.gate.adapters.orders import Orders
 from gradtool.gate.adapters.pulling import copied, cotangent_tensors, pulled_back
+from gradtool.gate.adapters.tangent_map import TangentMap
 from gradtool.gate.seeding import global_generators
-from gradtool.verify.examinable import Leak, MemoryLayout, SourceLine, Stacked, Tangents
+from gradtool.verify.examinable import (
+    ChangedByJvp,
+    Leak,
+    MemoryLayout,
+    SourceLine,
+    Stacked,
+    Tangents,
+)
 from gradtool.verify.protocol import Array, Cotangents, Observation, Primals
 
 
@@ -94,6 +102,10 @@ class BundledDifferentiable:
         """The tangent of each output for each row, by the Function's own ``jvp``."""
         return forward_mode.jvps(self._bound, primals, rows)
 
+    def changed_by_jvp(self, primals: Primals, row: Tangents) -> ChangedByJvp:
+        """What one push changes in place of what is not its own."""
+        return forward_mode.changed(self._bound, primals, row)
+
     # ---- many values at once ----------------------------------------------------------
 
     def evaluate_many(
@@ -113,6 +125,12 @@ class BundledDifferentiable:
     def vmapped(self, primals: Primals, in_dims: Sequence[int | None]) -> tuple[Array | None, ...]:
         """The outputs for a batch, by the Function's own batching, examples first in each."""
         return batching.vmapped(self._bound, primals, in_dims)
+
+    def vmapped_vjp(
+        self, primals: Primals, in_dims: Sequence[int | None], cotangents: Cotangents
+    ) -> tuple[Array | None, ...]:
+        """The gradients of `primals` through the Function's own batching."""
+        return batching.vmapped_vjp(self._bound, primals, in_dims, cotangents)
 
     # ---- observed calls ---------------------------------------------------------------
 
@@ -178,6 +196,25 @@ class BundledDifferentiable:
             tensors[-1].requires_grad = True
         names = [argument.name for argument in self.arguments]
         names += _cotangent_names([at for at, _ in given], len(cotangents), names)
+        return self._derived(function, tensors, names)
+
+    def tangent_map(self, tangents: Tangents) -> BundledDifferentiable:
+        """The map (primals, tangents) -> tangents, as a Differentiable of its own."""
+        arguments = self._bound.arguments
+        tensors = arguments.fresh(self.primals)
+        names = [argument.name for argument in self.arguments]
+        for name, array in zip(tuple(names), tangents, strict=True):
+            if array is not None:
+                tensors.append(library().tensor(np.array(array)))
+                tensors[-1].requires_grad = True
+                names.append(f"tangent of {name}")
+        moving = [array is not None for array in tangents]
+        return self._derived(TangentMap(self._bound, moving), tensors, names)
+
+    def _derived(
+        self, function: Callable[..., Any], tensors: Sequence[Any], names: Sequence[str]
+    ) -> BundledDifferentiable:
+        """A map of more arguments than this, of the next order."""
         derived = BundledDifferentiable(function, tensors, {}, name=self.name, names=names)
         derived.declares_once_differentiable = self.declares_once_differentiable
         derived._bound.home = self._bound.home

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from gradtool.gate.adapters.bound import BoundFunction
 from gradtool.gate.adapters.library import library
 from gradtool.gate.adapters.pulling import copied
-from gradtool.verify.examinable import Tangents
+from gradtool.verify.examinable import ChangedByJvp, Tangents
 from gradtool.verify.protocol import Array, Primals
 
 
@@ -22,19 +22,65 @@ def jvps(
 
 
 def _jvp(bound: BoundFunction, primals: Primals, row: Tangents) -> tuple[Array | None, ...]:
-    torch = library().torch
-    forward_ad = torch.autograd.forward_ad
-    with torch.no_grad(), forward_ad.dual_level():
+    with library().torch.no_grad():
         tensors = bound.arguments.fresh(primals)
+        return _pushed(bound, tensors, _tangents(tensors, row))[1]
+
+
+def changed(bound: BoundFunction, primals: Primals, row: Tangents) -> ChangedByJvp:
+    """What one push changes in place, beside the outputs' tangents.
+
+    Raises what the user's jvp raises.
+    """
+    with library().torch.no_grad():
+        plain = bound.arguments.fresh(primals)
+        expected = [copied(output) for output in bound(plain)]
+        tensors = bound.arguments.fresh(primals)
+        tangents = _tangents(tensors, row)
+        outputs, _ = _pushed(bound, tensors, tangents)
+        return ChangedByJvp(
+            tangents=_differing([copied(each) for each in tangents], row),
+            arguments=_differing(map(copied, tensors), [copied(each) for each in plain]),
+            outputs=_differing(outputs, expected),
+        )
+
+
+def _differing(found: Iterable[Array | None], expected: Sequence[Array | None]) -> tuple[int, ...]:
+    pairs = enumerate(zip(found, expected, strict=True))
+    return tuple([at for at, (one, other) in pairs if not _same(one, other)])
+
+
+def _same(one: Array | None, other: Array | None) -> bool:
+    if one is None or other is None:
+        return True
+    return np.array_equal(one, other, equal_nan=one.dtype.kind in "fc")
+
+
+def _pushed(
+    bound: BoundFunction, tensors: Sequence[Any], tangents: Sequence[Any]
+) -> tuple[tuple[Array | None, ...], tuple[Array | None, ...]]:
+    """The outputs and their tangents."""
+    forward_ad = library().torch.autograd.forward_ad
+    with forward_ad.dual_level():
         moving = [
-            tensor if values is None else forward_ad.make_dual(tensor, _tangent(tensor, values))
-            for tensor, values in zip(tensors, row, strict=True)
+            tensor if tangent is None else forward_ad.make_dual(tensor, tangent)
+            for tensor, tangent in zip(tensors, tangents, strict=True)
         ]
-        pushed = [
-            None if output is None else forward_ad.unpack_dual(output).tangent
+        unpacked = [
+            (None, None) if output is None else forward_ad.unpack_dual(output)
             for output in bound(moving)
         ]
-        return tuple([copied(tangent) for tangent in pushed])
+        return (
+            tuple([copied(primal) for primal, _ in unpacked]),
+            tuple([copied(tangent) for _, tangent in unpacked]),
+        )
+
+
+def _tangents(tensors: Sequence[Any], row: Tangents) -> list[Any]:
+    return [
+        None if values is None else _tangent(tensor, values)
+        for tensor, values in zip(tensors, row, strict=True)
+    ]
 
 
 def _tangent(tensor: Any, values: Array) -> Any:

@@ -107,12 +107,21 @@ def _check(subject: Subject) -> Answer:
         return not_offered(NO_JVP)
     if subject.nothing_to_compare:
         return skipped(subject.nothing_to_compare)
+    if _changes_what_it_gets(subject):
+        return skipped("jvp changes in place what it computes with")
     if subject.jvp_failure:
         return failed(Flaw(message=f"jvp raised {subject.jvp_failure}"))
     if Decision.UNVERIFIED in (subject.given.worst, subject.withheld.worst):
         return unverified("the numeric derivative cannot be told well enough")
     found = tuple(_flaws(subject))
     return failed(*found[:1]) if found else passed()
+
+
+def _changes_what_it_gets(subject: Subject) -> bool:
+    """Whether GT503 or GT504 tells of the mistake already."""
+    seen, changed = subject.first.baseline, subject.changed_by_jvp
+    mine = {*seen.mutated_arguments, *seen.declared_dirty}
+    return bool({*changed.tangents, *changed.arguments} - mine or changed.outputs)
 
 
 def _flaws(subject: Subject) -> Iterator[Flaw]:

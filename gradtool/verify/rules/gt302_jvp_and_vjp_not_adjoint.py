@@ -96,7 +96,7 @@ def _check(subject: Subject) -> Answer:
         return not_offered(NO_JVP)
     if subject.nothing_to_compare:
         return skipped(subject.nothing_to_compare)
-    if subject.given.worst is not Decision.PASS or subject.missing:
+    if {subject.given.worst, subject.withheld.worst} != {Decision.PASS}:
         return skipped("the gradient is not known to be right")
     eps = subject.given.at.layout.eps().max(initial=0.0)
     for push in subject.pushes:
@@ -132,6 +132,6 @@ RULE = Rule(
     summary="jvp and backward are each close to the derivative, but not adjoint to each other.",
     severity=Severity.WARNING,
     page=__doc__,
-    premises=("GT101", "GT301", "GT601"),
+    premises=("GT101", "GT106", "GT301", "GT601"),
     check=_check,
 )

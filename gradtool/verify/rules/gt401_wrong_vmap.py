@@ -4,9 +4,10 @@ What it does
 ------------
 
 Batches the inputs, all together and one at a time, along the first dimension and, where there
-is one, along the last; lets the Function's own ``vmap``, or the one that
-``generate_vmap_rule`` derives, compute the batch; and compares each example with a call of its
-own. A ``vmap`` that raises breaks this rule too. A Function that declares neither is not asked.
+is one, along the last, as many examples as one of the extents and another number; lets the
+Function's own ``vmap``, or the one that ``generate_vmap_rule`` derives, compute the batch; and
+compares each example with a call of its own. A ``vmap`` that raises breaks this rule too. A
+Function that declares neither is not asked.
 
 Why it matters
 --------------
@@ -76,7 +77,7 @@ https://pytorch.org/docs/stable/notes/extending.func.html
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -84,7 +85,7 @@ import numpy as np
 from gradtool.results import Evidence, Severity
 from gradtool.verify.coordinates import is_continuous
 from gradtool.verify.protocol import Array
-from gradtool.verify.randomness import generator, shifted
+from gradtool.verify.rules._batches import Batch, InDims, batchable, batches
 from gradtool.verify.rules._failures import RUNS
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped
 from gradtool.verify.steps import epsilon
@@ -94,69 +95,35 @@ from gradtool.verify.worst import scalar
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
-_EXAMPLES = 3
-_NEARBY = 2.0**-4
-_ROUNDINGS = 1e4
+NO_VMAP = "no vmap"
 
-InDims = tuple[int | None, ...]
+_ROUNDINGS = 1e4
 
 
 def _check(subject: Subject) -> Answer:
-    function = subject.function
-    if not function.defines_vmap:
-        return not_offered("no vmap")
-    batchable = [i for i, a in enumerate(function.arguments) if is_continuous(a.dtype)]
-    if not batchable:
+    if not subject.function.defines_vmap:
+        return not_offered(NO_VMAP)
+    if not batchable(subject):
         return skipped("no argument can be batched")
-    for in_dims in _placings(subject, batchable):
-        flaw = _differs(subject, in_dims)
+    for batch in batches(subject):
+        flaw = _differs(subject, batch)
         if flaw:
             return failed(flaw)
     return passed()
 
 
-def _placings(subject: Subject, batchable: list[int]) -> Iterator[InDims]:
-    """Which arguments are batched, and along which dimension."""
-    arguments = subject.function.arguments
-    everything: InDims = tuple(0 if i in batchable else None for i in range(len(arguments)))
-    yield everything
-    if len(batchable) > 1:
-        for alone in batchable:
-            yield tuple(0 if i == alone else None for i in range(len(arguments)))
-    if any(arguments[i].shape for i in batchable):
-        yield tuple(
-            None if dim is None else len(a.shape)
-            for dim, a in zip(everything, arguments, strict=True)
-        )
-
-
-def _differs(subject: Subject, in_dims: InDims) -> Flaw | None:
-    examples = _examples(subject)
+def _differs(subject: Subject, batch: Batch) -> Flaw | None:
     try:
-        loop = [subject.function.evaluate(_one(subject, example, in_dims)) for example in examples]
+        loop = [subject.function.evaluate(example) for example in batch.examples]
     except Exception:  # A point that forward does not take says nothing about vmap.
         return None
-    stacked = [
-        own if dim is None else np.stack([example[i] for example in examples], axis=dim)
-        for i, (own, dim) in enumerate(zip(subject.function.primals, in_dims, strict=True))
-    ]
     try:
-        batched = subject.function.vmapped(stacked, in_dims)
+        batched = subject.function.vmapped(batch.stacked, batch.in_dims)
     except Exception as error:  # What the user's vmap may raise has no bounds.
-        return Flaw(message=f"vmap with in_dims={in_dims} raised {type(error).__name__}: {error}")
-    return _compared(batched, loop, in_dims)
-
-
-def _examples(subject: Subject) -> list[Sequence[Array]]:
-    """The case's own point and some near it."""
-    rng = generator(subject.seed, "examples")
-    own = subject.function.primals
-    return [own, *(shifted(own, _NEARBY, rng) for _ in range(_EXAMPLES - 1))]
-
-
-def _one(subject: Subject, example: Sequence[Array], in_dims: InDims) -> list[Array]:
-    own = subject.function.primals
-    return [own[i] if dim is None else example[i] for i, dim in enumerate(in_dims)]
+        return Flaw(
+            message=f"vmap with in_dims={batch.in_dims} raised {type(error).__name__}: {error}"
+        )
+    return _compared(batched, loop, batch.in_dims)
 
 
 def _compared(

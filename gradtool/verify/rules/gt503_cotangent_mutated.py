@@ -1,16 +1,19 @@
-"""Backward changes a cotangent in place.
+"""Backward changes a cotangent in place, or jvp a tangent.
 
 What it does
 ------------
 
-Compares the values of every ``grad_output`` before and after backward.
+Compares the values of every ``grad_output`` before and after backward, and those of every tangent
+before and after ``jvp``. The tangent of an input that is marked dirty is to change as the input
+does, and is left out.
 
 Why it matters
 --------------
 
 The cotangent is not backward's own. Where the output was used in a sum, the other term gets the
 very same tensor, and reads what backward made of it: in ``x + f(x)`` the gradient of the first
-``x`` is wrong without a word, though that of ``f`` is right.
+``x`` is wrong without a word, though that of ``f`` is right. Nor is a tangent ``jvp``'s own: it
+is the caller's, or that of what computed the input, and of whatever else was computed of it.
 
 Wrong example
 -------------
@@ -45,7 +48,7 @@ Right example
 How to fix
 ----------
 
-Compute a new tensor, or work on ``grad_output.clone()``. ``contiguous()`` and ``view`` make no
+Compute a new tensor, or work on a ``clone()``. ``contiguous()`` and ``view`` make no
 copy of a tensor that lies in memory as they want it.
 
 Reference
@@ -73,12 +76,23 @@ def _check(subject: Subject) -> Answer:
         return skipped(subject.nothing_to_check)
     mutated = subject.first.baseline.mutated_cotangents
     if not mutated:
-        return passed()
+        return _of_jvp(subject)
     which = "grad_output"
     if len(subject.first.forward.outputs) > 1:
         which = f"the cotangent{'s' if len(mutated) > 1 else ''} of {_outputs(mutated)}"
     hint = "compute a new tensor, or work on grad_output.clone()"
     return failed(Flaw(message=f"backward changes {which} in place", hint=hint))
+
+
+def _of_jvp(subject: Subject) -> Answer:
+    dirty = subject.first.baseline.declared_dirty
+    changed = [i for i in subject.changed_by_jvp.tangents if i not in dirty]
+    if not changed:
+        return passed()
+    names = [f"`{subject.function.arguments[i].name}`" for i in changed]
+    message = f"jvp changes the tangent{'s' if len(names) > 1 else ''} of {listed(names)} in place"
+    hint = "compute a new tensor, or work on a clone() of the tangent"
+    return failed(Flaw(message=message, hint=hint, method="jvp"))
 
 
 def _outputs(numbers: tuple[int, ...]) -> str:
@@ -88,7 +102,7 @@ def _outputs(numbers: tuple[int, ...]) -> str:
 RULE = Rule(
     code="GT503",
     name="cotangent-mutated",
-    summary="Backward changes a cotangent in place.",
+    summary="Backward changes a cotangent in place, or jvp a tangent.",
     severity=Severity.ERROR,
     page=__doc__,
     premises=CALLS,

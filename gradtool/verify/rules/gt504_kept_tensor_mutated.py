@@ -1,13 +1,14 @@
-"""Backward changes a saved tensor, or calls add up in a buffer.
+"""Backward or jvp changes a saved tensor, or calls add up in a buffer.
 
 What it does
 ------------
 
 Compares the values of inputs, outputs, saved tensors and tensors on ctx before and after
 backward. A change to what is the caller's, or one after which the same backward gives another
-gradient, is an error. Buffers outside of the call (attributes of the class, tensors of the
-module or of an enclosing function) are compared around two like calls: what changes in the
-second one as well adds up, which is a warning. A scratch buffer does not change any more.
+gradient, is an error, and so is a ``jvp`` that changes an input or an output. Buffers outside of
+the call (attributes of the class, tensors of the module or of an enclosing function) are compared
+around two like calls: what changes in the second one as well adds up, which is a warning. A
+scratch buffer does not change any more.
 
 Why it matters
 --------------
@@ -84,7 +85,7 @@ _HINT = "compute a new tensor in backward"
 def _check(subject: Subject) -> Answer:
     if subject.nothing_to_check:
         return skipped(subject.nothing_to_check)
-    flaws = tuple(_of_the_call(subject)) or tuple(_outside(subject))
+    flaws = next(filter(None, (tuple(look(subject)) for look in _LOOKS)), ())
     return failed(*flaws) if flaws else passed()
 
 
@@ -106,6 +107,17 @@ def _of_the_call(subject: Subject) -> Iterator[Flaw]:
         yield Flaw(message=f"{message}: {again}", hint=_HINT)
     elif seen.mutated_saved:
         yield Flaw(message=message, hint=_HINT, severity=Severity.WARNING)
+
+
+def _of_jvp(subject: Subject) -> Iterator[Flaw]:
+    """What jvp changes of the caller's tensors."""
+    seen, changed = subject.first.baseline, subject.changed_by_jvp
+    mine = {*seen.mutated_arguments, *seen.declared_dirty}
+    names = [f"`{subject.function.arguments[i].name}`" for i in changed.arguments if i not in mine]
+    names += [f"output {i}" for i in changed.outputs]
+    if names:
+        hint = "compute a new tensor in jvp"
+        yield Flaw(message=f"jvp changes {listed(names)} in place", hint=hint, method="jvp")
 
 
 def _repeats(subject: Subject) -> bool:
@@ -135,6 +147,9 @@ def _outside(subject: Subject) -> Iterator[Flaw]:
         )
 
 
+_LOOKS = (_of_the_call, _of_jvp, _outside)
+
+
 def _buffers(seen: Observation) -> list[str]:
     names = dict.fromkeys((*seen.buffers_changed_in_forward, *seen.buffers_changed_in_backward))
     return [name for name in names if not name.startswith(_OF_CTX)]
@@ -143,7 +158,7 @@ def _buffers(seen: Observation) -> list[str]:
 RULE = Rule(
     code="GT504",
     name="kept-tensor-mutated",
-    summary="Backward changes a saved tensor, or calls add up in a buffer.",
+    summary="Backward or jvp changes a saved tensor, or calls add up in a buffer.",
     severity=Severity.ERROR,
     page=__doc__,
     premises=CALLS,

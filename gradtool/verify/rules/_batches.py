@@ -1,0 +1,91 @@
+"""The batches that the rules on batching try: how many examples, and along which dimensions.
+
+A batch as long as one of the extents hides a missing dimension, since what should not fit does;
+one of another length shows it by raising, or hides one that is broadcast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gradtool.verify.coordinates import is_continuous
+from gradtool.verify.protocol import Array
+from gradtool.verify.randomness import generator, shifted
+
+if TYPE_CHECKING:
+    from gradtool.verify.subject import Subject
+
+_NEARBY = 2.0**-4
+_LENGTHS = (3, 2, 5, 7, 4)
+_LONGEST = 32
+
+InDims = tuple[int | None, ...]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some points near the case's own, and how they are batched."""
+
+    in_dims: InDims
+    examples: tuple[tuple[Array, ...], ...]
+    """The primals of each example; the same array in all of them where they share it."""
+
+    @property
+    def stacked(self) -> list[Array]:
+        """The primals of all, examples along the dimensions of `in_dims`."""
+        columns = zip(zip(*self.examples, strict=True), self.in_dims, strict=True)
+        return [each[0] if dim is None else np.stack(each, axis=dim) for each, dim in columns]
+
+
+def batchable(subject: Subject) -> list[int]:
+    """The arguments that can differ from example to example."""
+    return [i for i, a in enumerate(subject.function.arguments) if is_continuous(a.dtype)]
+
+
+def batches(subject: Subject) -> Iterator[Batch]:
+    """All arguments and each alone, along the first dimension and the last, in a few lengths."""
+    extents = _extents(subject)
+    usual = next((length for length in _LENGTHS if length not in extents), _LENGTHS[0])
+    placings = list(_placings(subject))
+    for in_dims in placings:
+        yield _batch(subject, in_dims, usual)
+    for length in extents:
+        yield _batch(subject, placings[0], length)
+
+
+def _extents(subject: Subject) -> list[int]:
+    """The first and last extents of what is batched, without repetition."""
+    shapes = [subject.function.arguments[i].shape for i in batchable(subject)]
+    ends = [extent for shape in shapes if shape for extent in (shape[-1], shape[0])]
+    return [extent for extent in dict.fromkeys(ends) if 1 < extent <= _LONGEST]
+
+
+def _placings(subject: Subject) -> Iterator[InDims]:
+    arguments, chosen = subject.function.arguments, batchable(subject)
+    everything: InDims = tuple(0 if i in chosen else None for i in range(len(arguments)))
+    yield everything
+    if len(chosen) > 1:
+        for alone in chosen:
+            yield tuple(0 if i == alone else None for i in range(len(arguments)))
+    if any(arguments[i].shape for i in chosen):
+        yield tuple(
+            None if dim is None else len(a.shape)
+            for dim, a in zip(everything, arguments, strict=True)
+        )
+
+
+def _batch(subject: Subject, in_dims: InDims, length: int) -> Batch:
+    rng = generator(subject.seed, "examples")
+    own = subject.function.primals
+    points = [own, *(shifted(own, _NEARBY, rng) for _ in range(length - 1))]
+    return Batch(
+        in_dims,
+        tuple(
+            tuple(own[i] if dim is None else point[i] for i, dim in enumerate(in_dims))
+            for point in points
+        ),
+    )

@@ -1,0 +1,137 @@
+"""The derivative of the tangent that jvp returns is wrong: reverse over forward goes astray.
+
+What it does
+------------
+
+Takes ``jvp`` as a function of the inputs and of their tangents, and compares what autograd says
+of its derivative with what evaluations of it show. It is asked only when the tangent itself and
+double backward are right, and not where backward is declared ``@once_differentiable``. A ``jvp``
+whose derivative raises is left alone: that is told to whoever asks for it.
+
+Why it matters
+--------------
+
+A Hessian by reverse over forward, a gradient of a directional derivative and losses with
+derivatives in them, as physics-informed networks have, differentiate the tangent. Where ``jvp``
+hides from autograd what the tangent depends on they leave out a term without a word.
+
+Wrong example
+-------------
+
+    from gradtool import Function
+
+
+    class Cube(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            ctx.save_for_forward(3 * x**2)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            return grad_output * 3 * x**2
+
+        @staticmethod
+        def jvp(ctx, x_tangent):
+            (slope,) = ctx.saved_tensors
+            return x_tangent * slope
+
+Right example
+-------------
+
+    from gradtool import Function
+
+
+    class Cube(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            ctx.save_for_forward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            return grad_output * 3 * x**2
+
+        @staticmethod
+        def jvp(ctx, x_tangent):
+            (x,) = ctx.saved_tensors
+            return x_tangent * 3 * x**2
+
+How to fix
+----------
+
+Compute ``jvp`` from the tangents and from saved inputs and outputs, with operations that
+autograd records: no ``detach``, ``.data``, ``no_grad`` or NumPy. What forward computes on the way
+is a constant to autograd.
+
+Reference
+---------
+
+https://pytorch.org/docs/stable/notes/extending.html#forward-mode-ad
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gradtool.results import Severity
+from gradtool.verify.compare import Decision
+from gradtool.verify.rules._judged import answer
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, not_offered, skipped
+from gradtool.verify.rules._second import nothing_to_differentiate
+from gradtool.verify.rules.gt301_wrong_jvp import NO_JVP
+from gradtool.verify.wording import off
+from gradtool.verify.worst import evidence, find_worst
+
+if TYPE_CHECKING:
+    from gradtool.verify.subject import Subject
+
+_HINT = (
+    "compute jvp from the tangents and saved inputs and outputs, in autograd: no saved "
+    "intermediate, detach, .data, no_grad or NumPy"
+)
+
+
+def _check(subject: Subject) -> Answer:
+    if not subject.function.defines_jvp:
+        return not_offered(NO_JVP)
+    reason = nothing_to_differentiate(subject)
+    if reason:
+        return skipped(reason)
+    if not any(any(push.pushed) for push in subject.pushes):
+        return skipped("the tangent is zero")
+    failure = subject.pushed.failure
+    if failure:
+        return skipped(f"jvp cannot be differentiated: {failure.message}")
+    return answer(subject.bending, _flaws(subject))
+
+
+def _flaws(subject: Subject) -> Iterator[Flaw]:
+    for comparison in subject.bending.comparisons:
+        chosen = comparison.decision == Decision.FAIL
+        if chosen.any():
+            name = subject.pushed.function.arguments[comparison.argument].name
+            worst = find_worst(comparison, chosen)
+            yield Flaw(
+                message=f"derivative by `{name}` of the tangent that jvp returns is wrong"
+                f"{off(comparison, worst)}",
+                evidence=evidence(comparison, worst, name),
+                hint=_HINT,
+            )
+            return
+
+
+RULE = Rule(
+    code="GT303",
+    name="jvp-cut",
+    summary="The derivative of the tangent that jvp returns leaves out a term.",
+    severity=Severity.ERROR,
+    page=__doc__,
+    premises=("GT101", "GT106", "GT301", "GT203", "GT202", "GT201"),
+    check=_check,
+)
