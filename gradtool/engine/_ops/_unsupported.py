@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+
+from gradtool.engine import _dtypes
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 TYPE_NAMES: Final = {
     "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int",
@@ -22,6 +28,35 @@ def refuse(kinds: str, name: str, array: Any) -> None:
     """Raise torch's error for an array whose dtype is of one of these kinds (NumPy's letters)."""
     if array.dtype.kind in kinds:
         raise not_implemented(name, array.dtype)
+
+
+def check_taken(x: Any, claim: frozenset[_dtypes.dtype], name: str) -> None:
+    """Refuse a tensor of a dtype that is not claimed; what is no tensor is left to others."""
+    dtype = getattr(x, "dtype", None)
+    if dtype.__class__ is _dtypes.dtype and dtype not in claim:
+        raise not_implemented(name, dtype.numpy)
+
+
+def takes(claim: frozenset[_dtypes.dtype], name: str) -> Callable[[F], F]:
+    """Refuse a first argument of a dtype that is not claimed, in the words of torch.
+
+    For operations made of others that would take it. `name` is that of torch's kernel.
+    """
+
+    def claiming(function: F) -> F:
+        @functools.wraps(function)
+        def checked(*args: Any, **named: Any) -> Any:
+            check_taken(args[0] if args else named.get(_first_name(function)), claim, name)
+            return function(*args, **named)
+
+        return checked  # type: ignore[return-value]  # it has the signature of `function`
+
+    return claiming
+
+
+@functools.cache
+def _first_name(function: Callable[..., Any]) -> str:
+    return next(iter(inspect.signature(function).parameters))
 
 
 def refusing_bool(name: str, compute: Callable[..., Any]) -> Callable[..., Any]:
@@ -47,6 +82,17 @@ def refusing_complex(name: str, compute: Callable[..., Any]) -> Callable[..., An
 def refusing_bool_and_complex(name: str, compute: Callable[..., Any]) -> Callable[..., Any]:
     """`compute`, which takes real numbers only."""
     return _refusing("bc", name, compute)
+
+
+def refusing_half(name: str, compute: Callable[..., Any]) -> Callable[..., Any]:
+    """`compute`, which is not made for half precision."""
+
+    def checked(x: Any) -> Any:
+        if x.dtype.char == "e":
+            raise not_implemented(name, x.dtype)
+        return compute(x)
+
+    return checked
 
 
 def _refusing(kinds: str, name: str, compute: Callable[..., Any]) -> Callable[..., Any]:

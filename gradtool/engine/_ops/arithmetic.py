@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.engine._ops._claims import NUMBERS
 from gradtool.engine._ops._kinds import Operation, Product, binary
 from gradtool.engine._ops._promotion import result_type
 from gradtool.engine._ops._quiet import quiet
-from gradtool.engine._ops._unsupported import not_implemented, refusing_integers
+from gradtool.engine._ops._unsupported import not_implemented, refusing_integers, takes
 from gradtool.engine._ops.elementwise import reciprocal
 from gradtool.engine._tensor import Tensor
 
@@ -168,6 +169,7 @@ hypot = binary(
 # ---- made of the above ----------------------------------------------------------------------
 
 
+@takes(NUMBERS, "addcmul_cpu_out")
 def addcmul(x: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """``x + value * tensor1 * tensor2``."""
     return bare_add(x, _weighted(mul(tensor1, tensor2), value))

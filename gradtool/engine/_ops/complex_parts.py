@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.engine._ops._claims import REAL
 from gradtool.engine._ops._kinds import conjugate, general, linear, unary
 from gradtool.engine._ops._plan import vjp_of
 from gradtool.engine._ops._primitive import Primitive
-from gradtool.engine._ops._unsupported import TYPE_NAMES
+from gradtool.engine._ops._unsupported import TYPE_NAMES, takes
 from gradtool.engine._ops.elementwise import cos, sin
 from gradtool.engine._ops.expansion import broadcast_tensors
 from gradtool.engine._ops.inplace import in_place
@@ -158,6 +159,7 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     return _complex(*broadcast_tensors(real, imag))
 
 
+@takes(REAL, "polar")
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """Numbers with these magnitudes and phases.
 

@@ -8,9 +8,10 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
+from gradtool.engine._ops._claims import COMPLEX, FLOATS, INTEGERS, SMOOTH
 from gradtool.engine._ops._dims import as_ints, wrap_dim, wrap_dims
 from gradtool.engine._ops._kinds import conjugate
-from gradtool.engine._ops._unsupported import TYPE_NAMES
+from gradtool.engine._ops._unsupported import TYPE_NAMES, check_taken, takes
 from gradtool.engine._ops.axes import permute
 from gradtool.engine._ops.creation import eye, ones_like
 from gradtool.engine._ops.diagonals import tril
@@ -77,6 +78,7 @@ def _with_rank(x: Tensor, rank: int) -> Tensor:
     return x.reshape([*[1] * (rank - x.ndim), *x.shape])
 
 
+@takes(SMOOTH, "linalg.vecdot")
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The sum of products along a dimension, the first factor conjugated.
 
@@ -215,6 +217,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = None) -> T
                 f"cdist only supports floating-point dtypes, X{number} got: "
                 f"{TYPE_NAMES[each.dtype.name]}"
             )
+    check_taken(x1, FLOATS, "cdist")
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(
             f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
@@ -233,6 +236,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     return columns if increasing else columns.flip(-1)
 
 
+@takes(INTEGERS | FLOATS | COMPLEX, "linalg.vander")
 def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:  # noqa: N803
     """`vander`, the lowest power first.
 

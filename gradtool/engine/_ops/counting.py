@@ -47,9 +47,7 @@ def _places(bounds: Any, values: Any, *, side: Literal["left", "right"], dtype: 
     return out
 
 
-_searchsorted = constant(
-    "searchsorted", refusing_bool_and_complex("searchsorted_out_cpu", _places)
-)
+_searchsorted = constant("searchsorted", refusing_bool_and_complex("searchsorted_out_cpu", _places))
 
 
 def searchsorted(

@@ -5,11 +5,14 @@ from __future__ import annotations
 import warnings
 
 from gradtool.engine import _dtypes
+from gradtool.engine._ops._claims import NUMBERS
+from gradtool.engine._ops._unsupported import takes
 from gradtool.engine._ops.complex_parts import conj, real
 from gradtool.engine._ops.creation import full_like
 from gradtool.engine._tensor import Tensor
 
 
+@takes(NUMBERS, "cov")
 def cov(
     x: Tensor,
     *,

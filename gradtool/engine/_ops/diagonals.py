@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.engine._ops._claims import NUMBERS
 from gradtool.engine._ops._dims import Ints, wrap_dim
 from gradtool.engine._ops._kinds import linear
 from gradtool.engine._ops._primitive import Primitive
+from gradtool.engine._ops._unsupported import takes
 from gradtool.engine._ops.repeating import clone
 from gradtool.engine._tensor import Tensor
 
@@ -100,6 +102,7 @@ def diagflat(x: Tensor, offset: int = 0) -> Tensor:
     return diag_embed(x.reshape(-1), offset)
 
 
+@takes(NUMBERS, "trace")
 def trace(x: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix."""
     if x.ndim != 2:

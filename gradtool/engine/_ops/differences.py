@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradtool.engine._ops._claims import NUMBERS
 from gradtool.engine._ops._dims import wrap_dim
 from gradtool.engine._ops._reducing import numpy_names
+from gradtool.engine._ops._unsupported import takes
 from gradtool.engine._ops.joining import cat
 from gradtool.engine._ops.scan import cumsum
 from gradtool.engine._tensor import Tensor
@@ -44,12 +46,14 @@ def _neighbours(x: Tensor, dim: int) -> Tensor:
     return later ^ earlier if x._array.dtype.kind == "b" else later - earlier
 
 
+@takes(NUMBERS, "trapezoid")
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """The integral of the straight lines between points, `dx` or the differences of `x` apart."""
     dim = wrap_dim(dim, y.ndim)
     return _areas(y, x, dx, dim).sum(dim)
 
 
+@takes(NUMBERS, "cumulative_trapezoid")
 def cumulative_trapezoid(
     y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1
 ) -> Tensor:

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.engine._ops._claims import MEASURED
 from gradtool.engine._ops._kinds import Operation, Product, elementwise, unary
 from gradtool.engine._ops._special_library import special
+from gradtool.engine._ops._unsupported import takes
 from gradtool.engine._ops.creation import arange
 from gradtool.engine._ops.elementwise import sgn
 from gradtool.engine._ops.selection import where
@@ -53,6 +55,7 @@ def polygamma(n: int, x: Tensor) -> Tensor:
     return _polygamma(x if x.dtype.is_differentiable else x * 1.0, n=int(n))
 
 
+@takes(MEASURED, "mvlgamma")
 def mvlgamma(x: Tensor, p: int) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension `p`.
 

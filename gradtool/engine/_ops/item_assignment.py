@@ -6,7 +6,8 @@ from typing import Any
 
 from gradtool.engine._levels import highest
 from gradtool.engine._modes import modes
-from gradtool.engine._ops.indexing import index_put, normalise_key, parsed, unlike_dtypes
+from gradtool.engine._ops._keys import parsed
+from gradtool.engine._ops.indexing import index_put, normalise_key, unlike_dtypes
 from gradtool.engine._ops.inplace import (
     before_change,
     check_distinct_elements,

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.engine._ops._claims import NUMBERS
 from gradtool.engine._ops._kinds import conjugate, linear, multilinear
 from gradtool.engine._ops._primitive import Primitive
 from gradtool.engine._ops._quiet import quiet
-from gradtool.engine._ops._unsupported import not_implemented
+from gradtool.engine._ops._unsupported import not_implemented, takes
 from gradtool.engine._ops.axes import adjoint as mH  # noqa: N812 - torch's name of the property
 from gradtool.engine._ops.expansion import broadcast_shapes
 from gradtool.engine._ops.inplace import in_place
@@ -128,6 +129,7 @@ def _applied(matrices: Tensor, vec: Tensor) -> Tensor:
     return _mv(matrices, vec)
 
 
+@takes(NUMBERS, "dot")
 def dot(x: Tensor, tensor: Tensor) -> Tensor:
     """The sum of the products of two vectors' elements; complex ones are not conjugated.
 
@@ -235,6 +237,11 @@ def addbmm(x: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: A
 
 def addr(x: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """``beta * x + alpha * outer(vec1, vec2)``; with beta 0, `x` only lends its shape."""
+    for name, factor in (("beta", beta), ("alpha", alpha)):
+        if isinstance(factor, float) and not x.dtype.is_differentiable:
+            raise RuntimeError(
+                f"For integral input tensors, argument {name} must not be a floating point number."
+            )
     return _added(x, outer(vec1, vec2), beta, alpha)
 
 
@@ -243,6 +250,9 @@ def _added(x: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
         raise RuntimeError(
             f"self and mat2 must have the same dtype, but got {x.dtype} and {product.dtype}"
         )
+    for factor in (beta, alpha):
+        if isinstance(factor, complex) and not x.is_complex():
+            raise RuntimeError(f"value cannot be converted to type {x.dtype.name} without overflow")
     addend = x.expand(product.shape)
     scaled = product if alpha == 1 else product * alpha
     if beta == 0:

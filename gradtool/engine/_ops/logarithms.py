@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
+from gradtool.engine._ops._claims import ORDERED
 from gradtool.engine._ops._kinds import Operation, Product, binary, unary
 from gradtool.engine._ops._quiet import quiet
-from gradtool.engine._ops._unsupported import refusing_complex, refusing_integers
+from gradtool.engine._ops._unsupported import refusing_complex, refusing_integers, takes
 from gradtool.engine._ops.arithmetic import mul
 from gradtool.engine._ops.elementwise import cos, exp2, log, log1p, sigmoid, sin
 from gradtool.engine._ops.power import pow
@@ -56,6 +57,7 @@ entr = unary(
 )
 
 
+@takes(ORDERED, "logit_cpu")
 def logit(x: Tensor, eps: float | None = None) -> Tensor:
     """The logarithm of the odds ``x / (1 - x)``, with `x` clamped to [eps, 1 - eps] if given."""
     inside = x if eps is None else clamp(x, eps, 1 - eps)
@@ -105,11 +107,13 @@ def _sinc_slope(x: Tensor) -> Tensor:
 sinc = unary("sinc", quiet(lambda x: np.sinc(x).astype(x.dtype)), _sinc_slope)
 
 
+@takes(ORDERED, "deg2rad")
 def deg2rad(x: Tensor) -> Tensor:
     """Degrees in radians."""
     return x * (math.pi / 180)
 
 
+@takes(ORDERED, "rad2deg")
 def rad2deg(x: Tensor) -> Tensor:
     """Radians in degrees."""
     return x * (180 / math.pi)

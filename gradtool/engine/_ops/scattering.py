@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from gradtool.device import combine_at
+from gradtool.engine._ops._claims import MEASURED
 from gradtool.engine._ops._dims import wrap_dim
 from gradtool.engine._ops._kinds import conjugate, general
 from gradtool.engine._ops._primitive import Primitive
 from gradtool.engine._ops._quiet import quiet
-from gradtool.engine._ops._unsupported import refuse
+from gradtool.engine._ops._unsupported import check_taken, refuse
 from gradtool.engine._ops.arithmetic import div
 from gradtool.engine._ops.creation import ones_like
 from gradtool.engine._ops.gathering import _along, gather, scatter, scatter_add, scattered_into
@@ -165,6 +166,8 @@ def index_reduce(
             f"index_reduce_(): Number of indices ({index.numel()}) should be equal to "
             f"source.size(dim): ({source.shape[dim] if source.ndim else 1}), for dim: {dim}"
         )
+    if not include_self:
+        check_taken(x, MEASURED, "index_reduce_func_exclude_input_init")
     vector = index.reshape([-1 if axis == dim else 1 for axis in range(source.ndim)])
     places = vector.expand(source.shape)
     return scatter_reduce(x, dim, places, source, reduce, include_self=include_self)

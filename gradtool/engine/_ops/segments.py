@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradtool.engine._ops._claims import REAL
+from gradtool.engine._ops._unsupported import takes
 from gradtool.engine._ops.creation import arange
 from gradtool.engine._ops.repeating import repeat_interleave
 from gradtool.engine._ops.scattering import scatter_reduce
@@ -13,6 +15,7 @@ _REDUCTIONS = {"max": "amax", "min": "amin", "mean": "sum", "prod": "prod", "sum
 _OF_NOTHING = {"max": -float("inf"), "min": float("inf"), "mean": 0.0, "prod": 1.0, "sum": 0.0}
 
 
+@takes(REAL, "_segment_reduce_cpu")
 def segment_reduce(
     data: Tensor,
     reduce: str,

@@ -12,9 +12,10 @@ import numpy as np
 
 from gradtool.engine import _dtypes
 from gradtool.engine._ops import return_types
+from gradtool.engine._ops._claims import ORDERED
 from gradtool.engine._ops._dims import wrap_dim
 from gradtool.engine._ops._kinds import constant, general
-from gradtool.engine._ops._unsupported import refuse, refusing_bool_and_complex
+from gradtool.engine._ops._unsupported import refuse, refusing_bool_and_complex, takes
 from gradtool.engine._ops.gathering import gathering, picking
 from gradtool.engine._ops.shape import reshape
 from gradtool.engine._tensor import Tensor, wrap
@@ -123,6 +124,7 @@ def median(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """
     if dim is None:
         return _median(x.reshape(-1), dim=0)
+    refuse("b", "median_out", x._array)
     dim = wrap_dim(dim, x.ndim)
     if x.ndim == 0:
         return return_types.median(x.clone(), argsort(x))
@@ -140,6 +142,7 @@ def picked(
     return (values.unsqueeze(dim), index.unsqueeze(dim)) if keepdim else (values, index)
 
 
+@takes(ORDERED, "unique")
 def unique(
     x: Tensor,
     sorted: bool = True,

@@ -6,6 +6,7 @@ import math
 
 from gradtool.engine._ops._kinds import unary
 from gradtool.engine._ops._special_library import special
+from gradtool.engine._ops._unsupported import refusing_half
 from gradtool.engine._ops.elementwise import exp
 from gradtool.engine._tensor import Tensor
 
@@ -15,17 +16,19 @@ _ROOT = math.sqrt(2)
 erf = unary("erf", special("erf", math.erf), lambda x: exp(-x * x) * _SLOPE)
 erfc = unary("erfc", special("erfc", math.erfc), lambda x: exp(-x * x) * -_SLOPE)
 erfcx = unary(
-    "special_erfcx", special("special.erfcx", scipy="erfcx"), lambda x, out: 2 * x * out - _SLOPE
+    "special_erfcx",
+    refusing_half("erfcx_cpu", special("special.erfcx", scipy="erfcx")),
+    lambda x, out: 2 * x * out - _SLOPE,
 )
 erfinv = unary("erfinv", special("erfinv"), lambda out: exp(out * out) / _SLOPE)
 ndtri = unary(
     "special_ndtri",
-    special("special.ndtri", scipy="ndtri"),
+    refusing_half("ndtri_cpu", special("special.ndtri", scipy="ndtri")),
     lambda out: exp(out * out / 2) * math.sqrt(2 * math.pi),
 )
 log_ndtr = unary(
     "special_log_ndtr",
-    special("special.log_ndtr", scipy="log_ndtr"),
+    refusing_half("log_ndtr_cpu", special("special.log_ndtr", scipy="log_ndtr")),
     lambda x: math.sqrt(2 / math.pi) / erfcx(x / -_ROOT),
 )
 

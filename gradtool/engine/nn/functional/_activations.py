@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine._ops import elementwise
+from gradtool.engine._ops._claims import MEASURED, REAL, SMOOTH
 from gradtool.engine._ops._kinds import Product
 from gradtool.engine._ops._kinds import elementwise as elementwise_primitive
+from gradtool.engine._ops._unsupported import takes
 from gradtool.engine._ops.elementwise import exp, expm1, log1p, sigmoid, tanh
 from gradtool.engine._ops.inplace import in_place
 from gradtool.engine._ops.logarithms import logaddexp
@@ -83,6 +85,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
+@takes(REAL, "leaky_relu_cpu")
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """Negative entries times a slope."""
     return _leaky_relu(input, negative_slope, inplace=inplace)
@@ -93,6 +96,7 @@ def _leaky_relu(input: Tensor, slope: Any) -> Tensor:
     return where(input > 0, input, input * slope)
 
 
+@takes(REAL, "prelu_cpu")
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """`leaky_relu` with a slope that is learned, one or one for each channel.
 
@@ -110,6 +114,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return _leaky_relu(input, slope)
 
 
+@takes(REAL, "leaky_relu_cpu")
 def rrelu(
     input: Tensor,
     lower: float = 1.0 / 8,
@@ -124,6 +129,7 @@ def rrelu(
     return _leaky_relu(input, slope, inplace=inplace)
 
 
+@takes(MEASURED, "threshold_cpu")
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """`value` in place of entries not above the threshold."""
     return _threshold(input, threshold, value, inplace=inplace)
@@ -134,11 +140,13 @@ def _threshold(input: Tensor, threshold: float, value: float) -> Tensor:
     return input.masked_fill(input <= threshold, value)
 
 
+@takes(REAL, "hardshrink_cpu")
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """Zero in place of entries of magnitude up to `lambd`."""
     return input.masked_fill((input >= -lambd) & (input <= lambd), 0)
 
 
+@takes(REAL, "softshrink_cpu")
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """Each entry moved towards zero by `lambd`, and no further.
 
@@ -151,6 +159,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     return where(input != input, input, shifted)
 
 
+@takes(REAL, "hardsigmoid_cpu")
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """The line ``input / 6 + 1 / 2``, between 0 and 1."""
     return _hardsigmoid(input, inplace=inplace)
@@ -161,6 +170,7 @@ def _hardsigmoid(input: Tensor) -> Tensor:
     return relu6(input + 3) / 6
 
 
+@takes(REAL, "hardswish_cpu")
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * hardsigmoid(input)``."""
     return _hardswish(input, inplace=inplace)
@@ -174,6 +184,7 @@ def _hardswish(input: Tensor) -> Tensor:
 # ---- exponential on the negative side -------------------------------------------------------
 
 
+@takes(REAL, "elu_cpu")
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``alpha * (exp(input) - 1)`` where negative."""
     return _elu(input, alpha, inplace=inplace)
@@ -186,11 +197,13 @@ def _elu(input: Tensor, alpha: float, scale: float = 1.0, rate: float = 1.0) -> 
     return where(input > 0, input * scale if scale != 1 else input, curve)
 
 
+@takes(REAL, "elu_cpu")
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """`elu` with the constants that keep mean 0 and variance 1 (Klambauer et al., 2017)."""
     return _elu(input, 1.6732632423543772, 1.0507009873554805, inplace=inplace)
 
 
+@takes(REAL, "elu_cpu")
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``alpha * (exp(input / alpha) - 1)`` where negative.
 
@@ -205,6 +218,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 # ---- smooth ---------------------------------------------------------------------------------
 
 
+@takes(REAL, "softplus_cpu")
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """``log(1 + exp(beta * input)) / beta``; the entry itself where that no longer differs."""
     scaled = input * beta
@@ -212,11 +226,13 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     return where(large, input, log1p(exp(scaled.masked_fill(large, 0))) / beta)
 
 
+@takes(REAL, "log_sigmoid_cpu")
 def logsigmoid(input: Tensor) -> Tensor:
     """The logarithm of `sigmoid`."""
     return -logaddexp(-input, 0.0)
 
 
+@takes(SMOOTH, "silu_cpu")
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * sigmoid(input)``."""
     return _silu(input, inplace=inplace)
@@ -227,6 +243,7 @@ def _silu(input: Tensor) -> Tensor:
     return input * sigmoid(input)
 
 
+@takes(REAL, "mish_cpu")
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * tanh(softplus(input))``."""
     return _mish(input, inplace=inplace)
@@ -237,6 +254,7 @@ def _mish(input: Tensor) -> Tensor:
     return input * tanh(softplus(input))
 
 
+@takes(REAL, "GeluKernelImpl")
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """The input times the part of a normal distribution below it; ``tanh`` approximates that.
 

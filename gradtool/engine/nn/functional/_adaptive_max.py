@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.engine._ops._claims import REAL
 from gradtool.engine._ops._dims import Ints
+from gradtool.engine._ops._unsupported import takes
 from gradtool.engine._ops.extremum import max as max_along
 from gradtool.engine._ops.literals import tensor
 from gradtool.engine._tensor import Tensor
@@ -17,6 +19,7 @@ from gradtool.engine.nn.functional._pooling import wanted_extents
 def _adaptive(spatial: int) -> Callable[..., Any]:
     name = f"adaptive_max_pool{spatial}d"
 
+    @takes(REAL, "adaptive_max_pool3d_cpu" if spatial == 3 else "adaptive_max_pool2d")
     def pool(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
         if input.ndim not in (spatial + 1, spatial + 2):
             raise RuntimeError(

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.engine._ops._claims import REAL
 from gradtool.engine._ops._kinds import Product, binary
 from gradtool.engine._ops._quiet import quiet
-from gradtool.engine._ops._unsupported import refuse
+from gradtool.engine._ops._unsupported import TYPE_NAMES, refuse, takes
 from gradtool.engine._ops.elementwise import log, log1p
 from gradtool.engine._ops.logarithms import logaddexp
 from gradtool.engine._tensor import Tensor
@@ -18,6 +19,7 @@ from gradtool.engine.nn.functional._softmax import log_softmax
 # ---- one class of several -------------------------------------------------------------------
 
 
+@takes(REAL, "nll_loss_out_frame")
 def nll_loss(
     input: Tensor,
     target: Tensor,
@@ -82,6 +84,11 @@ def _check_targets(input: Tensor, target: Tensor, weight: Tensor | None) -> int:
     wanted = (*input.shape[:dim], *input.shape[dim + 1 :])
     if tuple(target.shape) != wanted:
         raise RuntimeError(f"Expected target size {list(wanted)}, got {list(target.shape)}")
+    if weight is not None and weight.dtype is not input.dtype:
+        raise RuntimeError(
+            f"expected scalar type {TYPE_NAMES[input.dtype.name]} but found "
+            f"{TYPE_NAMES[weight.dtype.name]}"
+        )
     if weight is not None and tuple(weight.shape) != (input.shape[dim],):
         raise RuntimeError(
             "weight tensor should be defined either for all "
@@ -211,6 +218,7 @@ def binary_cross_entropy(
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
+@takes(REAL, "log_sigmoid_cpu")
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gradtool.engine import _dtypes
+from gradtool.engine._ops._claims import SMOOTH
 from gradtool.engine._ops._dims import Ints
+from gradtool.engine._ops._unsupported import check_taken, takes
 from gradtool.engine._ops.linalg import matmul
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn.functional._padding import pad
 from gradtool.engine.nn.functional._windowing import for_each, product, windows
 
 Convolution = Callable[..., Tensor]
+
+_WIDE = SMOOTH | {_dtypes.int64}
+"""The dtypes that torch has dilated and transposed convolutions for; others are for more."""
 
 
 def _convolution(spatial: int) -> Convolution:
@@ -25,6 +31,8 @@ def _convolution(spatial: int) -> Convolution:
         groups: int = 1,
     ) -> Tensor:
         step, apart = for_each(stride, spatial, "stride"), for_each(dilation, spatial, "dilation")
+        if any(each > 1 for each in apart):
+            check_taken(input, _WIDE, "slow_conv_dilated<>")
         batch, alone = _with_batch(input, spatial, f"conv{spatial}d")
         _check_channels(batch, weight, groups)
         padded = pad(batch, _ends(padding, weight.shape[2:], step, apart))
@@ -134,6 +142,7 @@ def _finished(out: Tensor, bias: Tensor | None, alone: bool) -> Tensor:
 
 
 def _transposed(spatial: int) -> Convolution:
+    @takes(_WIDE, f"slow_conv_transpose{max(spatial, 2)}d_out_cpu")
     def convolve(
         input: Tensor,
         weight: Tensor,

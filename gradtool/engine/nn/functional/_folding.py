@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradtool.engine._ops._claims import BOOL, SMOOTH
 from gradtool.engine._ops._dims import Ints
+from gradtool.engine._ops._unsupported import takes
 from gradtool.engine._ops.windows import sum_of_windows
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn.functional._padding import pad
 from gradtool.engine.nn.functional._windowing import for_each, positions, product, windows
 
 
+@takes(BOOL | SMOOTH, "im2col_out_cpu")
 def unfold(
     input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:
@@ -38,6 +41,7 @@ def unfold(
     return columns.squeeze(0) if input.ndim == 3 else columns
 
 
+@takes(BOOL | SMOOTH, "col2im_out_cpu")
 def fold(
     input: Tensor,
     output_size: Any,

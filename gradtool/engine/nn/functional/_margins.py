@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gradtool.engine._ops._claims import REAL, SMOOTH
+from gradtool.engine._ops._unsupported import takes
+from gradtool.engine._ops.creation import full_like
 from gradtool.engine._ops.elementwise import sqrt
 from gradtool.engine._ops.expansion import broadcast_tensors
 from gradtool.engine._ops.logarithms import logaddexp
@@ -16,6 +19,7 @@ _SLACK = 1e-12
 """What PyTorch adds to squared lengths in `cosine_embedding_loss`."""
 
 
+@takes(REAL, "cosine_similarity")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between rows along a dimension; lengths are at least `eps`."""
     x1, x2 = broadcast_tensors(x1, x2)
@@ -40,7 +44,7 @@ def hinge_embedding_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """The input for a target of 1, what it lacks of the margin for one of -1."""
-    lacking = (margin - input).clamp_min(0)
+    lacking = (full_like(input, margin) - input).clamp_min(0)
     loss = where(target != 1, lacking, 0) + where(target != -1, input, 0)
     return reduced(loss, legacy(reduction, size_average, reduce))
 
@@ -59,6 +63,7 @@ def margin_ranking_loss(
     return reduced(loss, legacy(reduction, size_average, reduce))
 
 
+@takes(SMOOTH, "soft_margin_loss")
 def soft_margin_loss(
     input: Tensor,
     target: Tensor,

@@ -6,7 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from gradtool.engine import _dtypes
 from gradtool.engine._modes import modes
+from gradtool.engine._ops._claims import REAL
+from gradtool.engine._ops._unsupported import takes
 from gradtool.engine._ops.elementwise import rsqrt
 from gradtool.engine._ops.moment import var_mean
 from gradtool.engine._ops.norm import norm
@@ -37,6 +40,7 @@ def normalize(
     return scaled if out is None else out.copy_(scaled)
 
 
+@takes(REAL, "LayerNormKernelImpl")
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
@@ -79,6 +83,7 @@ def _last(input: Tensor, normalized_shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(range(input.ndim - len(shape), input.ndim))
 
 
+@takes(REAL, "batch_norm")
 def batch_norm(
     input: Tensor,
     running_mean: Tensor | None,
@@ -97,6 +102,7 @@ def batch_norm(
         ValueError: there is only one value for each channel in training.
         RuntimeError: there are no running statistics, but not in training.
     """
+    _check_dtypes(input, running_mean, running_var, weight, bias)
     dims = [0, *range(2, input.ndim)]
     weight, bias = _by_channel(weight, input), _by_channel(bias, input)
     if training:
@@ -110,6 +116,13 @@ def batch_norm(
     behind = [1] * (input.ndim - 2)
     mean, variance = (each.reshape(1, -1, *behind) for each in (running_mean, running_var))
     return _affine((input - mean) * rsqrt(variance + eps), weight, bias)
+
+
+def _check_dtypes(input: Tensor, *parameters: Tensor | None) -> None:
+    """Statistics and parameters are of the input's dtype, or float32 beside float16."""
+    beside = {input.dtype, _dtypes.float32} if input.dtype is _dtypes.float16 else {input.dtype}
+    if any(each is not None and each.dtype not in beside for each in parameters):
+        raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
 
 
 def _check_values_per_channel(input: Tensor) -> None:
@@ -137,6 +150,7 @@ def _track(
         modes.grad = recording
 
 
+@takes(REAL, "batch_norm")
 def instance_norm(
     input: Tensor,
     running_mean: Tensor | None = None,
@@ -165,6 +179,7 @@ def instance_norm(
     return _affine(_standardized(input, dims, eps), weight, bias)
 
 
+@takes(REAL, "GroupNormKernelImpl")
 def group_norm(
     input: Tensor,
     num_groups: int,

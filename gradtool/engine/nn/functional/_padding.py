@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
+from gradtool.engine._ops._claims import NUMBERS
 from gradtool.engine._ops._dims import Ints, as_ints
 from gradtool.engine._ops._kinds import general, linear
+from gradtool.engine._ops._unsupported import check_taken
 from gradtool.engine._tensor import Tensor
 
 Pairs = tuple[tuple[int, int], ...]
@@ -54,6 +56,8 @@ def pad(
     if value not in (None, 0):
         raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
     _check_rank(input, len(pad) // 2)
+    if mode != "circular":
+        check_taken(input, NUMBERS, f"{_KERNELS[mode]}_pad{len(pad) // 2}d")
     for dim, (before, after) in enumerate(pairs):
         if before or after:
             positions = _POSITIONS[mode](input.shape[dim], before, after)
@@ -121,6 +125,7 @@ def _around(extent: int, before: int, after: int) -> Any:
     return np.arange(-before, extent + after) % extent
 
 
+_KERNELS = {"reflect": "reflection", "replicate": "replication"}
 _POSITIONS: dict[str, Callable[[int, int, int], Any]] = {
     "reflect": _reflected, "replicate": _repeated, "circular": _around,
 }  # fmt: skip

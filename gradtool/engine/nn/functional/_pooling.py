@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradtool.engine import _dtypes
+from gradtool.engine._ops._claims import FLOATS, MEASURED, REAL
 from gradtool.engine._ops._dims import Ints
+from gradtool.engine._ops._unsupported import takes
 from gradtool.engine._ops.creation import arange
 from gradtool.engine._ops.extremum import max as max_along
 from gradtool.engine._ops.linalg import matmul
@@ -17,6 +19,17 @@ from gradtool.engine.nn.functional._padding import pad
 from gradtool.engine.nn.functional._windowing import for_each, positions, product, windows
 
 Pooling = Callable[..., Any]
+
+_LONG = frozenset({_dtypes.int64})
+_AVERAGED = {
+    1: (REAL | _LONG, "avg_pool2d"),
+    2: (REAL | _LONG, "avg_pool2d"),
+    3: (FLOATS | _LONG, "avg_pool3d_out_frame"),
+}
+_LARGEST_OF = {
+    1: (REAL, "max_pool1d_impl"), 2: (MEASURED, "max_pool2d"), 3: (MEASURED, "max_pool3d"),
+}  # fmt: skip
+"""Dimensions -> the dtypes that torch averages, or compares, and the name of its kernel."""
 
 
 class _Plan(NamedTuple):
@@ -91,6 +104,7 @@ def _windows_of(input: Tensor, plan: _Plan, value: float) -> Tensor:
 
 
 def _averaging(spatial: int) -> Pooling:
+    @takes(*_AVERAGED[spatial])
     def pool(
         input: Tensor,
         kernel_size: Any,
@@ -138,6 +152,7 @@ def _divisors(plan: _Plan, padding_counts: bool) -> Any:
 
 
 def _maximal(spatial: int) -> Pooling:
+    @takes(*_LARGEST_OF[spatial])
     def pool(
         input: Tensor,
         kernel_size: Any,
@@ -185,6 +200,7 @@ def _indices(within: Tensor, plan: _Plan) -> Tensor:
 
 
 def _adaptive(spatial: int) -> Pooling:
+    @takes(REAL, "adaptive_avg_pool3d_cpu" if spatial == 3 else "adaptive_avg_pool2d")
     def pool(input: Tensor, output_size: Any) -> Tensor:
         if input.ndim not in (spatial + 1, spatial + 2):
             raise RuntimeError(

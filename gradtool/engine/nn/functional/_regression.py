@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import warnings
 
+from gradtool.engine._ops._claims import ORDERED, REAL, SMOOTH
+from gradtool.engine._ops._unsupported import check_taken, takes
 from gradtool.engine._ops.elementwise import exp, log
 from gradtool.engine._ops.logarithms import xlogy
 from gradtool.engine._ops.selection import where
@@ -20,7 +22,9 @@ def mse_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """The squared difference."""
+    """The squared difference; with a weight of each, of complex numbers too."""
+    if weight is None:
+        check_taken(input, ORDERED, "mse_cpu")
     difference = _difference(input, target)
     return _weighted(difference * difference, weight, legacy(reduction, size_average, reduce))
 
@@ -52,6 +56,7 @@ def _weighted(loss: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
     return reduced(weighted, reduction)
 
 
+@takes(REAL, "smooth_l1_cpu")
 def smooth_l1_loss(
     input: Tensor,
     target: Tensor,
@@ -76,6 +81,7 @@ def smooth_l1_loss(
     return reduced(where(size < beta, parabola, size - 0.5 * beta), reduction)
 
 
+@takes(REAL, "huber_cpu")
 def huber_loss(
     input: Tensor,
     target: Tensor,
@@ -97,6 +103,7 @@ def huber_loss(
     return _weighted(loss, weight, reduction)
 
 
+@takes(SMOOTH, "kl_div")
 def kl_div(
     input: Tensor,
     target: Tensor,
@@ -144,6 +151,7 @@ def poisson_nll_loss(
     return reduced(loss, legacy(reduction, size_average, reduce))
 
 
+@takes(SMOOTH, "gaussian_nll_loss")
 def gaussian_nll_loss(
     input: Tensor,
     target: Tensor,

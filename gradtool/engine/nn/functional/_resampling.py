@@ -9,12 +9,26 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
+from gradtool.engine._ops._claims import REAL
 from gradtool.engine._ops._dims import Ints
+from gradtool.engine._ops._unsupported import check_taken
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn.functional._pooling import along, averaged_to
 
 _CUBIC = -0.75
 """The free parameter of cubic convolution, as PyTorch has it."""
+
+_BYTES = REAL | {_dtypes.uint8}
+_TAKEN = {
+    "nearest": (_BYTES, "upsample_nearest"),
+    "nearest-exact": (_BYTES, "upsample_nearest"),
+    "bilinear": (_BYTES, "upsample_bilinear2d"),
+    "bicubic": (_BYTES, "compute_indices_weights_cubic"),
+    "linear": (REAL, "compute_indices_weights_linear"),
+    "trilinear": (REAL, "compute_indices_weights_linear"),
+    "area": (REAL, "adaptive_avg_pool2d"),
+}
+"""Mode -> the dtypes that torch has it for, and the name of its kernel."""
 
 _RANKS = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}
 
@@ -50,6 +64,7 @@ def interpolate(
             "| bicubic | trilinear"
         )
     _check_mode(input, mode, antialias)
+    check_taken(input, *_TAKEN[mode])
     sizes, factors = _sizes(input, size, scale_factor)
     if mode == "area":
         return averaged_to(input, sizes)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from gradtool.engine._ops import softmax as _softmax
+from gradtool.engine._ops._claims import REAL
 from gradtool.engine._ops._dims import wrap_dim
+from gradtool.engine._ops._unsupported import takes
 from gradtool.engine._ops.elementwise import log, sigmoid
 from gradtool.engine._ops.random import rand
 from gradtool.engine._tensor import Tensor
@@ -57,6 +59,7 @@ def gumbel_softmax(
     return one_hot - soft.detach() + soft
 
 
+@takes(REAL, "glu_cpu")
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half along a dimension times the sigmoid of the second.
 
