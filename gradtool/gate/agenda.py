@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from gradtool.gate.config import Config
 from gradtool.gate.config_format import FunctionConfig
 from gradtool.gate.configs import Configs
+from gradtool.gate.ignores import Ignores
 from gradtool.gate.keyword import parse_keyword
 from gradtool.gate.notices import Notices
 from gradtool.gate.options import CheckOptions
@@ -52,6 +53,9 @@ class Agenda:
         self.selection = Selection(found, options, self._configs)
         """What options leave of the files."""
         self._targets = self.selection.targets
+        self.ignores = Ignores()
+        for target in self._targets:
+            self.ignores.require_right(target.path, target.shown)
         self._used = [self._configs.nearest(t.path) for t in self._targets] or [Config()]
         self._settings = [self._settings_of(config) for config in self._used]
 

@@ -17,13 +17,14 @@ def with_checks(modules: Iterable[ModuleResult], change: Change) -> tuple[Module
 
 
 def _module(module: ModuleResult, change: Change) -> ModuleResult:
-    functions = tuple(_function(function, change) for function in module.functions)
+    functions = tuple(changed_function(function, change) for function in module.functions)
     return msgspec.structs.replace(
         module, functions=functions, checks=tuple(map(change, module.checks))
     )
 
 
-def _function(function: FunctionResult, change: Change) -> FunctionResult:
+def changed_function(function: FunctionResult, change: Change) -> FunctionResult:
+    """The Function with `change` applied to its checks and those of its cases."""
     cases = tuple(
         msgspec.structs.replace(case, checks=tuple(map(change, case.checks)))
         for case in function.cases

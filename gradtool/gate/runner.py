@@ -95,9 +95,17 @@ class _Run:
             if found or not module.units
         )
 
+    def _heeded(self, done: Sequence[Done | None]) -> list[Done | None]:
+        """The answers without what comments ignore."""
+        if self._options.no_ignores:
+            return list(done)
+        heeded = self._agenda.ignores.heeded
+        return [each and heeded(each, unit) for each, unit in zip(done, self.units, strict=False)]
+
     def report(self, seconds: float) -> Report:
         """All that was found out."""
-        done, agenda, options = self._outcome.done, self._agenda, self._options
+        agenda, options = self._agenda, self._options
+        done = self._heeded(self._outcome.done)
         modules = self.results(done)
         report = Report(
             environment=environment(self._executor.numpy, agenda.settings),

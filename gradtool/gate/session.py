@@ -11,6 +11,7 @@ from gradtool.gate.agenda import Agenda, Module
 from gradtool.gate.configs import Configs
 from gradtool.gate.engines import require_engine
 from gradtool.gate.executor import Executor, executing
+from gradtool.gate.ignores import Ignores
 from gradtool.gate.options import CheckOptions
 from gradtool.gate.unit import Done, Unit
 from gradtool.gate.watching import Unwatched
@@ -26,6 +27,7 @@ class Session:
     def __init__(self, options: CheckOptions) -> None:
         self._options = options
         self._configs = Configs(options)
+        self._ignores = Ignores()
         self._stack = contextlib.ExitStack()
         self._executor: Executor | None = None
 
@@ -45,7 +47,8 @@ class Session:
         A file that was met on a walk is not imported when it cannot hold a Function.
 
         Raises:
-            UsageError: Its configuration is wrong, or an engine or device that it asks for is not there.
+            UsageError: Its configuration is wrong, or an engine or device that it names is not
+                there.
         """
         options = msgspec.structs.replace(self._options, paths=(str(path),))
         agenda, executor = Agenda(options), self._workers()
@@ -73,7 +76,7 @@ class Session:
         (done,) = outcome.done
         if done is None or outcome.interrupted:
             raise KeyboardInterrupt
-        return done
+        return done if self._options.no_ignores else self._ignores.heeded(done, unit)
 
     def close(self) -> None:
         """End the workers."""

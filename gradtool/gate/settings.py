@@ -73,6 +73,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 def settings_for(options: CheckOptions, check: Defaults, function: FunctionConfig) -> Settings:
     """Weigh the flags of a run, the ``check`` section of a file and its word on a Function."""
     select, ignore = options.select or check.select, options.ignore or check.ignore
+    if options.no_ignores:
+        function = msgspec.structs.replace(function, ignore={})
     ignored = _ignored(ignore, function)
     selected = codes.matching(select or [""]) - codes.matching(ignore) - ignored.keys()
     device = options.device or check.device or DEFAULT_DEVICE
@@ -107,7 +109,7 @@ def _ignored(ignore: tuple[str, ...], function: FunctionConfig) -> dict[str, str
         for prefix, reason in function.ignore.items()
         for code in codes.matching([prefix])
     }
-    return {**dict.fromkeys(sorted(always), "ignored by option"), **reasons}
+    return {**dict.fromkeys(sorted(always), "left out by option"), **reasons}
 
 
 def _flags(options: CheckOptions) -> tuple[str, ...]:
@@ -120,9 +122,10 @@ def _flags(options: CheckOptions) -> tuple[str, ...]:
         "--rtol": options.rtol,
         "--memory-limit": options.memory_limit,
     }
-    return tuple(
+    told = [
         f"{flag} {shlex.quote(str(value))}" for flag, value in given.items() if value is not None
-    )
+    ]
+    return (*told, *(["--no-ignores"] if options.no_ignores else []))
 
 
 def _is_any(*values: float | None) -> bool:

@@ -42,8 +42,9 @@ def whole_checks(planned: PlannedFunction, cases: Sequence[Checked]) -> list[Che
     asked = planned.unit.settings.codes
     if not cases or not all(case.is_complete for case in cases):
         return []
+    is_whole = not planned.deselected and not planned.unit.only
     checks = []
-    if codes.NEEDLESS in asked:
+    if codes.NEEDLESS in asked and is_whole:
         checks.append(_needless(planned, cases))
     if codes.NOT_EXECUTED in asked and _all_right(cases):
         checks.append(_not_executed(planned, cases))

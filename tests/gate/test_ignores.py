@@ -1,0 +1,130 @@
+"""Comments that say what to ignore: where they hold, and that none is there for nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gradtool.cli.exit_codes import ExitCode, exit_code
+from gradtool.gate.options import CheckOptions, UsageError
+from gradtool.gate.runner import check
+from gradtool.results import Report, Verdict
+from tests.gate.conftest import Write
+
+KEPT = """\
+from gradtool import Function
+
+def helper(ctx, x):
+    ctx.x = x  #HELPER
+
+class Square(Function):  #CLASS
+    @staticmethod
+    def forward(
+        ctx,
+        x,
+    ):  #DEF
+        ctx.x = x  #LINE
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad_output):  #BACKWARD
+        return 2 * ctx.x * grad_output
+"""
+IGNORE = "  # gradtool: ignore[GT505] a table"
+
+
+def kept(**comments: str) -> dict[str, str]:
+    source = KEPT
+    for place in ("HELPER", "CLASS", "DEF", "LINE", "BACKWARD"):
+        source = source.replace(f"  #{place}", comments.get(place.lower(), ""))
+    return {"ops.py": source}
+
+
+def run(**options: Any) -> Report:
+    return check(CheckOptions(paths=("ops.py",), **options))
+
+
+def rules(report: Report) -> list[str]:
+    return [finding.rule for finding in report.findings()]
+
+
+@pytest.mark.parametrize("place", ["class", "def"])
+def test_a_comment_on_a_definition_holds_for_all_of_it(write: Write, place: str) -> None:
+    write(kept(**{place: IGNORE}))
+    report = run()
+    assert rules(report) == []
+    (skipped,) = [c for c in report.checks() if c.rule == "GT505"]
+    assert skipped.verdict is Verdict.SKIPPED
+    assert skipped.reason is not None
+    assert skipped.reason.startswith("ignored by a comment on line ")
+    assert skipped.reason.endswith(": a table")
+    assert exit_code(report, strict=True) is ExitCode.PASSED
+
+
+def test_a_comment_elsewhere_is_needless_and_ignores_nothing(write: Write) -> None:
+    write(kept(backward=IGNORE))
+    report = run()
+    assert sorted(rules(report)) == ["GT505", "GT511"]
+    (needless,) = [finding for finding in report.findings() if finding.rule == "GT511"]
+    assert needless.location.line == 16
+    assert needless.message == (
+        "GT505 need not be ignored: nothing that the comment covers breaks it (a table)"
+    )
+    assert rules(run(ignore=("GT511",))) == ["GT505"]
+
+
+def test_a_comment_that_two_rules_share_is_of_use_when_one_is_broken(write: Write) -> None:
+    write(kept(**{"class": "  # noqa  # gradtool: ignore[GT505, GT107] a table  # more"}))
+    report = run()
+    assert rules(report) == []
+    assert any((c.reason or "").endswith(": a table") for c in report.checks())
+
+
+def test_whether_a_comment_is_needed_is_not_judged_by_a_part_of_the_cases(write: Write) -> None:
+    files = kept(backward=IGNORE)
+    two = "cases: [{name: a, args: [{shape: [2]}]}, {name: b, args: [{shape: [3]}]}]"
+    write({**files, "gradtool.yaml": f"version: 1\nfunctions: {{Square: {{{two}}}}}\n"})
+    assert "GT511" in rules(run())
+    assert rules(run(keyword="a]")) == ["GT505"]
+    assert rules(run(select=("GT505",))) == ["GT505"] * 2
+
+
+def test_no_ignores_reports_what_comments_and_the_configuration_leave_out(write: Write) -> None:
+    write(kept(**{"class": IGNORE}))
+    assert rules(run(no_ignores=True)) == ["GT505"]
+    write({**kept(), "gradtool.yaml": "version: 1\nfunctions: {Square: {ignore: {GT505: why}}}\n"})
+    assert rules(run()) == []
+    report = run(no_ignores=True)
+    assert rules(report) == ["GT505"]
+    (finding,) = report.findings()
+    assert (finding.replay or "").endswith("--no-ignores")
+
+
+def test_a_comment_in_another_file_holds_for_its_line(write: Write) -> None:
+    helper = "def keep(ctx, x):\n    raise ValueError('no')  # gradtool: ignore[GT003] by design\n"
+    ops = KEPT.replace("ctx.x = x  #LINE", "import helper; helper.keep(ctx, x)")
+    config = "version: 1\nfunctions: {Square: {cases: [{args: [{shape: [2]}]}]}}\n"
+    write({"ops.py": ops, "helper.py": helper, "gradtool.yaml": config})
+    assert rules(run()) == []
+
+
+@pytest.mark.parametrize(
+    ("comment", "message"),
+    [
+        ("# gradtool: ignore[GT505]", "ops.py:6: say why the rule does not apply: '# gradtool: "),
+        ("# gradtool: ignore[GT55] x", "ops.py:6: unknown rule 'GT55' (did you mean 'GT505'?) in"),
+        ("# gradtool: ignore x", "ops.py:6: a comment for gradtool reads '# gradtool: ignore[GT5"),
+        ("# gradtool: ignore[] x", "ops.py:6: which rule is to be ignored? Write '# gradtool: i"),
+    ],
+)
+def test_a_comment_that_is_wrong_stops_the_run(write: Write, comment: str, message: str) -> None:
+    write(kept(**{"class": f"  {comment}"}))
+    with pytest.raises(UsageError) as error:
+        run()
+    assert str(error.value).startswith(message)
+
+
+def test_text_that_looks_like_a_comment_is_none(write: Write) -> None:
+    write({"ops.py": KEPT + 'TEXT = "# gradtool: ignore[GT999]"\n'})
+    assert rules(run()) == ["GT505"]
