@@ -10,7 +10,7 @@ FORMATS = ("text", "concise", "github")
 COLORS = ("auto", "always", "never")
 DTYPES = ("float32", "float64")
 EXECUTORS = ("local", "dask")
-ENGINES = ("bundled", "torch")
+ENGINES = ("bundled", "torch", "both")
 
 Paths = Annotated[
     list[str],
@@ -60,7 +60,7 @@ Engine = Annotated[
         "--engine",
         metavar="|".join(ENGINES),
         help="What `import torch` gives: gradtool's engine "
-        "(the default), or the PyTorch that is installed.",
+        "(the default), the PyTorch that is installed, or first one, then the other.",
     ),
 ]
 Dtype = Annotated[

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from gradtool.gate.checking import check_case, listed_function
 from gradtool.gate.deadline import deadline
 from gradtool.gate.discover import can_define_functions, discover, named
+from gradtool.gate.engines import BOTH, BUNDLED, TORCH
 from gradtool.gate.load import LoadedModule, Loader, LoadError, parse
 from gradtool.gate.mishaps import import_mishap, not_imported
 from gradtool.gate.plan import PlannedFunction, plan_unit
@@ -16,6 +19,9 @@ from gradtool.gate.settings import Settings
 from gradtool.gate.unit import Done, Survey, Surveyed, Unit
 from gradtool.gate.whole import Checked, whole_checks
 from gradtool.results import CaseResult, CheckResult
+
+if TYPE_CHECKING:
+    from gradtool.gate.second_engine import SecondEngine
 
 
 class Listener(Protocol):
@@ -98,12 +104,15 @@ class Bench:
         listener.loaded()
         with loaded.active():
             planned = _planned(unit, loaded)
-            listener.opened(listed(planned))
-            if only_list:
-                return ()
-            return check_planned(
-                planned, listener, finished, unit.settings.timeout if left is None else left
-            )
+        listener.opened(listed(planned))
+        if only_list:
+            return ()
+        try:
+            second = self._second(unit)
+        except LoadError as error:
+            return (not_imported(unit.node, error, unit.settings),)
+        left = unit.settings.timeout if left is None else left
+        return check_planned(planned, listener, finished, left, loaded.active, second)
 
     def plan(self, unit: Unit) -> PlannedFunction:
         """The Function of a unit and its cases, for those who want to look at them.
@@ -115,13 +124,25 @@ class Bench:
         with loaded.active():
             return _planned(unit, loaded)
 
-    def _load(self, path: Path, settings: Settings) -> LoadedModule:
+    def _second(self, unit: Unit) -> SecondEngine | None:
+        """The Function under the second engine, where there is one."""
+        if unit.settings.engine != BOTH:
+            return None
+        from gradtool.gate.second_engine import SecondEngine
+
+        loaded = self._load(Path(unit.path), unit.settings, TORCH)
+        with loaded.active():
+            (subject,) = named(loaded, unit.shown, [unit.function])
+        return SecondEngine(unit, loaded, subject)
+
+    def _load(self, path: Path, settings: Settings, engine: str | None = None) -> LoadedModule:
+        """The module under `engine`; None: the one that the settings name, or the first of two."""
+        chosen = engine or (BUNDLED if settings.engine == BOTH else settings.engine)
         with (
             unless_ended(settings, path.parent, environment=False),
             deadline(settings.timeout),
         ):
-            loader = self._loaders.setdefault(settings.engine, Loader(settings.engine))
-            return loader.load(path)
+            return self._loaders.setdefault(chosen, Loader(chosen)).load(path)
 
 
 def _planned(unit: Unit, loaded: LoadedModule) -> PlannedFunction:
@@ -143,14 +164,32 @@ def check_planned(
     listener: Listener,
     finished: frozenset[str] = frozenset(),
     left: float | None = None,
+    active: Callable[[], AbstractContextManager[None]] = nullcontext,
+    second: SecondEngine | None = None,
 ) -> tuple[CheckResult, ...]:
-    """Check the cases of a Function within `left` seconds; returns its checks as a whole."""
+    """Check the cases of a Function, one after the other.
+
+    Args:
+        planned: The Function and its cases.
+        listener: Told of each case.
+        finished: Names of cases that need not be checked again.
+        left: Seconds there are for all cases.
+        active: In this context the code of its module can run.
+        second: The Function under the other engine of the run.
+
+    Returns:
+        The checks of the Function as a whole.
+    """
     cases: list[Checked] = []
     for case in planned.cases:
         if case.name in finished:
             continue
         listener.case_started(case.name)
-        cases.append(check_case(planned.unit, planned.subject, case, left))
-        left = left and max(left - cases[-1].result.seconds, 0)
-        listener.case_finished(cases[-1].result)
+        with active():
+            checked = check_case(planned.unit, planned.subject, case, left)
+        if second is not None:
+            checked = second.added(active, planned.subject, case, checked)
+        cases.append(checked)
+        left = left and max(left - checked.result.seconds, 0)
+        listener.case_finished(checked.result)
     return () if finished else tuple(whole_checks(planned, cases))

@@ -22,6 +22,7 @@ ENDED = "GT008"
 WRONG_GRADIENT = "GT101"
 NEEDLESS = "GT511"
 NOT_EXECUTED = "GT604"
+ENGINES = "GT702"
 
 
 def problem_with(code: str) -> str | None:

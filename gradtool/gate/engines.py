@@ -9,7 +9,9 @@ from gradtool.gate.options import UsageError
 
 BUNDLED = "bundled"
 TORCH = "torch"
-ENGINES = (BUNDLED, TORCH)
+BOTH = "both"
+"""Everything under the bundled engine, and GT702 where PyTorch disagrees."""
+ENGINES = (BUNDLED, TORCH, BOTH)
 
 _OLDEST = (2, 4)
 """Version of PyTorch from which on all is there that the checker asks of it."""
@@ -22,30 +24,33 @@ def require_engine(engine: str) -> None:
         UsageError: It is unknown, missing or too old; the text says what to do.
     """
     if engine not in ENGINES:
-        raise UsageError(f"--engine must be {' or '.join(ENGINES)}, got {engine!r}")
-    if engine == TORCH:
-        _require_torch()
+        raise UsageError(f"--engine must be one of {', '.join(ENGINES)}, got {engine!r}")
+    if engine != BUNDLED:
+        _require_torch(engine)
 
 
-def _require_torch() -> None:
+def _require_torch(engine: str) -> None:
     from importlib.util import find_spec
 
     if find_spec("torch") is None:
         raise UsageError(
-            "--engine torch needs PyTorch in the environment of gradtool: pip install torch, or "
-            "leave --engine away"
+            f"--engine {engine} needs PyTorch beside gradtool: pip install torch, or leave "
+            "--engine away"
         )
     version = _torch_version()
     if tuple(map(int, re.findall(r"\d+", version)[:2])) < _OLDEST:
         oldest = ".".join(map(str, _OLDEST))
-        raise UsageError(f"--engine torch needs PyTorch {oldest} or later; {version} is installed")
+        raise UsageError(
+            f"--engine {engine} needs PyTorch {oldest} or later; {version} is installed"
+        )
 
 
 def shown(engine: str) -> str:
     """The engine and its version, as reports name it."""
     if engine == BUNDLED:
         return BUNDLED
-    return f"PyTorch {_torch_version()}"
+    torch = f"PyTorch {_torch_version()}"
+    return torch if engine == TORCH else f"{BUNDLED} and {torch}"
 
 
 def _torch_version() -> str:

@@ -21,6 +21,7 @@ PROVES = {
     "GT301": "forward mode",
     "GT401": "batching",
     "GT701": "device comparison",
+    "GT702": "engine comparison",
 }
 """The rules whose pass says that a derivative is right, and which one it is."""
 

@@ -26,7 +26,7 @@ def _found(code: str, source: str, folder: Path) -> set[str]:
     return {finding.rule for finding in report.findings()}
 
 
-NEEDS_A_DEVICE = ("GT701",)
+NEEDS_A_DEVICE = ("GT701", "GT702")
 """What is wrong with their examples shows on CUDA only: see ``tests/device/test_gate.py``."""
 
 

@@ -75,6 +75,11 @@ class BundledDifferentiable:
         self.generates_vmap = cls is not None and bool(cls.generate_vmap_rule)
         self.lines = lines_of(cls)
 
+    @property
+    def draws_random_numbers(self) -> bool:
+        """A call drew from a global generator; every call draws the same numbers."""
+        return self._bound.draws.is_needed
+
     # ---- values -----------------------------------------------------------------------
 
     def evaluate(self, primals: Primals) -> tuple[Array | None, ...]:

@@ -28,6 +28,11 @@ class Draws:
         self._looked = False
         self._free = False
 
+    @property
+    def is_needed(self) -> bool:
+        """The first call drew."""
+        return self._start is not None
+
     @contextmanager
     def freed(self) -> Iterator[None]:
         """Let calls in the block draw from where the generators stand."""

@@ -29,6 +29,7 @@ _CONTRACTS: tuple[tuple[str, FailureKind], ...] = (
     (r"invalid gradient at index \d+ - expected device", "gradient-device"),
     (r"invalid gradient at index \d+ - expected type", "gradient-type"),
     (r"expected Variable or None", "gradient-type"),
+    (r"input_is_complex == grad_is_complex", "gradient-type"),
     (r"returned a gradient different than None at position", "gradient-type"),
     (r"marked as dirty during the forward method were not returned", "dirty-not-returned"),
     (r"mark_dirty only accepts input tensors", "dirty-not-returned"),

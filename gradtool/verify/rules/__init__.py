@@ -73,6 +73,7 @@ class _Rules(Mapping[str, Rule]):
             "gt603_not_verified",
             "gt604_line_not_executed",
             "gt701_devices_disagree",
+            "gt702_engines_disagree",
         )
     )
 

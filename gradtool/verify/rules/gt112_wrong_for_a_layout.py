@@ -133,6 +133,6 @@ RULE = Rule(
     summary="Outputs or gradients depend on how the elements of a tensor lie in memory.",
     severity=Severity.ERROR,
     page=__doc__,
-    premises=("GT101", "GT106", "GT107", "GT111"),
+    premises=("GT101", "GT106", "GT107", "GT111", "GT601"),
     check=_check,
 )

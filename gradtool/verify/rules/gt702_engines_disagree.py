@@ -1,0 +1,127 @@
+"""The Function gives something else under PyTorch than under gradtool's engine.
+
+What it does
+------------
+
+With ``--engine both``, calls the Function at the same point with the same cotangents under the
+installed PyTorch as well, compares outputs and gradients, and asks every rule there too. Values
+may differ by roundings. A run with one engine does not ask.
+
+Why it matters
+--------------
+
+Both engines keep to PyTorch's documented behaviour. Where they disagree, the Function relies
+on something that is documented nowhere and may change, or one of the engines has a bug.
+
+Wrong example
+-------------
+
+    from gradtool import Function
+
+
+    class Scale(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.factor = 2.0 if type(x).__module__ == "torch" else 3.0
+            return x * ctx.factor
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return grad_output * ctx.factor
+
+Right example
+-------------
+
+    from gradtool import Function
+
+
+    class Scale(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.factor = 2.0
+            return x * ctx.factor
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return grad_output * ctx.factor
+
+How to fix
+----------
+
+Find the first operation whose result differs. If PyTorch documents what it should be, tell the
+engine that is wrong; if not, write the operation in another way.
+
+Reference
+---------
+
+https://pytorch.org/docs/stable/notes/extending.html
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gradtool.results import Severity
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, not_offered
+from gradtool.verify.rules._same import alike, stopped, unlike
+
+if TYPE_CHECKING:
+    from gradtool.verify.protocol import Array, Observation
+    from gradtool.verify.subject import Subject
+
+_WHEN = "under PyTorch"
+_SINGLE = 1e-5
+"""Part of the largest entry: engines add up in another order, hidden single precision too."""
+_HINT = "find the first operation whose result differs"
+
+
+def disagreement(subject: Subject, there: Observation) -> Flaw | None:
+    """A flaw where `there`, the subject's first call under PyTorch, shows something else."""
+    here = subject.first.baseline
+    flaw = stopped(there, f"{_WHEN} only", _HINT) or _outputs(here, there)
+    if flaw or here.gradients is None or there.gradients is None:
+        return flaw
+    gradients = [
+        one if one is not None and other is not None and _close(one, other) else other
+        for one, other in zip(here.gradients, there.gradients, strict=True)
+    ]
+    return unlike(subject, gradients, here.gradients, _WHEN, _HINT)
+
+
+def _outputs(here: Observation, there: Observation) -> Flaw | None:
+    if len(here.outputs) != len(there.outputs):
+        return Flaw(message=f"forward returns another number of outputs {_WHEN}", method="forward")
+    for number, (one, other) in enumerate(zip(here.outputs, there.outputs, strict=True)):
+        if one is None or other is None:
+            continue
+        if not (alike(other, one) or _close(one, other)):
+            return Flaw(message=f"output {number} differs {_WHEN}", hint=_HINT, method="forward")
+    return None
+
+
+def _close(one: Array, other: Array) -> bool:
+    """Whether two arrays differ by what code that computes in single precision may round."""
+    if one.shape != other.shape or one.dtype != other.dtype or one.dtype.kind not in "fc":
+        return False
+    size = np.abs(one[np.isfinite(one)]).max(initial=0.0)
+    return bool(np.allclose(other, one, rtol=0.0, atol=_SINGLE * size, equal_nan=True))
+
+
+def _check(_subject: Subject) -> Answer:
+    """Nothing: one engine sees itself only."""
+    return not_offered("one engine only")
+
+
+PREMISES = ("GT101", "GT106", "GT110", "GT111", "GT508", "GT601")
+
+RULE = Rule(
+    code="GT702",
+    name="engines-disagree",
+    summary="The Function gives something else under PyTorch than under gradtool's engine.",
+    severity=Severity.ERROR,
+    page=__doc__,
+    premises=PREMISES,
+    check=_check,
+)
