@@ -53,7 +53,7 @@ _FUNCTIONS = {
 }
 
 _SUBMODULES = frozenset(
-    {"cuda", "fft", "jit", "linalg", "nn", "random", "special", "testing", "utils"}
+    {"cuda", "fft", "jit", "linalg", "nn", "profiler", "random", "special", "testing", "utils"}
 )
 """What is imported when it is first asked for."""
 

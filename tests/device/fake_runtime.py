@@ -194,6 +194,9 @@ def make_cuda() -> Any:
             hooks.append(self)
             return self
 
+        def __exit__(self, *failure: object) -> None:
+            hooks.remove(self)
+
     hooks: list[Any] = []
     return SimpleNamespace(
         MemoryHook=MemoryHook, hooks=hooks,

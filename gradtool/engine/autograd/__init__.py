@@ -1,5 +1,8 @@
 """Automatic differentiation, laid out as ``torch.autograd`` is."""
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from gradtool.engine.autograd import (
     anomaly_mode,
     forward_ad,
@@ -50,3 +53,10 @@ __all__ = [
     "set_multithreading_enabled",
     "variable",
 ]
+
+if not TYPE_CHECKING:  # To a type checker every name would be there.
+
+    def __getattr__(name: str) -> Any:
+        if name in ("profiler", "profiler_util"):  # loaded when first asked for
+            return importlib.import_module(f"{__name__}.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

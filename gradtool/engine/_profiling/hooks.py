@@ -1,0 +1,161 @@
+"""Puts the profiler's ears into the engine, and takes them out: nothing of it costs otherwise.
+
+Three kinds of place are listened at, whatever name a module has imported an operation by: what
+primitives compute; methods and functions, which may be made of several primitives; and nodes
+of the graph, with the Functions of users.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import Any
+
+from gradtool.engine._ops import methods
+from gradtool.engine._ops._primitive import PRIMITIVES
+from gradtool.engine._ops._primitive_node import PrimitiveNode
+from gradtool.engine._profiling import cuda
+from gradtool.engine._profiling.recorder import Recorder, computing, recording, timed
+from gradtool.engine._tensor import Tensor
+from gradtool.engine.autograd.function import BackwardCFunction, Function
+
+Undo = Callable[[], None]
+
+_TORCH_NAMES = {"to_copy": "_to_copy", "unsafe_view": "_unsafe_view"}
+"""Primitives that torch has under another name."""
+
+_lock = threading.Lock()
+_undo: list[Undo] = []
+_listeners = 0
+
+
+@contextlib.contextmanager
+def listening(recorder: Recorder) -> Iterator[None]:
+    """Let a recorder hear of what this thread does; profilers may be nested."""
+    before = recording.recorder
+    _begin()
+    recording.recorder = recorder
+    try:
+        with cuda.allocations():
+            yield
+    finally:
+        recording.recorder = before
+        _end()
+
+
+def _begin() -> None:
+    global _listeners
+    with _lock:
+        if not _listeners:
+            for place in (_primitives, _operations, _methods, _functions, _graph, cuda.calls):
+                _undo.extend(place())
+        _listeners += 1
+
+
+def _end() -> None:
+    global _listeners
+    with _lock:
+        _listeners -= 1
+        if not _listeners:
+            while _undo:
+                _undo.pop()()
+
+
+def aten(name: str) -> str:
+    """The name that torch has for an operation: ``aten::add``."""
+    return f"aten::{_TORCH_NAMES.get(name, name)}"
+
+
+def replaced(owner: Any, name: str, value: Any) -> Undo:
+    """Set an attribute; gives what sets it back."""
+    before = vars(owner)[name]
+    setattr(owner, name, value)
+    return lambda: setattr(owner, name, before)
+
+
+def _primitives() -> Iterator[Undo]:
+    for primitive in PRIMITIVES:
+        before = primitive.compute
+        primitive.compute = computing(aten(primitive.name), before)
+        yield lambda primitive=primitive, before=before: setattr(  # type: ignore[misc]
+            primitive, "compute", before
+        )
+
+
+def _operations() -> Iterator[Undo]:
+    """Operations that call what they compute without asking their primitive: the hot paths."""
+    for family in methods.FAMILIES:
+        for value in vars(family).values():
+            cells = _cells(value)
+            if "compute" in cells and "primitive" in cells:
+                cell, primitive = cells["compute"], cells["primitive"].cell_contents
+                before = cell.cell_contents
+                cell.cell_contents = computing(aten(primitive.name), before)
+                yield lambda cell=cell, before=before: setattr(  # type: ignore[misc]
+                    cell, "cell_contents", before
+                )
+
+
+def _cells(value: Any) -> dict[str, Any]:
+    """The variables that a function has from the one that made it."""
+    if not isinstance(value, FunctionType) or value.__closure__ is None:
+        return {}
+    return dict(zip(value.__code__.co_freevars, value.__closure__))
+
+
+def _methods() -> Iterator[Undo]:
+    for attribute, name in _operation_names().items():
+        function = vars(Tensor).get(attribute)
+        if isinstance(function, FunctionType):
+            yield replaced(Tensor, attribute, _like(function, timed(aten(name), function)))
+
+
+def _operation_names() -> dict[str, str]:
+    """Attribute of Tensor -> the operation that it is."""
+    names = {name: name for name in methods.METHODS}
+    for family in methods.FAMILIES:
+        names.update({name: name for name in getattr(family, "METHODS", {})})
+    in_place = {f"{name}_": f"{name}_" for name in (*methods.IN_PLACE, "copy", "fill", "zero")}
+    operators = methods.OPERATORS | methods.COMPARISONS | methods.REFLECTED
+    augmented = {dunder: f"{name}_" for dunder, name in methods.AUGMENTED.items()}
+    return names | in_place | operators | augmented
+
+
+def _functions() -> Iterator[Undo]:
+    """Those of the namespace, and of ``nn.functional`` where it is loaded."""
+    engine = sys.modules["gradtool.engine"]
+    names = [name for name, _ in methods.table(methods.FAMILIES)]
+    functional = sys.modules.get("gradtool.engine.nn.functional")
+    for module, public in ((engine, names), (functional, getattr(functional, "__all__", ()))):
+        for name in dict.fromkeys(public):
+            function = vars(module).get(name)
+            if isinstance(function, FunctionType):
+                yield replaced(module, name, _like(function, timed(aten(name), function)))
+
+
+def _like(function: FunctionType, wrapper: Any) -> Any:
+    """The wrapper under the function's name, with its signature."""
+    wrapper.__name__, wrapper.__qualname__ = function.__name__, function.__qualname__
+    wrapper.__wrapped__ = function
+    return wrapper
+
+
+def _graph() -> Iterator[Undo]:
+    """Nodes of the backward walk, and the forward of Functions, under their own names."""
+    for kind in (PrimitiveNode, BackwardCFunction):
+        yield replaced(kind, "apply", _by_name(vars(kind)["apply"], lambda node: node._name()))
+    forward = vars(Function)["_run_forward"].__func__
+    named = _by_name(forward, lambda function: function.__name__)
+    yield replaced(Function, "_run_forward", classmethod(named))
+
+
+def _by_name(function: Callable[..., Any], name_of: Callable[[Any], str]) -> Callable[..., Any]:
+    def spanned(owner: Any, *args: Any, **params: Any) -> Any:
+        if recording.recorder is None:
+            return function(owner, *args, **params)
+        return timed(name_of(owner), function)(owner, *args, **params)
+
+    return spanned

@@ -1,0 +1,107 @@
+"""The profiler of today: told by `activities` what to time."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from gradtool.device import CUDA
+from gradtool.engine.autograd import profiler as autograd_profiler
+from gradtool.engine.autograd.profiler_util import EventList
+from gradtool.measure.clock import CLOCK, Clock
+
+
+class ProfilerActivity(enum.Enum):
+    """What can be timed."""
+
+    CPU = 0
+    XPU = 1
+    MTIA = 2
+    CUDA = 3
+    HPU = 4
+    PrivateUse1 = 5
+
+
+def supported_activities() -> set[ProfilerActivity]:
+    """What can be timed here."""
+    found = {ProfilerActivity.CPU}
+    return found | {ProfilerActivity.CUDA} if CUDA.count() else found
+
+
+class profile:
+    """A context in which operations of this thread are timed by name.
+
+    Args:
+        activities: With `ProfilerActivity.CUDA` the time of the device is taken too, where
+            there is one; by default all that is supported.
+        schedule: Must be None: all between start and stop is recorded.
+        on_trace_ready: Called with the profile at its end.
+        record_shapes: Accepted, as are `profile_memory`, `with_stack` and what torch has
+            besides; calls are told apart by name alone.
+        clock: Where times are read, for tests.
+
+    Raises:
+        NotImplementedError: there is a schedule.
+    """
+
+    def __init__(
+        self,
+        *,
+        activities: Iterable[ProfilerActivity] | None = None,
+        schedule: Callable[[int], Any] | None = None,
+        on_trace_ready: Callable[[Any], Any] | None = None,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_flops: bool = False,
+        with_modules: bool = False,
+        clock: Clock = CLOCK,
+        **accepted: Any,
+    ) -> None:
+        if schedule is not None:
+            raise NotImplementedError(
+                "profile(schedule=...) is not offered: enter the profiler around what to record"
+            )
+        wanted = supported_activities() if activities is None else set(activities)
+        self.activities = wanted
+        self.on_trace_ready = on_trace_ready
+        use_cuda = ProfilerActivity.CUDA in wanted
+        self.profiler = autograd_profiler.profile(use_cuda=use_cuda, clock=clock)
+
+    def __enter__(self) -> profile:
+        self.start()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Begin to record."""
+        self.profiler.__enter__()
+
+    def stop(self) -> None:
+        """Record no more."""
+        self.profiler.__exit__(None, None, None)
+        if self.on_trace_ready is not None:
+            self.on_trace_ready(self)
+
+    def step(self) -> None:
+        """The end of a step, which only a schedule would heed."""
+
+    def events(self) -> EventList:
+        """Every call, in order."""
+        return self.profiler.function_events
+
+    def key_averages(
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0
+    ) -> EventList:
+        """The calls of each name as one; `EventList.table` prints them."""
+        return self.profiler.key_averages()
+
+    def export_chrome_trace(self, path: str) -> None:
+        """Write the calls as a file that ``chrome://tracing`` and Perfetto read."""
+        self.profiler.export_chrome_trace(path)
+
+
+__all__ = ["ProfilerActivity", "profile", "supported_activities"]
