@@ -15,6 +15,7 @@ from gradtool.cli.check import check
 from gradtool.cli.errors import guarded, refuse
 from gradtool.cli.exit_codes import ExitCode
 from gradtool.cli.explain import explain
+from gradtool.cli.init import init
 from gradtool.cli.merge import merge
 from gradtool.cli.profile_transfer import profile_transfer
 from gradtool.cli.run import SETTINGS, run
@@ -33,6 +34,7 @@ app = typer.Typer(
 )
 app.command()(check)
 app.command()(explain)
+app.command()(init)
 app.command()(merge)
 app.command()(profile_transfer)
 app.command()(schema)

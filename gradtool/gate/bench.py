@@ -154,6 +154,7 @@ def listed(planned: PlannedFunction) -> Done:
     """The Function with its cases, none of them checked."""
     return Done(
         function=listed_function(planned),
+        cases=tuple(case.written for case in planned.cases),
         deselected=planned.deselected,
         unwanted=not planned.cases and planned.problem is None,
     )

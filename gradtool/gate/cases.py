@@ -6,7 +6,7 @@ The first of these that has any case decides.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gradtool.engine._placeholder import EngineLacksError
@@ -41,6 +41,8 @@ class ResolvedCase:
     rtol: float | None
     arguments: tuple[str, ...]
     """One line for each argument."""
+    written: CaseConfig | None = None
+    """The case as a configuration writes it; None where its tensors were given."""
 
 
 def resolve_cases(
@@ -99,7 +101,8 @@ def _drawn(
     """A case whose tensors are drawn here."""
     args, kwargs = _make(subject, settings, case, name)
     tolerances = settings.tolerances(case.atol, case.rtol)
-    return _resolved(subject, settings, args, kwargs, tolerances, name, source)
+    made = _resolved(subject, settings, args, kwargs, tolerances, name, source)
+    return replace(made, written=case)
 
 
 def _make(

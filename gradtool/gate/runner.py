@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 import gradtool
 from gradtool.gate import codes
 from gradtool.gate.agenda import Agenda, Module
+from gradtool.gate.config_format import CaseConfig
 from gradtool.gate.engines import require_engine, shown
 from gradtool.gate.executor import Executor, Outcome, executing
 from gradtool.gate.options import CheckOptions, Watcher
@@ -45,10 +46,23 @@ def collect(options: CheckOptions) -> tuple[ModuleResult, ...]:
     Raises:
         UsageError: The run cannot start as asked.
     """
+    return collect_with_cases(options)[0]
+
+
+def collect_with_cases(
+    options: CheckOptions,
+) -> tuple[tuple[ModuleResult, ...], dict[str, tuple[CaseConfig | None, ...]]]:
+    """What `collect` gives, and for each Function, by node id, its cases as they are written.
+
+    Raises:
+        UsageError: The run cannot start as asked.
+    """
     with executing(options) as executor:
         run = _Run(options, executor)
         run.plan()
-        return run.results(executor.collect(run.units))
+        done = executor.collect(run.units)
+        cases = {unit.node: each.cases for unit, each in zip(run.units, done, strict=True)}
+        return run.results(done), cases
 
 
 class _Run:

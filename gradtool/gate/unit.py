@@ -66,6 +66,8 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to a `Unit`."""
 
     function: FunctionResult
+    cases: tuple[CaseConfig | None, ...] = ()
+    """Its cases as a configuration writes them; None for one that holds tensors already."""
     deselected: int = 0
     """Cases that the keyword did not match."""
     unwanted: bool = False

@@ -1,0 +1,166 @@
+"""``gradtool init``: what it writes is right, gives the same results, and overwrites nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+import yaml
+
+from gradtool.gate.config import load_config
+from gradtool.results import FunctionResult, Report
+
+Run = Callable[..., tuple[int, str, str]]
+
+OPS = """
+from gradtool import Function
+import gradtool.engine as torch
+
+
+class Product(Function):
+    @staticmethod
+    def forward(ctx, x, y, factor=2):
+        ctx.save_for_backward(x, y)
+        ctx.factor = factor
+        return x * y * factor
+
+    @staticmethod
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        return g * y * ctx.factor, g * x, None
+
+
+class Sampled(Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 3
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 3
+
+    @staticmethod
+    def sample_inputs():
+        yield (torch.ones(2, dtype=torch.double),)
+
+
+class Opaque(Function):
+    @staticmethod
+    def forward(ctx, x):
+        raise ValueError("never")
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+"""
+
+
+def results(name: str) -> dict[str, FunctionResult]:
+    report = msgspec.json.decode(Path(name).read_bytes(), type=Report)
+    return {f"{module.path}::{function.name}": function for module, function in report.functions()}
+
+
+def test_a_run_gives_the_same_with_what_it_writes(run: Run) -> None:
+    Path("ops").mkdir()
+    Path("ops/a.py").write_text(OPS)
+    Path("ops/broken.py").write_text("class B(int): pass\nimport no_such_thing\n")
+    before = run("check", ".", "--no-cache", "--report", "json=before.json")[0]
+    code, out, err = run("init")
+    assert (code, err) == (0, "")
+    assert out == (
+        "gradtool.yaml: 1 Function with 1 case written out, 3 named in a comment\n"
+        "next: gradtool check .\n"
+    )
+    config = load_config("gradtool.yaml")
+    assert list(config.functions) == ["ops/a.py::Product"]
+    text = Path("gradtool.yaml").read_text()
+    assert "#   ops/a.py::Sampled: its cases come from its sample_inputs\n" in text
+    assert "#   ops/a.py::Opaque: no arguments found that forward accepts" in text
+    assert "#   ops/broken.py: import raised ModuleNotFoundError" in text
+    assert run("check", ".", "--no-cache", "--report", "json=after.json")[0] == before
+    first, second = results("before.json"), results("after.json")
+    assert first.keys() == second.keys()
+    for name, function in first.items():
+        for case, again in zip(function.cases, second[name].cases, strict=True):
+            assert (case.name, case.arguments, case.cost) == (
+                again.name,
+                again.arguments,
+                again.cost,
+            )
+            assert case.checks == again.checks
+    assert {case.source for case in second["ops/a.py::Product"].cases} == {"config"}
+
+
+def test_nothing_is_overwritten_without_force(run: Run) -> None:
+    Path("ops.py").write_text(OPS)
+    Path("gradtool.yaml").write_text("version: 1\n")
+    code, out, err = run("init", "ops.py")
+    assert (code, out) == (2, "")
+    assert err == "error: gradtool.yaml exists: --force replaces it\n"
+    assert Path("gradtool.yaml").read_text() == "version: 1\n"
+    assert run("init", "ops.py", "--force")[0] == 0
+    assert load_config("gradtool.yaml").functions
+
+
+def test_a_workflow_is_written_beside_an_existing_configuration(run: Run) -> None:
+    Path(".git").mkdir()
+    Path("ops.py").write_text(OPS)
+    Path("gradtool.yaml").write_text("version: 1\n")
+    code, out, _ = run("init", "ops.py", "--workflow")
+    assert code == 0
+    assert "gradtool.yaml exists and is left as it is; --force replaces it\n" in out
+    assert Path("gradtool.yaml").read_text() == "version: 1\n"
+    written = yaml.safe_load(Path(".github/workflows/gradtool.yml").read_text())
+    steps = written["jobs"]["gradients"]["steps"]
+    assert steps[-1]["run"] == "gradtool check ops.py --require-functions 1"
+    assert "defaults" not in written["jobs"]["gradients"]
+
+
+def test_the_workflow_of_a_repository_runs_where_init_ran(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path(".git").mkdir()
+    Path("sub").mkdir()
+    monkeypatch.chdir("sub")
+    Path("ops.py").write_text(OPS)
+    assert run("init", "--workflow")[0] == 0
+    written = yaml.safe_load(Path("../.github/workflows/gradtool.yml").read_text())
+    where = written["jobs"]["gradients"]["defaults"]["run"]
+    assert where == {"working-directory": "sub"}
+
+
+def test_where_there_is_no_function_nothing_is_written(run: Run) -> None:
+    Path("empty.py").write_text("X = 1\n")
+    code, out, err = run("init")
+    assert (code, out) == (5, "")
+    assert err == "no Function found in .; nothing was written\n"
+    assert not Path("gradtool.yaml").exists()
+
+
+def test_modules_elsewhere_are_refused(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("ops.py").write_text(OPS)
+    (tmp_path / "sub").mkdir()
+    monkeypatch.chdir(tmp_path / "sub")
+    code, _, err = run("init", "../ops.py")
+    assert code == 2
+    assert "is not below this folder: run gradtool init in one above it" in err
+
+
+def test_arguments_that_yaml_cannot_say_are_left_to_inference(run: Run) -> None:
+    Path("ops.py").write_text(
+        OPS.partition("class Sampled")[0]
+        .replace("factor=2", "factor=(2,)")
+        .replace("y * factor", "y * factor[0]")
+        .replace("ctx.factor, g * x", "ctx.factor[0], g * x")
+        .replace("x, y = ctx", "ctx.needs_input_grad[2]; x, y = ctx")
+    )
+    assert run("init")[0] == 0
+    told = "its arguments cannot be written as YAML, and are inferred anew"
+    written = load_config("gradtool.yaml").functions
+    assert bool(written) != (told in Path("gradtool.yaml").read_text())
+    for function in written.values():
+        assert all("(" not in str(case.kwargs) for case in function.cases)
