@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -113,13 +115,13 @@ class _PyTorch:
             places[:] = [output is not None for output in outputs]
             return tuple([output for output in outputs if output is not None])
 
-        with self.torch.no_grad():
+        with _unheard(), self.torch.no_grad():
             stacks = self.torch.func.vmap(found, dims)(*bound.arguments.fresh_stacked(primals))
         return self._placed(stacks, places)
 
     def vjps_at_once(self, bound: BoundFunction, primals: Primals, rows: Cotangents) -> Arrays:
         arguments = bound.arguments
-        with self.torch.enable_grad():
+        with _unheard(), self.torch.enable_grad():
             leaves, tensors = arguments.tracked(primals, arguments.differentiable)
             pairs = [
                 (output, self.tensor(np.array(row)).to(output.device))
@@ -140,6 +142,14 @@ class _PyTorch:
         """Copies of the stacks, with None between them where there is none."""
         found = iter(stacks)
         return tuple([np.array(self.array(next(found))) if there else None for there in places])
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """PyTorch warns of operations that it batches one by one; users did not ask for batches."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        yield
 
 
 def _values_of(bound: BoundFunction) -> Callable[..., Any]:
