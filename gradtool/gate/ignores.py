@@ -30,8 +30,6 @@ from gradtool.results import (
 )
 from gradtool.verify.rules import RULES
 
-_STOPPED = (Verdict.FAIL, Verdict.ERROR, Verdict.UNVERIFIED)
-
 
 class Ignores:
     """The comments of all files that findings speak of; each file is read once."""
@@ -78,19 +76,17 @@ class _Heed:
     def change(self, check: CheckResult) -> CheckResult:
         """A check without the findings that are ignored; skipped if none is left."""
         if not check.findings:
-            comment = self._of_whole(check.rule) if check.verdict in _STOPPED else None
+            comment = None if check.verdict is Verdict.PASS else self._of_whole(check.rule)
             return self._skipped(check, comment) if comment else check
         told = [(finding, self._silencing(finding)) for finding in check.findings]
         kept = tuple(finding for finding, comment in told if comment is None)
-        if len(kept) == len(told):
-            return check
-        self._used.update(comment for _, comment in told if comment)
-        if kept:
-            return msgspec.structs.replace(check, findings=kept)
-        return self._skipped(check, told[0][1])
+        used = [comment for _, comment in told if comment is not None]
+        self._used.update(used)
+        if used and not kept:
+            return self._skipped(check, used[0])
+        return msgspec.structs.replace(check, findings=kept) if used else check
 
-    def _skipped(self, check: CheckResult, comment: Comment | None) -> CheckResult:
-        assert comment is not None
+    def _skipped(self, check: CheckResult, comment: Comment) -> CheckResult:
         self._used.add(comment)
         return CheckResult(rule=check.rule, verdict=Verdict.SKIPPED, reason=self._reason(comment))
 
