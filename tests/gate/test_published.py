@@ -1,0 +1,80 @@
+"""Published packages that define custom Functions, unmodified, under both engines.
+
+They come from the package index, without their dependencies, for the time of the test. What is
+found in each is explained in ``docs/engines.md``.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gradtool.gate.options import CheckOptions
+from gradtool.gate.runner import check
+from gradtool.results import Severity
+
+PACKAGES = ("entmax==1.3", "pytorch-revgrad==0.2.0")
+
+FOUND = {
+    "SparsemaxFunction": set(),
+    "Entmax15Function": {"GT201"},
+    "SparsemaxLossFunction": {"GT202"},
+    "SparsemaxBisectLossFunction": {"GT202"},
+    "Entmax15LossFunction": {"GT202"},
+    "EntmaxBisectLossFunction": {"GT202"},
+    "NormmaxBisectLossFunction": {"GT202"},
+    "EntmaxBisectFunction": {"GT201"},
+    "SparsemaxBisectFunction": set(),
+    "NormmaxBisectFunction": {"GT204"},
+    "BudgetBisectFunction": set(),
+    "RevGrad": {"GT101"},
+}
+
+pytestmark = [
+    pytest.mark.torch,
+    pytest.mark.skipif(
+        importlib.util.find_spec("torch") is None, reason="PyTorch is not installed"
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory) -> Path:
+    """A folder with the packages."""
+    folder = tmp_path_factory.mktemp("packages")
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder)]
+    ended = subprocess.run(
+        [*pip, *PACKAGES], capture_output=True, text=True, timeout=300, check=False
+    )
+    if ended.returncode:
+        pytest.skip(f"the package index does not answer: {ended.stderr.strip()[-200:]}")
+    return folder
+
+
+@pytest.mark.parametrize("engine", ["bundled", "torch"])
+def test_what_is_found_in_published_packages_is_what_the_page_explains(
+    installed, engine, monkeypatch
+):
+    monkeypatch.chdir(installed)
+    paths = ("entmax", "pytorch_revgrad")
+    report = check(CheckOptions(paths=paths, engine=engine, strict=True, isolation=True))
+    found = {
+        function.name: {
+            finding.rule
+            for case in function.cases
+            for each in case.checks
+            for finding in each.findings
+            if finding.severity is not Severity.NOTE
+        }
+        for _, function in report.functions()
+    }
+    assert found == FOUND
+
+
+def test_the_page_speaks_of_each():
+    page = (Path(__file__).parents[2] / "docs" / "engines.md").read_text(encoding="utf-8")
+    assert [name for name in FOUND if f"`{name}`" not in page] == []
