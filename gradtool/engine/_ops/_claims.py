@@ -33,8 +33,8 @@ _LISTED: Final[dict[str, Claim]] = {
         (
             "amax amin argmax argmin argsort cummax cummin digamma erf erfc erfinv fmax fmin ge "
             "gt heaviside i0 isneginf isposinf le lgamma lt max maximum min minimum sign signbit "
-            "sort special_entr special_erfcx special_i0e special_i1 special_i1e special_log_ndtr "
-            "special_ndtri mode mode_index scatter_amax scatter_amin",
+            "sort special_entr special_i0e special_i1 special_i1e "
+            "mode mode_index scatter_amax scatter_amin",
             ORDERED,
         ),
         (
@@ -43,7 +43,7 @@ _LISTED: Final[dict[str, Claim]] = {
             "searchsorted topk trunc",
             MEASURED,
         ),
-        ("abs bmm div matmul mm mv neg pow sub", NUMBERS),
+        ("abs bmm div dot matmul mm mv neg pow sub", NUMBERS),
         (
             "atan2 binary_cross_entropy copysign frexp histc hypot log_softmax logaddexp2 "
             "nextafter polygamma softmax special_xlog1py xlogy zeros_like",
@@ -55,7 +55,7 @@ _LISTED: Final[dict[str, Claim]] = {
             SMOOTH,
         ),
         (
-            "adjugate linalg_cholesky linalg_det linalg_eig linalg_eigh linalg_inv "
+            "adjugate adjugate_slope linalg_cholesky linalg_det linalg_eig linalg_eigh linalg_inv "
             "linalg_matrix_rank linalg_pinv linalg_qr linalg_lu linalg_matrix_exp "
             "linalg_solve linalg_svd lu_rows phase_check slogdet",
             FACTORED,
@@ -65,7 +65,10 @@ _LISTED: Final[dict[str, Claim]] = {
         ("bitwise_and bitwise_not bitwise_or bitwise_xor", BITS),
         ("lu_order", frozenset({_dtypes.int32})),
         ("ignored", SMOOTH | frozenset({_dtypes.int64})),
-        ("bitwise_left_shift bitwise_right_shift gcd lcm", INTEGERS),
+        ("special_erfcx special_log_ndtr special_ndtri", BITS | FLOATS),
+        ("unfold_backward", BOOL | SMOOTH),
+        ("bincount_of_weights", INTEGERS | REAL),
+        ("bincount bitwise_left_shift bitwise_right_shift gcd lcm", INTEGERS),
     )
     for name in names.split()
 }

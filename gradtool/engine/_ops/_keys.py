@@ -35,6 +35,8 @@ class Key(NamedTuple):
     """The dimensions of that view that `indices` index."""
     indices: tuple[Tensor, ...]
     """Integer tensors."""
+    is_mask: bool = False
+    """Whether these are where one boolean tensor is true."""
 
     @property
     def is_trivial(self) -> bool:
@@ -80,7 +82,8 @@ def parsed(x: Tensor, key: Any) -> Key:
     indices = tuple(reader.indices)
     if x.is_cuda:  # positions may lie in host memory, but are checked against what is indexed
         indices = tuple(each.to(x.device) for each in indices)
-    return Key(tuple(reader.basic), tuple(reader.dims), indices)
+    is_mask = len(indices) == sum(reader.masked) == max(reader.masked, default=0) > 0
+    return Key(tuple(reader.basic), tuple(reader.dims), indices, is_mask)
 
 
 def _stands_for_tuple(key: Any) -> bool:
@@ -165,6 +168,8 @@ class _Reader:
         self.basic: list[Any] = []
         self.dims: list[int] = []
         self.indices: list[Tensor] = []
+        self.masked: list[int] = []
+        """How many dimensions each boolean tensor has."""
 
     def read(self, part: Any) -> None:
         """Read one part."""
@@ -235,6 +240,7 @@ class _Reader:
                 f"The shape of the mask {list(mask.shape)} at index {self.axis} does not match "
                 f"the shape of the indexed tensor {list(self.shape)} at index {self.axis}"
             )
+        self.masked.append(mask.ndim)
         for positions in mask._array.nonzero():
             self._index_by(wrap(positions), slice(None))
 

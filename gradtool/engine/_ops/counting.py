@@ -7,32 +7,54 @@ from typing import Any, Literal
 import numpy as np
 
 from gradtool.device import module_of
+from gradtool.engine import _dtypes
+from gradtool.engine._ops._claims import INTEGERS
 from gradtool.engine._ops._dims import wrap_dim
 from gradtool.engine._ops._kinds import constant
-from gradtool.engine._ops._unsupported import TYPE_NAMES, refusing_bool_and_complex
+from gradtool.engine._ops._unsupported import refusing_bool_and_complex, takes
 from gradtool.engine._tensor import Tensor, wrap
 
 
+def _counted(x: Any, *, minlength: int) -> Any:
+    _check_countable(x)
+    return np.bincount(x, minlength=minlength).astype(np.int64)
+
+
+def _weighed(x: Any, weights: Any, *, minlength: int) -> Any:
+    _check_countable(x)
+    sums = np.bincount(x, weights, minlength)
+    return sums.astype(np.float32 if weights.dtype == np.float32 else np.float64)
+
+
+def _check_countable(x: Any) -> None:
+    if x.size and int(x.min()) < 0:
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+
+
+_counts = constant("bincount", _counted)
+_sums = constant("bincount_of_weights", _weighed)
+
+
+@takes(INTEGERS, "bincount_cpu")
 def bincount(x: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each of 0, 1, … comes in a vector, or the sum of the weights where it does.
+
+    Of complex weights the real parts, with a warning, as of any cast of them.
 
     Raises:
         RuntimeError: it is no vector of non-negative integers, or the weights do not fit.
     """
-    if x.dtype.is_differentiable:
-        kind = TYPE_NAMES[x.dtype.name]
-        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{kind}'")
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
-    positions = x._array
-    if x.ndim != 1 or (positions.size and int(positions.min()) < 0):
+    if x.ndim != 1:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if weights is None:
-        return wrap(np.bincount(positions, minlength=minlength).astype(np.int64))
+        return _counts(x, minlength=minlength)
     if weights.shape != x.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
-    sums = np.bincount(positions, weights._array, minlength)
-    return wrap(sums.astype(np.float32 if weights._array.dtype == np.float32 else np.float64))
+    if weights.is_complex():
+        weights = weights.to(_dtypes.float64)
+    return _sums(x, weights, minlength=minlength)
 
 
 # ---- sorted bounds --------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import numpy as np
 
 from gradtool.engine._ops._kinds import conjugate, general
 from gradtool.engine._ops._matrices import of_matrices, require_square
+from gradtool.engine._ops._primitive import Primitive
 from gradtool.engine._ops.axes import adjoint
 from gradtool.engine._ops.elementwise import log
 from gradtool.engine._ops.inverses import inv
@@ -37,26 +38,68 @@ def _products_of_others(x: Any) -> Any:
     return before * after[..., ::-1]
 
 
-def _adjugate_of(x: Any) -> Any:
-    """From singular values: dividing by the determinant would fail where it is zero."""
+def _turned(x: Any) -> Any:
+    return x.conj().swapaxes(-2, -1)
+
+
+def _singular(x: Any) -> tuple[Any, Any, Any, Any]:
+    """Singular vectors and values, and the phase that the determinant has beside these."""
     left, values, right = np.linalg.svd(x)
     phase = np.linalg.det(left) * np.linalg.det(right)
-    scaled = right.conj().swapaxes(-2, -1) * _products_of_others(values)[..., None, :]
-    return phase[..., None, None] * (scaled @ left.conj().swapaxes(-2, -1))
+    return left, values, right, phase[..., None, None]
 
 
-def _adjugate_vjp(g: Tensor, x: Tensor) -> Tensor:
-    """Of ``det(A) A⁻¹``; a singular matrix has no second derivative here."""
-    inverse_h, determinant = adjoint(inv(x)), conjugate(det(x))
-    by_determinant = (g * conjugate(inv(x))).sum((-2, -1))
-    by_inverse = matmul(matmul(inverse_h, g), inverse_h)
-    gradient: Tensor = _per_matrix(determinant) * (
-        _per_matrix(by_determinant) * inverse_h - by_inverse
-    )
-    return gradient
+def _adjugate_of(x: Any) -> Any:
+    """From singular values: dividing by the determinant would fail where it is zero."""
+    left, values, right, phase = _singular(x)
+    scaled = _turned(right) * _products_of_others(values)[..., None, :]
+    return phase * (scaled @ _turned(left))
 
 
-_adjugate = general("adjugate", of_matrices("det", _adjugate_of), _adjugate_vjp)
+def _adjugate_slope_of(x: Any, change: Any) -> Any:
+    """How the adjugate changes with the matrix.
+
+    Of a diagonal matrix s, element (i, i) changes by the sum over k of ``c[k, k]`` times the
+    product of all s but i and k; element (i, j) by ``-c[i, j]`` times that of all but i and j.
+    """
+    left, values, right, phase = _singular(x)
+    core = _turned(left) @ change @ _turned(right)
+    size = values.shape[-1]
+    diagonal = np.eye(size, dtype=bool)
+    without_one = np.where(diagonal, 1, values[..., None, :])
+    without_two = np.where(diagonal, 0, _products_of_others(without_one))
+    along = without_two @ np.where(diagonal, core, 0).sum(-1, keepdims=True)
+    slope = np.where(diagonal, along, -without_two * core)
+    return phase * (_turned(right) @ slope @ _turned(left))
+
+
+def _slope_vjp(g: Tensor, x: Tensor, change: Tensor, x_shape: Any) -> Tensor:
+    """The third derivative, by inverses: a singular matrix has none here."""
+    inverse, turned = inv(x), adjoint(g)
+    by_change, by_turned = matmul(inverse, change), matmul(inverse, turned)
+    both, traces = matmul(by_change, by_turned), [_trace(by_change), _trace(by_turned)]
+    whole = traces[0] * traces[1] - _trace(both)
+    mixed = matmul(both, inverse) + matmul(matmul(by_turned, by_change), inverse)
+    parts = traces[1] * matmul(by_change, inverse) + traces[0] * matmul(by_turned, inverse)
+    rate = _per_matrix(det(x)) * (whole * inverse - parts + mixed)
+    return adjoint(rate).sum_to_size(x_shape)
+
+
+def _trace(x: Tensor) -> Tensor:
+    return _per_matrix(x.diagonal(0, -2, -1).sum(-1))
+
+
+_adjugate_slope: Primitive = general(
+    "adjugate_slope",
+    of_matrices("det", _adjugate_slope_of),
+    _slope_vjp,
+    lambda g, x, change_shape: adjoint(_adjugate_slope(x, adjoint(g))).sum_to_size(change_shape),
+)
+_adjugate = general(
+    "adjugate",
+    of_matrices("det", _adjugate_of),
+    lambda g, x: adjoint(_adjugate_slope(x, adjoint(g))),
+)
 _det = general(
     "linalg_det",
     of_matrices("det", lambda x: np.linalg.det(x)),

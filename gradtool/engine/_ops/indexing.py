@@ -188,6 +188,8 @@ def index_put(x: Tensor, indices: Any, values: Any, accumulate: bool = False) ->
     key = parsed(x, tuple(indices) if tensors and indices else indices)
     if not isinstance(values, Tensor):
         values = x.new_tensor(values)
+    if not accumulate:
+        values = one_for_mask(x, key, values)
     if values._array.dtype != x._array.dtype:
         if key.indices and values.ndim:
             raise unlike_dtypes(x, values)
@@ -195,6 +197,19 @@ def index_put(x: Tensor, indices: Any, values: Any, accumulate: bool = False) ->
     put = _index_put_of(len(key.indices))
     values = _fitted(x, key, values)
     return put(x, values, *key.indices, basic=key.basic, dims=key.dims, accumulate=accumulate)
+
+
+def one_for_mask(x: Tensor, key: Key, values: Tensor) -> Tensor:
+    """A single element for all that one mask picks, as a number: of any dtype, as torch has it.
+
+    Raises:
+        RuntimeError: it is complex where `x` is real.
+    """
+    if not (key.is_mask and values.ndim and values.numel() == 1):
+        return values
+    if values.is_complex() and not x.is_complex():
+        raise RuntimeError(f"value cannot be converted to type {x.dtype.name} without overflow")
+    return values.reshape(())
 
 
 def unlike_dtypes(x: Tensor, values: Tensor) -> RuntimeError:

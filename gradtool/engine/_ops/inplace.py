@@ -16,6 +16,7 @@ import numpy as np
 
 from gradtool.engine._levels import Wrapped, highest
 from gradtool.engine._modes import modes
+from gradtool.engine._ops._kinds import zeros_like
 from gradtool.engine._ops._plan import vjp_of
 from gradtool.engine._ops._primitive import Primitive, ViewOf
 from gradtool.engine._ops._primitive_node import PrimitiveNode
@@ -131,7 +132,7 @@ def _casts(source: str, target: str) -> bool:
 def _rewrite_history(x: Tensor, result: Tensor | None) -> None:
     view = x._view
     if view is None:
-        _take_place(x, result)
+        _take_place(x, _overwritten(x) if result is None else result)
         _refresh_views(x)
         return
     base = view.base
@@ -139,8 +140,15 @@ def _rewrite_history(x: Tensor, result: Tensor | None) -> None:
     _refresh_views(base)
 
 
+def _overwritten(x: Tensor) -> Tensor:
+    """What a constant is to the tensor that it is written over: a function with slope zero."""
+    changed = alias(x._array, x._storage)
+    _constant_over.record((0,), (x,), {}, changed)
+    return changed
+
+
 def _take_place(x: Tensor, result: Tensor | None) -> None:
-    """Give `x` the place in the graph that `result` has; None stands for a constant."""
+    """Give `x` the place in the graph that `result` has; None stands for no place in it."""
     if result is None:
         x._node = None
         x._requires_grad = False
@@ -203,9 +211,17 @@ def _kept(g: Tensor, keep: Tensor) -> Tensor:
 
 
 def _not_computed(base: Any, result: Any) -> Any:
-    raise AssertionError("copy_slices is recorded after the fact, never computed")
+    raise AssertionError("it is recorded after the fact, never computed")
 
 
+_constant_over = Primitive(
+    "constant_over",
+    _not_computed,
+    (vjp_of(lambda g: zeros_like(g)),),
+    arguments=("x",),
+    kind="linear",
+)
+"""A constant, of what it was written over."""
 copy_slices = Primitive(
     "copy_slices",
     _not_computed,

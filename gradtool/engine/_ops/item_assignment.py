@@ -7,7 +7,7 @@ from typing import Any
 from gradtool.engine._levels import highest
 from gradtool.engine._modes import modes
 from gradtool.engine._ops._keys import parsed
-from gradtool.engine._ops.indexing import index_put, normalise_key, unlike_dtypes
+from gradtool.engine._ops.indexing import index_put, normalise_key, one_for_mask, unlike_dtypes
 from gradtool.engine._ops.inplace import (
     before_change,
     check_distinct_elements,
@@ -35,6 +35,8 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
         replace(x, index_put(before_change(x), key, value))
         return
     check_distinct_elements(x._array)
+    if isinstance(value, Tensor) and value.ndim and value.numel() == 1:
+        value = one_for_mask(x, parsed(x, key), value)
     _check_dtype(x, key, value)
     x._array[normalise_key(x, key)] = value._array if isinstance(value, Tensor) else value
     x._bump()
@@ -64,10 +66,15 @@ def _is_followed(x: Tensor, value: Any) -> bool:
 
 def fill_(x: Tensor, value: Any) -> Tensor:
     """Set every element to `value`."""
+    if isinstance(value, Tensor) and value.ndim:
+        raise RuntimeError(
+            "fill_ only supports 0-dimension value tensor but got tensor with "
+            f"{value.ndim} dimensions."
+        )
     check_in_place(x)
     value = _beside(x, value)
     if _is_followed(x, value):
-        filled = x.new_zeros(x.shape) + value
+        filled = x.detach().new_zeros(x.shape) + value
         return replace(x, filled.to(x.dtype))
     check_distinct_elements(x._array)
     x._array[...] = value._array if isinstance(value, Tensor) else value

@@ -40,14 +40,25 @@ def _prod_vjp_of_x(g: Tensor, x: Tensor, src: Tensor, index: Tensor, dim: int) -
 
 
 def _prod_vjp_of_src(g: Tensor, x: Tensor, src: Tensor, index: Tensor, dim: int) -> Tensor:
-    """The product of the others: none of them may be zero, or only the element itself."""
-    is_zero = src == 0
-    rest = _scatter_prod(x, where(is_zero, ones_like(src), src), index, dim=dim)
-    zeros = scatter_add(x.detach() * 0, dim, index, is_zero.to(src.dtype)).gather(dim, index)
-    lone = (zeros == 0) | (is_zero & (zeros == 1))
-    others = gather(rest, dim, index) / where(is_zero, ones_like(src), src)
-    rate: Tensor = conjugate(others.masked_fill(~lone, 0))
-    return gather(g, dim, index) * rate
+    """The product of the others, with that of zeros apart: nothing is divided by zero.
+
+    Right up to the second derivative; beyond, where no three zeros meet.
+    """
+    is_zero, one = src == 0, ones_like(src)
+    rest = _scatter_prod(x, where(is_zero, one, src), index, dim=dim)
+    zeros = _scatter_prod(ones_like(x), where(is_zero, src, one), index, dim=dim)
+    of_zero = gather(rest, dim, index) * _product_of_other_zeros(x, src, index, dim)
+    of_others = gather(rest * zeros, dim, index) / where(is_zero, one, src)
+    return gather(g, dim, index) * conjugate(where(is_zero, of_zero, of_others))
+
+
+def _product_of_other_zeros(x: Tensor, src: Tensor, index: Tensor, dim: int) -> Tensor:
+    """For a zero: one if it is alone, the other if there are two; more are zero to first order."""
+    is_zero, nothing = src == 0, x.detach() * 0
+    counts = scatter_add(nothing, dim, index, is_zero.to(src.dtype)).gather(dim, index)
+    total = scatter_add(nothing, dim, index, src.masked_fill(~is_zero, 0)).gather(dim, index)
+    other = where(counts == 2, total - src, 0)
+    return where(counts == 1, ones_like(src), other)
 
 
 _scatter_prod: Primitive = general("scatter_prod", _multiplied_at, _prod_vjp_of_x, _prod_vjp_of_src)

@@ -131,13 +131,21 @@ def bucketize(
     return _bucket(values, boundaries, right=right, dtype=np.int32 if out_int32 else np.int64)
 
 
+def _histogram(x: Any, *, bins: int, low: float, high: float) -> Any:
+    if low == high == 0 and x.size:
+        low, high = x.min().item(), x.max().item()
+    if low == high:
+        low, high = low - 1, high + 1
+    return np.histogram(x, bins, (low, high))[0].astype(x.dtype)
+
+
 _bins = constant(
     "histc",
     refusing_integers(
         "histogram_cpu",
         refusing_complex(
             "histogram_cpu",
-            lambda x, *, bins, low, high: np.histogram(x, bins, (low, high))[0].astype(x.dtype),
+            _histogram,
         ),
     ),
 )
@@ -153,10 +161,6 @@ def histc(x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
         raise RuntimeError("bins must be > 0")
     if min > max:
         raise RuntimeError("max must be larger than min")
-    if min == max == 0 and x.numel():
-        min, max = x.detach().min().item(), x.detach().max().item()
-    if min == max:
-        min, max = min - 1, max + 1
     return _bins(x, bins=bins, low=min, high=max)
 
 

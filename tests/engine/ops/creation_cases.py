@@ -52,7 +52,18 @@ CONVERSIONS = [
     ],
     *[
         OpCase(name, lambda t, x, name=name: getattr(x, name)(), (normal(3),), tolerance=1e-3)
-        for name in ("float", "half", "double", "long", "int", "short", "char", "bool")
+        for name in (
+            "float",
+            "half",
+            "double",
+            "long",
+            "int",
+            "short",
+            "char",
+            "bool",
+            "cdouble",
+            "cfloat",
+        )
     ],
     OpCase("byte", lambda t, x: x.byte(), (integers(0, 9, 3),)),
     OpCase("to twice", lambda t, x: x.to(t.float32).to(t.float64), (normal(3),), tolerance=1e-6),

@@ -19,11 +19,7 @@ pytestmark = pytest.mark.torch
 OWN = {"complex", "complex parts", "matrices"}
 """Families whose cases are complex where they are meant to be."""
 
-LACKING = ("logcumsumexp", "cumprod of 0-d", "logaddexp far apart")
-"""Begin the names of cases with an operation that the engine has for real numbers only."""
-
 UNLIKE = {
-    "bincount of weights": "PyTorch drops the imaginary parts",
     "composed": "its logarithm is taken near zero, where rounding decides",
     "median of none": "PyTorch has a median of no complex numbers, and of no others",
     "silu in place": "PyTorch has no gradient of silu for complex numbers but in place",
@@ -51,7 +47,7 @@ VARIANTS = [
     for family, cases in FAMILIES.items()
     if family not in OWN
     for case in cases
-    if case.name not in UNLIKE and not case.name.startswith(LACKING)
+    if case.name not in UNLIKE
     if any(arg.draw(case.generator()).dtype.kind == "f" for arg in case.args)
 ]
 

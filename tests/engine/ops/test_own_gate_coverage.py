@@ -24,6 +24,7 @@ ONE_FOR_EACH_COUNT = {"cat", "stack", "index", "index_backward", "index_put"}
 """Names of primitives that are made one for each number of tensors."""
 
 NOT_ASKED = {
+    "constant_over": "records that a constant was written, at the ground like the next one",
     "copy_slices": "records a write to a view at the ground, where no level sees it",
     "heaviside": "refuses to be differentiated, as PyTorch's does",
     "pin_memory": "needs a GPU",

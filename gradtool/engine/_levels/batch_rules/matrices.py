@@ -55,7 +55,8 @@ RULES: dict[str, Rule] = {
     "mv": _of_vector,
     **dict.fromkeys(
         (
-            "adjugate", "linalg_cholesky", "linalg_det", "linalg_eig", "linalg_eigh",
+            "adjugate", "adjugate_slope", "linalg_cholesky", "linalg_det", "linalg_eig",
+            "linalg_eigh",
             "linalg_inv", "linalg_lu", "linalg_matrix_exp", "linalg_matrix_rank",
             "linalg_pinv", "linalg_qr", "linalg_solve", "linalg_svd", "lu_rows", "phase_check",
             "slogdet",
