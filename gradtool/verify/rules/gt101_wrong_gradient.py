@@ -73,6 +73,7 @@ from typing import TYPE_CHECKING
 from gradtool.results import Evidence, Severity
 from gradtool.verify.additivity import surplus
 from gradtool.verify.compare import Decision
+from gradtool.verify.deliberate import pattern_of
 from gradtool.verify.diagnosis import diagnose
 from gradtool.verify.rules._failures import KEEPS_CONTRACT
 from gradtool.verify.rules._judged import answer
@@ -132,14 +133,20 @@ def _wrong(subject: Subject, comparison: Comparison) -> Flaw:
     name = subject.function.arguments[comparison.argument].name
     worst = find_worst(comparison, comparison.decision == Decision.FAIL)
     located = comparison.located
-    hint = _ALONE if located and located.explains_all else None
-    diagnosis = None if hint else diagnose(subject.given.at, comparison, name)
+    hint = _ALONE if located and located.explains_all else _hint(subject, comparison, name)
     return Flaw(
         message=f"gradient of `{name}` differs from the derivative of {outputs(worst)}"
         f"{off(comparison, worst)}",
         evidence=evidence(comparison, worst, name),
-        hint=diagnosis.hint if diagnosis else hint,
+        hint=hint,
     )
+
+
+def _hint(subject: Subject, comparison: Comparison, name: str) -> str | None:
+    """The mistake that explains it, and what it is if it is none."""
+    diagnosis = diagnose(subject.given.at, comparison, name)
+    said = [diagnosis.hint if diagnosis else None, pattern_of(comparison)]
+    return "; ".join(each for each in said if each) or None
 
 
 RULE = Rule(

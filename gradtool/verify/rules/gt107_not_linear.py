@@ -62,6 +62,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradtool.results import Severity
+from gradtool.verify.deliberate import DECLARE, is_passed_on
 from gradtool.verify.protocol import Array, Cotangents
 from gradtool.verify.rules._failures import KEEPS_CONTRACT
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
@@ -126,7 +127,14 @@ def _unlike(
     if factor == 0.0:
         when = "from zero when the cotangent is zero"
     expected = [None if g is None else np.asarray(g * factor, g.dtype) for g in plain]
-    return unlike(subject, found, expected, when, _HINT)
+    return unlike(subject, found, expected, when, _hint(subject))
+
+
+def _hint(subject: Subject) -> str:
+    first = subject.first
+    if not is_passed_on(first.primals, first.baseline.outputs):
+        return _HINT
+    return f"{_HINT}; this looks like gradient clipping: {DECLARE % 'GT107'}"
 
 
 def _times(cotangents: Cotangents, factor: float) -> list[Array | None]:
