@@ -22,8 +22,8 @@ def jvps(
 
 
 def _jvp(bound: BoundFunction, primals: Primals, row: Tangents) -> tuple[Array | None, ...]:
-    with library().torch.no_grad():
-        tensors = bound.arguments.fresh(primals)
+    with library().torch.enable_grad():
+        tensors = _handed(bound, primals)
         return _pushed(bound, tensors, _tangents(tensors, row))[1]
 
 
@@ -32,10 +32,10 @@ def changed(bound: BoundFunction, primals: Primals, row: Tangents) -> ChangedByJ
 
     Raises what the user's jvp raises.
     """
-    with library().torch.no_grad():
-        plain = bound.arguments.fresh(primals)
+    with library().torch.enable_grad():
+        plain = _handed(bound, primals)
         expected = [copied(output) for output in bound(plain)]
-        tensors = bound.arguments.fresh(primals)
+        tensors = _handed(bound, primals)
         tangents = _tangents(tensors, row)
         outputs, _ = _pushed(bound, tensors, tangents)
         return ChangedByJvp(
@@ -43,6 +43,11 @@ def changed(bound: BoundFunction, primals: Primals, row: Tangents) -> ChangedByJ
             arguments=_differing(map(copied, tensors), [copied(each) for each in plain]),
             outputs=_differing(outputs, expected),
         )
+
+
+def _handed(bound: BoundFunction, primals: Primals) -> list[Any]:
+    """No leaves: PyTorch drops the tangent of a leaf that is changed in place."""
+    return bound.arguments.tracked(primals, bound.arguments.differentiable)[1]
 
 
 def _differing(found: Iterable[Array | None], expected: Sequence[Array | None]) -> tuple[int, ...]:

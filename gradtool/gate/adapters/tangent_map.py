@@ -30,7 +30,7 @@ class TangentMap:
         tangents = iter(tensors[count:])
         with forward_ad.dual_level():
             duals = [
-                forward_ad.make_dual(tensor, next(tangents)) if needed else tensor
+                forward_ad.make_dual(tensor.clone(), next(tangents)) if needed else tensor
                 for tensor, needed in zip(tensors[:count], self._differentiable, strict=True)
             ]
             outputs = self.apply(duals)

@@ -107,6 +107,10 @@ if TYPE_CHECKING:
 
 _HINT = "let backward treat one dimension more in front as it treats none: dim=-1, keepdim=True"
 
+_CUT = (
+    "vmap leaves autograd: no detach, .data, no_grad or NumPy; or let it call the Function's apply"
+)
+
 
 def _check(subject: Subject) -> Answer:
     if not subject.function.defines_vmap:
@@ -138,6 +142,8 @@ def _differs(subject: Subject, batch: Batch) -> Flaw | None:
     except Exception as error:  # What the user's code may raise has no bounds.
         message = f"backward {when} raised {type(error).__name__}: {error}"
         return Flaw(message=message, hint=_HINT)
+    if all(gradient is None for gradient in found):
+        return Flaw(message=f"no gradient arrives {when}", hint=_CUT, method="vmap")
     return unlike(subject, found, _gathered(batch, loop), when, _HINT)
 
 
