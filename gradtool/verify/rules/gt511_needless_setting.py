@@ -7,6 +7,7 @@ Where a case, or all cases of a Function, have a tolerance of their own, compare
 tenth of it: if everything still passes, the tolerance hides what nobody knows of. A tolerance
 that holds for the whole run is not asked about. Rules that the configuration ignores for a
 Function are asked all the same: where none of them is broken, the entry is not needed any more.
+Nor is a comment ``# gradtool: ignore[GT505] reason`` in the Function that covers nothing broken.
 
 Why it matters
 --------------
@@ -55,8 +56,8 @@ Right example
 How to fix
 ----------
 
-Remove the tolerance or the entry under ``ignore``, or lower the tolerance to a few times the
-difference that the finding names.
+Remove the tolerance, the comment or the entry under ``ignore``, or lower the tolerance to a few
+times the difference that the finding names.
 
 Reference
 ---------
