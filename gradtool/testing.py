@@ -2,11 +2,13 @@
 
 ::
 
-    def test_linear():
-        report = gradtool.check(Linear)
-        assert report.verdict is gradtool.Verdict.PASS
+    from gradtool.testing import assert_right
 
-It is the check that ``gradtool check`` makes, and the report is the same.
+    def test_linear():
+        assert_right(Linear, [(randn(4, 3).double(), randn(5, 3).double())])
+
+It is the check that ``gradtool check`` makes, in this process. `check` returns the report, for
+tests that ask it for more. ``pytest --gradtool`` makes tests of whole modules.
 """
 
 from __future__ import annotations
@@ -30,14 +32,17 @@ def check(
     select: Iterable[str] = (),
     ignore: Iterable[str] = (),
 ) -> Report:
-    """Check one Function.
+    """Check one Function, at cases of the caller's or its own.
+
+    ``check(Linear, [(x, weight), Case((x,), {"bias": None}, name="no-bias")])``
 
     Args:
         function: A `Function` subclass, its ``apply``, or a callable made of tensor
             operations.
-        cases: Tuples of arguments, or `Case` objects. Without them, the Function's own
-            ``sample_inputs`` are used, or arguments are inferred from its signature. When
-            no tensor of a case requires a gradient, all floating ones do.
+        cases: Tuples of arguments, or `Case` objects; a bare tensor is a single argument.
+            Without them, the Function's own ``sample_inputs`` are used, or arguments are
+            inferred from its signature. When no tensor of a case requires a gradient, all
+            floating ones do.
         seed: Seed of whatever is random.
         atol: Absolute tolerance, in place of one fitted to the dtype.
         rtol: Relative tolerance, in place of one fitted to the dtype.
@@ -49,9 +54,10 @@ def check(
         The report, whose ``verdict`` is the worst there is and whose ``findings()`` say why.
 
     Raises:
-        TypeError: `function` cannot be called.
+        TypeError: `function` cannot be called, or `cases` is no list of cases.
         UsageError: A rule or an option does not exist.
     """
+    given = None if cases is None else _listed(cases)
     from gradtool.gate.discover import subject_of
     from gradtool.gate.options import CheckOptions
     from gradtool.gate.single import check_subject
@@ -67,5 +73,46 @@ def check(
         select=tuple(select),
         ignore=tuple(ignore),
     )
-    given = None if cases is None else list(cases)
     return check_subject(subject, given, options, started)
+
+
+def assert_right(
+    function: type | Callable[..., Any],
+    cases: Iterable[Any] | None = None,
+    *,
+    strict: bool = False,
+    **options: Any,
+) -> None:
+    """Fail unless a Function is right, with the findings as `gradtool check` prints them.
+
+    Args:
+        function: As `check` takes it.
+        cases: As `check` takes them.
+        strict: Let warnings fail too.
+        options: Those of `check`.
+
+    Raises:
+        AssertionError: A rule is broken, or something could not be verified or checked.
+        TypeError: As `check` raises it.
+        UsageError: As `check` raises it.
+    """
+    __tracebackhide__ = True
+    from gradtool.report.problems import problems
+    from gradtool.report.summary import summary_line
+    from gradtool.report.terminal.excerpt import findings_text
+    from gradtool.report.verdicts import STOPPING, answers, standing
+
+    report = check(function, cases, **options)
+    checks = list(report.checks())
+    is_stopped = any(standing(each, strict=strict) in STOPPING for each in checks)
+    if is_stopped or not any(map(answers, checks)):
+        told = findings_text(problems(report), width=100)
+        raise AssertionError(f"{told}{summary_line(report)}")
+
+
+def _listed(cases: Iterable[Any]) -> list[Any]:
+    """The cases, unless they are one tensor, over whose rows a loop would go."""
+    if hasattr(cases, "requires_grad") or isinstance(cases, str | bytes | dict):
+        kind = type(cases).__name__
+        raise TypeError(f"cases is a list of cases, not a {kind}: write [(x,)] for a single one")
+    return list(cases)

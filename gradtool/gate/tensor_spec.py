@@ -31,12 +31,17 @@ class TensorSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a mapping with ``shape`` or ``values`` may say."""
 
     shape: tuple[Annotated[int, msgspec.Meta(ge=0)], ...] | None = None
+    """Extents, each 0 or more; `[]` is a 0-d tensor. Entries are drawn at random."""
     values: Any = None
+    """Every entry, as nested lists, in place of `shape`."""
     dtype: DType | None = None
+    """`float64`, unless this or `check.dtype` says otherwise."""
     low: float | None = None
+    """Entries are uniform from here; without `low` and `high` they are standard normal."""
     high: float | None = None
+    """Entries are uniform to below here; equal to `low`: a constant."""
     requires_grad: bool | None = None
-    """None: as soon as the dtype can have a gradient."""
+    """Whether a gradient is asked for; unset: wherever the dtype can have one."""
 
 
 def is_tensor(value: object) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -38,14 +37,9 @@ class Told:
     __str__ = plain
 
     def _text(self, *, width: int | None, is_colored: bool) -> str:
-        from gradtool.report.terminal.console import make_console
-        from gradtool.report.terminal.findings import write_findings
-        from gradtool.report.terminal.page import Page
+        from gradtool.report.terminal.excerpt import findings_text  # Rich, where something failed
 
-        file = io.StringIO()
-        console = make_console(file, "always" if is_colored else "never", width=width)
-        write_findings(Page(console), self._findings, verbosity=0)
-        return file.getvalue()
+        return findings_text(self._findings, width=width, is_colored=is_colored)
 
 
 class _Brief:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -11,6 +11,7 @@ import gradtool
 from gradtool import Case, Function, Verdict
 from gradtool.gate.options import UsageError
 from gradtool.results import Report
+from gradtool.testing import assert_right
 
 
 class Scale(Function):
@@ -113,3 +114,46 @@ def test_an_unknown_rule_is_refused() -> None:
 def test_what_cannot_be_called_is_refused() -> None:
     with pytest.raises(TypeError, match="neither a Function with a forward nor a callable"):
         gradtool.check(3)  # type: ignore[arg-type]  # the mistake under test
+
+
+def test_a_right_function_passes_the_assertion() -> None:
+    x = gradtool.randn(2, 3, dtype=gradtool.float64)
+    assert_right(Scale, [(x, 1.5)])
+
+
+def test_a_wrong_function_fails_the_assertion_in_gradtools_words() -> None:
+    x = gradtool.randn(2, dtype=gradtool.float64)
+    with pytest.raises(AssertionError) as failure:
+        assert_right(Wrong, [Case((x, 3.0), name="thrice")], select=["GT101"])
+    told = str(failure.value)
+    assert "error GT101 wrong-gradient" in told
+    assert "the gradient of `x` is the derivative times 1/3" in told
+    assert "test_testing.py::Wrong[thrice]::GT101" in told
+    assert told.splitlines()[-1].startswith("1 Function, 1 case")
+
+
+def test_a_function_that_nothing_was_asked_of_fails_the_assertion() -> None:
+    with pytest.raises(AssertionError, match="no case was given"):
+        assert_right(Scale, [])
+    with pytest.raises(AssertionError, match="nothing was checked"):
+        assert_right(Scale, select=["GT701"])
+
+
+def test_a_warning_fails_the_assertion_when_it_is_strict() -> None:
+    class Leaky(Scale):
+        kept: ClassVar[list[Any]] = []
+
+        @staticmethod
+        def forward(ctx: Any, x: Any, factor: Any) -> Any:
+            Leaky.kept.append(ctx)
+            return Scale.forward(ctx, x, factor)
+
+    assert_right(Leaky, select=["GT101", "GT510"])
+    with pytest.raises(AssertionError, match="warning GT510"):
+        assert_right(Leaky, select=["GT101", "GT510"], strict=True)
+
+
+def test_a_tensor_in_place_of_cases_is_refused() -> None:
+    x = gradtool.randn(2, 3, dtype=gradtool.float64)
+    with pytest.raises(TypeError, match=r"write \[\(x,\)\] for a single one"):
+        gradtool.check(Scale, x)

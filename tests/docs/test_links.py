@@ -1,0 +1,38 @@
+"""Links between the pages lead somewhere, and every page can be reached."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = sorted((ROOT / "docs").glob("*.md"))
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS]
+
+
+def links(page: Path) -> list[str]:
+    prose = re.sub(r"^ *```.*?^ *```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    found = re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`\n]+`", "", prose))
+    return [link for link in found if "://" not in link]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_to_a_page_and_a_heading_of_it(page: Path) -> None:
+    for link in links(page):
+        name, _, heading = link.partition("#")
+        target = page.parent / name if name else page
+        assert target.is_file(), f"{page.name}: {link}"
+        assert not heading or heading in headings(target), f"{page.name}: {link}"
+
+
+def headings(page: Path) -> set[str]:
+    """The headings of a page, as links spell them."""
+    titles = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.M)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_every_page_is_listed_in_the_index() -> None:
+    listed = {link.partition("#")[0] for link in links(ROOT / "docs" / "index.md")}
+    assert {page.name for page in DOCS} - {"index.md"} <= listed
