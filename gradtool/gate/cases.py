@@ -16,6 +16,7 @@ from gradtool.gate.config_format import CaseConfig
 from gradtool.gate.infer import Search, infer
 from gradtool.gate.infer_clues import read_clues
 from gradtool.gate.no_case import NoCase
+from gradtool.gate.plain import is_sayable
 from gradtool.gate.samples import has_samples, read_samples
 from gradtool.gate.seeding import global_generators, stable_seed
 from gradtool.gate.settings import Settings
@@ -102,7 +103,7 @@ def _drawn(
     args, kwargs = _make(subject, settings, case, name)
     tolerances = settings.tolerances(case.atol, case.rtol)
     made = _resolved(subject, settings, args, kwargs, tolerances, name, source)
-    return replace(made, written=case)
+    return replace(made, written=case if is_sayable(case) else None)
 
 
 def _make(
