@@ -17,6 +17,7 @@ from gradtool.cli.exit_codes import ExitCode
 from gradtool.cli.explain import explain
 from gradtool.cli.init import init
 from gradtool.cli.merge import merge
+from gradtool.cli.profile import profile
 from gradtool.cli.profile_transfer import profile_transfer
 from gradtool.cli.run import SETTINGS, run
 from gradtool.cli.schema import schema
@@ -36,6 +37,7 @@ app.command()(check)
 app.command()(explain)
 app.command()(init)
 app.command()(merge)
+app.command()(profile)
 app.command()(profile_transfer)
 app.command()(schema)
 app.command(context_settings=SETTINGS)(run)

@@ -14,7 +14,11 @@ from gradtool.cli.choices import choose
 from gradtool.cli.exit_codes import ExitCode
 from gradtool.cli.streams import reader_may_leave
 
-_KINDS = {"report": "gradtool.report.document", "transfer": "gradtool.report.transfer.document"}
+_KINDS = {
+    "report": "gradtool.report.document",
+    "transfer": "gradtool.report.transfer.document",
+    "profile": "gradtool.report.profile.document",
+}
 """Where the schema of each kind of report is."""
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -120,9 +120,20 @@ class Bench:
         Raises:
             LoadError: Its module cannot be loaded.
         """
+        with self.opened(unit) as planned:
+            return planned
+
+    @contextmanager
+    def opened(self, unit: Unit) -> Iterator[PlannedFunction]:
+        """The same for the time of a block, in which its code can run.
+
+        Raises:
+            LoadError: Its module cannot be loaded.
+            Ended: Its module came to no end of its own.
+        """
         loaded = self._load(Path(unit.path), unit.settings)
         with loaded.active():
-            return _planned(unit, loaded)
+            yield _planned(unit, loaded)
 
     def _second(self, unit: Unit) -> SecondEngine | None:
         """The Function under the second engine, where there is one."""

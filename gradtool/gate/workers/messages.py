@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from gradtool.gate.unit import Done, Survey, Surveyed, Unit
+from gradtool.profile_results import CaseProfile, FunctionProfile
 from gradtool.results import CaseResult, CheckResult
 
 
@@ -27,6 +28,14 @@ class AskUnit(Message, frozen=True, kw_only=True):
     left: float | None = None
     """Seconds that are left of the Function's time; None: all of it."""
     only_list: bool = False
+
+
+class AskProfile(Message, frozen=True, kw_only=True):
+    """To a worker: what does a Function cost?"""
+
+    unit: Unit
+    budget: float
+    """Seconds for which each case is sampled at most."""
 
 
 class AskDevice(Message, frozen=True, kw_only=True):
@@ -73,6 +82,18 @@ class UnitDone(Message, frozen=True, kw_only=True):
     checks: tuple[CheckResult, ...] = ()
 
 
+class CaseProfiled(Message, frozen=True, kw_only=True):
+    """From a worker: a case has been profiled."""
+
+    case: CaseProfile
+
+
+class UnitProfiled(Message, frozen=True, kw_only=True):
+    """From a worker: all cases of a Function have been profiled."""
+
+    function: FunctionProfile
+
+
 class Refused(Message, frozen=True, kw_only=True):
     """From a worker: what was asked for is not there. The run ends with this line."""
 
@@ -93,10 +114,10 @@ class Idle(Message, frozen=True, kw_only=True):
     """Something was left behind, such as a thread: it should not be asked again."""
 
 
-Request = AskSurvey | AskUnit | AskDevice
+Request = AskSurvey | AskUnit | AskProfile | AskDevice
 Reply = (
     SurveyDone | DeviceThere | Loaded | Opened | CaseStarted | CaseFinished | UnitDone | Refused
-    | Fault | Idle
+    | CaseProfiled | UnitProfiled | Fault | Idle
 )  # fmt: skip
 
 

@@ -20,9 +20,11 @@ from gradtool.gate.workers.deaths import LOST, NO_MEMORY
 from gradtool.gate.workers.memory import limited
 from gradtool.gate.workers.messages import (
     AskDevice,
+    AskProfile,
     AskSurvey,
     AskUnit,
     CaseFinished,
+    CaseProfiled,
     CaseStarted,
     DeviceThere,
     Idle,
@@ -33,6 +35,7 @@ from gradtool.gate.workers.messages import (
     Request,
     SurveyDone,
     UnitDone,
+    UnitProfiled,
 )
 from gradtool.gate.workers.nursery import fault_of
 from gradtool.gate.workers.process import adopt_orphans
@@ -110,6 +113,8 @@ class _Worker:
                 self._send(SurveyDone(answer=answer))
             case AskUnit():
                 self._check(request)
+            case AskProfile():
+                self._profile(request)
 
     def _check(self, request: AskUnit) -> None:
         settings = request.unit.settings
@@ -125,6 +130,20 @@ class _Worker:
             )
         self._note(checks)
         self._send(UnitDone(checks=checks))
+
+    def _profile(self, request: AskProfile) -> None:
+        from gradtool.gate.profiling.profiling import profile_unit
+
+        settings = request.unit.settings
+        with limited(settings.memory_limit):
+            found = profile_unit(
+                self._bench,
+                request.unit,
+                request.budget,
+                lambda case: self._send(CaseProfiled(case=case)),
+            )
+        self._spoiled = self._spoiled or bool(found.problem)
+        self._send(UnitProfiled(function=found))
 
     def loaded(self) -> None:
         """The module is imported."""

@@ -1,0 +1,1 @@
+"""What Functions cost: their time by phase, memory and operations, at the cases of a check."""

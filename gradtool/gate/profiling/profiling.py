@@ -1,0 +1,154 @@
+"""Profiles one Function at each of its cases, in the process that this is imported in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+
+from msgspec.structs import replace
+
+from gradtool.gate.bench import Bench
+from gradtool.gate.cases import ResolvedCase
+from gradtool.gate.deadline import deadline
+from gradtool.gate.load import LoadError
+from gradtool.gate.mishaps import import_mishap, not_imported
+from gradtool.gate.plan import PlannedFunction
+from gradtool.gate.profiling.phases import (
+    Arguments,
+    NotThereError,
+    Runnable,
+    backward,
+    double_backward,
+    forward,
+)
+from gradtool.gate.profiling.sampling import SampledPhase, operations_of, peak_memory
+from gradtool.gate.profiling.telling import told
+from gradtool.gate.raised import Ended, unless_ended
+from gradtool.gate.seeding import global_generators
+from gradtool.gate.settings import Settings
+from gradtool.gate.subject import Subject
+from gradtool.gate.unit import Unit
+from gradtool.gate.user_errors import describe
+from gradtool.measure.rounds import sample_in_turn
+from gradtool.profile_results import CaseProfile, FunctionProfile, Phase, PhaseName
+from gradtool.results import CheckResult
+
+Tell = Callable[[CaseProfile], None]
+
+_LATER: dict[PhaseName, Callable[[Arguments], Runnable]] = {
+    "backward": backward,
+    "double backward": double_backward,
+}
+
+
+def profile_unit(bench: Bench, unit: Unit, budget: float, tell: Tell) -> FunctionProfile:
+    """Profile one Function, telling of each case as it is done.
+
+    Raises:
+        UsageError: A case was asked for that it has not.
+    """
+    try:
+        with bench.opened(unit) as planned:
+            return _profiled(planned, budget, tell)
+    except LoadError as error:
+        return problem_of(unit, not_imported(unit.node, error, unit.settings))
+    except Ended as error:
+        return problem_of(unit, import_mishap(unit.node, error.mishap, unit.settings))
+
+
+def problem_of(unit: Unit, check: CheckResult) -> FunctionProfile:
+    """A Function that could not be profiled, and why."""
+    return FunctionProfile(node=unit.node, line=unit.line, problem=told(check), rule=check.rule)
+
+
+def _profiled(planned: PlannedFunction, budget: float, tell: Tell) -> FunctionProfile:
+    unit, line = planned.unit, planned.subject.location.line
+    if planned.problem is not None:
+        return problem_of(unit, planned.problem)
+    cases = []
+    for case in planned.cases:
+        cases.append(_case(planned.subject, case, unit.settings, budget))
+        tell(cases[-1])
+    return FunctionProfile(node=unit.node, line=line, cases=tuple(cases))
+
+
+def _case(subject: Subject, case: ResolvedCase, settings: Settings, budget: float) -> CaseProfile:
+    known = CaseProfile(name=case.name, arguments=case.arguments, source=case.source)
+    limit = settings.timeout and settings.timeout + budget
+    try:
+        with (
+            global_generators(case.seed),
+            unless_ended(settings, subject.folder),
+            deadline(limit) if limit else nullcontext(),
+        ):
+            return replace(known, phases=_phases(subject, case, settings, budget))
+    except Ended as error:
+        return replace(known, problem=f"the Function {error.mishap.message}")
+    except _ForwardRaised as error:
+        return replace(known, problem=str(error))
+
+
+class _ForwardRaised(Exception):  # noqa: N818 - the state of a Function
+    """Nothing can be profiled."""
+
+
+def _phases(
+    subject: Subject, case: ResolvedCase, settings: Settings, budget: float
+) -> tuple[Phase, ...]:
+    """All phases, sampled in turn so that drift falls on all of them alike."""
+    try:
+        arguments = Arguments(subject, case)
+        runnables: dict[PhaseName, Runnable | str] = {"forward": forward(arguments)}
+    except Exception as error:
+        raise _ForwardRaised(f"forward raised {_line(error, subject)}") from error
+    for name, make in _LATER.items():
+        runnables[name] = _made(make, arguments, subject)
+    sampled = {
+        name: _sampled(runnable, settings.device, subject)
+        for name, runnable in runnables.items()
+        if isinstance(runnable, Runnable)
+    }
+    waiting = [each for each in sampled.values() if isinstance(each, SampledPhase)]
+    sample_in_turn(waiting, seconds=budget)
+    return tuple(
+        _result(name, runnable, sampled.get(name), settings.device)
+        for name, runnable in runnables.items()
+    )
+
+
+def _made(
+    make: Callable[[Arguments], Runnable], arguments: Arguments, subject: Subject
+) -> Runnable | str:
+    """The phase, or why there is none."""
+    try:
+        return make(arguments)
+    except NotThereError as error:
+        return str(error)
+    except Exception as error:
+        return _line(error, subject)
+
+
+def _sampled(runnable: Runnable, device: str, subject: Subject) -> SampledPhase | str:
+    try:
+        return SampledPhase(runnable, device)
+    except Exception as error:
+        return f"run again, it raised {_line(error, subject)}"
+
+
+def _result(
+    name: PhaseName, runnable: Runnable | str, sampled: SampledPhase | str | None, device: str
+) -> Phase:
+    if isinstance(runnable, str):
+        return Phase(name=name, unavailable=runnable)
+    if not isinstance(sampled, SampledPhase):
+        return Phase(name=name, unavailable=sampled or "")
+    return sampled.phase(peak_memory(runnable, device), operations_of(runnable))
+
+
+def _line(error: Exception, subject: Subject) -> str:
+    """What was raised and where, in one line."""
+    if isinstance(error, MemoryError):
+        raise error
+    found = describe(error, subject.folder)
+    place = f" ({found.location.path}:{found.location.line})" if found.location else ""
+    return f"{found.summary}{place}"

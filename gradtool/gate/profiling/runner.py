@@ -1,0 +1,111 @@
+"""A run of ``gradtool profile``: what there is, each Function in a process of its own, a report."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
+
+from gradtool.gate.agenda import Agenda, Module
+from gradtool.gate.executor import Executor
+from gradtool.gate.options import CheckOptions
+from gradtool.gate.profiling.telling import told
+from gradtool.gate.runner import environment
+from gradtool.gate.unit import Unit
+from gradtool.profile_results import CaseProfile, FunctionProfile, ProfileReport
+
+Tell = Callable[[Unit, CaseProfile], None]
+
+DEFAULT_BUDGET = 2.0
+"""Seconds for which a case is sampled at most."""
+
+
+class _Worker(Protocol):
+    """Profiles Functions, here or elsewhere."""
+
+    executor: Executor
+
+    def profile(self, units: Sequence[Unit], budget: float, tell: Tell) -> Profiles:
+        """Profile units, one at a time."""
+
+
+Profiles = Iterator[FunctionProfile]
+
+
+def profile(
+    options: CheckOptions,
+    budget: float = DEFAULT_BUDGET,
+    tell: Tell = lambda _unit, _case: None,
+) -> ProfileReport:
+    """Profile what `options` name; an interrupt ends the run early, which its report says.
+
+    Raises:
+        UsageError: The run cannot start as asked.
+    """
+    started = time.perf_counter()
+    agenda = Agenda(options)
+    functions: list[FunctionProfile] = []
+    modules: list[Module] = []
+    interrupted, numpy = False, ""
+    with _working(options) as worker:
+        try:
+            worker.executor.require_devices(agenda.devices)
+            modules = agenda.modules(worker.executor.survey(agenda.surveys()))
+            functions += _not_loaded(modules)
+            numpy = worker.executor.numpy
+            units = [unit for module in modules for unit in module.units]
+            functions.extend(worker.profile(units, budget, tell))
+        except KeyboardInterrupt:
+            interrupted = True
+    return ProfileReport(
+        environment=environment(numpy, agenda.settings),
+        command=options.command,
+        budget=budget,
+        functions=tuple(functions),
+        seconds=time.perf_counter() - started,
+        interrupted=interrupted,
+    )
+
+
+def _not_loaded(modules: Sequence[Module]) -> Iterator[FunctionProfile]:
+    for module in modules:
+        if module.problem is not None:
+            check = module.problem
+            yield FunctionProfile(node=module.shown, problem=told(check), rule=check.rule)
+
+
+@contextlib.contextmanager
+def _working(options: CheckOptions) -> Iterator[_Worker]:
+    if options.isolation:
+        from gradtool.gate.workers.profiling import isolated
+
+        with isolated() as worker:
+            yield worker
+    else:
+        yield _Here()
+
+
+class _Here:
+    """Profiles in this process."""
+
+    def __init__(self) -> None:
+        from gradtool.gate.bench import Bench
+        from gradtool.gate.in_process import InProcess
+
+        self.executor: Executor = InProcess()
+        self._bench = Bench()
+
+    def profile(self, units: Sequence[Unit], budget: float, tell: Tell) -> Profiles:
+        """Profile units, one at a time."""
+        from gradtool.gate.profiling.profiling import profile_unit
+
+        for unit in units:
+            found = profile_unit(
+                self._bench,
+                unit,
+                budget,
+                lambda case, unit=unit: tell(unit, case),  # type: ignore[misc]
+            )
+            if found.cases or found.problem:
+                yield found

@@ -1,0 +1,1 @@
+"""Reports of ``gradtool profile``: one file each."""

@@ -1,0 +1,24 @@
+"""The formats that ``gradtool profile --report FORMAT=PATH`` knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+from gradtool.profile_results import ProfileReport
+
+Renderer = Callable[[ProfileReport], str]
+
+FORMATS: dict[str, str] = {
+    "json": "gradtool.report.profile.document:render",
+    "markdown": "gradtool.report.profile.markdown:render",
+    "text": "gradtool.report.terminal.profile:plain",
+}
+"""Where the renderer of each format is, by the name that the command line gives it."""
+
+
+def renderer(form: str) -> Renderer:
+    """The renderer of a format of `FORMATS`."""
+    module, _, name = FORMATS[form].partition(":")
+    found: Renderer = getattr(import_module(module), name)
+    return found
