@@ -54,6 +54,8 @@ class Keeper:
         self._baseline = baseline
         self._place = place
         self._notices: list[str] = []
+        self._must_mend = False
+        """The cache has something that cannot be read."""
         self._failed = self._read_failed()
         failed = tuple(sorted(self._failed)) if kept.last_failed else None
         self.options = msgspec.structs.replace(options, only_failed=failed)
@@ -112,13 +114,14 @@ class Keeper:
         except last_run.UnreadableError as error:
             what = f"{last_run.FOLDER}/{last_run.FILE} cannot be used and is made anew: {error}"
             self._notices.append(f"warning: {what}")
+            self._must_mend = True
             return frozenset()
 
     def _remember(self, report: Report) -> None:
         failing = {_node(row) for row in rows(report) if row.verdict in STOPPING}
         whole = is_whole(self.options)
         failed = last_run.updated(self._failed, report, failing, is_whole=whole)
-        if failed == self._failed and not self._notices:
+        if failed == self._failed and not self._must_mend:
             return
         try:
             _make_folder(Path(last_run.FOLDER))

@@ -34,7 +34,8 @@ def changed_files(top: Path, ref: str) -> frozenset[Path]:
     Raises:
         UsageError: The repository has no such commit.
     """
-    code, out, _ = _git(top, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{}}")
+    asked = ("--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+    code, out, _ = _git(top, "rev-parse", *asked)
     if code:
         hint = "; a shallow clone lacks it: fetch the whole history" if _is_shallow(top) else ""
         raise UsageError(f"{_FLAG}: {ref!r} is no commit of the repository {top}{hint}")
@@ -61,6 +62,15 @@ def _said(error: str) -> str:
     return " ".join(error.split()).removeprefix("fatal: ") or "it does not say why"
 
 
+_OF_A_HOOK = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX")
+"""What git sets for its hooks, and what would then be taken for the repository of any folder."""
+
+
+def _environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in _OF_A_HOOK}
+    return {**kept, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
+
+
 def _git(folder: Path, *arguments: str) -> tuple[int, str, str]:
     """Exit code, standard output and standard error, which is in English."""
     try:
@@ -68,7 +78,7 @@ def _git(folder: Path, *arguments: str) -> tuple[int, str, str]:
             ["git", "-C", str(folder), *arguments],
             capture_output=True,
             stdin=subprocess.DEVNULL,
-            env={**os.environ, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"},
+            env=_environment(),
             check=False,
         )
     except FileNotFoundError:

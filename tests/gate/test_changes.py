@@ -106,6 +106,15 @@ def test_what_others_did_to_the_branch_meanwhile_does_not_count(
     assert found("main") == {"src/pkg/alone.py"}
 
 
+def test_a_hook_of_git_knows_the_same(
+    repository: Path, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_DIR", ".git")
+    monkeypatch.setenv("GIT_INDEX_FILE", ".git/index.lock")
+    write({"src/pkg/alone.py": "Y = 1\n"})
+    assert found() == {"src/pkg/alone.py"}
+
+
 def test_imports_in_a_circle_come_to_an_end(write: Write) -> None:
     root = write(
         {"a.py": "import b\n", "b.py": "import c\n", "c.py": "from . import x\nimport a\n"}

@@ -14,6 +14,7 @@ from gradtool.report.formats import renderer
 from gradtool.report.summary import summarize, summary_line
 from gradtool.report.terminal import plain
 from gradtool.results import CheckResult, Finding, Report, Verdict
+from tests.report.test_sarif import VALIDATOR
 
 
 def knowing(report: Report, *rules: str) -> Report:
@@ -69,6 +70,7 @@ def test_sarif_says_which_results_are_new(report: Report, known: Report) -> None
     assert states.count("new") == len(states) - summarize(known).known > 0
     suppressed = [result for result in results(known) if "suppressions" in result]
     assert {result["ruleId"] for result in suppressed} == {"GT101"}
+    VALIDATOR.validate(json.loads(renderer("sarif")(known)))
     assert not any("baselineState" in result for result in results(report))
 
 
