@@ -120,12 +120,34 @@ def test_the_hook_passes_right_files_and_those_without_functions(
     assert ("GT101" in ended.stdout) == bool(status)
 
 
-def test_the_hook_is_what_pre_commit_reads() -> None:
-    validator = pytest.importorskip(
-        "pre_commit.clientlib", reason="pre-commit reads these files; it is not installed"
-    )
-    validator.load_manifest(str(ROOT / ".pre-commit-hooks.yaml"))
-    validator.load_config(str(ROOT / ".pre-commit-config.yaml"))
+HOOK = {
+    "id",
+    "name",
+    "description",
+    "entry",
+    "language",
+    "files",
+    "types",
+    "require_serial",
+    "pass_filenames",
+}
+"""Keys of hooks that pre-commit knows, of those that are used here."""
+
+
+def test_the_hooks_are_written_as_pre_commit_reads_them() -> None:
+    offered = load(".pre-commit-hooks.yaml")
+    (repository,) = load(".pre-commit-config.yaml")["repos"]
+    assert repository["repo"] == "local"
+    for hook in (*offered, *repository["hooks"]):
+        assert {"id", "name", "entry", "language"} <= hook.keys() <= HOOK, hook
+    assert {hook["language"] for hook in offered} == {"python"}
+
+
+def test_our_own_hooks_run_what_ci_runs() -> None:
+    (repository,) = load(".pre-commit-config.yaml")["repos"]
+    entries = {hook["id"]: hook["entry"].split() for hook in repository["hooks"]}
+    for name in ("lint", "format", "types", "layering"):
+        assert entries[name][0] == pieces_of_ci()[name].split()[0]
 
 
 def test_one_word_runs_what_ci_runs() -> None:
@@ -134,12 +156,17 @@ def test_one_word_runs_what_ci_runs() -> None:
 
 
 def test_each_piece_of_ci_has_a_session() -> None:
-    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    pieces = dict(re.findall(r'^step "(\w+)" in_tree (.+)$', script, re.M))
+    pieces = pieces_of_ci()
     assert {"lint", "types", "layering"} <= pieces.keys()
     for name, command in pieces.items():
         words = [word for word in command.split() if word != "--check"]
         assert words in sessions()[name], name
+
+
+def pieces_of_ci() -> dict[str, str]:
+    """The commands that CI runs in the tree, by the names of their steps."""
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    return dict(re.findall(r'^step "(\w+)" in_tree (.+)$', script, re.M))
 
 
 NOX = (ROOT / "noxfile.py").read_text(encoding="utf-8")
