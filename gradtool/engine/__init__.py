@@ -103,6 +103,12 @@ def typename(obj: Any) -> str:
     return f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
 
 
+def _assert(condition: Any, message: str) -> None:
+    """``assert`` as a function: tracing compilers follow it, here it is the statement."""
+    if not condition:
+        raise AssertionError(message)
+
+
 __all__ = [
     "Size",
     "Tensor",

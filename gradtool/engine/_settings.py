@@ -46,6 +46,7 @@ class _Switches:
     threads = os.cpu_count() or 1
     deterministic = False
     warn_only = False
+    matmul_precision = "highest"
 
 
 def set_num_threads(threads: int) -> None:
@@ -72,6 +73,22 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 def are_deterministic_algorithms_enabled() -> bool:
     """What `use_deterministic_algorithms` was given."""
     return _Switches.deterministic
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """Accepted; products of float32 are as precise as they come.
+
+    Raises:
+        RuntimeError: there is no such precision.
+    """
+    if precision not in ("highest", "high", "medium"):
+        raise RuntimeError(f"{precision} is not one of 'highest', 'high' or 'medium'")
+    _Switches.matmul_precision = precision
+
+
+def get_float32_matmul_precision() -> str:
+    """What `set_float32_matmul_precision` was given."""
+    return _Switches.matmul_precision
 
 
 def can_cast(from_: _dtypes.dtype, to: _dtypes.dtype) -> bool:
@@ -112,8 +129,9 @@ _NAMES = ("PRECISION", "THRESHOLD", "EDGE_ITEMS", "LINE_WIDTH")
 SETTINGS: dict[str, Any] = {
     function.__name__: function
     for function in (
-        are_deterministic_algorithms_enabled, can_cast, get_num_threads, layout, memory_format,
-        set_num_threads, set_printoptions, use_deterministic_algorithms,
+        are_deterministic_algorithms_enabled, can_cast, get_float32_matmul_precision,
+        get_num_threads, layout, memory_format, set_float32_matmul_precision, set_num_threads,
+        set_printoptions, use_deterministic_algorithms,
     )
 } | {
     "channels_last": channels_last,

@@ -122,6 +122,10 @@ from gradtool.engine.nn.functional._resampling import (
     upsample_bilinear,
     upsample_nearest,
 )
+from gradtool.engine.nn.functional._sampling import (
+    affine_grid,
+    grid_sample,
+)
 from gradtool.engine.nn.functional._softmax import (
     glu,
     gumbel_softmax,
@@ -132,12 +136,13 @@ from gradtool.engine.nn.functional._softmax import (
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d",
-    "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d", "alpha_dropout",
+    "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d", "affine_grid",
+    "alpha_dropout",
     "avg_pool1d", "avg_pool2d", "avg_pool3d", "batch_norm", "bilinear", "binary_cross_entropy",
     "binary_cross_entropy_with_logits", "celu", "celu_", "conv1d", "conv2d", "conv3d",
     "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cosine_embedding_loss",
     "cosine_similarity", "cross_entropy", "dropout", "dropout1d", "dropout2d", "dropout3d", "elu",
-    "elu_", "embedding", "fold", "gaussian_nll_loss", "gelu", "glu", "group_norm",
+    "elu_", "embedding", "fold", "gaussian_nll_loss", "gelu", "glu", "grid_sample", "group_norm",
     "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_",
     "hinge_embedding_loss", "huber_loss", "instance_norm", "interpolate", "kl_div", "l1_loss",
     "layer_norm", "leaky_relu", "leaky_relu_", "linear", "log_softmax", "logsigmoid",

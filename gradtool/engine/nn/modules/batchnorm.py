@@ -75,4 +75,60 @@ class BatchNorm2d(_BatchNorm):
     ranks = (4,)
 
 
-__all__ = ["BatchNorm1d", "BatchNorm2d"]
+class BatchNorm3d(_BatchNorm):
+    """`nn.functional.batch_norm` of (N, C, D, H, W)."""
+
+    ranks = (5,)
+
+
+class _InstanceNorm(_BatchNorm):
+    """The same of each example by itself, with no weight and nothing tracked unless asked."""
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input (N, C, …) or (C, …), normalized."""
+        if input.ndim not in self.ranks:
+            wanted = " or ".join(f"{rank}D" for rank in self.ranks)
+            raise ValueError(f"expected {wanted} input (got {input.ndim}D input)")
+        batch = input if input.ndim == max(self.ranks) else input.unsqueeze(0)
+        out = functional.instance_norm(
+            batch, self.running_mean, self.running_var, self.weight, self.bias,
+            self.training or not self.track_running_stats,
+            0.0 if self.momentum is None else self.momentum, self.eps,
+        )  # fmt: skip
+        return out if batch is input else out.squeeze(0)
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """`nn.functional.instance_norm` of (N, C, L) or (C, L)."""
+
+    ranks = (2, 3)
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """`nn.functional.instance_norm` of (N, C, H, W) or (C, H, W)."""
+
+    ranks = (3, 4)
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """`nn.functional.instance_norm` of (N, C, D, H, W) or (C, D, H, W)."""
+
+    ranks = (4, 5)
+
+
+__all__ = [
+    "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "InstanceNorm1d", "InstanceNorm2d",
+    "InstanceNorm3d",
+]  # fmt: skip

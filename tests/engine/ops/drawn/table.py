@@ -8,6 +8,7 @@ from tests.engine.ops.drawn import (
     matrices,
     positions,
     reductions,
+    sampling,
     shapes,
     spectra,
 )
@@ -21,4 +22,5 @@ TABLE: dict[str, Op] = {
     **matrices.TABLE,
     **functional.TABLE,
     **spectra.TABLE,
+    **sampling.TABLE,
 }

@@ -7,11 +7,13 @@ over: for each primitive the case that runs it and little else.
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pytest
 
+import gradtool.engine as engine
 from gradtool.engine._dtypes import dtype
 from gradtool.engine._ops._claims import claimed
 from gradtool.engine._ops._primitive import Primitive
@@ -78,11 +80,16 @@ def _drawn() -> Iterator[tuple[str, OpCase]]:
 
 
 @functools.cache
-def cover() -> tuple[tuple[str, OpCase], ...]:
-    """For each primitive with a derivative the case whose forward runs it and little else."""
+def cover(dtype: dtype | None = None) -> tuple[tuple[str, OpCase], ...]:
+    """For each primitive with a derivative the case whose forward runs it and little else.
+
+    Of those that take numbers of a dtype, where one is given.
+    """
     best: dict[Primitive, tuple[tuple[int, int], int]] = {}
     cases = one_of_each()
     for place, (_, case) in enumerate(cases):
+        if dtype is not None and not is_taken(case, dtype):
+            continue
         forward, _ = runs_of(case)
         rank = (len(forward), elements(case))
         for primitive, _ in forward:
@@ -91,11 +98,25 @@ def cover() -> tuple[tuple[str, OpCase], ...]:
     return tuple(cases[place] for place in sorted({place for _, place in best.values()}))
 
 
+def is_taken(case: OpCase, dtype: dtype) -> bool:
+    """Whether the operation, which may do more than its primitives, takes numbers of a dtype."""
+    rng = case.generator()
+    drawn = [np.asarray(arg.draw(rng)) for arg in case.args]
+    arrays = [each.astype(dtype.numpy) if each.dtype.kind in "fc" else each for each in drawn]
+    try:
+        with engine.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            case.call(engine, *[engine.tensor(each) for each in arrays])
+    except NotImplementedError:
+        return False
+    return True
+
+
 def claiming(dtype: dtype) -> list[tuple[str, OpCase]]:
     """The cases of the cover all of whose primitives claim a dtype."""
     return [
         (family, case)
-        for family, case in cover()
+        for family, case in cover(dtype)
         if not (dtype.is_complex and case.name in REAL_ONLY)
         if all(dtype in claimed(each.name) for each in _floating(case))
     ]

@@ -1,0 +1,228 @@
+"""Images looked up at any places: grids of coordinates, and those of affine maps."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from gradtool.engine import _dtypes
+from gradtool.engine._ops.arithmetic import fmod
+from gradtool.engine._ops.creation import linspace, ones
+from gradtool.engine._ops.elementwise import floor, round
+from gradtool.engine._ops.joining import stack
+from gradtool.engine._ops.linalg import matmul
+from gradtool.engine._ops.selection import where
+from gradtool.engine._tensor import Tensor
+
+_CUBIC = -0.75
+"""The free parameter of cubic convolution, as PyTorch has it."""
+
+_MODES = ("bilinear", "nearest", "bicubic")
+_PADDINGS = ("zeros", "border", "reflection")
+
+
+class _Tap(NamedTuple):
+    """One of the places along a dimension that an element is made of."""
+
+    place: Tensor
+    weight: Tensor | None
+
+
+def grid_sample(
+    input: Tensor,
+    grid: Tensor,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """Images (N, C, H, W) or (N, C, D, H, W) at places (N, …, 2 or 3), from -1 to 1 in each.
+
+    Args:
+        input: The images.
+        grid: The places, x first.
+        mode: ``bilinear`` (of volumes, trilinear), ``nearest``, or ``bicubic`` (of images).
+        padding_mode: What lies outside: ``zeros``, the ``border``, or the ``reflection``.
+        align_corners: Whether -1 and 1 are the centres, not the edges, of the outer pixels.
+
+    Raises:
+        ValueError: there is no such mode.
+        RuntimeError: the shapes or dtypes do not fit.
+    """
+    if mode not in _MODES:
+        raise ValueError(f"nn.functional.grid_sample(): expected mode to be one of {_MODES}, "
+                         f"but got: '{mode}'")  # fmt: skip
+    if padding_mode not in _PADDINGS:
+        raise ValueError("nn.functional.grid_sample(): expected padding_mode to be one of "
+                         f"{_PADDINGS}, but got: '{padding_mode}'")  # fmt: skip
+    _check_grid(input, grid, mode)
+    if align_corners is None:
+        _warn_of_corners("grid_sample")
+    extents = tuple(input.shape[2:])
+    along = []
+    for at, extent in enumerate(extents):
+        place = _in_pixels(grid[..., len(extents) - 1 - at], extent, bool(align_corners))
+        padded = _padding(padding_mode, extent, bool(align_corners))
+        if mode == "bicubic":
+            along.append([tap._replace(place=padded(tap.place)) for tap in _taps(place, mode)])
+        else:
+            along.append(_taps(padded(place), mode))
+    return _combined(input, along, tuple(grid.shape[1:-1]))
+
+
+def _check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
+    if input.dtype is not grid.dtype:
+        raise RuntimeError(
+            "grid_sampler(): expected input and grid to have same dtype, but input has "
+            f"{input.dtype} and grid has {grid.dtype}"
+        )
+    if input.ndim not in (4, 5) or grid.ndim != input.ndim or input.shape[0] != grid.shape[0]:
+        raise RuntimeError(
+            "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions and "
+            f"batch size, but got input with sizes {list(input.shape)} and grid with sizes "
+            f"{list(grid.shape)}"
+        )
+    if grid.shape[-1] != input.ndim - 2:
+        raise RuntimeError(
+            f"grid_sampler(): expected grid to have size {input.ndim - 2} in last dimension, but "
+            f"got grid with sizes {list(grid.shape)}"
+        )
+    if mode == "bicubic" and input.ndim != 4:
+        raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
+
+
+def _warn_of_corners(name: str) -> None:
+    warnings.warn(
+        f"Default {name} behavior has changed to align_corners=False since 1.3.0. Please specify "
+        "align_corners=True if the old behavior is desired.",
+        stacklevel=3,
+    )
+
+
+def _in_pixels(place: Tensor, extent: int, align_corners: bool) -> Tensor:
+    if align_corners:
+        return (place + 1) * ((extent - 1) / 2)
+    return ((place + 1) * extent - 1) / 2
+
+
+# ---- outside --------------------------------------------------------------------------------
+
+
+def _padding(mode: str, extent: int, align_corners: bool) -> Callable[[Tensor], Tensor]:
+    """How a place outside is brought inside."""
+    if mode == "zeros":
+        return lambda place: place
+    if mode == "border":
+        return lambda place: place.clamp(0, extent - 1)
+    low, span = (0.0, extent - 1.0) if align_corners else (-0.5, float(extent))
+    return lambda place: _reflected(place, low, span).clamp(0, extent - 1)
+
+
+def _reflected(place: Tensor, low: float, span: float) -> Tensor:
+    """At both ends of [low, low + span], as often as it takes."""
+    if span == 0:
+        return place * 0
+    away = (place - low).abs()
+    rest = fmod(away, span)
+    turned = fmod(floor(away.detach() / span), 2) == 1
+    return where(turned, span - rest, rest) + low
+
+
+# ---- taps -----------------------------------------------------------------------------------
+
+
+def _taps(place: Tensor, mode: str) -> list[_Tap]:
+    if mode == "nearest":
+        return [_Tap(round(place.detach()), None)]
+    first = floor(place.detach())
+    part = place - first
+    if mode == "bilinear":
+        return [_Tap(first, 1 - part), _Tap(first + 1, part)]
+    near, far = _near, _far
+    return [
+        _Tap(first - 1, far(part + 1)), _Tap(first, near(part)),
+        _Tap(first + 1, near(1 - part)), _Tap(first + 2, far(2 - part)),
+    ]  # fmt: skip
+
+
+def _near(x: Tensor) -> Tensor:
+    return ((_CUBIC + 2) * x - (_CUBIC + 3)) * x * x + 1
+
+
+def _far(x: Tensor) -> Tensor:
+    return ((x - 5) * x + 8) * x * _CUBIC - 4 * _CUBIC
+
+
+def _combined(input: Tensor, along: list[list[_Tap]], places: tuple[int, ...]) -> Tensor:
+    """The sum over all combinations of taps, one of each dimension."""
+    batch, channels, *extents = input.shape
+    flat = input.reshape(batch, channels, -1)
+    total: Tensor | None = None
+    for taps in itertools.product(*along):
+        index, weight = _index_and_weight(taps, extents)
+        rows = index.reshape(batch, 1, -1).expand(batch, channels, -1)
+        part = flat.gather(2, rows) * weight.reshape(batch, 1, -1)
+        total = part if total is None else total + part
+    assert total is not None
+    return total.reshape(batch, channels, *places)
+
+
+def _index_and_weight(taps: Sequence[_Tap], extents: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """Where in the flattened image, and how much it counts: nothing outside."""
+    index, weight = None, None
+    for tap, extent in zip(taps, extents, strict=True):
+        inside = ((tap.place >= 0) & (tap.place <= extent - 1)).to(tap.place.dtype)
+        own = inside if tap.weight is None else tap.weight * inside
+        place = tap.place.detach().clamp(0, extent - 1).to(_dtypes.int64)
+        index = place if index is None else index * extent + place
+        weight = own if weight is None else weight * own
+    assert index is not None
+    assert weight is not None
+    return index, weight
+
+
+# ---- affine maps ----------------------------------------------------------------------------
+
+
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
+    """The places that affine maps (N, 2, 3) or (N, 3, 4) send the pixels of images to.
+
+    Args:
+        theta: The maps.
+        size: Of the images: (N, C, H, W) or (N, C, D, H, W).
+        align_corners: As in `grid_sample`.
+
+    Raises:
+        ValueError: the maps are not floating, or do not fit the size.
+    """
+    if not theta.is_floating_point():
+        raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
+    spatial = len(size) - 2
+    if spatial not in (2, 3) or tuple(theta.shape[1:]) != (spatial, spatial + 1):
+        raise ValueError(
+            f"Expected a batch of {spatial}D affine matrices of shape Nx{spatial}x{spatial + 1} "
+            f"for size {tuple(size)}. Got {tuple(theta.shape)}."
+        )
+    if align_corners is None:
+        _warn_of_corners("affine_grid")
+    extents = tuple(size[2:])
+    axes = [_axis(theta, extent, bool(align_corners)) for extent in extents]
+    spread = []
+    for at, axis in enumerate(axes):
+        shape = [-1 if each == at else 1 for each in range(spatial)]
+        spread.append(axis.reshape(shape).expand(extents))
+    one = ones(extents, dtype=theta.dtype, device=theta.device)
+    base = stack([*reversed(spread), one], -1).reshape(math.prod(extents), spatial + 1)
+    return matmul(base, theta.transpose(1, 2)).reshape(theta.shape[0], *extents, spatial)
+
+
+def _axis(theta: Tensor, extent: int, align_corners: bool) -> Tensor:
+    if extent <= 1:
+        return theta.new_zeros(extent)
+    whole = linspace(-1, 1, extent, dtype=theta.dtype, device=theta.device)
+    return whole if align_corners else whole * ((extent - 1) / extent)
+
+
+__all__ = ["affine_grid", "grid_sample"]
