@@ -1,0 +1,100 @@
+"""Python, and the packages that gradtool needs or can use."""
+
+from __future__ import annotations
+
+import importlib
+import platform
+import sys
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import Any
+
+from gradtool.doctor.answer import Answer
+
+OLDEST = (3, 11)
+"""Of Python, that gradtool runs on."""
+
+_NUMPY = "pip install --upgrade 'numpy>=2.0'"
+
+_REQUIRED = {"msgspec": "msgspec", "PyYAML": "yaml", "rich": "rich", "typer": "typer"}
+"""Package -> module."""
+
+_EXTRAS = {
+    "SciPy": ("scipy", "scipy", "more special functions", "pip install 'gradtool[scipy]'"),
+    "PyTorch": ("torch", "torch", "checking with --engine torch", "pip install torch"),
+    "Matplotlib": ("matplotlib", "matplotlib", "plots", "pip install 'gradtool[plot]'"),
+    "Dask": ("distributed", "distributed", "--executor dask", "pip install 'gradtool[dask]'"),
+    "pytest": ("pytest", "pytest", "pytest --gradtool", "pip install 'gradtool[test]'"),
+}
+"""Name -> package, module, what it is for, how to get it."""
+
+
+def python() -> Iterator[Answer]:
+    """The interpreter."""
+    good = sys.version_info >= OLDEST
+    yield Answer(
+        name="Python",
+        state="works" if good else "broken",
+        found=f"{platform.python_version()} ({platform.python_implementation()}, {sys.executable})",
+        advice="" if good else f"use Python {'.'.join(map(str, OLDEST))} or newer",
+        required=True,
+    )
+
+
+def required() -> Iterator[Answer]:
+    """What gradtool imports whatever it does."""
+    for name, module in _REQUIRED.items():
+        yield _imported(name, name, module, f"pip install {name}")
+
+
+def numpy() -> Iterator[Answer]:
+    """NumPy, and the library of linear algebra that it was built with."""
+    answer = _imported("NumPy", "numpy", "numpy", _NUMPY)
+    if answer.state == "works" and int(answer.found.partition(".")[0]) < 2:
+        found = f"{answer.found} is too old"
+        answer = Answer(name="NumPy", state="broken", found=found, advice=_NUMPY, required=True)
+    yield answer
+    if answer.stops:
+        return
+    yield Answer(name="BLAS", state="works", found=_blas(importlib.import_module("numpy")))
+
+
+def _blas(numpy: Any) -> str:
+    found = numpy.show_config(mode="dicts").get("Build Dependencies", {}).get("blas", {})
+    return f"{found.get('name', 'unknown')} {found.get('version', '')}".strip()
+
+
+def extras() -> Iterator[Answer]:
+    """What is used where it is there; none of it is imported."""
+    for name, (package, module, purpose, command) in _EXTRAS.items():
+        if find_spec(module) is None:
+            advice = f"{command}  (for {purpose})"
+            yield Answer(name=name, state="missing", found="not installed", advice=advice)
+        else:
+            yield Answer(name=name, state="works", found=_version(package))
+
+
+def _imported(name: str, package: str, module: str, command: str) -> Answer:
+    """A package that is required: whether it is there, and can be imported."""
+    try:
+        importlib.import_module(module)
+    except ModuleNotFoundError:
+        return Answer(
+            name=name, state="missing", found="not installed", advice=command, required=True
+        )
+    except Exception as error:  # of its own libraries
+        from gradtool.doctor.examination import first_line
+
+        advice = command.replace("install", "install --force-reinstall", 1)
+        return Answer(
+            name=name, state="broken", found=first_line(error), advice=advice, required=True
+        )
+    return Answer(name=name, state="works", found=_version(package), required=True)
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "there, of an unknown version"
