@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from gradtool.evidence import Evidence, JacobianBlock, LadderCurve, Source, Struct, scalar
 
 __all__ = [
+    "COMES_FIRST",
     "IGNORED",
     "NOT_OFFERED",
     "SCHEMA_VERSION",
@@ -42,6 +43,9 @@ __all__ = [
 SCHEMA_VERSION = 1
 """Version of the JSON form of `Report`. It grows when a field changes meaning or goes."""
 
+
+COMES_FIRST = " comes first"
+"""How the reason of a skipped check ends where a rule that it rests on is broken."""
 
 NOT_OFFERED = "not offered: "
 """How the reason of a skipped check begins where the Function lacks what the rule is about.
@@ -123,6 +127,12 @@ class Cost(Struct, frozen=True, kw_only=True):
 
     forward: int = 0
     backward: int = 0
+
+
+def rests_on(check: CheckResult) -> str | None:
+    """The rule that a skipped check rests on and that is broken; None where there is none."""
+    code, comes_first, _ = (check.reason or "").partition(COMES_FIRST)
+    return code if comes_first and check.verdict is Verdict.SKIPPED else None
 
 
 def is_left_out(check: CheckResult) -> bool:

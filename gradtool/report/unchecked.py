@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from gradtool.report.families import family
 from gradtool.report.rows import Row, rows
 from gradtool.report.words import one_line, plural
-from gradtool.results import Report, Verdict, is_left_out
+from gradtool.results import CheckResult, Report, Verdict, is_left_out, rests_on
 
 _NAMED = 3
 """How many modules, Functions or rules a phrase names before it only counts them."""
@@ -52,11 +52,14 @@ def _skipped(listed: list[Row]) -> Iterator[str]:
 
 
 def _reasons(row: Row) -> set[tuple[str, str]]:
-    return {
-        (family(check.rule), one_line(check.reason or ""))
-        for check in row.checks
-        if is_left_out(check)
-    }
+    return {_what_and_why(check) for check in row.checks if is_left_out(check)}
+
+
+def _what_and_why(check: CheckResult) -> tuple[str, str]:
+    broken = rests_on(check)
+    if broken:
+        return f"what rests on {broken}", ""
+    return family(check.rule), one_line(check.reason or "")
 
 
 def _left_out(report: Report) -> Iterator[str]:

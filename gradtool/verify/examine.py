@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from gradtool.results import Cost, Severity, Verdict
+from gradtool.results import COMES_FIRST, Cost, Severity, Verdict
 from gradtool.verify.examinable import Examinable, SourceLine
 from gradtool.verify.rules import RULES, Answer, Flaw, Rule, skipped
 from gradtool.verify.subject import Subject
@@ -85,7 +85,7 @@ class _Inquiry:
     def _ask(self, rule: Rule) -> Answer:
         broken = self._broken_premise(rule)
         if broken:
-            return skipped(f"{broken} comes first")
+            return skipped(f"{broken}{COMES_FIRST}")
         if rule.check is None:
             return skipped("not asked of a case")
         if self._executed is None or rule.code in _EVALUATES_A_LOT:

@@ -13,7 +13,7 @@ from gradtool.report.terminal.page import Page
 from gradtool.report.terminal.styles import DIM, SEVERITIES, STRONG, VERDICTS
 from gradtool.report.verdicts import STOPPING, standing, stops
 from gradtool.report.words import duration, one_line, printable
-from gradtool.results import CheckResult, Finding, Verdict, is_left_out
+from gradtool.results import CheckResult, Finding, Verdict, is_left_out, rests_on
 
 _INDENT = 2
 _GAP = 2
@@ -131,7 +131,10 @@ def _right(row: Row) -> list[Text]:
     parts += [
         Text(f"no {PROVES[check.rule]}: {one_line(check.reason or '')}", style=DIM)
         for check in skipped
+        if not rests_on(check)
     ]
+    broken = dict.fromkeys(filter(None, map(rests_on, skipped)))
+    parts += [Text(f"nothing that rests on {code}", style=DIM) for code in broken]
     return parts or [Text("no derivative was checked", style=DIM)]
 
 

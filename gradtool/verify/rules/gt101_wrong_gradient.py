@@ -144,9 +144,10 @@ def _wrong(subject: Subject, comparison: Comparison) -> Flaw:
 
 def _hint(subject: Subject, comparison: Comparison, name: str) -> str | None:
     """The mistake that explains it, and what it is if it is none."""
-    diagnosis = diagnose(subject.given.at, comparison, name)
-    said = [diagnosis.hint if diagnosis else None, pattern_of(comparison)]
-    return "; ".join(each for each in said if each) or None
+    diagnosis, pattern = diagnose(subject.given.at, comparison, name), pattern_of(comparison)
+    if pattern and (diagnosis is None or diagnosis.misfit is None):
+        return pattern
+    return "; ".join(each for each in (diagnosis and diagnosis.hint, pattern) if each) or None
 
 
 RULE = Rule(
