@@ -151,4 +151,5 @@ def _collect(
     with keeping(Kept(*kept), options) as keeper, display.watching():
         modules = runner.collect(keeper.options)
     display.show_collected(modules)
-    return collected_code(modules)
+    may_be_empty = options.allow_empty or options.changed_since is not None
+    return collected_code(modules, may_be_empty=may_be_empty)

@@ -70,11 +70,17 @@ def _stopping_rules(report: Report, strict: bool) -> Iterator[str]:
             yield check.rule
 
 
-def collected_code(modules: Iterable[ModuleResult]) -> ExitCode:
-    """The exit code for a listing of cases: it fails where a check could not even begin."""
+def collected_code(modules: Iterable[ModuleResult], *, may_be_empty: bool = False) -> ExitCode:
+    """The exit code for a listing of cases: it fails where a check could not even begin.
+
+    Args:
+        modules: What was found.
+        may_be_empty: Having found no Function is right.
+    """
     listed = list(modules)
     if any(overall(module.checks, strict=False) in STOPPING for module in listed):
         return ExitCode.NOT_IMPORTED
-    if not any(function.cases for module in listed for function in module.functions):
+    functions = [function for module in listed for function in module.functions]
+    if not any(function.cases for function in functions) and (functions or not may_be_empty):
         return ExitCode.NOTHING_CHECKED
     return ExitCode.PASSED

@@ -148,6 +148,7 @@ def test_where_nothing_changed_nothing_is_checked_and_all_is_well(run: Run) -> N
     assert code == 0
     assert "nothing to check: no module changed since HEAD" in out
     assert out.endswith("left out: 1 module unchanged since HEAD\n")
+    assert check(run, ".", "--changed-since", "HEAD", "--collect-only")[0] == 0
     write(ops=WRONG + "\n# changed\n")
     assert check(run, ".", "--changed-since", "HEAD", "--no-cache")[0] == 1
 
