@@ -40,7 +40,7 @@ _SECOND_PHASE = 150
 _OPTIONAL_BUDGET = 40
 """Further calls in the search for optional tensors."""
 
-_PATIENCE = 40
+_PATIENCE = 80
 """Calls spent on finding what backward accepts too, once forward accepted something."""
 
 _DOMAINS: tuple[Domain, ...] = (

@@ -153,6 +153,21 @@ def _is_scaled_by_rows(_: Derivatives, comparison: Comparison) -> Guesses:
         yield f"{text}: is a count or a norm forgotten?", factors[:, None] * numeric
 
 
+def _is_scaled_in_one_branch(_: Derivatives, comparison: Comparison) -> Guesses:
+    """Right in some entries, and one factor off in all others."""
+    wrong, numeric = _wrong(comparison), comparison.numeric.value
+    matters = np.isfinite(numeric) & (numeric != 0)
+    right = int((matters & ~wrong).sum())
+    factor = common_factor(comparison, wrong) if right and has_entries(comparison) else None
+    if factor:
+        count = int(matters.sum())
+        yield (
+            f"is right in {right} of {count} entries and the derivative times "
+            f"{factor_words(factor)} in the others: is the factor of a branch wrong?",
+            np.where(wrong, factor * numeric, numeric),
+        )
+
+
 def _is_right_in_most(_: Derivatives, comparison: Comparison) -> Guesses:
     """Where the wrong entries of the Jacobian are, if they are few."""
     wrong = _wrong(comparison)
@@ -201,6 +216,7 @@ PARTS: Sequence[Guess] = (
     is_without_a_term,
     _is_scaled_by_rows,
     _is_in_wrong_places,
+    _is_scaled_in_one_branch,
     _is_right_in_most,
     _is_of_other_sizes,
 )

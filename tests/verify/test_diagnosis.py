@@ -262,3 +262,19 @@ def test_a_sum_along_the_wrong_dim(function):
 def test_what_has_no_name_is_said_in_sizes(function):
     vjp = lambda p, c: c[0] * (np.cos(p[0]) + np.exp(p[0]))  # noqa: E731 - as the others here
     assert "times the derivative, as no one mistake explains" in _hint(function(np.sin, vjp, (X,)))
+
+
+def test_a_factor_of_one_branch(function):
+    target = np.array([1.1, 0.3, -0.8, 0.4, -1.2, 0.9])
+    x = target + np.array([0.2, -0.9, 0.7, -0.3, 1.4, 0.1])
+
+    def huber(x):
+        d = x - target
+        return np.where(np.abs(d) <= 0.5, d * d / 2, 0.5 * np.abs(d) - 0.125)
+
+    def vjp(primals, cotangents):
+        d = primals[0] - target
+        return cotangents[0] * np.where(np.abs(d) <= 0.5, d, np.sign(d))
+
+    hint = _hint(function(huber, vjp, (x,)))
+    assert "is right in 3 of 6 entries and the derivative times 2 in the others" in hint, hint

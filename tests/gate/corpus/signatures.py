@@ -749,3 +749,37 @@ class OneHot(Function):
         (target,) = ctx.saved_tensors
         grad = torch.zeros(ctx.shape, dtype=g.dtype)
         return grad.scatter_add(1, target.unsqueeze(1), g.unsqueeze(1)), None, None
+
+
+class QuadraticForm(Function):
+    """forward broadcasts matrices, too; backward wants two vectors."""
+
+    EXPECTED = [["left: float64[4]", "mat: float64[4, 5]", "right: float64[5]"]]
+
+    @staticmethod
+    def forward(ctx, left, mat, right):
+        ctx.save_for_backward(left, mat, right)
+        return left @ mat @ right
+
+    @staticmethod
+    def backward(ctx, g):
+        left, mat, right = ctx.saved_tensors
+        return g * (mat @ right), g * torch.outer(left, right), g * (left @ mat)
+
+
+class RotatedPairs(Function):
+    EXPECTED = [["q: float64[3, 8]", "cos: float64[3, 4]", "sin: float64[3, 4]"]]
+
+    @staticmethod
+    def forward(ctx, q, cos, sin):
+        ctx.save_for_backward(q, cos, sin)
+        a, b = q.chunk(2, -1)
+        return torch.cat([a * cos - b * sin, a * sin + b * cos], -1)
+
+    @staticmethod
+    def backward(ctx, g):
+        q, cos, sin = ctx.saved_tensors
+        a, b = q.chunk(2, -1)
+        ga, gb = g.chunk(2, -1)
+        turned = torch.cat([ga * cos + gb * sin, gb * cos - ga * sin], -1)
+        return turned, ga * a + gb * b, gb * a - ga * b
