@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.device import module_of
 from gradtool.engine._ops._kinds import conjugate, general
 from gradtool.engine._ops._matrices import of_matrices, require_square
 from gradtool.engine._ops._primitive import Primitive
@@ -65,7 +66,7 @@ def _adjugate_slope_of(x: Any, change: Any) -> Any:
     left, values, right, phase = _singular(x)
     core = _turned(left) @ change @ _turned(right)
     size = values.shape[-1]
-    diagonal = np.eye(size, dtype=bool)
+    diagonal = module_of(values).eye(size, dtype=bool)
     without_one = np.where(diagonal, 1, values[..., None, :])
     without_two = np.where(diagonal, 0, _products_of_others(without_one))
     along = without_two @ np.where(diagonal, core, 0).sum(-1, keepdims=True)

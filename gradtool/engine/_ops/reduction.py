@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
+from gradtool.engine._levels import Outline
 from gradtool.engine._modes import modes
 from gradtool.engine._ops._dims import Ints, wrap_dim
 from gradtool.engine._ops._kinds import conjugate, constant, general, linear
@@ -113,12 +114,13 @@ def _multiplied(x: Any, *, dim: int, keepdim: bool) -> Any:
 def _prod_vjp(g: Tensor, x: Tensor, out: Tensor, dim: int) -> Tensor:
     """The derivative by one element is the product of the others.
 
-    Without zeros a division gives it. Whether there are any is not asked of wrapped tensors,
-    which may hold one answer for each example.
+    Without zeros a division gives it. Whether there are any is not asked of batched tensors,
+    which hold one answer for each example. Asked of all others alike, so that the other
+    transforms change no last digit.
     """
     if x.ndim == 0:
         return g
-    if x.__class__ is Tensor and x.all():
+    if not isinstance(x._array, Outline) and x._array.all():
         rest = spread(out, x.shape, (dim,)) / x
     else:
         rest = _products_before(x, dim) * _products_after(x, dim)
