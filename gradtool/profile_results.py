@@ -48,6 +48,8 @@ class Phase(_Struct, frozen=True, kw_only=True):
     """What one run is made of, the costliest first."""
     unavailable: str = ""
     """Why there is no number."""
+    raised: bool = False
+    """It raised, which is more than not being there."""
 
 
 class CaseProfile(_Struct, frozen=True, kw_only=True):

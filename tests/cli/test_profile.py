@@ -146,6 +146,45 @@ def test_what_raises_or_dies_is_one_line_and_the_others_go_on(
     assert "3 Functions, 1 case profiled, 2 could not be run in" in captured.out
 
 
+FLAKY = """
+from gradtool import Function
+
+class Backward(Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        raise KeyError("oops")
+
+class Tires(Function):
+    calls = 0
+
+    @staticmethod
+    def forward(ctx, x):
+        Tires.calls += 1
+        if Tires.calls > 300:
+            raise ValueError("tired")
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+"""
+
+
+def test_a_backward_that_raises_and_a_forward_that_tires_fail_the_run(tmp_path: Path) -> None:
+    code, report = profiled(tmp_path, FLAKY, "ops.py", "--no-isolation")
+    assert code == 1
+    backward, tires = (each["cases"][0] for each in report["functions"])
+    assert backward["phases"][0]["time"]["n"] > 0
+    assert backward["phases"][1]["raised"] is True
+    assert backward["phases"][1]["unavailable"].startswith("KeyError: 'oops' (ops.py:11)")
+    told = json.dumps(tires)
+    assert "ValueError: tired (ops.py:22)" in told
+
+
 @pytest.mark.parametrize(
     ("source", "options", "code"),
     [

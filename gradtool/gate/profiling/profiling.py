@@ -21,21 +21,22 @@ from gradtool.gate.profiling.phases import (
     double_backward,
     forward,
 )
-from gradtool.gate.profiling.sampling import SampledPhase, operations_of, peak_memory
+from gradtool.gate.profiling.sampling import SampledPhase
 from gradtool.gate.profiling.telling import told
 from gradtool.gate.raised import Ended, unless_ended
 from gradtool.gate.seeding import global_generators
 from gradtool.gate.settings import Settings
 from gradtool.gate.subject import Subject
 from gradtool.gate.unit import Unit
-from gradtool.gate.user_errors import describe
+from gradtool.gate.user_errors import describe, user_method
 from gradtool.measure.rounds import sample_in_turn
 from gradtool.profile_results import CaseProfile, FunctionProfile, Phase, PhaseName
 from gradtool.results import CheckResult
 
 Tell = Callable[[CaseProfile], None]
 
-_LATER: dict[PhaseName, Callable[[Arguments], Runnable]] = {
+_MAKERS: dict[PhaseName, Callable[[Arguments], Runnable]] = {
+    "forward": forward,
     "backward": backward,
     "double backward": double_backward,
 }
@@ -86,6 +87,10 @@ def _case(subject: Subject, case: ResolvedCase, settings: Settings, budget: floa
         return replace(known, problem=f"the Function {error.mishap.message}")
     except _ForwardRaised as error:
         return replace(known, problem=str(error))
+    except Exception as error:
+        if user_method(error, subject.folder) is None:
+            raise  # A fault of gradtool's own.
+        return replace(known, problem=f"run again, it raised {_line(error, subject)}")
 
 
 class _ForwardRaised(Exception):  # noqa: N818 - the state of a Function
@@ -98,51 +103,29 @@ def _phases(
     """All phases, sampled in turn so that drift falls on all of them alike."""
     try:
         arguments = Arguments(subject, case)
-        runnables: dict[PhaseName, Runnable | str] = {"forward": forward(arguments)}
     except Exception as error:
         raise _ForwardRaised(f"forward raised {_line(error, subject)}") from error
-    for name, make in _LATER.items():
-        runnables[name] = _made(make, arguments, subject)
-    sampled = {
-        name: _sampled(runnable, settings.device, subject)
-        for name, runnable in runnables.items()
-        if isinstance(runnable, Runnable)
-    }
-    waiting = [each for each in sampled.values() if isinstance(each, SampledPhase)]
-    sample_in_turn(waiting, seconds=budget)
-    return tuple(
-        _result(name, runnable, sampled.get(name), settings.device)
-        for name, runnable in runnables.items()
-    )
+    found = [
+        _warmed(name, make, arguments, subject, settings.device) for name, make in _MAKERS.items()
+    ]
+    sample_in_turn([each for each in found if isinstance(each, SampledPhase)], seconds=budget)
+    return tuple(each if isinstance(each, Phase) else each.phase() for each in found)
 
 
-def _made(
-    make: Callable[[Arguments], Runnable], arguments: Arguments, subject: Subject
-) -> Runnable | str:
-    """The phase, or why there is none."""
+def _warmed(
+    name: PhaseName,
+    make: Callable[[Arguments], Runnable],
+    arguments: Arguments,
+    subject: Subject,
+    device: str,
+) -> SampledPhase | Phase:
+    """The phase, ready to be sampled, or why there is none."""
     try:
-        return make(arguments)
+        return SampledPhase(make(arguments), device)
     except NotThereError as error:
-        return str(error)
+        return Phase(name=name, unavailable=str(error))
     except Exception as error:
-        return _line(error, subject)
-
-
-def _sampled(runnable: Runnable, device: str, subject: Subject) -> SampledPhase | str:
-    try:
-        return SampledPhase(runnable, device)
-    except Exception as error:
-        return f"run again, it raised {_line(error, subject)}"
-
-
-def _result(
-    name: PhaseName, runnable: Runnable | str, sampled: SampledPhase | str | None, device: str
-) -> Phase:
-    if isinstance(runnable, str):
-        return Phase(name=name, unavailable=runnable)
-    if not isinstance(sampled, SampledPhase):
-        return Phase(name=name, unavailable=sampled or "")
-    return sampled.phase(peak_memory(runnable, device), operations_of(runnable))
+        return Phase(name=name, unavailable=_line(error, subject), raised=True)
 
 
 def _line(error: Exception, subject: Subject) -> str:

@@ -26,6 +26,7 @@ class SampledPhase:
     def __init__(self, runnable: Runnable, device: str, clock: Clock = CLOCK) -> None:
         """Run it until it is warm and a sample fills the clock's window."""
         self._runnable = runnable
+        self._device = device
         self._wait = CUDA.synchronize if device != "cpu" else _nothing
         self._clock = clock
         self.samples: list[float] = []
@@ -39,15 +40,15 @@ class SampledPhase:
         """Whether the samples agree."""
         return RULE.satisfied(self.samples)
 
-    def phase(self, peak: int | None, operations: tuple[Operation, ...]) -> Phase:
-        """What was found out."""
+    def phase(self) -> Phase:
+        """What was found out, with the memory and operations of a run."""
         return Phase(
             name=self._runnable.name,
             time=summarize(self.samples) if self.samples else None,
             samples=tuple(self.samples),
             batch=self.batch,
-            peak=peak,
-            operations=operations,
+            peak=peak_memory(self._runnable, self._device),
+            operations=operations_of(self._runnable),
             unavailable="" if self.samples else "the budget was used up before a sample",
         )
 

@@ -80,13 +80,18 @@ def _missing(case: CaseProfile) -> Iterator[str]:
 
 def failed(function: FunctionProfile) -> bool:
     """Whether the Function, or one of its cases, could not be run."""
-    return bool(function.problem) or any(case.problem for case in function.cases)
+    return bool(function.problem) or any(case.problem or _raises(case) for case in function.cases)
+
+
+def _raises(case: CaseProfile) -> bool:
+    """Whether a phase that every Function should have raised; a second derivative need not be."""
+    return any(phase.raised and phase.name != "double backward" for phase in case.phases)
 
 
 def last_line(report: ProfileReport) -> str:
     """What was profiled, and what was not."""
     cases = [case for function in report.functions for case in function.cases]
-    timed = sum(not case.problem for case in cases)
+    timed = sum(not case.problem and not _raises(case) for case in cases)
     missing = sum(failed(function) for function in report.functions)
     parts = [
         f"{len(report.functions)} Function{'' if len(report.functions) == 1 else 's'}",
