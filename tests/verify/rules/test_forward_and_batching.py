@@ -1,4 +1,4 @@
-"""GT301, GT302, GT401 and GT402 on Functions of the bundled engine."""
+"""The rules on forward mode and batching, on Functions of the bundled engine."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import gradtool
 import gradtool.engine as torch
 from gradtool import Function
 
+CASE = (torch.randn(3, 4).double(), torch.randn(3, 4).double())
 CODES = ("GT301", "GT302", "GT401", "GT402")
 
 
@@ -183,3 +184,53 @@ def test_complex_tangents():
             return tx * y + x * ty
 
     assert found(Holomorphic, pair(), pair()) == {}
+
+
+def test_a_jvp_that_is_cut_from_the_graph():
+    def cut(ctx, tx, ty):
+        x, y = ctx.saved_tensors
+        return tx * y.detach() + x.detach() * ty
+
+    report = gradtool.check(with_methods(jvp=staticmethod(cut)), [CASE])
+    assert [finding.rule for finding in report.findings()] == ["GT303"]
+
+
+def test_a_jvp_that_changes_a_tangent_is_told_once():
+    def in_place(ctx, tx, ty):
+        x, y = ctx.saved_tensors
+        return tx.mul_(y) + x * ty
+
+    report = gradtool.check(with_methods(jvp=staticmethod(in_place)), [CASE])
+    assert [finding.message for finding in report.findings()] == [
+        "jvp changes the tangent of `x` in place"
+    ]
+
+
+def test_a_gradient_that_is_lost_in_vmap():
+    def vmap(info, in_dims, x, y):
+        x, y = (
+            each.unsqueeze(0) if dim is None else each.movedim(dim, 0)
+            for each, dim in zip((x, y), in_dims, strict=True)
+        )
+        return x.detach() * y, 0
+
+    changed = with_methods(vmap=staticmethod(vmap), generate_vmap_rule=False)
+    findings = gradtool.check(changed, [CASE]).findings()
+    assert [finding.rule for finding in findings] == ["GT403"]
+
+
+def test_jvp_and_vjp_are_compared_where_an_argument_rightly_gets_none():
+    class Ignores(Product):
+        @staticmethod
+        def forward(x, y):
+            return 2 * x + y.detach() * 0
+
+        @staticmethod
+        def backward(ctx, g):
+            return 2 * g, None
+
+        @staticmethod
+        def jvp(ctx, tx, ty):
+            return 2 * tx
+
+    assert verdicts(Ignores)["GT302"] == "pass"
