@@ -80,7 +80,7 @@ class Place:
     def do(self, block: Block) -> None:
         """Run a block, or hold it against what reads it, as its language has it."""
         if "output of" in block.marks:
-            printed = self._shell(block.marks["output of"]).stdout
+            printed = self._expect(block, block.marks["output of"])
             assert matches(settled(block.text), settled(printed)), f"{block.place}:\n{printed}"
         elif block.language in ("sh", "console"):
             self._expect(block, block.commands)
@@ -91,10 +91,12 @@ class Place:
             for command in commands_of(block):
                 self._expect(block, command)
 
-    def _expect(self, block: Block, commands: str) -> None:
+    def _expect(self, block: Block, commands: str) -> str:
+        """What the commands print; they must end as the block says."""
         ended = self._shell(commands)
         told = f"{block.place}:\n{commands}\n{ended.stdout}{ended.stderr}"
         assert ended.returncode == int(block.marks.get("exits", 0)), told
+        return ended.stdout
 
     def _shell(self, commands: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
