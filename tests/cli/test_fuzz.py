@@ -18,10 +18,12 @@ from typing import Any
 
 import msgspec
 import pytest
+import typer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import gradtool.gate
+from gradtool.cli import app as command_line
 from gradtool.cli.app import main
 from gradtool.cli.exit_codes import ExitCode
 from gradtool.gate.agenda import Agenda
@@ -114,6 +116,8 @@ def _stand(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     stand = Stand()
     monkeypatch.setitem(sys.modules, "gradtool.gate.runner", stand)
     monkeypatch.setattr(gradtool.gate, "runner", stand, raising=False)
+    # Typer would describe all commands anew for every input.
+    monkeypatch.setattr(command_line, "app", typer.main.get_command(command_line.app))
     Path("ops.py").write_text("X = 1\n")
     yield
     assert not list(tmp_path.glob("gradtool-crash-*"))
@@ -132,6 +136,8 @@ def run(*arguments: str) -> tuple[int, str]:
         assert said.startswith("error: ") or arguments == ("--",), (arguments, said)
     return code, said
 
+
+QUICK = ("--no-cache", "--format=concise")
 
 scalars = st.one_of(
     st.none(),
@@ -203,7 +209,7 @@ def test_a_baseline_is_read_or_refused_and_never_damaged(content: bytes, write: 
     path = Path("known.json")
     path.write_bytes(content)
     flags = ["--write-baseline"] if write else []
-    code, _ = run("check", "ops.py", "--no-cache", "--baseline", "known.json", *flags)
+    code, _ = run("check", "ops.py", *QUICK, "--baseline", "known.json", *flags)
     try:
         before = read_baseline_of(content)
     except UsageError:
@@ -230,7 +236,7 @@ def test_merge_inputs_are_united_or_refused(first: bytes, second: bytes, form: s
     Path("1.json").write_bytes(first)
     Path("2.json").write_bytes(second)
     Path("out").write_text("kept")
-    code, _ = run("merge", "1.json", "2.json", "--report", f"{form}=out")
+    code, _ = run("merge", "1.json", "2.json", "--report", f"{form}=out", "--format=concise")
     assert (Path("1.json").read_bytes(), Path("2.json").read_bytes()) == (first, second)
     assert (Path("out").read_text(encoding="utf-8") == "kept") == (code == 2)
 
@@ -239,7 +245,7 @@ def test_merge_inputs_are_united_or_refused(first: bytes, second: bytes, form: s
 @given(content=noise | st.sampled_from(CONFIGS).flatmap(cut) | st.text(max_size=80).map(str.encode))
 def test_a_configuration_is_read_or_refused(content: bytes) -> None:
     Path("some.yaml").write_bytes(content)
-    code, said = run("check", "ops.py", "--no-cache", "--config", "some.yaml")
+    code, said = run("check", "ops.py", *QUICK, "--config", "some.yaml")
     assert code in {1, 2, 130}
     assert Path("some.yaml").read_bytes() == content
     if code == 2:
