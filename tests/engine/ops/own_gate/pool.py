@@ -20,7 +20,8 @@ from gradtool.engine._ops._primitive import Primitive
 from tests.engine.ops.case import Arg, OpCase
 from tests.engine.ops.families import FAMILIES
 from tests.engine.ops.own_gate import more_cases
-from tests.engine.ops.own_gate.recording import runs_of
+from tests.engine.ops.own_gate.maps import drawn
+from tests.engine.ops.own_gate.recording import REFUSALS, runs_of
 
 LEFT_TO_THE_COMPARISON = {
     "x / 0": "infinite everywhere",
@@ -100,14 +101,11 @@ def cover(dtype: dtype | None = None) -> tuple[tuple[str, OpCase], ...]:
 
 def is_taken(case: OpCase, dtype: dtype) -> bool:
     """Whether the operation, which may do more than its primitives, takes numbers of a dtype."""
-    rng = case.generator()
-    drawn = [np.asarray(arg.draw(rng)) for arg in case.args]
-    arrays = [each.astype(dtype.numpy) if each.dtype.kind in "fc" else each for each in drawn]
     try:
         with engine.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            case.call(engine, *[engine.tensor(each) for each in arrays])
-    except NotImplementedError:
+            case.call(engine, *[engine.tensor(each) for each in drawn(case, dtype.name)])
+    except REFUSALS:
         return False
     return True
 
