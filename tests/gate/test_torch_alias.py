@@ -154,12 +154,12 @@ def test_afterwards_all_is_as_it_was() -> None:
         importlib.import_module("torch.distributed")
         importlib.import_module("torch._tensor")
         assert hasattr(gradtool.engine, "distributed")
-        assert hasattr(gradtool.engine.autograd, "profiler")
+        assert hasattr(gradtool.engine.autograd, "profiler_legacy")
     after = {name: module for name, module in sys.modules.items() if name.startswith("torch")}
     assert after == before
     assert sys.meta_path == finders
     assert not hasattr(gradtool.engine, "distributed")
-    assert not hasattr(gradtool.engine.autograd, "profiler")
+    assert not hasattr(gradtool.engine.autograd, "profiler_legacy")
     assert not hasattr(gradtool.engine._tensor, "whatever")
     assert gradtool.engine.nn.Module
 
