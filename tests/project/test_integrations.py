@@ -163,6 +163,13 @@ def test_each_piece_of_ci_has_a_session() -> None:
         assert words in sessions()[name], name
 
 
+def test_the_version_of_pytorch_is_the_same_wherever_it_is_named() -> None:
+    files = (".ci/run", "noxfile.py", "CONTRIBUTING.md")
+    found = [re.findall(r"torch==([\d.]+)", (ROOT / name).read_text()) for name in files]
+    assert all(found)
+    assert len({version for each in found for version in each}) == 1
+
+
 def pieces_of_ci() -> dict[str, str]:
     """The commands that CI runs in the tree, by the names of their steps."""
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
