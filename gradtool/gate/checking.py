@@ -9,7 +9,7 @@ from dataclasses import replace
 import msgspec
 
 from gradtool.gate import codes
-from gradtool.gate.adapters.bundled import BundledDifferentiable
+from gradtool.gate.adapters.differentiable import FunctionDifferentiable
 from gradtool.gate.arguments import on_host
 from gradtool.gate.cases import ResolvedCase
 from gradtool.gate.deadline import deadline
@@ -97,7 +97,7 @@ def _incomplete(case: ResolvedCase, why: CheckResult) -> Checked:
 def _examined(
     node: str, subject: Subject, case: ResolvedCase, settings: Settings, limit: float | None
 ) -> Checked:
-    differentiable = BundledDifferentiable(
+    differentiable = FunctionDifferentiable(
         subject.target, case.args, case.kwargs, name=subject.name
     )
     reported, executed = _reported(case, settings), set[SourceLine]()
@@ -128,11 +128,11 @@ def _examined(
     )
 
 
-def _on_host(subject: Subject, case: ResolvedCase) -> BundledDifferentiable:
+def _on_host(subject: Subject, case: ResolvedCase) -> FunctionDifferentiable:
     """The same case with all tensors on the CPU."""
     args = [on_host(value) for value in case.args]
     kwargs = {name: on_host(value) for name, value in case.kwargs.items()}
-    return BundledDifferentiable(subject.target, args, kwargs, name=subject.name)
+    return FunctionDifferentiable(subject.target, args, kwargs, name=subject.name)
 
 
 def _reported(case: ResolvedCase, settings: Settings) -> set[str]:

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from gradtool.gate import codes
-from gradtool.gate.adapters.bundled import BundledDifferentiable
+from gradtool.gate.adapters.differentiable import FunctionDifferentiable
 from gradtool.gate.adapters.library import library
 from gradtool.gate.cases import ResolvedCase
 from gradtool.gate.deadline import deadline
@@ -118,8 +118,8 @@ class SecondEngine:
             yield
 
 
-def _differentiable(subject: Subject, args: Any, kwargs: Any) -> BundledDifferentiable:
-    return BundledDifferentiable(subject.target, args, kwargs, name=subject.name)
+def _differentiable(subject: Subject, args: Any, kwargs: Any) -> FunctionDifferentiable:
+    return FunctionDifferentiable(subject.target, args, kwargs, name=subject.name)
 
 
 def _other_rules(checks: Iterable[CheckResult], outcomes: Iterable[Outcome]) -> Flaw | None:

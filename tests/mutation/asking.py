@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gradtool.gate.adapters.bundled import BundledDifferentiable
+from gradtool.gate.adapters.differentiable import FunctionDifferentiable
 from gradtool.gate.cases import ResolvedCase
 from gradtool.gate.deadline import TimedOut, deadline
 from gradtool.gate.seeding import global_generators
@@ -40,7 +40,7 @@ def _answers(target: Any, name: str, cases: Sequence[ResolvedCase]) -> Iterator[
 def _broken(target: Any, name: str, case: ResolvedCase, codes: Sequence[str]) -> tuple[str, ...]:
     try:
         with deadline(PATIENCE), global_generators(case.seed):
-            function = BundledDifferentiable(target, case.args, case.kwargs, name=name)
+            function = FunctionDifferentiable(target, case.args, case.kwargs, name=name)
             outcomes, _ = examine(
                 function, codes=codes, seed=case.seed, atol=case.atol, rtol=case.rtol
             )

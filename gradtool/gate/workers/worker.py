@@ -48,11 +48,11 @@ _SPOILING = {codes.NOT_IMPORTED, codes.TIMED_OUT, codes.OUT_OF_MEMORY, codes.END
 
 def warm_up() -> None:
     """Load what is loaded on first use, in the nursery."""
-    import gradtool.gate.adapters.bundled
+    import gradtool.gate.adapters.differentiable
     import gradtool.verify.examine
     from gradtool.verify.rules import RULES
 
-    assert gradtool.verify.examine and gradtool.gate.adapters.bundled  # noqa: PT018 - are used
+    assert gradtool.verify.examine and gradtool.gate.adapters.differentiable  # noqa: PT018 - are used
     for code in RULES:
         RULES[code]
 

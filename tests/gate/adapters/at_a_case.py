@@ -8,7 +8,7 @@ import numpy as np
 
 import gradtool.engine as torch
 from gradtool.engine.autograd import Function
-from gradtool.gate.adapters.bundled import BundledDifferentiable
+from gradtool.gate.adapters.differentiable import FunctionDifferentiable
 
 
 def leaf(*values: float, dtype: Any = torch.float64) -> torch.Tensor:
@@ -20,8 +20,8 @@ def matrix(*shape: int, seed: int = 0) -> torch.Tensor:
     return torch.tensor(values, requires_grad=True)
 
 
-def at(function: Any, *args: Any, **kwargs: Any) -> BundledDifferentiable:
-    return BundledDifferentiable(function, args, kwargs, name="it")
+def at(function: Any, *args: Any, **kwargs: Any) -> FunctionDifferentiable:
+    return FunctionDifferentiable(function, args, kwargs, name="it")
 
 
 class Product(Function):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gradtool.engine
-from gradtool.gate.adapters.bundled import BundledDifferentiable
+from gradtool.gate.adapters.differentiable import FunctionDifferentiable
 
 torch: Any = gradtool.engine
 
@@ -20,8 +20,8 @@ SOURCES = {
 }
 
 
-def at(function: Any) -> BundledDifferentiable:
-    return BundledDifferentiable(function, (torch.ones(5),), {}, name="f")
+def at(function: Any) -> FunctionDifferentiable:
+    return FunctionDifferentiable(function, (torch.ones(5),), {}, name="f")
 
 
 @pytest.mark.parametrize("source", SOURCES)

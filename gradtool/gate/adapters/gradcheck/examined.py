@@ -19,7 +19,7 @@ from gradtool.engine import Tensor
 from gradtool.engine._tensor import to_numpy, wrap
 from gradtool.engine.autograd._node import Node
 from gradtool.gate.adapters.binding import function_class
-from gradtool.gate.adapters.bundled import BundledDifferentiable
+from gradtool.gate.adapters.differentiable import FunctionDifferentiable
 from gradtool.gate.adapters.captured import roots_of
 from gradtool.verify.protocol import Array
 
@@ -154,7 +154,7 @@ class Examined:
         """
         if function_class(self._func) is None:
             return
-        it = BundledDifferentiable(self._func, self._inputs, {}, name="func")
+        it = FunctionDifferentiable(self._func, self._inputs, {}, name="func")
         outputs = it.call(it.primals).outputs
         seen = it.call(it.primals, [None if o is None else np.zeros_like(o) for o in outputs])
         returned = dict(enumerate(seen.raw or ()))

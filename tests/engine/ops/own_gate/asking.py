@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradtool.gate.adapters.bundled import BundledDifferentiable
+from gradtool.gate.adapters.differentiable import FunctionDifferentiable
 from gradtool.results import Verdict
 from gradtool.verify.examine import Outcome, examine
 from tests.engine.ops.case import OpCase
@@ -46,7 +46,7 @@ def codes_for(case: OpCase, codes: Sequence[str] = ALL) -> tuple[str, ...]:
     return tuple([each for each in codes if each != "GT401" or case.name not in NOT_BATCHABLE])
 
 
-def objections(subject: BundledDifferentiable, codes: Sequence[str]) -> list[str]:
+def objections(subject: FunctionDifferentiable, codes: Sequence[str]) -> list[str]:
     """What these rules have against it; empty when each passed or has nothing to ask."""
     outcomes, _ = examine(subject, codes=codes, seed=0)
     return [_worded(each) for each in outcomes if not _is_good(each)]

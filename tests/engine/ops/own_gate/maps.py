@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import gradtool.engine as engine
-from gradtool.gate.adapters.bundled import BundledDifferentiable
+from gradtool.gate.adapters.differentiable import FunctionDifferentiable
 from tests.engine.ops.case import OpCase
 from tests.engine.ops.compare import flatten, random_like
 from tests.engine.ops.own_gate.recording import is_continuous
@@ -27,11 +27,11 @@ class Map(NamedTuple):
     function: Callable[..., Tensors]
     point: Tensors
 
-    def subject(self) -> BundledDifferentiable:
+    def subject(self) -> FunctionDifferentiable:
         """It as the checker sees it, with the jvp and vmap that the engine has for all."""
         for each in self.point:
             each.requires_grad = is_continuous(each)
-        subject = BundledDifferentiable(self.function, self.point, {}, name=self.name)
+        subject = FunctionDifferentiable(self.function, self.point, {}, name=self.name)
         subject.defines_jvp = subject.defines_vmap = subject.generates_vmap = True
         return subject
 

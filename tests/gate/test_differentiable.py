@@ -1,4 +1,4 @@
-"""The bundled engine's adapter: what the checker gets to see of a user's Function."""
+"""The adapter over the bundled engine: what the checker gets to see of a user's Function."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 import gradtool.engine as torch
 from gradtool.engine.autograd import Function
 from gradtool.engine.autograd.function import once_differentiable
-from gradtool.gate.adapters.bundled import BundledDifferentiable
+from gradtool.gate.adapters.differentiable import FunctionDifferentiable
 from gradtool.verify.protocol import Observation
 
 
@@ -26,8 +26,8 @@ X, Y = (2.0, 3.0, 5.0), (0.5, -1.0, 2.0)
 
 def differentiable(
     function: Any, *args: Any, kwargs: dict[str, Any] | None = None
-) -> BundledDifferentiable:
-    return BundledDifferentiable(function, args, kwargs or {}, name="it")
+) -> FunctionDifferentiable:
+    return FunctionDifferentiable(function, args, kwargs or {}, name="it")
 
 
 def called(function: Any, *args: Any, **options: Any) -> Observation:
@@ -558,7 +558,7 @@ def test_an_exception_in_forward_is_a_failure_with_its_place() -> None:
     assert (failure.stage, failure.kind) == ("forward", "raised")
     assert failure.message.startswith("RuntimeError: ")
     assert "\n" not in failure.message
-    assert Path(failure.path or "").name == "test_bundled.py"
+    assert Path(failure.path or "").name == "test_differentiable.py"
     assert failure.line == line_of(Bad.forward, "the line at fault")
     assert "the line at fault" in failure.traceback
 

@@ -1,4 +1,4 @@
-"""The bundled engine's Functions and callables, as the checker sees them.
+"""A Function, or a callable of tensors, as the checker sees it: over whichever library computes.
 
 Every method is one line here: what it does is in a file of its own beside this one.
 """
@@ -32,8 +32,8 @@ from gradtool.verify.examinable import (
 from gradtool.verify.protocol import Array, Cotangents, Observation, Primals
 
 
-class BundledDifferentiable:
-    """A Function of the bundled engine, or a plain callable of its tensors, at one case.
+class FunctionDifferentiable:
+    """A Function of the library, or a plain callable of its tensors, at one case.
 
     Implements `gradtool.verify.examinable.Examinable`. Every call gets fresh tensors, so
     nothing that the user's code does to them lasts.
@@ -190,7 +190,7 @@ class BundledDifferentiable:
 
     # ---- the next order ---------------------------------------------------------------
 
-    def backward_map(self, cotangents: Cotangents) -> BundledDifferentiable:
+    def backward_map(self, cotangents: Cotangents) -> FunctionDifferentiable:
         """The map (primals, cotangents) -> gradients, as a Differentiable of its own."""
         given = [(at, array) for at, array in enumerate(cotangents) if array is not None]
         arguments = self._bound.arguments
@@ -203,7 +203,7 @@ class BundledDifferentiable:
         names += _cotangent_names([at for at, _ in given], len(cotangents), names)
         return self._derived(function, tensors, names)
 
-    def tangent_map(self, tangents: Tangents) -> BundledDifferentiable:
+    def tangent_map(self, tangents: Tangents) -> FunctionDifferentiable:
         """The map (primals, tangents) -> tangents, as a Differentiable of its own."""
         arguments = self._bound.arguments
         tensors = arguments.fresh(self.primals)
@@ -218,9 +218,9 @@ class BundledDifferentiable:
 
     def _derived(
         self, function: Callable[..., Any], tensors: Sequence[Any], names: Sequence[str]
-    ) -> BundledDifferentiable:
+    ) -> FunctionDifferentiable:
         """A map of more arguments than this, of the next order."""
-        derived = BundledDifferentiable(function, tensors, {}, name=self.name, names=names)
+        derived = FunctionDifferentiable(function, tensors, {}, name=self.name, names=names)
         derived.declares_once_differentiable = self.declares_once_differentiable
         derived._bound.home = self._bound.home
         return derived
