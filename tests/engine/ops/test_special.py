@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 
 import numpy as np
 import pytest
@@ -12,15 +11,6 @@ import gradtool.engine as t
 from gradtool.engine._ops import _special_library
 
 POINTS = [-math.inf, -3.0, -0.5, 0.0, 1e-9, 0.7, 2.0, 6.0, math.inf, math.nan]
-
-
-@pytest.fixture
-def no_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "scipy", None)
-    monkeypatch.setitem(sys.modules, "scipy.special", None)
-    _special_library._library_of.cache_clear()
-    yield
-    _special_library._library_of.cache_clear()
 
 
 @pytest.mark.parametrize("name", ["erf", "erfc"])
