@@ -19,8 +19,8 @@ from gradtool.engine import Tensor
 from gradtool.engine._tensor import to_numpy, wrap
 from gradtool.engine.autograd._node import Node
 from gradtool.gate.adapters.binding import function_class
-from gradtool.gate.adapters.differentiable import FunctionDifferentiable
 from gradtool.gate.adapters.captured import roots_of
+from gradtool.gate.adapters.differentiable import FunctionDifferentiable
 from gradtool.verify.protocol import Array
 
 _CALLER = 5
