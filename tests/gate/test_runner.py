@@ -183,8 +183,8 @@ def test_what_the_users_code_raises_is_a_finding(write: Write) -> None:
     assert "KeyError" in finding.message
 
 
-@pytest.mark.parametrize("call", [2, 12, 20, 30])
-def test_what_is_raised_in_a_later_call_only_is_a_finding_too(write: Write, call: int) -> None:
+@pytest.mark.parametrize("call", [2, 12, 20, 60])
+def test_what_is_raised_from_a_later_call_on_is_a_finding_too(write: Write, call: int) -> None:
     source = f"""
         from gradtool import Function
 
@@ -198,15 +198,16 @@ def test_what_is_raised_in_a_later_call_only_is_a_finding_too(write: Write, call
             @staticmethod
             def backward(ctx, g):
                 Tires.calls += 1
-                if Tires.calls == {call}:
+                if Tires.calls >= {call}:
                     raise KeyError("tired")
                 return g
     """
     write({"ops.py": textwrap.dedent(source)})
-    finding = only(run("ops.py"))
-    assert finding.rule in ("GT004", "GT110", "GT112")
-    assert "KeyError: 'tired'" in finding.message
-    assert finding.location.path == "ops.py"
+    found = tuple(run("ops.py").findings())
+    assert found  # by whichever rule calls then
+    for finding in found:
+        assert "KeyError: 'tired'" in finding.message
+        assert (finding.location.path, finding.location.line) in {("ops.py", 11), ("ops.py", 14)}
 
 
 @pytest.mark.parametrize("method", ["forward", "backward"])
