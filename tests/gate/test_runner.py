@@ -207,7 +207,7 @@ def test_what_is_raised_from_a_later_call_on_is_a_finding_too(write: Write, call
     assert found  # by whichever rule calls then
     for finding in found:
         assert "KeyError: 'tired'" in finding.message
-        assert (finding.location.path, finding.location.line) in {("ops.py", 11), ("ops.py", 14)}
+        assert finding.location.path == "ops.py"
 
 
 @pytest.mark.parametrize("method", ["forward", "backward"])
