@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,10 +14,11 @@ from gradtool.engine._ops._unsupported import not_implemented
 from gradtool.engine._ops.generators import Generator, default_generator
 from gradtool.engine._ops.inplace import check_in_place, replace
 from gradtool.engine._ops.literals import tensor
+from gradtool.engine._ops.mersenne import Stream
 from gradtool.engine._tensor import Tensor, to_numpy
 
 
-def _source(generator: Generator | None) -> Any:
+def _source(generator: Generator | None) -> Stream:
     return (generator or default_generator)._source
 
 
@@ -43,28 +45,34 @@ def multinomial(
         raise RuntimeError(
             "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
         )
-    rows = np.atleast_2d(to_numpy(x._array).astype(np.float64))
-    _check_weights(rows)
+    weights = to_numpy(x._array)
+    _check_weights(weights)
     source = _source(generator)
-    drawn = [_drawn_from(source, row, num_samples, replacement) for row in rows]
-    positions = x.new_tensor(np.array(drawn), dtype=_dtypes.int64)
-    return positions if x.ndim == 2 else positions[0]
+    if replacement and num_samples > 1:
+        drawn = np.array([_chosen(source, row, num_samples) for row in np.atleast_2d(weights)])
+    else:
+        drawn = _first_arrivals(source, weights, num_samples)
+    return x.new_tensor(drawn.reshape(*x.shape[:-1], num_samples), dtype=_dtypes.int64)
 
 
-def _check_weights(rows: Any) -> None:
-    if not (np.isfinite(rows) & (rows >= 0)).all():
+def _check_weights(weights: Any) -> None:
+    if not (np.isfinite(weights) & (weights >= 0)).all():
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    if not (rows.sum(-1) > 0).all():
+    if not (weights.sum(-1) > 0).all():
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
 
 
-def _drawn_from(source: Any, weights: Any, count: int, replacement: bool) -> Any:
-    """By exponential races: without replacement, the first `count` arrivals."""
-    if replacement:
-        return source.choice(len(weights), count, p=weights / weights.sum())
-    with np.errstate(divide="ignore"):
-        arrivals = source.standard_exponential(len(weights)) / weights
-    return np.argsort(arrivals, kind="stable")[:count]
+def _chosen(source: Stream, weights: Any, count: int) -> Any:
+    """By inverting the cumulative distribution."""
+    below = np.cumsum(weights, dtype=weights.dtype) / weights.sum()
+    below[-1] = 1
+    return np.searchsorted(below, source.fractions(count))
+
+
+def _first_arrivals(source: Stream, weights: Any, count: int) -> Any:
+    """By exponential races: the first `count` arrivals of each row."""
+    times = source.exponentials(weights.size).astype(weights.dtype).reshape(weights.shape)
+    return np.argsort(-(weights / times), axis=-1, kind="stable")[..., :count]
 
 
 @drawing
@@ -79,27 +87,42 @@ def poisson(x: Tensor, generator: Generator | None = None) -> Tensor:
     means = to_numpy(x._array)
     if (means < 0).any():
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    return x.new_tensor(_source(generator).poisson(means), dtype=x.dtype)
+    source = _source(generator)
+    counts = [source.poisson(float(mean)) for mean in means.reshape(-1)]
+    return x.new_tensor(np.array(counts, np.float64).reshape(means.shape), dtype=x.dtype)
 
 
 # ---- in place -------------------------------------------------------------------------------
 
 
-def _fill(x: Tensor, generator: Generator | None, draw: Callable[[Any], Any]) -> Tensor:
+def _fill(x: Tensor, generator: Generator | None, draw: Callable[[Stream, int], Any]) -> Tensor:
     check_in_place(x)
-    return replace(x, _numbers(draw, generator, dtype=x.dtype, device=x.device))
+    options = {"dtype": x.dtype, "device": x.device}
+    return replace(x, _numbers(draw, x.shape, generator, **options))
 
 
 @drawing
-def _numbers(draw: Callable[[Any], Any], generator: Generator | None, **options: Any) -> Tensor:
-    return tensor(draw(_source(generator)), **options)
+def _numbers(
+    draw: Callable[[Stream, int], Any], shape: Any, generator: Generator | None, **options: Any
+) -> Tensor:
+    drawn = np.asarray(draw(_source(generator), math.prod(shape)))
+    return tensor(drawn.reshape(shape), **options)
+
+
+def exponential(
+    size: Any, *, rate: float = 1, generator: Generator | None = None, **options: Any
+) -> Tensor:
+    """Exponential numbers of a rate, as a new tensor."""
+    return _numbers(
+        lambda source, count: source.exponentials(count) / rate, size, generator, **options
+    )
 
 
 def exponential_(x: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fill with exponential numbers of rate `lambd`."""
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-    return _fill(x, generator, lambda source: source.exponential(1 / lambd, x.shape))
+    return _fill(x, generator, lambda source, count: source.exponentials(count) / lambd)
 
 
 def cauchy_(
@@ -108,14 +131,22 @@ def cauchy_(
     """Fill with Cauchy numbers."""
     if sigma <= 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
-    return _fill(x, generator, lambda source: source.standard_cauchy(x.shape) * sigma + median)
+    return _fill(
+        x,
+        generator,
+        lambda source, count: np.tan(np.pi * (source.fractions(count) - 0.5)) * sigma + median,
+    )
 
 
 def geometric_(x: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """Fill with the number of trials that a success of chance `p` takes."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
-    return _fill(x, generator, lambda source: source.geometric(p, x.shape))
+    return _fill(
+        x,
+        generator,
+        lambda source, count: np.ceil(np.log(source.fractions(count)) / math.log1p(-p)),
+    )
 
 
 def log_normal_(
@@ -124,7 +155,11 @@ def log_normal_(
     """Fill with numbers whose logarithm is normal."""
     if std <= 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
-    return _fill(x, generator, lambda source: source.lognormal(mean, std, x.shape))
+    return _fill(
+        x,
+        generator,
+        lambda source, count: np.exp(source.separate_normals(count) * std + mean),
+    )
 
 
 METHODS: dict[str, Callable[..., Tensor]] = {

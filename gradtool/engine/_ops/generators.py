@@ -1,33 +1,29 @@
 """Generators of random numbers.
 
-Numbers come from NumPy's PCG64 on the host, whatever the device, so a seed gives the same
-numbers on every device. They are not the numbers that torch gives for the seed.
+Numbers are drawn on the host, whatever the device, so a seed gives the same numbers on every
+device. They are those that torch draws on the CPU from the seed.
 """
 
 from __future__ import annotations
 
 import secrets
-import struct
 from operator import index
 from typing import Any
-
-import numpy as np
 
 from gradtool.engine import _dtypes
 from gradtool.engine._device import device as device_type
 from gradtool.engine._ops._making import as_device
+from gradtool.engine._ops.mersenne import STATE, Stream
 from gradtool.engine._tensor import Tensor, wrap
-
-_STATE = struct.Struct("<Q16s16sBI")
-"""Seed; state and increment of PCG64; whether half a word is left over, and which."""
 
 
 class Generator:
-    """A stream of random numbers. Its methods are those of torch's, its numbers are not."""
+    """A stream of random numbers."""
 
     def __init__(self, device: Any = "cpu") -> None:
         self.device: device_type = as_device(device)
-        self.manual_seed(67280421310721)
+        self._seed = 67280421310721
+        self._source = Stream(self._seed)
 
     def manual_seed(self, seed: int) -> Generator:
         """Start anew from a seed.
@@ -39,7 +35,7 @@ class Generator:
         if not -(2**63) <= seed < 2**64:
             raise ValueError("Overflow when unpacking long long")
         self._seed = seed % 2**64
-        self._source = np.random.Generator(np.random.PCG64(self._seed))
+        self._source.start(self._seed)
         return self
 
     def initial_seed(self) -> int:
@@ -52,15 +48,7 @@ class Generator:
 
     def get_state(self) -> Tensor:
         """The state, as a tensor of bytes."""
-        state: Any = self._source.bit_generator.state
-        packed = _STATE.pack(
-            self._seed,
-            state["state"]["state"].to_bytes(16, "little"),
-            state["state"]["inc"].to_bytes(16, "little"),
-            state["has_uint32"],
-            state["uinteger"],
-        )
-        return wrap(np.frombuffer(packed, np.uint8).copy())
+        return wrap(self._source.state())
 
     def set_state(self, new_state: Tensor) -> None:
         """Go on from a state that `get_state` returned.
@@ -68,19 +56,9 @@ class Generator:
         Raises:
             RuntimeError: it is no such state.
         """
-        if new_state.dtype is not _dtypes.uint8 or new_state.numel() != _STATE.size:
+        if new_state.dtype is not _dtypes.uint8 or new_state.numel() != STATE.itemsize:
             raise RuntimeError("RNG state must be a tensor of bytes from Generator.get_state()")
-        seed, state, increment, has_word, word = _STATE.unpack(new_state.numpy().tobytes())
-        self._seed = seed
-        self._source.bit_generator.state = {
-            "bit_generator": "PCG64",
-            "state": {
-                "state": int.from_bytes(state, "little"),
-                "inc": int.from_bytes(increment, "little"),
-            },
-            "has_uint32": has_word,
-            "uinteger": word,
-        }
+        self._seed = self._source.go_on(new_state.numpy())
 
 
 default_generator = Generator()

@@ -10,7 +10,15 @@ import numpy as np
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.generators import Generator
 from gradtool.engine._ops.inplace import check_in_place, replace
-from gradtool.engine._ops.random import bernoulli, rand, randint, randn
+from gradtool.engine._ops.random import (
+    bernoulli,
+    counted_up,
+    in_memory_order,
+    rand,
+    randint,
+    randn,
+    separate_randn,
+)
 from gradtool.engine._tensor import Tensor
 
 
@@ -30,7 +38,8 @@ def normal_(
     """Fill with normal numbers."""
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    return _filled(x, randn, generator, scale=std, shift=mean)
+    draw = randn if x.is_contiguous() else separate_randn
+    return _filled(x, draw, generator, scale=std, shift=mean)
 
 
 def random_(x: Tensor, *bounds: Any, generator: Generator | None = None, **named: Any) -> Tensor:
@@ -40,9 +49,15 @@ def random_(x: Tensor, *bounds: Any, generator: Generator | None = None, **named
     """
     if len(bounds) == 1 and not named:
         bounds = (0, *bounds)
-    low, high = _bounds(bounds, named, (0, _counted_up_to(x.dtype)))
+    low, high = _bounds(bounds, named, (0, None))
     check_in_place(x)
-    values = randint(low, high, x.shape, device=x.device, generator=generator)
+    options: dict[str, Any] = {"device": x.device, "generator": generator}
+    if high is None and low == 0:
+        long = x.dtype in (_dtypes.int64, _dtypes.float64)
+        values = counted_up(x.shape, _counted_up_to(x.dtype), long=long, **options)
+    else:
+        end = _counted_up_to(x.dtype) if high is None else high
+        values = randint(low, end, x.shape, **options)
     return replace(x, values.to(x.dtype))
 
 
@@ -50,14 +65,15 @@ def _counted_up_to(dtype: _dtypes.dtype) -> int:
     """The end of the integers from 0 on that a dtype holds."""
     if dtype.is_floating_point:
         return int(2 / np.finfo(dtype.numpy).eps) + 1
-    return 2 if dtype is _dtypes.bool_ else min(int(np.iinfo(dtype.numpy).max) + 1, 2**63 - 1)
+    return 2 if dtype is _dtypes.bool_ else int(np.iinfo(dtype.numpy).max) + 1
 
 
 def bernoulli_(x: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fill with ones, with a probability that is a number or a tensor of them, and zeros."""
     check_in_place(x)
-    chances = p.expand(x.shape) if isinstance(p, Tensor) else x.new_full(x.shape, p, dtype=float)
-    return replace(x, bernoulli(chances, generator=generator).to(x.dtype))
+    if isinstance(p, Tensor):
+        return replace(x, bernoulli(p.expand(x.shape), generator=generator).to(x.dtype))
+    return replace(x, bernoulli(x, p, generator=generator))
 
 
 def _bounds(given: Any, named: dict[str, Any], default: tuple[Any, Any]) -> tuple[Any, Any]:
@@ -71,7 +87,11 @@ def _filled(
     x: Tensor, draw: Callable[..., Tensor], generator: Generator | None, scale: Any, shift: Any
 ) -> Tensor:
     check_in_place(x)
-    numbers = draw(x.shape, dtype=x.dtype, device=x.device, generator=generator)
+    options = {"dtype": x.dtype, "device": x.device, "generator": generator}
+    if x.is_contiguous():
+        numbers = draw(x.shape, **options)
+    else:
+        numbers = in_memory_order(x, lambda size: draw(size, **options))
     return replace(x, numbers * scale + shift)
 
 

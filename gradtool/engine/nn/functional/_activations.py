@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.engine._dtypes import float64
 from gradtool.engine._ops import elementwise
 from gradtool.engine._ops._claims import MEASURED, REAL, SMOOTH
 from gradtool.engine._ops._kinds import Product
@@ -125,7 +126,8 @@ def rrelu(
     """`leaky_relu` with random slopes in training, and their mean otherwise."""
     slope: Any = (lower + upper) / 2
     if training:
-        slope = rand(input.shape, dtype=input.dtype, device=input.device) * (upper - lower) + lower
+        drawn = rand(input.shape, dtype=float64, device=input.device)
+        slope = (drawn * (upper - lower) + lower).to(input.dtype)
     return _leaky_relu(input, slope, inplace=inplace)
 
 

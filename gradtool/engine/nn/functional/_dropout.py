@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from gradtool.engine._ops.random import rand
+from gradtool.engine._ops.creation import empty
+from gradtool.engine._ops.random import bernoulli
 from gradtool.engine._tensor import Size, Tensor
 
 _SATURATION = -1.7580993408473766
@@ -47,9 +48,13 @@ def _dropped(input: Tensor, p: float, training: bool, inplace: bool, shape: Size
         return input
     if p == 1:
         return input.mul_(0) if inplace else input * 0
-    kept = rand(shape, dtype=input.dtype, device=input.device) >= p
-    factor = kept.to(input.dtype) / (1 - p)
+    factor = _kept(input, p, shape) / (1 - p)
     return input.mul_(factor) if inplace else input * factor
+
+
+def _kept(input: Tensor, p: float, shape: Size) -> Tensor:
+    """1 for what stays, 0 for what is dropped with chance `p`."""
+    return bernoulli(empty(shape, dtype=input.dtype, device=input.device), 1 - p)
 
 
 def _check_chance(p: float) -> None:
@@ -67,7 +72,7 @@ def alpha_dropout(
     if p == 1:
         return input.mul_(0) if inplace else input * 0
     scale = 1 / math.sqrt((_SATURATION**2 * p + 1) * (1 - p))
-    kept = (rand(input.shape, dtype=input.dtype, device=input.device) >= p).to(input.dtype)
+    kept = _kept(input, p, input.shape)
     shift = ((1 - kept) * _SATURATION - _SATURATION * p) * scale
     out = input * (kept * scale) + shift
     return input.copy_(out) if inplace else out

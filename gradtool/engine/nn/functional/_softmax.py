@@ -8,8 +8,8 @@ from gradtool.engine._ops import softmax as _softmax
 from gradtool.engine._ops._claims import REAL
 from gradtool.engine._ops._dims import wrap_dim
 from gradtool.engine._ops._unsupported import takes
+from gradtool.engine._ops.drawing import exponential
 from gradtool.engine._ops.elementwise import log, sigmoid
-from gradtool.engine._ops.random import rand
 from gradtool.engine._tensor import Tensor
 
 
@@ -48,8 +48,7 @@ def gumbel_softmax(
 
     With `hard`, one-hot in value and soft in gradient.
     """
-    uniform = rand(logits.shape, dtype=logits.dtype, device=logits.device)
-    noise = -log(-log(1 - uniform))
+    noise = -log(exponential(logits.shape, dtype=logits.dtype, device=logits.device))
     soft = softmax((logits + noise) / tau, dim)
     if not hard:
         return soft
