@@ -1,12 +1,14 @@
 """What a Function's jvp says, beside what its derivative is.
 
-Random tangents of all inputs at once are pushed forward. The product of the numeric Jacobian
-with the same tangent is what should come out, and the product of the analytic one is what
-backward, whose transpose the jvp is, would have it.
+Random tangents are pushed forward: of all inputs at once, then of each alone, since a caller may
+have a tangent for one only. The product of the numeric Jacobian with the same tangent is what
+should come out, and the product of the analytic one is what backward, whose transpose the jvp
+is, would have it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +30,7 @@ class Push:
     """One tangent pushed forward. All vectors have the rows of the layout.
 
     `allowed` is how far `pushed` may be from `numeric`; `size` is the sum of the terms' sizes.
+    `alone` is the argument that alone had a tangent; None where all had.
     """
 
     pushed: FloatArray
@@ -35,26 +38,56 @@ class Push:
     analytic: FloatArray
     allowed: FloatArray
     size: FloatArray
+    alone: int | None
+
+
+class JvpError(Exception):
+    """The user's jvp raised; the cause says what."""
+
+    def __init__(self, alone: int | None) -> None:
+        self.alone = alone
 
 
 def pushes(function: Examinable, judgements: list[Judgement], seed: int) -> list[Push]:
     """A few tangents pushed through the Function's jvp.
 
-    Raises what the user's jvp raises.
+    Raises:
+        JvpError: the user's jvp raised, for the tangents that it names.
     """
     at = judgements[0].at
     comparisons = [each for judgement in judgements for each in judgement.comparisons]
-    rng = generator(seed, "tangents")
-    chosen = [
-        {each.argument: signed(rng, width(at.layout, each.argument)) for each in comparisons}
-        for _ in range(_TANGENTS)
-    ]
-    rows = [_tangents(at, weights) for weights in chosen]
-    found = function.jvps(at.primals, rows)
     return [
-        _push(at.layout, comparisons, weights, _rows(at.layout, outputs))
-        for weights, outputs in zip(chosen, found, strict=True)
+        _push(
+            at.layout,
+            [each for each in comparisons if each.argument in weights],
+            weights,
+            _rows(at.layout, _pushed(function, at, weights, alone)),
+            alone,
+        )
+        for weights, alone in _chosen(at.layout, [each.argument for each in comparisons], seed)
     ]
+
+
+def _chosen(
+    layout: Layout, arguments: list[int], seed: int
+) -> Iterator[tuple[dict[int, FloatArray], int | None]]:
+    """Weights of the columns of each argument with a tangent, and which has one alone."""
+    rng = generator(seed, "tangents")
+    for _ in range(_TANGENTS):
+        yield {each: signed(rng, width(layout, each)) for each in arguments}, None
+    if len(arguments) > 1:
+        for each in arguments:
+            yield {each: signed(rng, width(layout, each))}, each
+
+
+def _pushed(
+    function: Examinable, at: Derivatives, weights: dict[int, FloatArray], alone: int | None
+) -> tuple[Array | None, ...]:
+    try:
+        (outputs,) = function.jvps(at.primals, [_tangents(at, weights)])
+    except Exception as error:  # What the user's jvp may raise has no bounds.
+        raise JvpError(alone) from error
+    return outputs
 
 
 def _tangents(at: Derivatives, weights: dict[int, FloatArray]) -> list[Array | None]:
@@ -82,6 +115,7 @@ def _push(
     comparisons: list[Comparison],
     weights: dict[int, FloatArray],
     pushed: FloatArray,
+    alone: int | None,
 ) -> Push:
     numeric, analytic, allowed, size = (np.zeros(layout.rows) for _ in range(4))
     for each in comparisons:
@@ -91,4 +125,4 @@ def _push(
         analytic += each.analytic @ weight
         allowed += np.nan_to_num(each.allowed, nan=np.inf, posinf=np.inf) @ np.abs(weight)
         size += np.abs(each.analytic) @ np.abs(weight)
-    return Push(pushed, numeric, analytic, allowed, size)
+    return Push(pushed, numeric, analytic, allowed, size, alone)

@@ -14,7 +14,7 @@ from gradtool.verify.coordinates import is_continuous
 from gradtool.verify.counting import Counted, Counter
 from gradtool.verify.derivatives import Derivatives
 from gradtool.verify.examinable import ChangedByJvp, Examinable
-from gradtool.verify.forward_mode import Push, pushes
+from gradtool.verify.forward_mode import JvpError, Push, pushes
 from gradtool.verify.judgement import Judgement, judge
 from gradtool.verify.protocol import Array, Differentiable
 from gradtool.verify.randomness import generator, shifted, signed
@@ -128,7 +128,8 @@ class Subject:
     def pushes(self) -> list[Push]:
         """What the Function's jvp makes of a few tangents.
 
-        Raises what the user's jvp raises.
+        Raises:
+            JvpError: the user's jvp raised.
         """
         given, withheld = self.given, self.withheld
         same = given.at is withheld.at
@@ -139,8 +140,13 @@ class Subject:
         """What the user's jvp raises; None when it returns."""
         try:
             _ = self.pushes
-        except Exception as error:  # What the user's jvp may raise has no bounds.
-            return f"{type(error).__name__}: {error}"
+        except JvpError as raised:
+            told = f"{type(raised.__cause__).__name__}: {raised.__cause__}"
+            if raised.alone is None:
+                return told
+            return (
+                f"{told}, where only `{self.function.arguments[raised.alone].name}` has a tangent"
+            )
         return None
 
     @cached_property

@@ -49,7 +49,6 @@ class NumpyFunction:
     defines_vmap: bool = False
     generates_vmap: bool = False
     lines: frozenset[Any] = frozenset()
-    lines: frozenset[Any] = frozenset()
     leak: str | None = None
     disturbed: dict[str, Any] = field(default_factory=dict)
 

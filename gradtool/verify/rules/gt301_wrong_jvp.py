@@ -3,10 +3,10 @@
 What it does
 ------------
 
-Pushes random tangents of all inputs through the Function's own ``jvp`` and compares what comes
-out with the derivative that evaluations of forward show, within the tolerance of GT101. A
-``jvp`` that raises, or returns a wrong number or shape of tangents, breaks this rule too. A
-Function without ``jvp`` is not asked.
+Pushes random tangents, of all inputs at once and of each alone, through the Function's own
+``jvp`` and compares what comes out with the derivative that evaluations of forward show, within
+the tolerance of GT101. A ``jvp`` that raises, or returns a wrong number or shape of tangents,
+breaks this rule too. A Function without ``jvp`` is not asked.
 
 Why it matters
 --------------
@@ -64,7 +64,9 @@ How to fix
 ----------
 
 ``jvp`` receives one tangent for each argument of forward, None for those that have none, and
-returns one for each output: the sum over the inputs of the derivative times the tangent.
+returns one for each output: the sum over the inputs of the derivative times the tangent. Where
+forward calls ``ctx.set_materialize_grads(False)``, the tangent of an argument that has none is
+None; otherwise it is zeros.
 
 Reference
 ---------
@@ -128,10 +130,16 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
     for push in subject.pushes:
         wrong = ~(np.abs(push.pushed - push.numeric) <= push.allowed)
         if wrong.any():
-            yield _flaw(push, np.asarray(wrong))
+            yield _flaw(push, np.asarray(wrong), _tangents_of(subject, push))
 
 
-def _flaw(push: Push, wrong: np.ndarray) -> Flaw:
+def _tangents_of(subject: Subject, push: Push) -> str:
+    if push.alone is None:
+        return "for a random tangent"
+    return f"where only `{subject.function.arguments[push.alone].name}` has a tangent"
+
+
+def _flaw(push: Push, wrong: np.ndarray, tangents: str) -> Flaw:
     with np.errstate(all="ignore"):
         excess = np.abs(push.pushed - push.numeric) / push.allowed
     row = int(np.argmax(np.where(wrong, np.nan_to_num(excess, nan=np.inf), -1.0)))
@@ -139,7 +147,7 @@ def _flaw(push: Push, wrong: np.ndarray) -> Flaw:
     shown = apart(pushed, numeric)
     return Flaw(
         message=f"jvp differs from the derivative of the outputs in {wrong.sum()} of {wrong.size} "
-        f"entries, for a random tangent; worst: analytic {shown[0]}, numeric {shown[1]}",
+        f"entries, {tangents}; worst: analytic {shown[0]}, numeric {shown[1]}",
         hint=_ratio(push),
         evidence=Evidence(
             analytic=scalar(pushed),

@@ -154,6 +154,66 @@ class JvpSecondOutputZero(Function):
         return x_t * x.cos(), torch.zeros_like(x_t)
 
 
+class JvpNeedsBothTangents(Function):
+    """With a tangent of one input alone, the other's is None."""
+
+    expect = {"GT301"}
+    at = "jvp"
+
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(x, y)
+        ctx.save_for_forward(x, y)
+        return x * y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if grad_output is None:
+            return None, None
+        x, y = ctx.saved_tensors
+        return grad_output * y, grad_output * x
+
+    @staticmethod
+    def jvp(ctx, x_t, y_t):
+        x, y = ctx.saved_tensors
+        return x_t * y + x * y_t
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(3), rand(3)
+
+
+class JvpForgetsTheTangentOfOneAlone(Function):
+    expect = {"GT301"}
+    at = "jvp"
+
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(x, y)
+        ctx.save_for_forward(x, y)
+        return x * y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if grad_output is None:
+            return None, None
+        x, y = ctx.saved_tensors
+        return grad_output * y, grad_output * x
+
+    @staticmethod
+    def jvp(ctx, x_t, y_t):
+        x, y = ctx.saved_tensors
+        if x_t is None or y_t is None:
+            return None
+        return x_t * y + x * y_t
+
+    @staticmethod
+    def sample_inputs():
+        yield rand(3), rand(3)
+
+
 class VmapOverWrongDimension(Function):
     expect = {"GT401"}
     at = "vmap"
