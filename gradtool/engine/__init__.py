@@ -53,17 +53,20 @@ _FUNCTIONS = {
 }
 
 _SUBMODULES = frozenset(
-    {"cuda", "fft", "jit", "linalg", "nn", "profiler", "random", "special", "testing", "utils"}
+    {
+        "cuda", "fft", "jit", "linalg", "nn", "optim", "profiler", "random", "special", "testing",
+        "utils",
+    }  # fmt: skip
 )
 """What is imported when it is first asked for."""
 
 _OF_NN = frozenset(
     """
-        adaptive_avg_pool1d adaptive_max_pool1d alpha_dropout avg_pool1d bilinear celu celu_ conv1d
-    conv2d conv3d     conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity dropout
-    group_norm     hardshrink layer_norm max_pool1d max_pool2d max_pool3d pairwise_distance
-    pixel_shuffle     pixel_unshuffle prelu relu_ rms_norm rrelu rrelu_ selu selu_ threshold
-    threshold_
+    adaptive_avg_pool1d adaptive_max_pool1d alpha_dropout avg_pool1d bilinear celu celu_
+    channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d
+    cosine_similarity dropout group_norm hardshrink layer_norm max_pool1d max_pool1d_with_indices
+    max_pool2d max_pool3d pairwise_distance pdist pixel_shuffle pixel_unshuffle prelu relu_ rms_norm
+    rrelu rrelu_ selu selu_ threshold threshold_
     """.split()  # noqa: SIM905 - easier to read than a list of thirty strings
 )
 """Functions of ``nn.functional`` that torch has here too, loaded with it."""

@@ -13,7 +13,7 @@ from gradtool.engine._ops._unsupported import takes
 from gradtool.engine._ops.extremum import max as max_along
 from gradtool.engine._ops.literals import tensor
 from gradtool.engine._tensor import Tensor
-from gradtool.engine.nn.functional._pooling import wanted_extents
+from gradtool.engine.nn.functional._pooling import wanted_extents, with_indices
 
 
 def _adaptive(spatial: int) -> Callable[..., Any]:
@@ -78,5 +78,13 @@ def _along(extent: int, count: int) -> tuple[Any, Any]:
 adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = (
     _adaptive(spatial) for spatial in (1, 2, 3)
 )
+(
+    adaptive_max_pool1d_with_indices,
+    adaptive_max_pool2d_with_indices,
+    adaptive_max_pool3d_with_indices,
+) = map(with_indices, (adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d))
 
-__all__ = ["adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d"]
+__all__ = [
+    "adaptive_max_pool1d", "adaptive_max_pool1d_with_indices", "adaptive_max_pool2d",
+    "adaptive_max_pool2d_with_indices", "adaptive_max_pool3d", "adaptive_max_pool3d_with_indices",
+]  # fmt: skip

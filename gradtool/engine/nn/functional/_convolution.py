@@ -227,6 +227,18 @@ conv_transpose1d, conv_transpose2d, conv_transpose3d = (
     _transposed(spatial) for spatial in (1, 2, 3)
 )
 
+
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    """`conv1d` of an input (places, N, C) with a weight (width, C, O), a bias (O,) added.
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+    """
+    convolved = conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, 1, pad)
+    return convolved.permute(2, 0, 1)
+
+
 __all__ = [
-    "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
+    "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d",
+    "conv_transpose3d",
 ]  # fmt: skip

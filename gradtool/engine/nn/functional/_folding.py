@@ -146,4 +146,20 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     return mixed.reshape(*front, channels * r**2, height // r, width // r)
 
 
-__all__ = ["fold", "pixel_shuffle", "pixel_unshuffle", "unfold"]
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """Channels of (N, C, …) in equal groups, one of each group after the other.
+
+    Raises:
+        RuntimeError: the channels do not make so many equal groups.
+    """
+    count, channels, *extents = input.shape
+    if groups <= 0 or channels % groups:
+        raise RuntimeError(
+            "Number of channels must be divisible by groups. Got "
+            f"{channels} channels and {groups} groups."
+        )
+    apart = input.reshape(count, groups, channels // groups, *extents)
+    return apart.transpose(1, 2).reshape(input.shape)
+
+
+__all__ = ["channel_shuffle", "fold", "pixel_shuffle", "pixel_unshuffle", "unfold"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gradtool.engine._ops._claims import REAL, SMOOTH
+from gradtool.engine._ops._claims import FLOATS, REAL, SMOOTH
 from gradtool.engine._ops._unsupported import takes
-from gradtool.engine._ops.creation import full_like
+from gradtool.engine._ops.creation import full_like, triu_indices
 from gradtool.engine._ops.elementwise import sqrt
 from gradtool.engine._ops.expansion import broadcast_tensors
 from gradtool.engine._ops.logarithms import logaddexp
@@ -33,6 +33,22 @@ def pairwise_distance(
 ) -> Tensor:
     """The p-norm of ``x1 - x2 + eps`` over the last dimension."""
     return norm(x1 - x2 + eps, p, -1, keepdim)
+
+
+@takes(FLOATS, "pdist")
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
+    """The p-norm of the difference of each row and each later one, in the order of the rows.
+
+    Raises:
+        RuntimeError: the input is no matrix, or `p` is negative.
+    """
+    if input.ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
+    if p < 0:
+        raise RuntimeError("pdist only supports non-negative p values")
+    rows = input.shape[0]
+    first, second = triu_indices(rows, rows, 1, device=input.device)
+    return norm(input.index_select(0, first) - input.index_select(0, second), p, -1)
 
 
 def hinge_embedding_loss(
@@ -139,6 +155,6 @@ def cosine_embedding_loss(
 
 __all__ = [
     "cosine_embedding_loss", "cosine_similarity", "hinge_embedding_loss", "margin_ranking_loss",
-    "pairwise_distance", "soft_margin_loss", "triplet_margin_loss",
+    "pairwise_distance", "pdist", "soft_margin_loss", "triplet_margin_loss",
     "triplet_margin_with_distance_loss",
 ]  # fmt: skip

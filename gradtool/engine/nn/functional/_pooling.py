@@ -181,6 +181,17 @@ def _maximal(spatial: int) -> Pooling:
     return pool
 
 
+def with_indices(pool: Pooling) -> Pooling:
+    """The same pooling, which returns where the largest elements were whether asked or not."""
+
+    def pooled(*args: Any, **named: Any) -> Any:
+        return pool(*args, **{**named, "return_indices": True})
+
+    pooled.__name__ = pooled.__qualname__ = f"{pool.__name__}_with_indices"
+    pooled.__doc__ = f"`{pool.__name__}` with ``return_indices=True``."
+    return pooled
+
+
 def _indices(within: Tensor, plan: _Plan) -> Tensor:
     """Positions within the windows as positions in the input, in row-major order."""
     spatial = len(plan.size)
@@ -249,11 +260,15 @@ def _regions(extent: int, count: int) -> Any:
 
 avg_pool1d, avg_pool2d, avg_pool3d = (_averaging(spatial) for spatial in (1, 2, 3))
 max_pool1d, max_pool2d, max_pool3d = (_maximal(spatial) for spatial in (1, 2, 3))
+max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices = map(
+    with_indices, (max_pool1d, max_pool2d, max_pool3d)
+)
 adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = (
     _adaptive(spatial) for spatial in (1, 2, 3)
 )
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "avg_pool1d",
-    "avg_pool2d", "avg_pool3d", "max_pool1d", "max_pool2d", "max_pool3d",
+    "avg_pool2d", "avg_pool3d", "max_pool1d", "max_pool1d_with_indices", "max_pool2d",
+    "max_pool2d_with_indices", "max_pool3d", "max_pool3d_with_indices",
 ]  # fmt: skip

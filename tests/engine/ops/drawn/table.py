@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.engine.ops.drawn import (
     elementwise,
     functional,
+    layers,
     matrices,
     positions,
     reductions,
@@ -21,6 +22,7 @@ TABLE: dict[str, Op] = {
     **positions.TABLE,
     **matrices.TABLE,
     **functional.TABLE,
+    **layers.TABLE,
     **spectra.TABLE,
     **sampling.TABLE,
 }

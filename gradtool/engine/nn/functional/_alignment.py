@@ -1,0 +1,143 @@
+"""The loss of a sequence of labels that may align with a longer one of scores in any way."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradtool.engine import _dtypes
+from gradtool.engine._ops._claims import FLOATS
+from gradtool.engine._ops._unsupported import takes
+from gradtool.engine._ops.creation import full
+from gradtool.engine._ops.joining import cat, stack
+from gradtool.engine._ops.literals import tensor
+from gradtool.engine._ops.selection import where
+from gradtool.engine._ops.softmax import logsumexp
+from gradtool.engine._tensor import Tensor
+from gradtool.engine.nn.functional._padding import pad
+from gradtool.engine.nn.functional._reduced import check_reduction
+
+_IMPOSSIBLE = -1e30
+"""In place of the logarithm of zero, whose differences are undefined."""
+
+
+class _Lengths(NamedTuple):
+    """How much of each example counts."""
+
+    input: Any
+    target: Any
+
+
+@takes(FLOATS, "ctc_loss_cpu")
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:
+    """The negative logarithm of the chance of all alignments of the labels with the input.
+
+    Graves et al., "Connectionist Temporal Classification", 2006. The gradient is that of this
+    function; PyTorch's is the same only behind a `log_softmax`, which its own presumes. Of an
+    infinite loss it is zero, PyTorch's NaN.
+
+    Args:
+        log_probs: Of shape (T, N, C), or (T, C) for one example.
+        targets: Labels of shape (N, S), or those of all examples behind each other.
+        input_lengths: How many of the T places count, of each example.
+        target_lengths: How many labels each example has.
+        blank: The class that stands for no label.
+        reduction: ``none``, ``sum``, or ``mean`` of each example's loss over its labels.
+        zero_infinity: Whether a loss is zero where no alignment is possible.
+
+    Raises:
+        RuntimeError: the lengths do not fit.
+    """
+    check_reduction(reduction)
+    lengths = _Lengths(_numbers(input_lengths), _numbers(target_lengths))
+    scores = log_probs if log_probs.ndim == 3 else log_probs.unsqueeze(1)
+    _check(scores, lengths, blank)
+    labels = _between_blanks(_padded(targets, lengths.target, blank), blank)
+    loss = -_log_chance(scores, labels, lengths, blank)
+    hopeless = loss > -_IMPOSSIBLE / 10
+    loss = loss.masked_fill(hopeless, 0.0 if zero_infinity else math.inf)
+    if reduction == "sum":
+        return loss.sum()
+    if reduction == "mean":
+        return (loss / loss.new_tensor(np.maximum(lengths.target, 1))).mean()
+    return loss.squeeze(0) if log_probs.ndim == 2 else loss
+
+
+def _numbers(lengths: Any) -> Any:
+    """Lengths as an array, from a tensor, a number or a sequence of them."""
+    listed = lengths.tolist() if isinstance(lengths, Tensor) else lengths
+    return np.atleast_1d(np.asarray(listed, dtype=np.int64))
+
+
+def _check(scores: Tensor, lengths: _Lengths, blank: int) -> None:
+    places, count, classes = scores.shape
+    if not 0 <= blank < classes:
+        raise RuntimeError("blank must be in label range")
+    for name, them in (("input_lengths", lengths.input), ("target_lengths", lengths.target)):
+        if len(them) != count:
+            raise RuntimeError(f"{name} must be of size batch_size")
+    if lengths.input.max(initial=0) > places:
+        raise RuntimeError(
+            f"Expected input_lengths to have value at most {places}, but got value "
+            f"{lengths.input.max()}"
+        )
+
+
+def _padded(targets: Tensor, counts: Any, blank: int) -> Tensor:
+    """The labels of each example in a row, blanks behind them."""
+    longest = int(counts.max(initial=0))
+    inside = np.arange(longest) < counts[:, None]
+    if targets.ndim == 1:
+        starts = np.cumsum(counts) - counts
+        places = tensor((starts[:, None] + np.arange(longest)) * inside, device=targets.device)
+        rows = targets.index_select(0, places.reshape(-1)).reshape(places.shape)
+    else:
+        rows = targets[:, :longest]
+    rows = rows.to(_dtypes.int64)
+    return rows.masked_fill(tensor(~inside, device=targets.device), blank)
+
+
+def _between_blanks(rows: Tensor, blank: int) -> Tensor:
+    """A blank before, between and behind the labels."""
+    none = rows.new_full(rows.shape, blank)
+    return cat([stack([none, rows], -1).flatten(-2), rows.new_full((rows.shape[0], 1), blank)], 1)
+
+
+def _log_chance(scores: Tensor, labels: Tensor, lengths: _Lengths, blank: int) -> Tensor:
+    """The logarithm of the chance of all alignments: one place after the other."""
+    emitted = scores.gather(2, labels.expand(scores.shape[0], *labels.shape))
+    skips = pad((labels[:, 2:] != blank) & (labels[:, 2:] != labels[:, :-2]), [2, 0])
+    ending = tensor(lengths.input, device=scores.device)
+    within = full(labels.shape, _IMPOSSIBLE, dtype=scores.dtype, device=scores.device)
+    chances = cat([emitted[0, :, :2], within[:, 2:]], 1)
+    for at in range(1, scores.shape[0]):
+        behind = pad(chances, [1, 0], value=_IMPOSSIBLE)[:, :-1]
+        skipped = pad(chances, [2, 0], value=_IMPOSSIBLE)[:, :-2]
+        skipped = skipped.masked_fill(~skips, _IMPOSSIBLE)
+        further = logsumexp(stack([chances, behind, skipped]), 0) + emitted[at]
+        chances = where((ending > at).unsqueeze(1), further, chances)
+    return _at_the_end(chances, lengths)
+
+
+def _at_the_end(chances: Tensor, lengths: _Lengths) -> Tensor:
+    """Of the last label or the blank behind it; the labels of nothing have the blank alone."""
+    last = tensor(2 * lengths.target, device=chances.device).unsqueeze(1)
+    both = cat([chances.gather(1, last), chances.gather(1, (last - 1).clamp_min(0))], 1)
+    empty = np.stack([np.zeros(len(lengths.target), dtype=bool), lengths.target == 0], 1)
+    ended = logsumexp(both.masked_fill(tensor(empty, device=chances.device), _IMPOSSIBLE), 1)
+    nothing = tensor((lengths.input == 0) & (lengths.target == 0), device=chances.device)
+    unseen = tensor((lengths.input == 0) & (lengths.target > 0), device=chances.device)
+    return ended.masked_fill(nothing, 0.0).masked_fill(unseen, _IMPOSSIBLE)
+
+
+__all__ = ["ctc_loss"]
