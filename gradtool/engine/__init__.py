@@ -53,10 +53,7 @@ _FUNCTIONS = {
 }
 
 _SUBMODULES = frozenset(
-    {
-        "cuda", "fft", "jit", "linalg", "nn", "optim", "profiler", "random", "special", "testing",
-        "utils",
-    }  # fmt: skip
+    "cuda fft jit linalg nn optim profiler random special testing utils".split()  # noqa: SIM905 - as below
 )
 """What is imported when it is first asked for."""
 
