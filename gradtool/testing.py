@@ -31,14 +31,15 @@ def check(
     dtype: str | None = None,
     select: Iterable[str] = (),
     ignore: Iterable[str] = (),
+    engine: str | None = None,
 ) -> Report:
     """Check one Function, at cases of the caller's or its own.
 
     ``check(Linear, [(x, weight), Case((x,), {"bias": None}, name="no-bias")])``
 
     Args:
-        function: A `Function` subclass, its ``apply``, or a callable made of tensor
-            operations.
+        function: A `Function` subclass, its ``apply``, a custom operator, an ``nn.Module`` or its
+            class, or a callable made of tensor operations: gradtool's or PyTorch's.
         cases: Tuples of arguments, or `Case` objects; a bare tensor is a single argument.
             Without them, the Function's own ``sample_inputs`` are used, or arguments are
             inferred from its signature. When no tensor of a case requires a gradient, all
@@ -49,6 +50,7 @@ def check(
         dtype: Dtype of all floating tensors: ``float32`` or ``float64``.
         select: Rule codes, or prefixes of them, to ask; all by default.
         ignore: Rule codes, or prefixes of them, to leave out.
+        engine: ``bundled`` or ``torch``; None: whose Function or tensors these are.
 
     Returns:
         The report, whose ``verdict`` is the worst there is and whose ``findings()`` say why.
@@ -59,21 +61,25 @@ def check(
     """
     given = None if cases is None else _listed(cases)
     from gradtool.gate.discover import subject_of
+    from gradtool.gate.engines import BUNDLED, chosen_engine, computing_with
     from gradtool.gate.options import CheckOptions
     from gradtool.gate.single import check_subject
 
     started = time.perf_counter()
-    subject = subject_of(function)
-    options = CheckOptions(
-        paths=(subject.location.path,),
-        seed=seed,
-        atol=atol,
-        rtol=rtol,
-        dtype=dtype,
-        select=tuple(select),
-        ignore=tuple(ignore),
-    )
-    return check_subject(subject, given, options, started)
+    chosen = chosen_engine(engine, function, given or ())
+    with computing_with(chosen):
+        subject = subject_of(function)
+        options = CheckOptions(
+            paths=(subject.location.path,),
+            seed=seed,
+            engine=chosen if chosen != BUNDLED else None,
+            atol=atol,
+            rtol=rtol,
+            dtype=dtype,
+            select=tuple(select),
+            ignore=tuple(ignore),
+        )
+        return check_subject(subject, given, options, started)
 
 
 def assert_right(

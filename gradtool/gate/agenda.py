@@ -93,9 +93,12 @@ class Agenda:
                 shown=target.shown,
                 named=target.named,
                 functions=None if target.functions is None else tuple(target.functions),
+                configured=config.described(target.path),
                 settings=settings,
             )
-            for target, settings in zip(self._targets, self._settings, strict=False)
+            for target, config, settings in zip(
+                self._targets, self._used, self._settings, strict=False
+            )
         ]
 
     def modules(self, surveyed: Sequence[Surveyed]) -> list[Module]:
@@ -134,6 +137,7 @@ class Agenda:
             line=line,
             settings=self._settings_of(config, said),
             cases=said.cases,
+            module=said.module,
             only=tuple(sorted((target.functions or {}).get(name, ()))),
             keyword=self._options.keyword,
         )

@@ -109,15 +109,17 @@ def show_arguments(
 ) -> tuple[str, ...]:
     """One line for each argument, as ``weight: float64[30, 20]``."""
     names = names_of(subject.target, len(args))
-    lines = [f"{name}: {_shown(value)}" for name, value in zip(names, args, strict=True)]
-    return (*lines, *(f"{name}: {_shown(value)}" for name, value in kwargs.items()))
+    lines = [f"{name}: {shown_value(value)}" for name, value in zip(names, args, strict=True)]
+    made = [subject.made] if subject.made else []
+    return (*made, *lines, *(f"{name}: {shown_value(value)}" for name, value in kwargs.items()))
 
 
-def _shown(value: Any) -> str:
+def shown_value(value: Any) -> str:
+    """A tensor by its dtype and shape, another value as Python writes it."""
     if isinstance(value, library().Tensor):
         return _shown_tensor(value)
     if isinstance(value, list | tuple) and any(isinstance(v, library().Tensor) for v in value):
-        return f"[{', '.join(map(_shown, value))}]"
+        return f"[{', '.join(map(shown_value, value))}]"
     text = repr(value)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from gradtool.gate.checking import check_case, listed_function
+from gradtool.gate.construct import constructed
 from gradtool.gate.deadline import deadline
 from gradtool.gate.discover import can_define_functions, discover, named
 from gradtool.gate.engines import BOTH, BUNDLED, TORCH
@@ -54,7 +55,8 @@ class Bench:
         """
         path, shown = Path(survey.path), survey.shown
         try:
-            if not survey.named and not can_define_functions(parse(path)):
+            wanted = survey.named or survey.configured
+            if not wanted and not can_define_functions(parse(path)):
                 return Surveyed()
             loaded = self._load(path, survey.settings)
         except LoadError as error:
@@ -63,7 +65,7 @@ class Bench:
             return Surveyed(problem=import_mishap(shown, error.mishap, survey.settings))
         with loaded.active():
             if survey.functions is None:
-                subjects = discover(loaded, shown)
+                subjects = discover(loaded, shown, survey.configured)
             else:
                 subjects = named(loaded, shown, survey.functions)
         return Surveyed(
@@ -144,6 +146,7 @@ class Bench:
         loaded = self._load(Path(unit.path), unit.settings, TORCH)
         with loaded.active():
             (subject,) = named(loaded, unit.shown, [unit.function])
+            subject = constructed(subject, unit.module, unit.settings)
         return SecondEngine(unit, loaded, subject)
 
     def _load(self, path: Path, settings: Settings, engine: str | None = None) -> LoadedModule:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gradtool.engine._placeholder import EngineLacksError
+from gradtool.gate.adapters.module_call import ModuleCall
 from gradtool.gate.arguments import adopt, bind_arguments, make_value, show_arguments
 from gradtool.gate.case import Case
 from gradtool.gate.config_format import CaseConfig
@@ -127,7 +128,7 @@ def _resolved(
     name: str,
     source: str,
 ) -> ResolvedCase:
-    bound, named = bind_arguments(subject, args, kwargs)
+    bound, named = _with_parameters(subject, *bind_arguments(subject, args, kwargs))
     atol, rtol = tolerances
     return ResolvedCase(
         name=name,
@@ -139,6 +140,23 @@ def _resolved(
         rtol=rtol,
         arguments=show_arguments(subject, bound, named),
     )
+
+
+def _with_parameters(
+    subject: Subject, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments, and the parameters where the subject is a module.
+
+    Raises:
+        NoCase: A keyword argument has the name of a parameter.
+    """
+    if not isinstance(subject.target, ModuleCall):
+        return args, kwargs
+    parameters = subject.target.parameters
+    both = sorted(parameters.keys() & kwargs.keys())
+    if both:
+        raise NoCase(f"{both[0]!r} names a parameter too: give this argument by position")
+    return args, {**kwargs, **parameters}
 
 
 def _inferred(subject: Subject, settings: Settings) -> list[CaseConfig]:

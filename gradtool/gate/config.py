@@ -38,6 +38,15 @@ class Config:
         keys = [key for key in self.functions if self._names(key, module, name)]
         return self.functions[max(keys, key=len)] if keys else FunctionConfig()
 
+    def described(self, module: Path) -> tuple[str, ...]:
+        """Names that the file describes as those of `module`, or of an ``nn.Module`` anywhere."""
+        found = []
+        for key, said in self.functions.items():
+            path, _, name = key.rpartition("::")
+            if self._names(key, module, name) and (path or said.module is not None):
+                found.append(name)
+        return tuple(dict.fromkeys(found))
+
     def _names(self, key: str, module: Path, name: str) -> bool:
         path, _, function = key.rpartition("::")
         if function != name:

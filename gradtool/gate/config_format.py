@@ -25,11 +25,24 @@ class CaseConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Relative tolerance of this case."""
 
 
+class ModuleConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How an ``nn.Module`` is made, whose inputs and parameters are checked."""
+
+    args: tuple[Any, ...] = ()
+    """Positional arguments of its constructor, written like those of a case."""
+    kwargs: dict[str, Any] = {}
+    """Arguments of its constructor by name."""
+    mode: Literal["train", "eval"] = "train"
+    """Whether it computes as in training or as in evaluation."""
+
+
 class FunctionConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a file says about one Function."""
 
     cases: tuple[CaseConfig, ...] = ()
     """What to call it with. Without cases, `sample_inputs` or inference provide them."""
+    module: ModuleConfig | None = None
+    """How to make it, where it is an `nn.Module`; without this, by its constructor's defaults."""
     atol: Tolerance | None = None
     """Absolute tolerance of each of its cases."""
     rtol: Tolerance | None = None

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from gradtool.gate import codes
-from gradtool.gate.config_format import CaseConfig, File, FunctionConfig
+from gradtool.gate.config_format import CaseConfig, File, FunctionConfig, ModuleConfig
 from gradtool.gate.devices import DEVICE
 from gradtool.gate.options import UsageError
 from gradtool.gate.schema import decode, spelled
@@ -30,7 +30,9 @@ def refuse_mistakes(document: Document, file: File) -> None:
         raise document.error(where, message)
     for name, function in file.functions.items():
         for i, case in enumerate(function.cases):
-            _check_case(document, case, ("functions", name, "cases", i))
+            _check_arguments(document, case, ("functions", name, "cases", i))
+        if function.module is not None:
+            _check_arguments(document, function.module, ("functions", name, "module"))
 
 
 def _mistakes(file: File) -> Iterator[tuple[Where, str]]:
@@ -95,10 +97,10 @@ def _case_name_mistakes(function: FunctionConfig, where: Where) -> Iterator[tupl
         seen.add(case.name)
 
 
-def _check_case(document: Document, case: CaseConfig, where: Where) -> None:
-    for i, value in enumerate(case.args):
+def _check_arguments(document: Document, call: CaseConfig | ModuleConfig, where: Where) -> None:
+    for i, value in enumerate(call.args):
         _check_value(document, value, (*where, "args", i))
-    for key, value in case.kwargs.items():
+    for key, value in call.kwargs.items():
         _check_value(document, value, (*where, "kwargs", key))
 
 

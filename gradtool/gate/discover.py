@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gradtool.gate.adapters.binding import function_class
+from gradtool.gate.adapters.module_call import is_module, is_module_class
 from gradtool.gate.load import LoadedModule
 from gradtool.gate.options import UsageError
 from gradtool.gate.source_lines import definition, function_location
@@ -16,22 +17,29 @@ from gradtool.gate.suggest import did_you_mean
 from gradtool.results import Location
 
 
-def discover(loaded: LoadedModule, shown: str) -> list[Subject]:
+def discover(loaded: LoadedModule, shown: str, configured: Iterable[str] = ()) -> list[Subject]:
     """The Functions that the module itself defines.
 
     Imported ones belong to their own module. A leading underscore says that a Function is
-    not for use on its own; one without a forward is a base for others.
+    not for use on its own; one without a forward is a base for others. Of modules and
+    callables those are found that are `configured`.
     """
     subjects = [
         _subject(loaded, shown, name, value)
         for name, value in _own_names(loaded)
         if is_function(value) and not name.startswith("_")
     ]
+    known = {subject.name for subject in subjects}
+    subjects += [
+        _subject(loaded, shown, name, value)
+        for name in configured
+        if name not in known and _is_described(value := getattr(loaded.module, name, None))
+    ]
     return sorted(subjects, key=lambda subject: subject.location.line or 0)
 
 
 def named(loaded: LoadedModule, shown: str, names: Iterable[str]) -> list[Subject]:
-    """The Functions or callables with these names, wherever they were defined.
+    """The Functions, modules or callables with these names, wherever they were defined.
 
     Raises:
         UsageError: The module has no such name, or it is nothing that can be checked.
@@ -45,6 +53,11 @@ def can_define_functions(tree: ast.Module) -> bool:
     A walk does not import what cannot matter: scripts, settings, ``setup.py``.
     """
     return any(isinstance(node, ast.ClassDef) and node.bases for node in ast.walk(tree))
+
+
+def _is_described(value: object) -> bool:
+    """Whether what the configuration describes is a module or a callable."""
+    return is_module_class(value) if isinstance(value, type) else callable(value)
 
 
 def _own_names(loaded: LoadedModule) -> list[tuple[str, Any]]:
@@ -71,8 +84,9 @@ def _look_up(loaded: LoadedModule, shown: str, name: str) -> Any:
         callables = [key for key, found in vars(loaded.module).items() if callable(found)]
         hint = did_you_mean(name, known) or did_you_mean(name, callables)
         raise UsageError(f"{shown} has no Function {name!r}{hint}")
-    if isinstance(value, type) and not is_function(value):
-        raise UsageError(f"{shown}::{name} is a class but no Function with a forward")
+    if isinstance(value, type) and not is_function(value) and not is_module_class(value):
+        told = "is a class but neither a Function with a forward nor an nn.Module"
+        raise UsageError(f"{shown}::{name} {told}")
     if not callable(value):
         raise UsageError(f"{shown}::{name} is neither a Function nor a callable")
     return value
@@ -85,15 +99,16 @@ def _subject(loaded: LoadedModule, shown: str, name: str, value: Any) -> Subject
 
 
 def subject_of(function: Any) -> Subject:
-    """A Function, its ``apply`` or a callable that was imported already.
+    """A Function, its ``apply``, a module or a callable that was imported already.
 
     Raises:
         TypeError: It is none of these.
     """
     target = function_class(function) or function
-    if (isinstance(target, type) and not is_function(target)) or not callable(target):
+    has_forward = is_function(target) or is_module_class(target) or is_module(target)
+    if not callable(target) or (isinstance(target, type) and not has_forward):
         raise TypeError(f"{function!r} is neither a Function with a forward nor a callable")
-    located = function_location(target.forward if is_function(target) else target)
+    located = function_location(target.forward if has_forward else target)
     file = Path(located.path) if located else Path("<unknown>")
     name = getattr(target, "__name__", type(target).__name__)
     return Subject(name, target, file, located or Location(path=str(file)))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 
 from gradtool.gate.options import UsageError
@@ -43,6 +45,40 @@ def _require_torch(engine: str) -> None:
         raise UsageError(
             f"--engine {engine} needs PyTorch {oldest} or later; {version} is installed"
         )
+
+
+def chosen_engine(engine: str | None, function: object, cases: Iterable[object]) -> str:
+    """The `engine` that a test suite asks for, or the one that `function` computes with.
+
+    Raises:
+        UsageError: It is unknown or missing, or it is two: a Function is of one.
+    """
+    if engine is None:
+        return engine_of(function, [value for case in cases for value in _values(case)])
+    require_engine(engine)
+    if engine == BOTH:
+        raise UsageError("engine must be 'bundled' or 'torch' here: a Function is of one of them")
+    return engine
+
+
+def _values(case: object) -> tuple[object, ...]:
+    """The arguments of a case as a test suite gives it."""
+    if isinstance(case, tuple | list):
+        return tuple(case)
+    args, kwargs = getattr(case, "args", (case,)), getattr(case, "kwargs", {})
+    return (*args, *kwargs.values())
+
+
+def engine_of(function: object, values: Iterable[object]) -> str:
+    """The engine that `function` computes with, as it and the `values` it is called with tell."""
+    torch = sys.modules.get("torch")
+    if torch is None or torch.__name__ != "torch" or not hasattr(torch, "Tensor"):
+        return BUNDLED  # What is not imported, nobody computes with.
+    owner = getattr(function, "__self__", function)
+    kind = owner if isinstance(owner, type) else type(owner)
+    classes = torch.autograd.Function, torch.nn.Module, torch.library.CustomOpDef
+    is_of_torch = issubclass(kind, classes) or any(isinstance(v, torch.Tensor) for v in values)
+    return TORCH if is_of_torch else BUNDLED
 
 
 def shown(engine: str) -> str:

@@ -10,6 +10,7 @@ import msgspec
 
 from gradtool.gate.cases import ResolvedCase, given_cases, resolve_cases
 from gradtool.gate.config_format import Defaults, FunctionConfig
+from gradtool.gate.construct import constructed
 from gradtool.gate.deadline import deadline
 from gradtool.gate.keyword import parse_keyword
 from gradtool.gate.mishaps import mishap_result, no_case
@@ -43,7 +44,7 @@ def plan_unit(unit: Unit, subject: Subject) -> PlannedFunction:
     Raises:
         UsageError: A case was asked for by name, and there is none of this name.
     """
-    planned = _planned(unit, subject, lambda: resolve_cases(subject, unit.settings, unit.cases))
+    planned = _planned(unit, subject, lambda made: resolve_cases(made, unit.settings, unit.cases))
     if unit.only and planned.problem is None:
         planned.cases = _chosen(unit, planned.cases)
     _deselect(planned)
@@ -65,7 +66,7 @@ def plan_subject(
     unit = Unit(path=str(subject.file), shown=shown, function=subject.name, settings=settings)
     if cases is None:
         return plan_unit(unit, subject)
-    return _planned(unit, subject, lambda: _given(subject, settings, cases))
+    return _planned(unit, subject, lambda made: _given(made, settings, cases), as_given=True)
 
 
 def _given(subject: Subject, settings: Settings, cases: list[Any]) -> list[ResolvedCase]:
@@ -75,12 +76,17 @@ def _given(subject: Subject, settings: Settings, cases: list[Any]) -> list[Resol
 
 
 def _planned(
-    unit: Unit, subject: Subject, cases: Callable[[], list[ResolvedCase]]
+    unit: Unit,
+    subject: Subject,
+    cases: Callable[[Subject], list[ResolvedCase]],
+    *,
+    as_given: bool = False,
 ) -> PlannedFunction:
     settings = unit.settings
     try:
         with unless_ended(settings, subject.folder), deadline(settings.timeout):
-            return PlannedFunction(unit, subject, cases())
+            made = constructed(subject, unit.module, settings, as_given=as_given)
+            return PlannedFunction(unit, made, cases(made))
     except NoCase as error:
         problem = no_case(unit.node, subject.location, error, settings)
     except Ended as error:

@@ -18,6 +18,7 @@ import numpy as np
 from gradtool.gate import codes
 from gradtool.gate.adapters.differentiable import FunctionDifferentiable
 from gradtool.gate.adapters.library import library
+from gradtool.gate.adapters.module_call import ModuleCall
 from gradtool.gate.cases import ResolvedCase
 from gradtool.gate.deadline import deadline
 from gradtool.gate.findings import check_result
@@ -99,7 +100,9 @@ class SecondEngine:
                 return None
             point = here.first.primals, here.first.cotangents
             args, kwargs = sent(case.args), sent(case.kwargs)
+            buffers = sent(_buffers(subject))
         with self._running(self._loaded.active):
+            _buffers(self._subject).update(received(buffers))
             twin = _differentiable(self._subject, received(args), received(kwargs))
             there = twin.call(*point)
             outcomes, _ = examine(
@@ -116,6 +119,11 @@ class SecondEngine:
         settings, folder = self._unit.settings, self._subject.folder
         with active(), unless_ended(settings, folder), deadline(settings.timeout):
             yield
+
+
+def _buffers(subject: Subject) -> dict[str, Any]:
+    """What a module holds beside its parameters; nothing of what is no module."""
+    return subject.target.buffers if isinstance(subject.target, ModuleCall) else {}
 
 
 def _differentiable(subject: Subject, args: Any, kwargs: Any) -> FunctionDifferentiable:

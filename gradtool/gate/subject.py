@@ -8,20 +8,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gradtool.gate.adapters.binding import parameters_of
+from gradtool.gate.adapters.binding import function_class, parameters_of
 from gradtool.gate.adapters.library import library
 from gradtool.results import Location
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """What is checked: a subclass of `Function`, or a callable made of tensor operations."""
+    """What is checked: a subclass of `Function`, or a callable made of tensor operations.
+
+    An ``nn.Module`` is a callable once it is made of its class.
+    """
 
     name: str
     target: Any
     file: Path
     location: Location
     """The file as it is shown, and the line of the definition."""
+    made: str | None = None
+    """How an ``nn.Module`` was made, in one line."""
 
     @property
     def folder(self) -> Path:
@@ -31,7 +36,7 @@ class Subject:
     @property
     def is_function(self) -> bool:
         """Whether it is a Function; a plain callable has no backward of its own."""
-        return isinstance(self.target, type)
+        return function_class(self.target) is not None
 
     @property
     def call(self) -> Callable[..., Any]:

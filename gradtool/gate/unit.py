@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from gradtool.gate.config_format import CaseConfig
+from gradtool.gate.config_format import CaseConfig, ModuleConfig
 from gradtool.gate.settings import Settings
 from gradtool.results import CheckResult, FunctionResult
 
@@ -22,6 +22,8 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     """The file was named itself, not met on a walk: then it is imported in any case."""
     functions: tuple[str, ...] | None = None
     """Names that were asked for; None for all that it defines."""
+    configured: tuple[str, ...] = ()
+    """Names that the configuration describes: modules and callables among them are wanted too."""
     settings: Settings
     """Those of the module; each Function may have its own."""
 
@@ -51,6 +53,8 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
     settings: Settings
     cases: tuple[CaseConfig, ...] = ()
     """Those of the configuration; without any the other sources are asked."""
+    module: ModuleConfig | None = None
+    """How to make it, where it is an ``nn.Module``."""
     only: tuple[str, ...] = ()
     """Names of the cases that were asked for; empty for all."""
     keyword: str | None = None

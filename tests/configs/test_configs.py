@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gradtool.gate.config import load_config
-from gradtool.gate.config_format import CaseConfig, Defaults, File, FunctionConfig
+from gradtool.gate.config_format import CaseConfig, Defaults, File, FunctionConfig, ModuleConfig
 from gradtool.gate.options import CheckOptions
 from gradtool.gate.runner import check
 from gradtool.gate.tensor_spec import TensorSpec
@@ -22,7 +22,7 @@ CONFIGS = sorted(
 )
 SAMPLES = ROOT / "samples"
 
-STRUCTS = (File, Defaults, FunctionConfig, CaseConfig, TensorSpec)
+STRUCTS = (File, Defaults, FunctionConfig, ModuleConfig, CaseConfig, TensorSpec)
 KEYS = sorted({name for struct in STRUCTS for name in struct.__struct_fields__} | {"literal"})
 
 

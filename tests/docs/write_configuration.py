@@ -18,7 +18,13 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from gradtool.gate import settings  # noqa: E402 - of this repository, from wherever it is run
-from gradtool.gate.config_format import CaseConfig, Defaults, File, FunctionConfig  # noqa: E402
+from gradtool.gate.config_format import (  # noqa: E402
+    CaseConfig,
+    Defaults,
+    File,
+    FunctionConfig,
+    ModuleConfig,
+)
 from gradtool.gate.tensor_spec import TensorSpec  # noqa: E402
 
 PAGE = ROOT / "docs" / "configuration.md"
@@ -40,6 +46,7 @@ SECTIONS = (
     ("The file", File),
     ("`check`", Defaults),
     ("A Function, under `functions`", FunctionConfig),
+    ("A module, under `module`", ModuleConfig),
     ("A case, under `cases`", CaseConfig),
     ("A tensor, among `args` and `kwargs`", TensorSpec),
 )

@@ -117,8 +117,14 @@ def test_what_is_named_is_found_wherever_it_was_defined(loaded: LoadedModule) ->
         ("Latter", "ops.py has no Function 'Latter' (did you mean 'Later'?)"),
         ("helpr", "ops.py has no Function 'helpr' (did you mean 'helper'?)"),
         ("Outer.Nothing", "ops.py has no Function 'Outer.Nothing'"),
-        ("Plain", "ops.py::Plain is a class but no Function with a forward"),
-        ("Abstract", "ops.py::Abstract is a class but no Function with a forward"),
+        (
+            "Plain",
+            "ops.py::Plain is a class but neither a Function with a forward nor an nn.Module",
+        ),
+        (
+            "Abstract",
+            "ops.py::Abstract is a class but neither a Function with a forward nor an nn.Module",
+        ),
         ("CONSTANT", "ops.py::CONSTANT is neither a Function nor a callable"),
     ],
 )

@@ -5,7 +5,7 @@ What one call does to a tensor then reaches neither the case nor the next call.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,11 +49,16 @@ class _Home:
 class Arguments:
     """The arguments of one case.
 
-    Tensors inside lists, tuples and dicts are passed as they are, and so is all else.
+    Tensors inside lists, tuples and dicts are passed as they are, and so is all else. Those named
+    in `parameters` are a module's.
     """
 
     def __init__(
-        self, names: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]
+        self,
+        names: Sequence[str],
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        parameters: Collection[str] = (),
     ) -> None:
         self.names = (*names, *kwargs)
         """Of all arguments, tensors or not, by position; keyword arguments come last."""
@@ -71,6 +76,7 @@ class Arguments:
             _argument(self.names[at], at, tensor)
             for at, tensor in zip(self.positions, tensors, strict=True)
         )
+        self._is_parameter = tuple(self.names[at] in parameters for at in self.positions)
         self.differentiable = tuple(argument.differentiable for argument in self.tensors)
         needed = {each.position for each in self.tensors if each.differentiable}
         self.needs_input_grad = tuple(at in needed for at in range(len(self._values)))
@@ -99,12 +105,13 @@ class Arguments:
         """A leaf for each primal that needs a gradient, and what to hand to the function.
 
         The function gets copies computed from the leaves: it may change them in place, which
-        a leaf that requires a gradient forbids. They lie in memory as `layout` says; None:
-        as the case's tensors do.
+        a leaf that requires a gradient forbids. They lie in memory as `layout` says; None,
+        and parameters of a module: as the case's tensors do.
         """
         leaves: list[Any] = []
         tensors: list[Any] = []
-        for home, primal, needed in zip(self._homes, primals, needs, strict=True):
+        places = zip(self._homes, primals, needs, self._is_parameter, strict=True)
+        for home, primal, needed, is_parameter in places:
             tensor = home.tensor(primal)
             leaf = None
             if needed and primal.dtype.kind in "fc":
@@ -112,7 +119,7 @@ class Arguments:
                 leaf.requires_grad = True
                 tensor = leaf.clone()
             leaves.append(leaf)
-            tensors.append(tensor if layout is None else laid(tensor, layout))
+            tensors.append(tensor if layout is None or is_parameter else laid(tensor, layout))
         return leaves, tensors
 
     def placed(self, tensors: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:

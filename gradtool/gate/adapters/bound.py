@@ -11,6 +11,7 @@ from gradtool.gate.adapters.arguments import Arguments
 from gradtool.gate.adapters.binding import bind, function_class, names_of
 from gradtool.gate.adapters.draws import Draws
 from gradtool.gate.adapters.library import library
+from gradtool.gate.adapters.module_call import ModuleCall
 
 Outputs = tuple[Any, ...]
 """A tensor for each output; None where it is not a tensor."""
@@ -43,7 +44,9 @@ class BoundFunction:
         """What the user wrote."""
         if self.cls:
             args, kwargs = bind(function, args, kwargs)
-        self.arguments = Arguments(names or names_of(function, len(args)), args, kwargs)
+        parameters = function.parameters if isinstance(function, ModuleCall) else ()
+        names = names or names_of(function, len(args))
+        self.arguments = Arguments(names, args, kwargs, parameters)
         self.home = _folder(self.target)
         """The folder of the user's module."""
         self.draws = Draws()

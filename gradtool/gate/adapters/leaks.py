@@ -37,4 +37,9 @@ def _nodes_of_a_call(bound: BoundFunction, primals: Primals) -> list[weakref.ref
         _, tensors = arguments.tracked(primals, arguments.differentiable)
         outputs = bound(tensors)
     nodes = [each.grad_fn for each in outputs if each is not None]
-    return [weakref.ref(node) for node in nodes if node is not None]
+    return [weakref.ref(node) for node in nodes if _is_watchable(node)]
+
+
+def _is_watchable(node: Any) -> bool:
+    """Whether there can be a weak reference to it: PyTorch's own nodes, in C++, allow none."""
+    return getattr(type(node), "__weakrefoffset__", 0) > 0

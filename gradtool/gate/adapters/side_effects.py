@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import Tensor
-from gradtool.gate.adapters.captured import visited
+from gradtool.gate.adapters.captured import digest, visited
+from gradtool.gate.adapters.library import library
 
 
 class SideEffectError(Exception):
@@ -33,7 +34,7 @@ def without_side_effects(roots: Sequence[tuple[str, Any]]) -> Iterator[None]:
     """
     buffers, objects = visited(roots)
     holders = [_Holder(each) for each in objects if _Holder.has_entries(each)]
-    before = [_Kept(name, value) for name, value in buffers]
+    before = [_kept(name, value) for name, value in buffers]
     draws = _position()
     try:
         yield
@@ -63,7 +64,7 @@ class _Holder:
         """Whether something in it can be replaced."""
         if isinstance(value, type | dict | list | FunctionType):
             return True
-        return hasattr(value, "__dict__") and not isinstance(value, Tensor | ModuleType)
+        return hasattr(value, "__dict__") and not isinstance(value, library().Tensor | ModuleType)
 
     def _read(self) -> dict[Any, Any]:
         holder = self._holder
@@ -102,7 +103,7 @@ class _Holder:
 
 
 class _Kept:
-    """A buffer as it was."""
+    """A buffer as it was: an array, or a tensor of the bundled engine."""
 
     def __init__(self, name: str, buffer: Any) -> None:
         self.name = name
@@ -126,6 +127,28 @@ class _Kept:
             vars(self._buffer).clear()
             vars(self._buffer).update(self._fields)
         self._array[...] = self._values
+
+
+class _KeptOfPyTorch:
+    """A tensor of PyTorch's as it was."""
+
+    def __init__(self, name: str, buffer: Any) -> None:
+        self.name = name
+        self._buffer = buffer
+        self._values = buffer.detach().clone()
+        self._digest = digest(buffer)
+
+    def is_changed(self) -> bool:
+        return digest(self._buffer) != self._digest
+
+    def restore(self) -> None:
+        if self.is_changed():
+            self._buffer.data.copy_(self._values)
+
+
+def _kept(name: str, buffer: Any) -> _Kept | _KeptOfPyTorch:
+    is_known = isinstance(buffer, Tensor | np.ndarray)
+    return _Kept(name, buffer) if is_known else _KeptOfPyTorch(name, buffer)
 
 
 def _position() -> tuple[Any, ...]:
