@@ -132,7 +132,7 @@ class Hazard(_Record, frozen=True, kw_only=True):
     """A way to read or write too early, shown behind a stream that is held shut."""
 
     name: str
-    """``d2h-read-too-early`` or ``h2d-overwrite-too-early``."""
+    """``d2h-read-too-early``, ``h2d-overwrite-too-early`` or ``h2d-recycled-too-early``."""
     what: str
     trials: int = 0
     caught: int = 0
@@ -172,6 +172,20 @@ class Overlap(_Record, frozen=True, kw_only=True):
     both: Summary | None = None
     efficiency: float | None = None
     """The part of the shorter one that is hidden, 0 to 1."""
+
+
+class NodeRate(_Record, frozen=True, kw_only=True):
+    """Copies by a thread, and of buffers, that are bound to one NUMA node."""
+
+    node: int | None = None
+    near: bool | None = None
+    """Whether the device belongs to it; None where that is unknown."""
+    memory: str = ""
+    direction: Direction = "h2d"
+    bytes: int = 0
+    done: Summary | None = None
+    gbps: float | None = None
+    """By the median of `done`."""
 
 
 class Advice(_Struct, frozen=True, kw_only=True):
@@ -261,6 +275,7 @@ class TransferReport(_Struct, frozen=True, kw_only=True):
     hazards: tuple[Hazard, ...] = ()
     pinning: tuple[PinningCost, ...] = ()
     overlap: tuple[Overlap, ...] = ()
+    nodes: tuple[NodeRate, ...] = ()
     advice: tuple[Advice, ...] = ()
     changes: tuple[Change, ...] = ()
     unmatched: tuple[str, ...] = ()

@@ -172,7 +172,7 @@ def exit_code(report: TransferReport) -> ExitCode:
     regressed = any(change.regressed for change in report.changes)
     if regressed or not all(each.met for each in report.requirements):
         return ExitCode.FAILED
-    records = (report.asynchrony, report.hazards, report.pinning, report.overlap)
+    records = (report.asynchrony, report.hazards, report.pinning, report.overlap, report.nodes)
     probed = any(not each.unavailable for group in records for each in group)
     measured = any(cell.done for cell in report.cells)
     return ExitCode.PASSED if measured or probed else ExitCode.NOTHING_CHECKED

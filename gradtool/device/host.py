@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import platform
 import time
 from typing import Any
 
 import numpy as np
 
+from gradtool.device.host_memory import host_memory
 from gradtool.device.protocol import DeviceUnavailableError, MemoryFigures, Properties
 
 NO_PINNED = "page-locked memory needs CUDA: on device 'cpu' there is nothing that it would speed up"
@@ -101,12 +101,8 @@ class HostBackend:
         return Properties(platform.processor() or platform.machine(), self.memory().total)
 
     def memory(self, index: int | None = None) -> MemoryFigures:
-        """Free and total memory where the system tells; 0 for what NumPy does not count."""
-        try:
-            page = os.sysconf("SC_PAGE_SIZE")
-            free, total = os.sysconf("SC_AVPHYS_PAGES") * page, os.sysconf("SC_PHYS_PAGES") * page
-        except (AttributeError, ValueError, OSError):  # no such system call, or no such figure
-            free = total = 0
+        """Memory that may be taken, and all of it; 0 for what the system or NumPy does not tell."""
+        free, total = host_memory()
         return MemoryFigures(free, total, allocated=0, reserved=0)
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:

@@ -7,12 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from gradtool.measure.units import rate_text, size_text, time_text
 from gradtool.transfer.claims import CLAIMS, Claim
 from gradtool.transfer.comparison import Beside, beside, way
-from gradtool.transfer_results import Advice, Cell, TransferReport
+from gradtool.transfer_results import Advice, Asynchrony, Cell, NodeRate, TransferReport
 
 NO_DEVICE = "Advice about a GPU: n/a, none was measured."
 
 _LOW_SHARE = 0.7
 """Share of the link's raw rate that pinned copies should reach: packet headers cost about 12 %."""
+
+_FAR = 0.95
+"""Share of the near node's rate below which a far one is worth a word."""
 
 _GOOD_OVERLAP = 0.5
 
@@ -28,7 +31,7 @@ def advise(report: TransferReport) -> tuple[Advice, ...]:
     found = [advice for claim in CLAIMS for advice in _of_claim(claim, report)]
     if report.simulated:
         return (*found, Advice(text=NO_DEVICE))
-    for more in (_reuses, _hazards, _asynchrony, _overlap, _link):
+    for more in (_reuses, _hazards, _asynchrony, _overlap, _nodes, _link):
         source: Callable[[TransferReport], Iterator[Advice]] = more
         found += source(report)
     return tuple(found)
@@ -73,6 +76,8 @@ def _hazards(report: TransferReport) -> Iterator[Advice]:
         "{trials} trials",
         "h2d-overwrite-too-early": "Do not write to a pinned buffer before the copy from it is "
         "done: the later bytes were sent in {caught} of {trials} trials",
+        "h2d-recycled-too-early": "Keep a pinned buffer until the copy from it is done: its memory "
+        "was handed out again, and the later bytes were sent in {caught} of {trials} trials",
     }
     for hazard in report.hazards:
         if hazard.caught and hazard.name in told:
@@ -84,21 +89,19 @@ def _hazards(report: TransferReport) -> Iterator[Advice]:
 
 
 def _asynchrony(report: TransferReport) -> Iterator[Advice]:
-    for direction, title in (("h2d", "to"), ("d2h", "from")):
-        waits = [
-            probe
-            for probe in report.asynchrony
-            if probe.direction == direction and probe.verdict == "waits for the stream"
-        ]
-        if waits:
-            first = min(waits, key=lambda probe: probe.bytes)
-            yield Advice(
-                text=f"non_blocking=True does not free the host for copies {title} the device of "
-                f"{first.memory} memory from {size_text(first.bytes)} on: the call waits for the "
-                "stream.",
-                rests_on=(f"asynchrony {first.memory} {direction}",),
-                from_size=first.bytes,
-            )
+    titles = {"h2d": "to the device", "d2h": "from the device"}
+    waits: dict[tuple[str, str], list[Asynchrony]] = {}
+    for probe in report.asynchrony:
+        if probe.verdict == "waits for the stream":
+            waits.setdefault((probe.call, probe.direction), []).append(probe)
+    for (call, direction), found in waits.items():
+        first = min(found, key=lambda probe: probe.bytes)
+        yield Advice(
+            text=f"{call} does not free the host for copies {titles[direction]} of "
+            f"{first.memory} memory from {size_text(first.bytes)} on: it waits for the stream.",
+            rests_on=(f"asynchrony {call} {first.memory} {direction}",),
+            from_size=first.bytes,
+        )
 
 
 def _overlap(report: TransferReport) -> Iterator[Advice]:
@@ -108,6 +111,27 @@ def _overlap(report: TransferReport) -> Iterator[Advice]:
             words = _OVERLAPS if good else _DOES_NOT_OVERLAP
             text = words.format(memory=found.memory, share=f"{found.efficiency:.0%}")
             yield Advice(text=text, rests_on=(f"overlap {found.memory} side stream",))
+
+
+def _nodes(report: TransferReport) -> Iterator[Advice]:
+    """The node whose pinned copies are slowest beside the one that the device belongs to."""
+    for direction in ("h2d", "d2h"):
+        rated: list[tuple[float, NodeRate]] = [
+            (each.gbps, each)
+            for each in report.nodes
+            if each.direction == direction and each.memory == "pinned" and each.gbps is not None
+        ]
+        near = [rate for rate, each in rated if each.near]
+        if not near or len(rated) < 2:
+            continue
+        slowest, where = min(rated, key=lambda entry: entry[0])
+        if slowest < _FAR * near[0]:
+            yield Advice(
+                text=f"Run on the device's NUMA node: from node {where.node} pinned copies "
+                f"{direction} reach {slowest / near[0]:.0%} of the rate.",
+                rests_on=(f"NUMA node {where.node} pinned {direction}",),
+                from_size=where.bytes,
+            )
 
 
 def _link(report: TransferReport) -> Iterator[Advice]:

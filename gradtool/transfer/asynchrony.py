@@ -1,19 +1,22 @@
 """Does this call return before the copy is done? Hold the stream shut, call, and see.
 
 The documentation of CUDA leaves open when a copy of pageable memory returns, so the answer is
-measured on the driver that is there.
+measured on the driver that is there: for the runtime's call, and for the engine's ``Tensor.to``.
 """
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Literal
 
 from gradtool.device.protocol import Stream
 from gradtool.transfer.errors import UnavailableError
 from gradtool.transfer.hold import Hold
-from gradtool.transfer.machine import Call, HostBlock, Machine, Memory
+from gradtool.transfer.machine import Buffer, Call, HostBlock, Machine, Memory
+from gradtool.transfer.routes.libraries import Engine
 from gradtool.transfer.scenarios import SCENARIOS
 from gradtool.transfer_results import Asynchrony, Direction
 
@@ -29,9 +32,23 @@ _WAITED = 0.8
 MEMORIES: tuple[Memory, ...] = ("pageable", "pinned")
 DIRECTIONS: tuple[Direction, ...] = ("h2d", "d2h")
 
+ENGINE_CALL = "Tensor.to(non_blocking=True)"
+
+NO_STREAMS = "n/a: without a device its copies know no stream that could be held"
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where copies are made between, and what is called."""
+
+    machine: Machine
+    stream: Stream
+    host: Buffer
+    device: Buffer
+
 
 def probe_all(machine: Machine, largest: int, held: float = HELD) -> Iterator[Asynchrony]:
-    """The raw call for both kinds of memory, both directions and sizes up to the largest."""
+    """Both calls, for both kinds of memory, both directions and sizes up to the largest."""
     sizes = [size for size in SIZES if size <= largest]
     for memory in MEMORIES:
         try:
@@ -50,16 +67,44 @@ def probe_all(machine: Machine, largest: int, held: float = HELD) -> Iterator[As
 def _probe_memory(
     machine: Machine, memory: Memory, block: HostBlock, sizes: list[int], held: float
 ) -> Iterator[Asynchrony]:
-    stream, device = machine.stream(), machine.device(max(sizes))
+    place = _Place(machine, machine.stream(), block.array, machine.device(max(sizes)))
     for direction in DIRECTIONS:
         for size in sizes:
-            ends = (device[:size], block.array[:size])
-            target, source = ends if direction == "h2d" else ends[::-1]
-            copy = machine.copier(target, source, stream)
-            copy()
-            stream.synchronize()
-            took = time_while_held(machine, stream, copy, held)
+            took = _took(place, _raw_copy(place, direction, size), held)
             yield _record(machine, memory, direction, size, took=took, held=held)
+    if machine.simulated:
+        yield _record(machine, memory, "h2d", 0, call=ENGINE_CALL, reason=NO_STREAMS)
+        return
+    engine = Engine()
+    for direction in DIRECTIONS if memory == "pageable" else DIRECTIONS[:1]:
+        for size in sizes:
+            took = _took(place, _engine_copy(engine, place, direction, size), held)
+            yield _record(
+                machine, memory, direction, size, call=ENGINE_CALL, took=took, held=held
+            )  # fmt: skip
+
+
+def _raw_copy(place: _Place, direction: Direction, size: int) -> Call:
+    ends = place.device[:size], place.host[:size]
+    target, source = ends if direction == "h2d" else ends[::-1]
+    return place.machine.copier(target, source, place.stream)
+
+
+def _engine_copy(engine: Engine, place: _Place, direction: Direction, size: int) -> Call:
+    """A copy by the engine; back to the host it makes its own, page-locked target."""
+    if direction == "h2d":
+        tensor, to = engine.over(place.host[:size]), place.machine.place
+    else:
+        tensor, to = engine.on_device(size, place.machine.place), "cpu"
+    return functools.partial(tensor.to, to, non_blocking=True)
+
+
+def _took(place: _Place, copy: Call, held: float) -> float:
+    """Seconds of a call on a held stream, made once before so that nothing is allocated in it."""
+    with place.machine.current(place.stream):
+        copy()
+        place.stream.synchronize()
+        return time_while_held(place.machine, place.stream, copy, held)
 
 
 def time_while_held(machine: Machine, stream: Stream, call: Call, held: float) -> float:
@@ -83,15 +128,16 @@ def _record(
     direction: Direction,
     size: int,
     *,
+    call: str = "",
     took: float | None = None,
     held: float | None = None,
     reason: str = "",
 ) -> Asynchrony:
     title = SCENARIOS[memory].label(simulated=machine.simulated)
+    raw = "memcpy given to a worker thread" if machine.simulated else "cudaMemcpyAsync"
     return Asynchrony(
         simulated=machine.simulated, unavailable=reason, memory=title, direction=direction,
-        call="memcpy given to a worker thread" if machine.simulated else "cudaMemcpyAsync",
-        bytes=size, took=took, held=held, verdict=_verdict(took, held),
+        call=call or raw, bytes=size, took=took, held=held, verdict=_verdict(took, held),
     )  # fmt: skip
 
 

@@ -15,9 +15,9 @@ from gradtool.transfer_results import Cell
 SHARE = 0.5
 """The part of free memory that a run may take."""
 
-HOST_BUFFERS = 6
+HOST_BUFFERS = 8
 """Buffers of the largest size that live on the host at a time: three kinds, a second pinned one,
-new memory for a copy, and what the engine makes."""
+new memory for a copy, what is pinned on the fly, and what the engine and PyTorch make."""
 
 DEVICE_BUFFERS = 3
 

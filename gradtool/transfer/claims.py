@@ -122,4 +122,11 @@ CLAIMS = (
         "it allocates.",
         "Tensor.to costs no more than the raw call at the largest size.",
     ),
+    Claim(
+        "engine.h2d.blocking", "torch.h2d.blocking",
+        "gradtool's Tensor.to is {x} times as fast as PyTorch's, from {size} on.",
+        "gradtool's Tensor.to takes {x} times as long as PyTorch's, from {size} on.",
+        "gradtool's Tensor.to takes as long as PyTorch's at the largest size.",
+        about_host=True,
+    ),
 )  # fmt: skip

@@ -19,7 +19,9 @@ class Grid(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     scenarios: tuple[str, ...] = ()
     budget: Annotated[float, msgspec.Meta(gt=0)] | None = None
     collections: tuple[CollectionOf, ...] | None = None
-    probes: tuple[Literal["asynchrony", "hazards", "pinning", "overlap"], ...] | None = None
+    probes: tuple[Literal["asynchrony", "hazards", "pinning", "overlap", "nodes"], ...] | None = (
+        None
+    )
 
 
 class CollectionOf(msgspec.Struct, frozen=True, kw_only=True):

@@ -96,6 +96,23 @@ def overwrite_too_early(bench: HazardBench, cure: Cure | None = None) -> bool:
     return not bench.device_holds(_RIGHT)
 
 
+def recycle_too_early(bench: HazardBench, cure: Cure | None = None) -> bool:
+    """Whether a block that goes back to its pool during a copy from it sends another's bytes."""
+    bench.set_device(POISON)
+    block = bench.machine.pooled(len(bench.host))
+    block.array.fill(_RIGHT)
+    with held(bench.machine, bench.stream) as hold:
+        bench.copier(bench.device, block.array)()
+        if cure is not None:
+            hold.open()
+            cure(bench.stream, bench.event)
+        block.close()
+        other = bench.machine.pooled(len(bench.host))
+        other.array.fill(_LATER)
+    other.close()
+    return not bench.device_holds(_RIGHT)
+
+
 def by_synchronize(stream: Stream, _event: Any) -> None:
     """Wait for the stream."""
     stream.synchronize()
@@ -113,6 +130,11 @@ DEMONSTRATIONS: dict[str, tuple[str, Callable[[HazardBench, Cure | None], bool]]
     "h2d-overwrite-too-early": (
         "a copy to the device that does not block, its source overwritten before it is done",
         overwrite_too_early,
+    ),
+    "h2d-recycled-too-early": (
+        "a copy to the device that does not block, its page-locked block given back to the pool "
+        "and handed out again before it is done",
+        recycle_too_early,
     ),
 }  # fmt: skip
 

@@ -1,6 +1,6 @@
 """What a profile asks of the place that it measures: memory, streams, copies, a computation.
 
-`gradtool.transfer.cuda_machine` answers with a CUDA device, `gradtool.transfer.host.machine`
+`gradtool.transfer.cuda.machine` answers with a CUDA device, `gradtool.transfer.host.machine`
 with host memory that stands in for one. All buffers are arrays of bytes.
 """
 
@@ -91,6 +91,18 @@ class Machine(Protocol):
 
     def copier(self, target: Buffer, source: Buffer, stream: Stream) -> Call:
         """What gives a copy to a stream, with as little around the runtime's call as can be."""
+
+    def default_stream(self) -> Stream:
+        """The stream that `waiting_copier` copies on."""
+
+    def waiting_copier(self, target: Buffer, source: Buffer) -> Call:
+        """What copies by the runtime's call that waits by itself, as far as it says it does."""
+
+    def pooled(self, size: int) -> HostBlock:
+        """Page-locked memory from a pool, which hands out again at once what it is given back.
+
+        Raises as `host` does.
+        """
 
     def host_function(self, stream: Stream, function: Call) -> None:
         """Let a stream call a function of the host when its turn has come."""

@@ -14,6 +14,9 @@ from gradtool.transfer.timing import Times, timed
 from gradtool.transfer.verification import ByteCheck
 from gradtool.transfer_results import Cell
 
+_DOUBLED = {3, 7, 11}
+"""Before which samples one of twice as many runs is taken, to see whether times add up."""
+
 
 class MeasuredCell:
     """Takes samples of one cell; a `gradtool.measure.rounds.Sampled`."""
@@ -26,18 +29,19 @@ class MeasuredCell:
         self._cursor = 0
         self._runs = 1
         self._samples: list[Times] = []
+        self._double: list[Times] = []
         self._verified = True
         self._warm = False
         self._problem = ""
         self._operation: Operation | None = self._made(route)
-        self._hot = self._operation is not None and self._operation.cache_hot
+        made = self._operation
+        self._hot, self._marked = (made.cache_hot, made.marked) if made else (False, True)
 
     def _made(self, route: Route) -> Operation | None:
-        try:
-            return route(self.cell, self._bench)
-        except UnavailableError as error:
-            self._problem = str(error)
-            return None
+        made: list[Operation] = []
+        with self._refusals():
+            made.append(route(self.cell, self._bench))
+        return made[0] if made else None
 
     def warm_up(self) -> None:
         """Run it until the machine is awake, and find out how many runs a sample needs."""
@@ -57,12 +61,23 @@ class MeasuredCell:
     def take(self) -> None:
         """Take a sample, with its bytes checked outside the timing."""
         with self._refusals():
-            slots = self._slots(self._runs)
-            first = not self._samples
-            checked = list({id(slot): slot for slot in slots}.values()) if first else slots[-1:]
-            self._check.prepare(checked, whole=first)
-            self._samples.append(self._run(slots))
-            self._verified &= self._check.arrived(checked, whole=first)
+            if self._is_double_due():
+                self._double.append(self._sample(2 * self._runs))
+            self._samples.append(self._sample(self._runs))
+
+    def _is_double_due(self) -> bool:
+        most = self._operation.most if self._operation else None
+        fits = most is None or 2 * self._runs <= most
+        return fits and len(self._samples) in _DOUBLED
+
+    def _sample(self, runs: int) -> Times:
+        slots = self._slots(runs)
+        first = not self._samples
+        checked = list({id(slot): slot for slot in slots}.values()) if first else slots[-1:]
+        self._check.prepare(checked, whole=first)
+        times = self._run(slots)
+        self._verified &= self._check.arrived(checked, whole=first)
+        return times
 
     def done(self) -> bool:
         """Whether it has samples enough, or cannot have any that count: if it was never warm."""
@@ -85,7 +100,11 @@ class MeasuredCell:
         Args:
             link: Raw rate of the link in GB/s, where it is known.
         """
-        outcome = Outcome(self._samples, self._runs, self._verified, self._hot, self._problem)
+        outcome = Outcome(
+            samples=self._samples, doubled=self._double, runs=self._runs,
+            verified=self._verified, cache_hot=self._hot, marked=self._marked,
+            problem=self._problem,
+        )  # fmt: skip
         return outcome.record(self.cell, link)
 
     def _slots(self, count: int) -> list[Slot]:
@@ -100,9 +119,10 @@ class MeasuredCell:
 
     def _run(self, slots: list[Slot]) -> Times:
         bench, calls = self._bench, [slot.issue for slot in slots]
+        stream = (self._operation and self._operation.stream) or bench.stream
         bench.machine.synchronize()
-        with bench.machine.current(bench.stream):
-            times = timed(calls, bench.stream, *self._events, bench.machine.clock)
+        with bench.machine.current(stream):
+            times = timed(calls, stream, *self._events, bench.machine.clock)
         if self._operation is not None:
             self._operation.finish()
         return times

@@ -77,6 +77,10 @@ class Operation:
     most: int | None = None
     """How many runs a sample may have at most."""
     cache_hot: bool = False
+    stream: Stream | None = None
+    """The stream that it gives its work to, where that is not the bench's."""
+    marked: bool = True
+    """Whether events mark its work, so that the time between them means something."""
 
 
 @dataclass

@@ -11,7 +11,7 @@ from gradtool.transfer_results import Direction, Mode
 SIZES = (4 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20)
 """Sizes of one buffer that are measured unless others are asked for."""
 
-PROBES = ("hazards", "asynchrony", "pinning", "overlap")
+PROBES = ("hazards", "asynchrony", "pinning", "overlap", "nodes")
 """What can be measured beside cells."""
 
 

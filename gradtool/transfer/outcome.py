@@ -23,9 +23,13 @@ class Outcome:
     """What a cell's measurement came to."""
 
     samples: Sequence[Times]
+    doubled: Sequence[Times]
+    """Samples of twice as many runs, which only the check of stability looks at."""
     runs: int
     verified: bool
     cache_hot: bool
+    marked: bool
+    """Whether the time between events means something."""
     problem: str
 
     def record(self, cell: Cell, link: float | None) -> Cell:
@@ -39,12 +43,14 @@ class Outcome:
     def _impossible(self) -> str:
         if not self.verified:
             return self_checks.NOT_VERIFIED
-        return self_checks.impossible_times(self.samples)
+        return self_checks.impossible_times([*self.samples, *self.doubled]) or self_checks.unstable(
+            self.samples, self.doubled
+        )
 
     def _filled(self, cell: Cell) -> Cell:
         done = [times.done for times in self.samples]
         summaries = {"call": [times.call for times in self.samples], "done": done}
-        if not cell.host_only:
+        if self.marked and not cell.host_only:
             summaries["device"] = [times.device for times in self.samples]
         found = {name: summarize(values) for name, values in summaries.items()}
         rates = {

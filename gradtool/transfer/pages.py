@@ -7,12 +7,23 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.measure.units import size_text
+from gradtool.transfer.errors import UnavailableError
+
 PAGE = mmap.PAGESIZE
 
 
 def fresh_pages(size: int) -> Any:
-    """An array of bytes in pages that were never touched."""
-    return np.frombuffer(mmap.mmap(-1, size), np.uint8)
+    """An array of bytes in pages that were never touched.
+
+    Raises:
+        UnavailableError: the system refuses, as it does above the limit of a process.
+    """
+    try:
+        return np.frombuffer(mmap.mmap(-1, size), np.uint8)
+    except OSError as error:
+        reason = f"the system gave no {size_text(size)} of memory: {error.strerror}"
+        raise UnavailableError(reason) from error
 
 
 def touch(array: Any) -> None:

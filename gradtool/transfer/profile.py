@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from gradtool.measure.rounds import sample_in_turn
 from gradtool.measure.stopping import StopRule
-from gradtool.transfer import asynchrony, hazards, overlap, pinning
+from gradtool.transfer import asynchrony, hazards, nodes, overlap, pinning
 from gradtool.transfer.advice import advise
 from gradtool.transfer.break_even import with_reuses
 from gradtool.transfer.buffers import Buffers
@@ -117,6 +117,7 @@ class _Run:
             "hazards": lambda: hazards.demonstrate_all(machine),
             "pinning": lambda: pinning.measure_all(machine, largest),
             "overlap": lambda: overlap.measure_all(machine, largest),
+            "nodes": lambda: nodes.measure_all(machine, largest, self._node()),
         }
         for name, found in self._found.items():
             self._watcher.stage(name)
@@ -126,6 +127,9 @@ class _Run:
                 if self._seconds() > self._options.budget * _FOR_PROBES:
                     self.notices.append(f"the budget left no time for all of {name}")
                     break
+
+    def _node(self) -> int | None:
+        return self._header.numa_node if self._header else None
 
     def _largest_probed(self) -> int:
         """Probes go up to the largest copy that is measured, and to a MiB at least."""
@@ -198,6 +202,7 @@ class _Run:
             hazards=tuple(found.get("hazards", ())),
             pinning=with_reuses(found.get("pinning", ()), cells),
             overlap=tuple(found.get("overlap", ())),
+            nodes=tuple(found.get("nodes", ())),
             notices=tuple(self.notices),
             seconds=self._seconds(),
             interrupted=self._interrupted,

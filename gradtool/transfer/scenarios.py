@@ -8,10 +8,16 @@ from gradtool.transfer.operation import Route
 from gradtool.transfer.routes.cold import cold
 from gradtool.transfer.routes.direct import device_to_device, direct
 from gradtool.transfer.routes.duplex import duplex
-from gradtool.transfer.routes.engine import pin_memory, pin_memory_then_to, tensor_to
+from gradtool.transfer.routes.engine import (
+    pin_memory,
+    pin_memory_then_to,
+    tensor_to,
+    torch_to,
+)
 from gradtool.transfer.routes.packing import packed, pinned_by_threads
 from gradtool.transfer.routes.pin_on_the_fly import pin_on_the_fly
 from gradtool.transfer.routes.staging import staged, staged_by_threads
+from gradtool.transfer.routes.synchronous import synchronous
 from gradtool.transfer_results import Direction, Mode
 
 BOTH: tuple[Direction, ...] = ("h2d", "d2h")
@@ -21,6 +27,9 @@ Ways = dict[Direction, tuple[Mode, ...]]
 """In which directions a scenario goes, and in which modes each."""
 
 _EACH: Ways = {"h2d": MODES, "d2h": MODES}
+_WAITS: Ways = {"h2d": ("blocking",), "d2h": ("blocking",)}
+"""For a call that waits by itself."""
+
 _WAITS_BACK: Ways = {"h2d": MODES, "d2h": ("blocking",)}
 """For routes whose last step towards the host is the host's own, so that they must wait."""
 
@@ -58,6 +67,11 @@ _ALL = (
         "ordinary memory, its pages touched", direct("pageable"), _EACH),
     Scenario("pinned", "pinned", "mlock'ed",
         "page-locked memory, allocated as such", direct("pinned"), _EACH),
+    Scenario("memcpy", "memcpy, pageable", "memcpy",
+        "the runtime's copy that waits by itself, of pageable memory",
+        synchronous("pageable"), _WAITS),
+    Scenario("memcpy-pinned", "memcpy, pinned", "memcpy, mlock'ed",
+        "the same of page-locked memory", synchronous("pinned"), _WAITS),
     Scenario("registered", "registered", "mlock'ed later",
         "ordinary memory, page-locked after its pages were touched", direct("registered"), _EACH),
     Scenario("write-combined", "write-combined", "write-combined",
@@ -88,6 +102,11 @@ _ALL = (
         _EACH),
     Scenario("engine-pinned", "pinned Tensor.to", "pinned Tensor.to",
         "the engine's Tensor.to of a pinned tensor", tensor_to("pinned"), {"h2d": MODES}),
+    Scenario("torch", "PyTorch's .to", "PyTorch's .to (copy)",
+        "PyTorch's Tensor.to of a pageable tensor, where it is installed", torch_to("pageable"),
+        _EACH),
+    Scenario("torch-pinned", "PyTorch's pinned .to", "PyTorch's pinned .to",
+        "PyTorch's Tensor.to of a pinned tensor", torch_to("pinned"), {"h2d": MODES}),
     Scenario("engine-pin", "pin_memory()", "pin_memory()",
         "the engine's Tensor.pin_memory alone", pin_memory, {"h2d": ("blocking",)},
         host_only=True),

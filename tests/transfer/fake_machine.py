@@ -169,6 +169,22 @@ class FakeMachine:
 
         return copy
 
+    def default_stream(self) -> FakeStream:
+        return self.stream()
+
+    def waiting_copier(self, target: Any, source: Any) -> Any:
+        stream = self.stream()
+        copy = self.copier(target, source, stream)
+
+        def copy_and_wait() -> None:
+            copy()
+            stream.synchronize()
+
+        return copy_and_wait
+
+    def pooled(self, size: int) -> HostBlock:
+        return self.host("pinned", size)
+
     def host_function(self, stream: Any, function: Any) -> None:
         # The copies of this device are done at once, so nothing need stand still for long.
         threading.Thread(target=function, daemon=True).start()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
+from gradtool.measure.batching import runs_per_sample
 from gradtool.transfer.options import TransferOptions
 from gradtool.transfer.profile import profile
 from gradtool.transfer_results import Cell, Header, TransferReport
@@ -32,6 +35,14 @@ def run(machine: FakeMachine | None = None, **options: Any) -> TransferReport:
     report = profile(TransferOptions(**asked | options), machine=machine)
     assert machine.closed
     return replace(report, header=HEADER)
+
+
+def make_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few slots and short samples, for runs on machines whose times are not looked at."""
+    short = functools.partial(runs_per_sample, window=1e-6, warm=0.0)
+    monkeypatch.setattr("gradtool.transfer.measured_cell.runs_per_sample", short)
+    monkeypatch.setattr("gradtool.transfer.profile.MOST_ROTATION", 6 << 20)
+    monkeypatch.setattr("gradtool.transfer.buffers.MOST_SLOTS", 8)
 
 
 def cell_of(report: TransferReport, id_: str) -> Cell:

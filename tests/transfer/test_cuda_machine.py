@@ -11,6 +11,7 @@ import pytest
 
 from gradtool.device import DeviceUnavailableError
 from gradtool.measure.stopping import StopRule
+from gradtool.transfer import asynchrony
 from gradtool.transfer.cuda.header import version_text
 from gradtool.transfer.cuda.link import local_processors, numa_node, read_link
 from gradtool.transfer.cuda.machine import CudaMachine
@@ -20,6 +21,8 @@ from gradtool.transfer.machines import machine_for
 from gradtool.transfer.options import TransferOptions
 from gradtool.transfer.profile import profile
 from tests.device.fake_cupy import install
+from tests.transfer import fake_torch
+from tests.transfer.runs import make_short
 
 H2D, D2H, D2D = 1, 2, 3
 
@@ -32,6 +35,8 @@ def cupy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setattr("gradtool.transfer.cuda.machine._COMPUTED", 1 << 6)
     monkeypatch.setattr("gradtool.transfer.cuda.header._LOAD_COPIES", 3)
     monkeypatch.setattr(stand_in.cuda.runtime, "memGetInfo", lambda: (1 << 33, 1 << 34))
+    make_short(monkeypatch)
+    fake_torch.install(monkeypatch, stand_in)
     yield stand_in
     assert stand_in.cuda.runtime.allocated == {}
     assert stand_in.cuda.runtime.registered == set()
@@ -58,6 +63,42 @@ def test_every_scenario_is_asked_of_the_runtime_as_it_takes_it(cupy: Any) -> Non
     log = cupy.cuda.runtime.log
     assert {entry[2] for entry in log if entry[0] == "hostAlloc"} == {1, 5}
     assert {entry[2] for entry in log if entry[0] == "memcpyAsync"} == {H2D, D2H, D2D}
+
+
+def test_pytorch_works_on_the_stream_that_is_measured_and_gets_its_own_back(cupy: Any) -> None:
+    import torch
+
+    report = profile(
+        TransferOptions(
+            device="cuda:1", sizes=(4096,), collections=(), scenarios=("torch*",), probes=(),
+            budget=10,
+        ),
+        rule=StopRule(least=2, spread=1e9),
+    )  # fmt: skip
+    assert all(cell.verified and cell.device for cell in report.cells)
+    streams: list[Any] = torch.cuda.streams  # type: ignore[attr-defined]
+    assert streams[-1] == ("default", "cuda:0")
+    assert {place for ptr, place in streams if ptr != "default"} == {"cuda:1"}
+
+
+def test_the_synchronous_copy_is_marked_on_the_default_stream(cupy: Any) -> None:
+    machine = CudaMachine()
+    assert machine.default_stream().ptr == 0
+    source, target = np.arange(9, dtype=np.uint8), machine.device(9)
+    machine.waiting_copier(target, source)()
+    assert machine.read(target).tolist() == source.tolist()
+    assert machine.pooled(5000).array.nbytes == 5000
+
+
+def test_calls_are_probed_by_the_runtime_and_by_the_engine(cupy: Any) -> None:
+    found = list(asynchrony.probe_all(CudaMachine(), 4096, held=0.005))
+    assert [(each.call, each.memory, each.direction) for each in found] == [
+        ("cudaMemcpyAsync", "pageable", "h2d"), ("cudaMemcpyAsync", "pageable", "d2h"),
+        (asynchrony.ENGINE_CALL, "pageable", "h2d"), (asynchrony.ENGINE_CALL, "pageable", "d2h"),
+        ("cudaMemcpyAsync", "pinned", "h2d"), ("cudaMemcpyAsync", "pinned", "d2h"),
+        (asynchrony.ENGINE_CALL, "pinned", "h2d"),
+    ]  # fmt: skip
+    assert all(each.verdict for each in found)
 
 
 @pytest.mark.parametrize(

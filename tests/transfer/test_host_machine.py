@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import threading
 import time
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from gradtool.measure.stopping import StopRule
-from gradtool.transfer import asynchrony, hazards
+from gradtool.transfer import asynchrony, hazards, pages
 from gradtool.transfer.errors import UnavailableError
 from gradtool.transfer.hold import held
 from gradtool.transfer.host import locked_memory
@@ -19,6 +20,7 @@ from gradtool.transfer.host.machine import HostMachine
 from gradtool.transfer.options import TransferOptions
 from gradtool.transfer.profile import profile
 from tests.transfer.fake_machine import FakeMachine
+from tests.transfer.runs import make_short
 
 
 @pytest.fixture
@@ -177,8 +179,10 @@ def test_a_cure_that_does_not_wait_is_no_cure(machine: HostMachine) -> None:
 
 def test_the_asynchrony_of_calls_is_told(machine: HostMachine) -> None:
     found = list(asynchrony.probe_all(machine, 4096, held=0.02))
-    assert {probe.verdict for probe in found} == {"returns at once"}
-    assert {(probe.direction, probe.memory) for probe in found} == {
+    (raw, engine) = ([each for each in found if bool(each.verdict) == is_raw] for is_raw in (1, 0))
+    assert {probe.verdict for probe in raw} == {"returns at once"}
+    assert {probe.unavailable for probe in engine} == {asynchrony.NO_STREAMS}
+    assert {(probe.direction, probe.memory) for probe in raw} == {
         ("h2d", "pageable"), ("d2h", "pageable"), ("h2d", "mlock'ed"), ("d2h", "mlock'ed"),
     }  # fmt: skip
     stream = machine.stream()
@@ -186,7 +190,8 @@ def test_the_asynchrony_of_calls_is_told(machine: HostMachine) -> None:
     assert took > 0.016
 
 
-def test_every_scenario_runs_on_the_host_and_arrives() -> None:
+def test_every_scenario_runs_on_the_host_and_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_short(monkeypatch)
     report = profile(
         TransferOptions(
             device="cpu", sizes=(4096, 5 << 20), collections=((7, 4001),), budget=30,
@@ -201,12 +206,34 @@ def test_every_scenario_runs_on_the_host_and_arrives() -> None:
             assert "needs CUDA" in cell.unavailable
         elif cell.scenario in ("engine-pinned", "engine-pin", "engine-pin-to"):
             assert "Tensor.pin_memory needs CUDA" in cell.unavailable
+        elif cell.scenario.startswith("torch") and cell.unavailable:
+            assert cell.scenario == "torch-pinned" or not importlib.util.find_spec("torch")
         else:
             assert cell.unavailable == "", cell.id
             assert cell.verified
     assert {cell.link_share for cell in report.cells} == {None}
+    on_the_caller = {"engine", "torch", "memcpy", "memcpy-pinned"}
+    untimed = {cell.scenario for cell in report.cells if cell.done and not cell.device}
+    assert untimed == on_the_caller & {cell.scenario for cell in report.cells if cell.done}
     assert all(0 <= each.efficiency <= 1 for each in report.overlap if each.efficiency is not None)
     assert not [each for each in threading.enumerate() if each.name.startswith("gradtool")]
+
+
+def test_memory_that_the_system_refuses_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_given: Any) -> Any:
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr(pages.mmap, "mmap", refuse)
+    with pytest.raises(UnavailableError, match=r"no 4 KiB of memory: Cannot allocate memory$"):
+        pages.fresh_pages(4096)
+
+
+def test_a_pool_hands_out_again_what_it_was_given_back_last(machine: HostMachine) -> None:
+    first, second = machine.pooled(4096), machine.pooled(4096)
+    address = second.array.ctypes.data
+    first.close()
+    second.close()
+    assert machine.pooled(4096).array.ctypes.data == address
 
 
 def test_a_computation_takes_about_as_long_as_it_should(machine: HostMachine) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
-from gradtool.transfer.self_checks import impossible_rate
+from gradtool.transfer.self_checks import impossible_rate, unstable
+from gradtool.transfer.timing import Times
 from gradtool.transfer_results import Link
 from tests.transfer import fake_machine
 from tests.transfer.fake_machine import FakeMachine
@@ -46,6 +48,42 @@ def test_a_rate_above_the_link() -> None:
     assert impossible_rate(63.5, 63.0) == ""
     assert impossible_rate(64.0, 63.0)
     assert impossible_rate(64.0, None) == ""
+
+
+def test_batches_of_two_sizes_that_do_not_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    def at_once(self: fake_machine.FakeStream, seconds: float) -> None:
+        self.busy_until = max(self.busy_until, self.clock.now + 50 * seconds)
+
+    monkeypatch.setattr(fake_machine.FakeStream, "work", at_once)
+    cells = run(FakeMachine(), **ONE).cells
+    reasons = {cell.unavailable for cell in cells if cell.mode == "non_blocking"}
+    assert {cell.unavailable for cell in cells if cell.mode == "blocking"} == {""}
+    assert all(
+        re.fullmatch(r"not shown: of \d+ copies each takes 0\.5\d* times as long as of \d+", each)
+        for each in reasons
+    ), reasons
+
+
+def test_times_that_add_up_are_stable() -> None:
+    def of(runs: int, each: float) -> Times:
+        return Times(call=each, done=each, device=each, envelope=each, runs=runs)
+
+    samples = [of(10, 1.0), of(10, 1.2), of(10, 0.9)]
+    assert unstable(samples, [of(20, 1.4), of(20, 2.0), of(20, 1.9)]) == ""
+    assert unstable(samples, [of(20, 2.0)] * 2) == ""
+    assert "of 20 copies each takes 2 times as long as of 10" in unstable(
+        samples, [of(20, 2.0)] * 3
+    )
+
+
+def test_memory_that_runs_out_is_the_reason_of_a_cell() -> None:
+    machine = FakeMachine()
+
+    def device(size: int) -> Any:
+        raise MemoryError("Out of memory allocating 65,536 bytes")
+
+    machine.device = device  # type: ignore[method-assign]
+    assert refusals(machine) == {"Out of memory allocating 65,536 bytes"}
 
 
 @pytest.mark.parametrize("where", [0, 12345, -1])

@@ -14,7 +14,14 @@ from rich.text import Text
 from gradtool.report.terminal.console import make_console
 from gradtool.report.terminal.page import Page
 from gradtool.report.terminal.styles import DIM, STRONG
-from gradtool.report.transfer.tables import Table, header_lines, last_line, not_measured, tables
+from gradtool.report.transfer.tables import (
+    Table,
+    advice_lines,
+    header_lines,
+    last_line,
+    not_measured,
+    tables,
+)
 from gradtool.transfer_results import TransferReport
 
 WIDE = 104
@@ -33,7 +40,7 @@ def render(report: TransferReport, console: Console, *, verbosity: int = 0) -> N
         page.blank()
         for table in tables(report):
             _write_table(page, table)
-    _write_list(page, "advice", [advice.text for advice in report.advice])
+    _write_list(page, "advice", advice_lines(report))
     _write_requirements(page, report)
     _write_list(page, "not measured", list(not_measured(report)), style=DIM)
     _write_list(page, "notices", report.notices, style=DIM)

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from gradtool.report.transfer.tables import Table, header_lines, last_line, not_measured, tables
+from gradtool.report.transfer.tables import (
+    Table,
+    advice_lines,
+    header_lines,
+    last_line,
+    not_measured,
+    tables,
+)
 from gradtool.transfer_results import TransferReport
 
 _STYLE = """
@@ -40,7 +47,7 @@ def _lines(report: TransferReport) -> Iterator[str]:
     if report.simulated:
         yield '<p class="simulated">SIMULATED: host memory stood in for a device.</p>'
     yield "<p>" + "<br>\n".join(escape(line) for line in header_lines(report)) + "</p>"
-    yield from _list("Advice", [advice.text for advice in report.advice])
+    yield from _list("Advice", advice_lines(report))
     told = [
         f"{'met' if each.met else 'NOT MET'}: {each.text} ({each.reason})"
         for each in report.requirements

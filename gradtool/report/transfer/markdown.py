@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gradtool.report.markdown import escaped
-from gradtool.report.transfer.tables import Table, header_lines, last_line, not_measured, tables
+from gradtool.report.transfer.tables import (
+    Table,
+    advice_lines,
+    header_lines,
+    last_line,
+    not_measured,
+    tables,
+)
 from gradtool.transfer_results import TransferReport
 
 
@@ -21,7 +28,7 @@ def _lines(report: TransferReport) -> Iterator[str]:
     yield ""
     for table in tables(report):
         yield from _table(table)
-    yield from _list("Advice", [advice.text for advice in report.advice])
+    yield from _list("Advice", advice_lines(report))
     told = [
         f"{'met' if each.met else 'NOT MET'}: {each.text} ({each.reason})"
         for each in report.requirements

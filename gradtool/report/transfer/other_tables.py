@@ -68,8 +68,8 @@ def asynchrony(report: TransferReport) -> Table | None:
     """Which calls return while their stream stands still."""
     found = [
         [
-            each.memory, each.direction, size_text(each.bytes), time_text(each.took or 0.0),
-            each.verdict,
+            each.call, each.memory, each.direction, size_text(each.bytes),
+            time_text(each.took or 0.0), each.verdict,
         ]
         for each in report.asynchrony
         if each.verdict
@@ -77,12 +77,12 @@ def asynchrony(report: TransferReport) -> Table | None:
     if not found:
         return None
     held = next(each.held for each in report.asynchrony if each.held)
-    call = report.asynchrony[0].call
     columns = (
-        Column("memory", right=False), Column("direction", right=False), Column("size"),
-        Column("call took"), Column("verdict", right=False),
+        Column("call", right=False), Column("memory", right=False),
+        Column("direction", right=False), Column("size"), Column("took"),
+        Column("verdict", right=False),
     )  # fmt: skip
-    title = f"does the call return while its stream is held for {time_text(held)}? ({call})"
+    title = f"does the call return while its stream is held for {time_text(held)}?"
     return Table(titled(report, title), columns, [found])
 
 
@@ -152,6 +152,26 @@ def overlap(report: TransferReport) -> Table | None:
     return Table(titled(report, "a copy beside a computation"), columns, [found], notes=(note,))
 
 
+def nodes(report: TransferReport) -> Table | None:
+    """The same copies from each NUMA node."""
+    where = {True: "near the device", False: "far", None: ""}
+    found = [
+        [
+            str(each.node), where[each.near], each.memory, each.direction, size_text(each.bytes),
+            time_of(each.done), rate_text(each.gbps) if each.gbps else NOT_AVAILABLE,
+        ]
+        for each in report.nodes
+        if not each.unavailable
+    ]  # fmt: skip
+    if not found:
+        return None
+    columns = (
+        Column("node"), Column("", right=False), Column("memory", right=False),
+        Column("direction", right=False), Column("size"), Column("done"), Column("GB/s"),
+    )  # fmt: skip
+    return Table(titled(report, "by NUMA node"), columns, [found])
+
+
 def changes(report: TransferReport) -> Table | None:
     """This run beside an earlier one."""
     if not report.changes:
@@ -173,5 +193,5 @@ def changes(report: TransferReport) -> Table | None:
 
 
 ALL: tuple[Callable[[TransferReport], Table | None], ...] = (
-    rows, fits, asynchrony, hazards, pinning, overlap, changes,
+    rows, fits, asynchrony, hazards, pinning, overlap, nodes, changes,
 )  # fmt: skip

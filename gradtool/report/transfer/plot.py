@@ -9,7 +9,7 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
-from gradtool.measure.units import rate_text, size_text
+from gradtool.measure.units import size_text
 from gradtool.transfer_results import Cell, TransferReport
 
 TITLES = {"h2d": "host to device", "d2h": "device to host"}
@@ -98,10 +98,13 @@ def _draw(
     axes.set_title(TITLES[direction], fontsize=10)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
-    axes.set_xticks(sorted(sizes), [size_text(size) for size in sorted(sizes)], rotation=30)
+    axes.set_xticks(sorted(sizes), [size_text(size) for size in sorted(sizes)])
+    axes.tick_params(axis="x", labelrotation=35)
+    for text in axes.get_xticklabels():
+        text.set(ha="right", rotation_mode="anchor")
     axes.minorticks_off()
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=20))
-    axes.yaxis.set_major_formatter(lambda value, _place: rate_text(value))
+    axes.yaxis.set_major_formatter(lambda value, _place: f"{value:g}")
     axes.set_xlabel("size of the buffer")
     axes.grid(visible=True, color="0.9")
     if not sizes:

@@ -121,7 +121,7 @@ def _cell_row(cell: Cell) -> list[str]:
         time_of(cell.done),
         spread_text(cell.done),
         f"{min(cell.done.relative_iqr, 9.99):.0%}",
-        NOT_AVAILABLE if cell.host_only else time_of(cell.device),
+        time_of(cell.device),
         str(cell.done.n),
         rate_text(cell.gbps) if cell.gbps else NOT_AVAILABLE,
         NOT_AVAILABLE if cell.link_share is None else f"{cell.link_share:.0%}",
@@ -173,18 +173,27 @@ def _reasons(report: TransferReport) -> Iterator[tuple[str, str]]:
     others: tuple[tuple[str, Iterable[object]], ...] = (
         ("fit of", report.fits), ("asynchrony of", report.asynchrony),
         ("hazard", report.hazards), ("pinning cost of", report.pinning),
-        ("overlap of", report.overlap),
+        ("overlap of", report.overlap), ("NUMA nodes", report.nodes),
     )  # fmt: skip
     for kind, records in others:
         for record in records:
             reason = getattr(record, "unavailable", "")
             if reason:
-                yield f"{kind} {_name(record)}", reason
+                yield f"{kind} {_name(record)}".strip(), reason
 
 
 def _name(record: object) -> str:
-    parts = (getattr(record, name, "") for name in ("label", "memory", "name", "direction", "mode"))
+    names = ("call", "label", "memory", "name", "direction", "mode")
+    parts = (getattr(record, name, "") for name in names)
     return " ".join(part for part in parts if part)
+
+
+def advice_lines(report: TransferReport) -> list[str]:
+    """What to do, each with the rows that it rests on."""
+    return [
+        f"{each.text} [{' beside '.join(each.rests_on)}]" if each.rests_on else each.text
+        for each in report.advice
+    ]
 
 
 def last_line(report: TransferReport) -> str:

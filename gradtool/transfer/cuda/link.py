@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gradtool.transfer.cuda.nvml import Nvml
+from gradtool.transfer.processors import parse_list
 from gradtool.transfer_results import Link
 
 PER_LANE = {1: 0.25, 2: 0.5, 3: 0.985, 4: 1.969, 5: 3.938, 6: 7.563}
@@ -74,11 +75,6 @@ def numa_node(bus: str, devices: Path = _DEVICES) -> int | None:
 def local_processors(bus: str, devices: Path = _DEVICES) -> frozenset[int]:
     """The processors near a device; empty where that is unknown."""
     try:
-        text = (devices / bus.lower() / "local_cpulist").read_text().strip()
-    except OSError:
+        return parse_list((devices / bus.lower() / "local_cpulist").read_text())
+    except (OSError, ValueError):
         return frozenset()
-    found: set[int] = set()
-    for part in filter(None, text.split(",")):
-        first, _, last = part.partition("-")
-        found.update(range(int(first), int(last or first) + 1))
-    return frozenset(found)

@@ -111,18 +111,39 @@ class CudaMachine:
 
     def copier(self, target: Buffer, source: Buffer, stream: Any) -> Call:
         """`memcpyAsync` with everything worked out; the arrays are kept with it."""
+        what = self._what(target, source)
+        copy = functools.partial(self._runtime.memcpyAsync, *what, stream.ptr)
+        copy.kept = target, source  # type: ignore[attr-defined]  # alive as long as the call
+        return copy
+
+    def _what(self, target: Buffer, source: Buffer) -> tuple[int, int, int, int]:
+        """Both addresses, the size and the kind of a copy."""
         runtime = self._runtime
-        to, of = isinstance(target, np.ndarray), isinstance(source, np.ndarray)
         kind = {
             (False, True): runtime.memcpyHostToDevice,
             (True, False): runtime.memcpyDeviceToHost,
             (False, False): runtime.memcpyDeviceToDevice,
-        }[to, of]
+        }[isinstance(target, np.ndarray), isinstance(source, np.ndarray)]
         size = min(target.nbytes, source.nbytes)
-        places = _address(target), _address(source)
-        copy = functools.partial(runtime.memcpyAsync, *places, size, kind, stream.ptr)
-        copy.kept = target, source  # type: ignore[attr-defined]  # alive as long as the call
+        return _address(target), _address(source), size, kind
+
+    def default_stream(self) -> CudaStream:
+        """The legacy default stream, which the synchronous `memcpy` uses."""
+        return CUDA.default_stream()
+
+    def waiting_copier(self, target: Buffer, source: Buffer) -> Call:
+        """The synchronous `memcpy`; from pageable memory it may return once that was staged."""
+        copy = functools.partial(self._runtime.memcpy, *self._what(target, source))
+        copy.kept = target, source  # type: ignore[attr-defined]  # as above
         return copy
+
+    def pooled(self, size: int) -> HostBlock:
+        """From CuPy's pool, which a block goes back to with the last array of its memory."""
+        try:
+            return HostBlock(CUDA.empty_pinned((size,), np.uint8), lambda: None)
+        except RuntimeError as error:
+            reason = f"no page-locked memory of {size_text(size)}: {_first_line(error)}"
+            raise UnavailableError(reason) from error
 
     def host_function(self, stream: Any, function: Call) -> None:
         """By `launch_host_func`; the function must not call CUDA."""

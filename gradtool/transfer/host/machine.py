@@ -32,6 +32,8 @@ class HostMachine:
         self.clock = clock
         self.device_name = "host memory (no device)"
         self._streams: list[WorkerStream] = []
+        self._default: WorkerStream | None = None
+        self._pool: dict[int, list[HostBlock]] = {}
 
     def describe(self, header: Header) -> tuple[Header, Link]:
         """There is no device to tell of, and no link."""
@@ -81,6 +83,24 @@ class HostMachine:
         """Give a memcpy to a thread."""
         return functools.partial(stream.give, functools.partial(np.copyto, target, source))
 
+    def default_stream(self) -> WorkerStream:
+        """A thread that `waiting_copier` has no use for."""
+        return self._default or self._made_default()
+
+    def _made_default(self) -> WorkerStream:
+        self._default = self.stream()
+        return self._default
+
+    def waiting_copier(self, target: Buffer, source: Buffer) -> Call:
+        """Memcpy in the thread that calls it."""
+        return functools.partial(np.copyto, target, source)
+
+    def pooled(self, size: int) -> HostBlock:
+        """From a pool of locked pages; what was given back last goes out first."""
+        given_back = self._pool.setdefault(size, [])
+        block = given_back.pop() if given_back else self.host("pinned", size)
+        return HostBlock(block.array, functools.partial(given_back.append, block))
+
     def host_function(self, stream: Any, function: Call) -> None:
         """Give a function to a thread."""
         stream.give(function)
@@ -115,9 +135,12 @@ class HostMachine:
             stream.synchronize()
 
     def close(self) -> None:
-        """End the threads."""
+        """End the threads, and give back what the pool holds."""
         while self._streams:
             self._streams.pop().close()
+        for blocks in self._pool.values():
+            while blocks:
+                blocks.pop().close()
 
 
 def _compute(numbers: Any, steps: int) -> None:

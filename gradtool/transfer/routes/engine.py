@@ -1,11 +1,11 @@
-"""The bundled engine's own calls, beside the raw ones: ``Tensor.to`` and ``pin_memory``.
+"""What users call, beside the raw calls: ``Tensor.to`` and ``pin_memory``.
 
-They allocate what they return, as PyTorch's do; the raw calls copy into memory that is there.
+They allocate what they return; the raw calls copy into memory that is there. The same routes
+serve the bundled engine and PyTorch.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -13,39 +13,54 @@ from gradtool.transfer.buffers import parts_of, slot_count, slot_of
 from gradtool.transfer.errors import UnavailableError
 from gradtool.transfer.machine import Memory
 from gradtool.transfer.operation import Bench, Operation, Pair, Route, Slot, Slots
+from gradtool.transfer.routes.libraries import Engine, Library, Torch
 from gradtool.transfer_results import Cell
 
 Step = Callable[[Any], Any]
 Tensors = Callable[[int], list[Any]]
 """The tensors of a slot."""
 
+GetLibrary = Callable[[Bench], Library]
 
-def tensor_to(memory: Memory) -> Route:
+
+def _engine(_bench: Bench) -> Library:
+    return Engine()
+
+
+def tensor_to(memory: Memory, get_library: GetLibrary = _engine) -> Route:
     """``tensor.to(device)`` for tensors in a kind of host memory, or ``tensor.to("cpu")``."""
 
     def route(cell: Cell, bench: Bench) -> Operation:
+        library = get_library(bench)
         if cell.direction == "d2h":
-            return _route(cell, bench, _device_tensors(cell, bench), _sender("cpu", cell, bench))
-        tensors = _host_tensors(cell, bench, memory)
-        return _route(cell, bench, tensors, _sender(bench.machine.place, cell, bench))
+            tensors = _device_tensors(cell, bench, library)
+            return _route(cell, bench, library, tensors, _sender("cpu", cell, bench))
+        tensors = _host_tensors(cell, bench, library, memory)
+        return _route(cell, bench, library, tensors, _sender(bench.machine.place, cell, bench))
 
     return route
+
+
+def torch_to(memory: Memory) -> Route:
+    """The same by PyTorch."""
+    return tensor_to(memory, Torch)
 
 
 def pin_memory(cell: Cell, bench: Bench) -> Operation:
     """``tensor.pin_memory()`` alone."""
     _require_pinning(bench)
-    return _route(
-        cell, bench, _host_tensors(cell, bench, "pageable"), lambda tensor: tensor.pin_memory()
-    )
+    library = Engine()
+    tensors = _host_tensors(cell, bench, library, "pageable")
+    return _route(cell, bench, library, tensors, lambda tensor: tensor.pin_memory())
 
 
 def pin_memory_then_to(cell: Cell, bench: Bench) -> Operation:
     """``tensor.pin_memory().to(device)``."""
     _require_pinning(bench)
+    library = Engine()
     send = _sender(bench.machine.place, cell, bench)
-    tensors = _host_tensors(cell, bench, "pageable")
-    return _route(cell, bench, tensors, lambda tensor: send(tensor.pin_memory()))
+    tensors = _host_tensors(cell, bench, library, "pageable")
+    return _route(cell, bench, library, tensors, lambda tensor: send(tensor.pin_memory()))
 
 
 def _require_pinning(bench: Bench) -> None:
@@ -60,41 +75,53 @@ def _sender(place: str, cell: Cell, bench: Bench) -> Step:
     return lambda tensor: tensor.to(place, non_blocking=non_blocking)
 
 
-def _host_tensors(cell: Cell, bench: Bench, memory: Memory) -> tuple[int, Tensors]:
+def _host_tensors(
+    cell: Cell, bench: Bench, library: Library, memory: Memory
+) -> tuple[int, Tensors]:
     """How many slots there are, and tensors over each of the host's buffer."""
-    engine: Any = importlib.import_module("gradtool.engine")
     if memory == "pinned":
         _require_pinning(bench)
     buffer = bench.buffers.host(memory)
 
     def tensors(number: int) -> list[Any]:
         slot = slot_of(buffer, cell.total, number)
-        return [engine.from_numpy(part) for part in parts_of(slot, cell.tensors)]
+        return [library.over(part) for part in parts_of(slot, cell.tensors)]
 
     return slot_count(cell.total, bench.rotation), tensors
 
 
-def _device_tensors(cell: Cell, bench: Bench) -> tuple[int, Tensors]:
+def _device_tensors(cell: Cell, bench: Bench, library: Library) -> tuple[int, Tensors]:
     """Tensors of the device, one set: they have memory of their own."""
-    engine: Any = importlib.import_module("gradtool.engine")
-    options: dict[str, Any] = {"dtype": engine.uint8, "device": bench.machine.place}
-    return 1, lambda _only: [engine.empty(cell.bytes, **options) for _ in range(cell.tensors)]
+    place = bench.machine.place
+    return 1, lambda _only: [library.on_device(cell.bytes, place) for _ in range(cell.tensors)]
 
 
-def _route(cell: Cell, bench: Bench, given: tuple[int, Tensors], step: Step) -> Operation:
+def _route(
+    cell: Cell, bench: Bench, library: Library, given: tuple[int, Tensors], step: Step
+) -> Operation:
     count, tensors = given
-    hot = count * cell.total < bench.rotation and cell.direction == "h2d"
-    return Operation(Slots(count, lambda number: _slot(tensors(number), step)), cache_hot=hot)
+
+    def enter(_runs: int) -> None:
+        library.enter(bench)
+
+    return Operation(
+        Slots(count, lambda number: _slot(library, tensors(number), step)),
+        prepare=enter,
+        finish=library.leave,
+        close=library.leave,
+        cache_hot=count * cell.total < bench.rotation and cell.direction == "h2d",
+        marked=not bench.machine.simulated,
+    )
 
 
-def _slot(tensors: list[Any], step: Step) -> Slot:
+def _slot(library: Library, tensors: list[Any], step: Step) -> Slot:
     made: list[Any] = []
 
     def issue() -> None:
         made[:] = [step(tensor) for tensor in tensors]
 
     pairs = [
-        Pair(tensor._array, lambda place=place: made[place]._array, spoil=False)  # type: ignore[misc]
+        Pair(library.memory(tensor), lambda place=place: library.memory(made[place]), spoil=False)  # type: ignore[misc]
         for place, tensor in enumerate(tensors)
     ]
     return Slot(issue, pairs)

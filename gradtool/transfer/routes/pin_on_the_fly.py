@@ -1,6 +1,7 @@
 """Page-locked memory made for one copy: allocate, copy into it, send, give it back.
 
-Without blocking at most two such blocks are under way; each is kept until its copy is done.
+Without blocking a block is kept until the next copy was given to the stream. So each copy but
+the first pays for giving back one block, whether one copy is timed or many.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from gradtool.transfer.machine import Buffer, HostBlock
 from gradtool.transfer.operation import Bench, Operation, Pair, Slot, Slots
 from gradtool.transfer_results import Cell
 
-_UNDER_WAY = 2
+_UNDER_WAY = 1
 
 
 def pin_on_the_fly(cell: Cell, bench: Bench) -> Operation:
@@ -34,7 +35,7 @@ def pin_on_the_fly(cell: Cell, bench: Bench) -> Operation:
 
     hot = count * cell.total < bench.rotation
     slots = Slots(count, make)
-    return Operation(slots, finish=pinning.drain, close=pinning.drain, cache_hot=hot)
+    return Operation(slots, close=pinning.drain, cache_hot=hot)
 
 
 def _slot(cell: Cell, move: Any, source: Buffer, target: Buffer) -> Slot:

@@ -84,7 +84,7 @@ def test_setup_runs_before_each_sample_and_is_not_timed() -> None:
 def test_a_measurement_prints_median_spread_and_counts() -> None:
     found = measured(352.3e-3, 352.6e-3, 352.7e-3, 352.8e-3, per_run=10_000, stmt="t.to('cuda:0')")
     assert printed(found) == (
-        "<gradtool.engine.utils.benchmark.utils.common.Measurement object at 0x0>\n"
+        "<torch.utils.benchmark.utils.common.Measurement object at 0x0>\n"
         "t.to('cuda:0')\n"
         "  Median: 35.27 us\n"
         "  IQR:    0.02 us (35.25 to 35.27)\n"

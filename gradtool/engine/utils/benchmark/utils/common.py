@@ -137,8 +137,7 @@ class Measurement:
         return getattr(self.task_spec, name)
 
     def __repr__(self) -> str:
-        kind = type(self)
-        lines = [f"<{kind.__module__}.{kind.__qualname__} object at {id(self):#x}>"]
+        lines = [f"<torch.utils.benchmark.utils.common.Measurement object at {id(self):#x}>"]
         lines.append(self.task_spec.summarize())
         lines += [f"  {line}" for line in self._figures()]
         return "\n".join(lines)
