@@ -86,6 +86,8 @@ def _dispatch(arguments: list[str], command: str) -> ExitCode:
         # Nothing was checked, and a script with an empty variable must not take that for a pass.
         _parse(["--help"], command)
         return ExitCode.USAGE
+    if any("\0" in argument for argument in arguments):
+        return refuse("an argument holds a null byte")
     try:
         work = _parse(arguments, command)
     except _ParseError as error:

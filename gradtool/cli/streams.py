@@ -28,12 +28,21 @@ def prepare() -> None:
 
 @contextlib.contextmanager
 def reader_may_leave(stream: TextIO) -> Iterator[None]:
-    """Write to `stream` inside; if its reader goes away, the rest is dropped quietly."""
+    """Write to `stream` inside; if its reader goes away, the rest is dropped quietly.
+
+    Raises:
+        UsageError: It cannot be written for another reason, such as a full disk.
+    """
+    from gradtool.gate.options import UsageError
+
     try:
         yield
         stream.flush()
     except BrokenPipeError:
         _discard(stream)
+    except OSError as error:
+        _discard(stream)
+        raise UsageError(f"the output cannot be written: {error.strerror}") from None
 
 
 def _discard(stream: TextIO) -> None:

@@ -15,7 +15,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -24,12 +24,14 @@ from gradtool.gate.deadline import TimedOut
 from gradtool.gate.engines import BUNDLED, computing_with, engine_imports
 from gradtool.gate.import_root import RESERVED, ImportRoot
 from gradtool.gate.interrupts import is_interruptible
+from gradtool.gate.targets import shown_path
 from gradtool.gate.torch_alias import (
     COMPILED_EXTENSION,
     answer_torch_imports,
     needs_real_torch,
 )
 from gradtool.gate.user_errors import UserError, describe
+from gradtool.results import Location
 
 
 class LoadError(Exception):
@@ -107,6 +109,8 @@ def parse(path: Path) -> ast.Module:
             return ast.parse(source, filename=str(path))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         told = describe(error, path.parent)
+        place = Location(path=shown_path(path), line=getattr(error, "lineno", None))
+        told = replace(told, location=place)  # Some errors of the parser name no file.
         raise LoadError(f"is not valid Python: {told.summary}", told) from None
 
 

@@ -53,9 +53,11 @@ def find_targets(paths: tuple[str, ...], excluded: Excluded) -> list[Target]:
     """
     targets: dict[Path, Target] = {}
     for text in paths:
+        if not text:
+            raise UsageError("a path is empty: write . for the current folder")
         name, function, case = split_node_id(text)
         for path, named in _files(Path(name), function is not None, excluded):
-            known = path.resolve()
+            known = _readable(path.resolve())
             target = targets.setdefault(known, Target(path, shown_path(path), named))
             target.named |= named
             target.add(function, case)
@@ -109,6 +111,16 @@ def _files(path: Path, one: bool, excluded: Excluded) -> Iterator[tuple[Path, bo
         raise UsageError(f"{path} is not a Python file: its name must end in .py")
     else:
         yield path, True
+
+
+def _readable(path: Path) -> Path:
+    """The path, whose name every report can spell."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        shown = os.fsencode(path).decode("utf-8", "backslashreplace")
+        raise UsageError(f"{shown}: its name is not UTF-8 text; rename or --exclude it") from None
+    return path
 
 
 def _is_folder(path: Path) -> bool:

@@ -267,7 +267,7 @@ VALUES = [
     *("-1", "0", "1/2", "2/1", "nan", "inf", "1e400", "GT1", "GT101", "GT9", "cuda", "float32"),
     *("json=out.json", "json=", "=", "html=no/out.html", "sarif=.", "a and", "not (a or b)"),
     *("some.yaml", "known.json", "none", "4GiB", "auto", "text", "never", "HEAD", "dask", "both"),
-    *("report", "transfer", "wrong-gradient", "1.json", "\udcff", "é\n", "9" * 40, "x" * 300),
+    *("report", "transfer", "wrong-gradient", "1.json", "\udcff", "é\n", "9" * 40, "x" * 300, "\0"),
 ]
 COMMANDS = ["check", "check", "check", "check ops.py", "explain", "merge", "schema", "nonsense", ""]
 

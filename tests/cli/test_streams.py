@@ -72,3 +72,12 @@ def test_closed_streams_are_no_crash(closed: str, tmp_path: Path) -> None:
     )
     assert done.returncode == 1
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_is_told_in_one_line(tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command(), stdout=full, stderr=subprocess.PIPE, cwd=tmp_path)
+    told = b"error: the output cannot be written: No space left on device\n"
+    assert (done.returncode, done.stderr) == (2, told)
+    assert list(tmp_path.iterdir()) == []

@@ -200,7 +200,11 @@ def test_an_interrupt_is_not_an_error_of_the_module(tmp_path: Path) -> None:
 
 def test_a_file_with_null_bytes_is_not_python(tmp_path: Path) -> None:
     (tmp_path / "ops.py").write_bytes(b"x = 1\0")
-    assert refused(tmp_path / "ops.py").message.startswith("is not valid Python: ")
+    error = refused(tmp_path / "ops.py")
+    assert error.message.startswith("is not valid Python: ")
+    assert error.told is not None
+    assert error.told.location is not None
+    assert error.told.location.path.endswith("/ops.py")
 
 
 def test_a_file_in_an_unknown_encoding_is_not_python(tmp_path: Path) -> None:

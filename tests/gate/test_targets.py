@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -119,6 +121,7 @@ def test_broken_node_ids_are_refused(text: str) -> None:
         ("sub/zzz.py", "sub/zzz.py does not exist"),
         ("notes.txt", "notes.txt is not a Python file: its name must end in .py"),
         ("sub::F", "sub is a folder: name a file before '::'"),
+        ("", "a path is empty: write . for the current folder"),
     ],
 )
 def test_what_cannot_be_a_module_is_refused(tree: Path, path: str, message: str) -> None:
@@ -130,3 +133,12 @@ def test_what_cannot_be_a_module_is_refused(tree: Path, path: str, message: str)
 def test_a_name_too_long_for_the_system_is_refused_in_one_line(tree: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read: File name too long"):
         find_targets(("x" * 5000 + ".py",), nothing)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such a name themselves")
+def test_a_name_that_is_no_text_is_refused_in_one_line(tree: Path) -> None:
+    (tree / os.fsdecode(b"caf\xe9.py")).touch()
+    with pytest.raises(UsageError) as refused:
+        find_targets((".",), nothing)
+    said = "/caf\\xe9.py: its name is not UTF-8 text; rename or --exclude it"
+    assert str(refused.value).endswith(said)
