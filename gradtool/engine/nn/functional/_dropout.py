@@ -66,16 +66,29 @@ def alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
     """Entries set to where `selu` saturates, then all scaled back to mean 0 and variance 1."""
+    return _saturated(input, p, training, inplace, input.shape)
+
+
+def feature_alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """`alpha_dropout` of whole channels, of an input of shape (N, C, …)."""
+    return _saturated(input, p, training, inplace, _channels(input, input.ndim - 2))
+
+
+def _saturated(input: Tensor, p: float, training: bool, inplace: bool, shape: Size) -> Tensor:
     _check_chance(p)
     if not training or p == 0:
         return input
     if p == 1:
         return input.mul_(0) if inplace else input * 0
     scale = 1 / math.sqrt((_SATURATION**2 * p + 1) * (1 - p))
-    kept = _kept(input, p, input.shape)
+    kept = _kept(input, p, shape)
     shift = ((1 - kept) * _SATURATION - _SATURATION * p) * scale
     out = input * (kept * scale) + shift
     return input.copy_(out) if inplace else out
 
 
-__all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d"]
+__all__ = [
+    "alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout",
+]  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 from gradtool.engine._ops.creation import full
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn import functional as F  # noqa: N812 - as everybody calls it
+from gradtool.engine.nn.modules._attention import MultiheadAttention
 from gradtool.engine.nn.modules._functional import module_of
 from gradtool.engine.nn.modules.module import Module
 from gradtool.engine.nn.parameter import Parameter
@@ -36,9 +37,17 @@ Softmin = module_of("Softmin", F.softmin, __name__, dim=None)
 Softplus = module_of("Softplus", F.softplus, __name__, beta=1.0, threshold=20.0)
 Softshrink = module_of("Softshrink", F.softshrink, __name__, lambd=0.5)
 Softsign = module_of("Softsign", F.softsign, __name__)
+Softmax2d = module_of("Softmax2d", lambda x: F.softmax(_image(x), -3), __name__)
 Tanh = module_of("Tanh", F.tanh, __name__)
 Tanhshrink = module_of("Tanhshrink", F.tanhshrink, __name__)
 Threshold = module_of("Threshold", F.threshold, __name__, threshold=..., value=..., inplace=False)
+
+
+def _image(x: Tensor) -> Tensor:
+    """It, if it is of shape (N, C, H, W) or (C, H, W)."""
+    if x.ndim not in (3, 4):
+        raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {x.ndim}D instead")
+    return x
 
 
 class PReLU(Module):
@@ -74,6 +83,7 @@ __all__ = [
     "LogSigmoid",
     "LogSoftmax",
     "Mish",
+    "MultiheadAttention",
     "PReLU",
     "RReLU",
     "ReLU",
@@ -81,6 +91,7 @@ __all__ = [
     "SiLU",
     "Sigmoid",
     "Softmax",
+    "Softmax2d",
     "Softmin",
     "Softplus",
     "Softshrink",

@@ -151,4 +151,10 @@ class ConvTranspose2d(_Transposed):
     spatial, function = 2, staticmethod(functional.conv_transpose2d)
 
 
-__all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d"]
+class ConvTranspose3d(_Transposed):
+    """`nn.functional.conv_transpose3d` with a weight and a bias that are learned."""
+
+    spatial, function = 3, staticmethod(functional.conv_transpose3d)
+
+
+__all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]

@@ -13,9 +13,10 @@ def _dropping(name: str, function: Any) -> Any:
 
 
 AlphaDropout = _dropping("AlphaDropout", F.alpha_dropout)
+FeatureAlphaDropout = _dropping("FeatureAlphaDropout", F.feature_alpha_dropout)
 Dropout = _dropping("Dropout", F.dropout)
 Dropout1d = _dropping("Dropout1d", F.dropout1d)
 Dropout2d = _dropping("Dropout2d", F.dropout2d)
 Dropout3d = _dropping("Dropout3d", F.dropout3d)
 
-__all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d"]
+__all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]

@@ -30,7 +30,15 @@ Upsample = module_of(
     align_corners=None,
     recompute_scale_factor=None,
 )
+UpsamplingBilinear2d, UpsamplingNearest2d = (
+    module_of(name, function, __name__, size=None, scale_factor=None)
+    for name, function in (
+        ("UpsamplingBilinear2d", F.upsample_bilinear), ("UpsamplingNearest2d", F.upsample_nearest),
+    )
+)  # fmt: skip
+ChannelShuffle = module_of("ChannelShuffle", F.channel_shuffle, __name__, groups=...)
 
 __all__ = [
-    "Flatten", "Fold", "PixelShuffle", "PixelUnshuffle", "Unflatten", "Unfold", "Upsample",
+    "ChannelShuffle", "Flatten", "Fold", "PixelShuffle", "PixelUnshuffle", "Unflatten", "Unfold",
+    "Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d",
 ]  # fmt: skip

@@ -11,7 +11,7 @@ from gradtool.engine.nn import functional, init
 from gradtool.engine.nn.modules.module import Module
 from gradtool.engine.nn.parameter import Parameter
 
-__all__ = ["Bilinear", "Identity", "Linear"]
+__all__ = ["Bilinear", "Identity", "Linear", "NonDynamicallyQuantizableLinear"]
 
 
 class Identity(Module):
@@ -60,6 +60,10 @@ class Linear(Module):
             f"in_features={self.in_features}, out_features={self.out_features}, "
             f"bias={self.bias is not None}"
         )
+
+
+class NonDynamicallyQuantizableLinear(Linear):
+    """`Linear` under the name that it has within PyTorch's attention."""
 
 
 class Bilinear(Module):

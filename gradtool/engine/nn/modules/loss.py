@@ -19,6 +19,7 @@ BCEWithLogitsLoss = module_of(
     **_ENDS,
     pos_weight=None,
 )
+CTCLoss = module_of("CTCLoss", F.ctc_loss, __name__, blank=0, reduction="mean", zero_infinity=False)
 CosineEmbeddingLoss = module_of(
     "CosineEmbeddingLoss", F.cosine_embedding_loss, __name__, margin=0.0, **_ENDS
 )
@@ -46,8 +47,14 @@ MarginRankingLoss = module_of(
     "MarginRankingLoss", F.margin_ranking_loss, __name__, margin=0.0, **_ENDS
 )
 MSELoss = module_of("MSELoss", F.mse_loss, __name__, **_ENDS)
+MultiLabelMarginLoss = module_of(
+    "MultiLabelMarginLoss", F.multilabel_margin_loss, __name__, **_ENDS
+)
 MultiLabelSoftMarginLoss = module_of(
     "MultiLabelSoftMarginLoss", F.multilabel_soft_margin_loss, __name__, weight=None, **_ENDS
+)
+MultiMarginLoss = module_of(
+    "MultiMarginLoss", F.multi_margin_loss, __name__, p=1, margin=1.0, weight=None, **_ENDS
 )
 NLLLoss = module_of(
     "NLLLoss",
@@ -82,10 +89,20 @@ TripletMarginLoss = module_of(
     swap=False,
     **_ENDS,
 )
+TripletMarginWithDistanceLoss = module_of(
+    "TripletMarginWithDistanceLoss",
+    F.triplet_margin_with_distance_loss,
+    __name__,
+    distance_function=None,
+    margin=1.0,
+    swap=False,
+    reduction="mean",
+)
 
 __all__ = [
-    "BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "GaussianNLLLoss",
-    "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss", "MSELoss", "MarginRankingLoss",
-    "MultiLabelSoftMarginLoss", "NLLLoss", "PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss",
-    "TripletMarginLoss",
+    "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "CrossEntropyLoss",
+    "GaussianNLLLoss", "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss", "MSELoss",
+    "MarginRankingLoss", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss",
+    "NLLLoss", "PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss", "TripletMarginLoss",
+    "TripletMarginWithDistanceLoss",
 ]  # fmt: skip

@@ -8,6 +8,7 @@ from gradtool.engine._ops._dims import as_ints
 from gradtool.engine._ops.creation import ones, zeros
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn import functional
+from gradtool.engine.nn.modules._functional import module_of
 from gradtool.engine.nn.modules.module import Module
 from gradtool.engine.nn.parameter import Parameter
 
@@ -107,4 +108,9 @@ class GroupNorm(Module):
         return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
 
 
-__all__ = ["GroupNorm", "LayerNorm", "RMSNorm"]
+LocalResponseNorm = module_of(
+    "LocalResponseNorm", functional.local_response_norm, __name__, size=..., alpha=1e-4, beta=0.75,
+    k=1.0,
+)  # fmt: skip
+
+__all__ = ["GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]

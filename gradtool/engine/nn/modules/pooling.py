@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn import functional as F  # noqa: N812 - as everybody calls it
-from gradtool.engine.nn.modules._functional import module_of
+from gradtool.engine.nn.modules._functional import FunctionalModule, module_of
 
 _WINDOWS: dict[str, Any] = {"kernel_size": ..., "stride": None, "padding": 0}
 _MEANS: dict[str, Any] = {**_WINDOWS, "ceil_mode": False, "count_include_pad": True}
@@ -13,18 +15,66 @@ _LARGEST: dict[str, Any] = {
     **_WINDOWS, "dilation": 1, "return_indices": False, "ceil_mode": False,
 }  # fmt: skip
 
-AdaptiveAvgPool1d = module_of("AdaptiveAvgPool1d", F.adaptive_avg_pool1d, __name__, output_size=...)
-AdaptiveAvgPool2d = module_of("AdaptiveAvgPool2d", F.adaptive_avg_pool2d, __name__, output_size=...)
-AdaptiveMaxPool1d, AdaptiveMaxPool2d = (
-    module_of(f"AdaptiveMaxPool{n}d", pool, __name__, output_size=..., return_indices=False)
-    for n, pool in ((1, F.adaptive_max_pool1d), (2, F.adaptive_max_pool2d))
+_NORMS: dict[str, Any] = {
+    "norm_type": ..., "kernel_size": ..., "stride": None, "ceil_mode": False,
+}  # fmt: skip
+
+
+def _pooling(name: str, spatial: int, settings: dict[str, Any]) -> Any:
+    """The Module of the function of this name: ``AvgPool2d`` of ``avg_pool2d``."""
+    words = re.findall("LP|[A-Z][a-z]*", name)
+    function = getattr(F, f"{'_'.join(words).lower()}{spatial}d")
+    return module_of(f"{name}{spatial}d", function, __name__, **settings)
+
+
+def _all_three(name: str, settings: dict[str, Any]) -> list[Any]:
+    return [_pooling(name, spatial, settings) for spatial in (1, 2, 3)]
+
+
+AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d = _all_three(
+    "AdaptiveAvgPool", {"output_size": ...}
 )
-AvgPool1d = module_of("AvgPool1d", F.avg_pool1d, __name__, **_MEANS)
-AvgPool2d = module_of("AvgPool2d", F.avg_pool2d, __name__, **_MEANS, divisor_override=None)
-MaxPool1d = module_of("MaxPool1d", F.max_pool1d, __name__, **_LARGEST)
-MaxPool2d = module_of("MaxPool2d", F.max_pool2d, __name__, **_LARGEST)
+AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d = _all_three(
+    "AdaptiveMaxPool", {"output_size": ..., "return_indices": False}
+)
+AvgPool1d = _pooling("AvgPool", 1, _MEANS)
+AvgPool2d, AvgPool3d = (
+    _pooling("AvgPool", spatial, {**_MEANS, "divisor_override": None}) for spatial in (2, 3)
+)
+LPPool1d, LPPool2d, LPPool3d = _all_three("LPPool", _NORMS)
+MaxPool1d, MaxPool2d, MaxPool3d = _all_three("MaxPool", _LARGEST)
+
+
+class _Unpooling(FunctionalModule):
+    """Takes the extents that are wanted beside its inputs."""
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Any:
+        """The function of the inputs, under the settings."""
+        settings = {name: getattr(self, name) for name in self.defaults}
+        return type(self).function(input, indices, **settings, output_size=output_size)
+
+
+class MaxUnpool1d(_Unpooling):
+    """`nn.functional.max_unpool1d` as a Module."""
+
+    function, defaults = staticmethod(F.max_unpool1d), _WINDOWS
+
+
+class MaxUnpool2d(_Unpooling):
+    """`nn.functional.max_unpool2d` as a Module."""
+
+    function, defaults = staticmethod(F.max_unpool2d), _WINDOWS
+
+
+class MaxUnpool3d(_Unpooling):
+    """`nn.functional.max_unpool3d` as a Module."""
+
+    function, defaults = staticmethod(F.max_unpool3d), _WINDOWS
+
 
 __all__ = [
-    "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
-    "AvgPool1d", "AvgPool2d", "MaxPool1d", "MaxPool2d",
+    "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d",
+    "AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "LPPool1d",
+    "LPPool2d", "LPPool3d", "MaxPool1d", "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d",
+    "MaxUnpool3d",
 ]  # fmt: skip

@@ -57,7 +57,7 @@ def _draw(module: Module, hidden_size: int) -> None:
 # ---- cells ----------------------------------------------------------------------------------
 
 
-class _Cell(Module):
+class RNNCellBase(Module):
     """What all cells have: a weight and a bias for the input, and for the hidden state."""
 
     kind: str
@@ -107,7 +107,7 @@ class _Cell(Module):
         return shown if self.bias else f"{shown}, bias={self.bias}"
 
 
-class RNNCell(_Cell):
+class RNNCell(RNNCellBase):
     """``nonlinearity(weight_ih @ input + bias_ih + weight_hh @ hidden + bias_hh)``."""
 
     kind = "tanh"
@@ -133,13 +133,13 @@ class RNNCell(_Cell):
         return shown if usual else f"{shown}, nonlinearity={self.nonlinearity}"
 
 
-class LSTMCell(_Cell):
+class LSTMCell(RNNCellBase):
     """A step of long short-term memory: (hidden, cell) from an input and (hidden, cell)."""
 
     kind = "lstm"
 
 
-class GRUCell(_Cell):
+class GRUCell(RNNCellBase):
     """A step of a gated recurrent unit."""
 
     kind = "gru"
@@ -314,4 +314,4 @@ class GRU(RNNBase):
     kind = "gru"
 
 
-__all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell"]
+__all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
