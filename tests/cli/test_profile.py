@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,8 @@ from gradtool.profile_results import (
     Phase,
     ProfileReport,
 )
-from gradtool.report.profile import document, markdown
+from gradtool.report.profile import csv as comma_separated
+from gradtool.report.profile import document, html, markdown
 from gradtool.report.terminal.profile import plain
 from gradtool.results import Environment
 
@@ -206,7 +208,7 @@ def test_exit_codes(tmp_path: Path, source: str, options: tuple[str, ...], code:
     [
         (("ops.py", "--case", "a"), "--case needs a Function: write ops.py::NAME"),
         (("ops.py::Square", "--case", "nope"), "has no case 'nope'"),
-        (("ops.py", "--report", "csv=x"), "unknown format for --report: 'csv'"),
+        (("ops.py", "--report", "xml=x"), "unknown format for --report: 'xml'"),
         (("nowhere.py",), "nowhere.py"),
     ],
 )
@@ -278,6 +280,20 @@ def test_markdown_has_the_same_rows() -> None:
     assert "| small | forward | 10.70 us | 10.35 us - 11.05 us | 15 | 4.1 kB |  |" in text
     assert "| small | forward | aten::mm | 2 | 6.000 us | 60% | 6.000 us |" in text
     assert "- small" not in text
+
+
+def test_html_and_csv_have_the_same_rows() -> None:
+    page = html.render(made())
+    assert "<h2>ops.py::Linear</h2>" in page
+    assert '<td class="right">10.70 us</td>' in page
+    assert "<details><summary>Operations</summary>" in page
+    assert "<li>GT001 cannot be imported</li>" in page
+    rows = list(csv.DictReader(comma_separated.render(made()).splitlines()))
+    assert [(row["phase"], row["n"], row["unavailable"]) for row in rows] == [
+        ("forward", "15", ""), ("double backward", "", "it is cut"),
+        ("", "", "cannot be imported"),
+    ]  # fmt: skip
+    assert float(rows[0]["median"]) == pytest.approx(10.7e-6)
 
 
 def test_the_document_decodes_to_the_report_and_its_schema_is_published() -> None:

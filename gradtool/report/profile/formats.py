@@ -11,6 +11,8 @@ Renderer = Callable[[ProfileReport], str]
 
 FORMATS: dict[str, str] = {
     "json": "gradtool.report.profile.document:render",
+    "csv": "gradtool.report.profile.csv:render",
+    "html": "gradtool.report.profile.html:render",
     "markdown": "gradtool.report.profile.markdown:render",
     "text": "gradtool.report.terminal.profile:plain",
 }

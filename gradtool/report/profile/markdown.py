@@ -9,14 +9,13 @@ from gradtool.report.markdown import escaped
 from gradtool.report.profile.rows import (
     COLUMNS,
     OPERATION_COLUMNS,
+    TEXT_COLUMNS,
     header,
     last_line,
     operation_rows,
     problems,
     rows,
 )
-
-_TEXT_COLUMNS = {"case", "phase", "operation", "trust"}
 
 
 def render(report: ProfileReport) -> str:
@@ -52,7 +51,7 @@ def _function(function: FunctionProfile) -> Iterator[str]:
 
 def _table(columns: Sequence[str], found: Iterable[Sequence[str]]) -> Iterator[str]:
     yield _row(columns)
-    yield "| " + " | ".join("---" if each in _TEXT_COLUMNS else "---:" for each in columns) + " |"
+    yield "| " + " | ".join("---" if each in TEXT_COLUMNS else "---:" for each in columns) + " |"
     yield from (_row([escaped(cell) for cell in row]) for row in found)
     yield ""
 

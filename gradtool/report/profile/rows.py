@@ -10,6 +10,9 @@ from gradtool.profile_results import CaseProfile, FunctionProfile, Phase, Profil
 COLUMNS = ("case", "phase", "median", "p25 - p75", "n", "peak", "trust")
 """``n`` samples; the ``peak`` of memory; ``trust`` says where samples lie too far apart."""
 
+TEXT_COLUMNS = frozenset({"case", "phase", "operation", "trust"})
+"""Those of both tables whose texts are set to the left; the others are numbers."""
+
 OPERATION_COLUMNS = ("case", "phase", "operation", "calls", "self", "share", "total")
 
 

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
+from gradtool.report.tabular import Table
 from gradtool.report.terminal.console import make_console
 from gradtool.report.terminal.page import Page
 from gradtool.report.terminal.styles import DIM, STRONG
 from gradtool.report.transfer.tables import (
-    Table,
     advice_lines,
     header_lines,
     last_line,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gradtool.report.markdown import escaped
+from gradtool.report.tabular import Table
 from gradtool.report.transfer.tables import (
-    Table,
     advice_lines,
     header_lines,
     last_line,

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gradtool.measure.units import rate_text, size_text, time_text
+from gradtool.report.tabular import Column, Table
 from gradtool.report.transfer.tables import (
     NOT_AVAILABLE,
-    Column,
-    Table,
     marks,
     optional_size,
     shape_text,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
 
 from gradtool.measure.summary import Summary
 from gradtool.measure.units import about, rate_text, size_text, time_text
+from gradtool.report.tabular import Column, Table
 from gradtool.transfer_results import Cell, TransferReport
 
 SIMULATED = "SIMULATED (host memcpy; no PCIe, no DMA)"
@@ -20,36 +20,6 @@ DIRECTIONS = {
     "d2d": "within the device",
     "duplex": "both directions at once, in sum",
 }
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column: its heading, and how it is set."""
-
-    name: str
-    right: bool = True
-    wide_only: bool = False
-    """Whether it is left out where lines are short; another column then says it in brief."""
-    narrow_only: bool = False
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows under a title."""
-
-    title: str
-    columns: Sequence[Column]
-    groups: Sequence[Sequence[Sequence[str]]]
-    """Rows, in groups that are set apart."""
-    names: Sequence[str] = field(default_factory=tuple)
-    """What each group is about, for where there is no room for a column that says so."""
-    notes: Sequence[str] = field(default_factory=tuple)
-
-    @property
-    def rows(self) -> Iterator[Sequence[str]]:
-        """All rows."""
-        for group in self.groups:
-            yield from group
 
 
 def tables(report: TransferReport) -> Iterator[Table]:

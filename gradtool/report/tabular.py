@@ -1,0 +1,36 @@
+"""A table of text, as the renderers of measurements set it each in its own way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its heading, and how it is set."""
+
+    name: str
+    right: bool = True
+    wide_only: bool = False
+    """Whether it is left out where lines are short; another column then says it in brief."""
+    narrow_only: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under a title."""
+
+    title: str
+    columns: Sequence[Column]
+    groups: Sequence[Sequence[Sequence[str]]]
+    """Rows, in groups that are set apart."""
+    names: Sequence[str] = field(default_factory=tuple)
+    """What each group is about, for where there is no room for a column that says so."""
+    notes: Sequence[str] = field(default_factory=tuple)
+
+    @property
+    def rows(self) -> Iterator[Sequence[str]]:
+        """All rows."""
+        for group in self.groups:
+            yield from group
