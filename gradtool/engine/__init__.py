@@ -53,7 +53,7 @@ _FUNCTIONS = {
 }
 
 _SUBMODULES = frozenset(
-    "cuda fft jit linalg nn optim profiler random special testing utils".split()  # noqa: SIM905 - as below
+    "cuda fft jit library linalg nn ops optim profiler random special testing utils".split()  # noqa: SIM905 - as below
 )
 """What is imported when it is first asked for."""
 

@@ -8,6 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from gradtool.gate.adapters.binding import function_class
+from gradtool.gate.adapters.custom_op import (
+    function_of,
+    has_gradient,
+    implementation,
+    is_custom_op,
+)
 from gradtool.gate.adapters.module_call import is_module, is_module_class
 from gradtool.gate.load import LoadedModule
 from gradtool.gate.options import UsageError
@@ -18,7 +24,7 @@ from gradtool.results import Location
 
 
 def discover(loaded: LoadedModule, shown: str, configured: Iterable[str] = ()) -> list[Subject]:
-    """The Functions that the module itself defines.
+    """The Functions, and operators with a gradient, that the module itself defines.
 
     Imported ones belong to their own module. A leading underscore says that a Function is
     not for use on its own; one without a forward is a base for others. Of modules and
@@ -28,6 +34,11 @@ def discover(loaded: LoadedModule, shown: str, configured: Iterable[str] = ()) -
         _subject(loaded, shown, name, value)
         for name, value in _own_names(loaded)
         if is_function(value) and not name.startswith("_")
+    ]
+    subjects += [
+        _subject(loaded, shown, name, value)
+        for name, value in _own_operators(loaded)
+        if not name.startswith("_")
     ]
     known = {subject.name for subject in subjects}
     subjects += [
@@ -48,11 +59,19 @@ def named(loaded: LoadedModule, shown: str, names: Iterable[str]) -> list[Subjec
 
 
 def can_define_functions(tree: ast.Module) -> bool:
-    """Whether the source has a class with a base, without which it has no Function.
+    """Whether the source has a class with a base or a custom operator: else it has no Function.
 
     A walk does not import what cannot matter: scripts, settings, ``setup.py``.
     """
-    return any(isinstance(node, ast.ClassDef) and node.bases for node in ast.walk(tree))
+    return any(
+        (isinstance(node, ast.ClassDef) and bool(node.bases))
+        or (isinstance(node, ast.Attribute) and node.attr in _OPERATOR_MAKERS)
+        or (isinstance(node, ast.alias) and node.name in _OPERATOR_MAKERS)
+        for node in ast.walk(tree)
+    )
+
+
+_OPERATOR_MAKERS = ("custom_op", "triton_op")
 
 
 def _is_described(value: object) -> bool:
@@ -75,6 +94,18 @@ def _own_names(loaded: LoadedModule) -> list[tuple[str, Any]]:
     return list(unique.values())
 
 
+def _own_operators(loaded: LoadedModule) -> list[tuple[str, Any]]:
+    """Names of the module and the operators with a gradient that they stand for."""
+    unique = {
+        id(value): (name, value)
+        for name, value in vars(loaded.module).items()
+        if is_custom_op(value)
+        and has_gradient(value)
+        and implementation(value).__module__ == loaded.module.__name__
+    }
+    return list(unique.values())
+
+
 def _look_up(loaded: LoadedModule, shown: str, name: str) -> Any:
     value: Any = loaded.module
     for part in name.split("."):
@@ -87,24 +118,26 @@ def _look_up(loaded: LoadedModule, shown: str, name: str) -> Any:
     if isinstance(value, type) and not is_function(value) and not is_module_class(value):
         told = "is a class but neither a Function with a forward nor an nn.Module"
         raise UsageError(f"{shown}::{name} {told}")
+    if is_custom_op(value) and not has_gradient(value):
+        raise UsageError(f"{shown}::{name} has no gradient: register_autograd was not called")
     if not callable(value):
         raise UsageError(f"{shown}::{name} is neither a Function nor a callable")
     return value
 
 
 def _subject(loaded: LoadedModule, shown: str, name: str, value: Any) -> Subject:
-    node = definition(loaded.tree, value)
+    node = definition(loaded.tree, implementation(value) if is_custom_op(value) else value)
     location = Location(path=shown, line=node.lineno if node else None)
-    return Subject(name, value, loaded.path, location)
+    return Subject(name, function_of(value) or value, loaded.path, location)
 
 
 def subject_of(function: Any) -> Subject:
-    """A Function, its ``apply``, a module or a callable that was imported already.
+    """A Function, its ``apply``, an operator, a module or a callable that was imported already.
 
     Raises:
         TypeError: It is none of these.
     """
-    target = function_class(function) or function
+    target = function_class(function) or function_of(function) or function
     has_forward = is_function(target) or is_module_class(target) or is_module(target)
     if not callable(target) or (isinstance(target, type) and not has_forward):
         raise TypeError(f"{function!r} is neither a Function with a forward nor a callable")

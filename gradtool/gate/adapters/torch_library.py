@@ -115,13 +115,13 @@ class _PyTorch:
             places[:] = [output is not None for output in outputs]
             return tuple([output for output in outputs if output is not None])
 
-        with _unheard(), self.torch.no_grad():
+        with self._unheard(), self.torch.no_grad():
             stacks = self.torch.func.vmap(found, dims)(*bound.arguments.fresh_stacked(primals))
         return self._placed(stacks, places)
 
     def vjps_at_once(self, bound: BoundFunction, primals: Primals, rows: Cotangents) -> Arrays:
         arguments = bound.arguments
-        with _unheard(), self.torch.enable_grad():
+        with self._unheard(), self.torch.enable_grad():
             leaves, tensors = arguments.tracked(primals, arguments.differentiable)
             pairs = [
                 (output, self.tensor(np.array(row)).to(output.device))
@@ -138,18 +138,24 @@ class _PyTorch:
             stacks = self.torch.func.vmap(found)(*[cotangent for _, cotangent in pairs])
         return self._placed(stacks, places)
 
+    @contextmanager
+    def _unheard(self) -> Iterator[None]:
+        """PyTorch warns of what it batches one by one; users did not ask for batches."""
+        tell = getattr(self.torch._C._functorch, "_set_vmap_fallback_warning_enabled", None)
+        if tell is not None:
+            tell(False)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                yield
+        finally:
+            if tell is not None:
+                tell(True)
+
     def _placed(self, stacks: Sequence[Any], places: Sequence[bool]) -> Arrays:
         """Copies of the stacks, with None between them where there is none."""
         found = iter(stacks)
         return tuple([np.array(self.array(next(found))) if there else None for there in places])
-
-
-@contextmanager
-def _unheard() -> Iterator[None]:
-    """PyTorch warns of operations that it batches one by one; users did not ask for batches."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        yield
 
 
 def _values_of(bound: BoundFunction) -> Callable[..., Any]:

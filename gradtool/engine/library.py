@@ -1,0 +1,242 @@
+"""Custom operators: ``torch.library`` as far as Python goes.
+
+An operator is a function of the user's with a formula for its gradient beside it. Here it is a
+custom Function and nothing else: there is no dispatcher to register it with, no compiler to trace
+it, and what is registered for those is kept and not used. ``torch.ops`` finds operators by name.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from gradtool.engine._tensor import Tensor
+from gradtool.engine.autograd.function import Function
+
+__all__ = [
+    "CustomOpDef",
+    "custom_op",
+    "impl_abstract",
+    "register_autograd",
+    "register_fake",
+    "register_kernel",
+    "register_vmap",
+]
+
+_Register = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+DEFINED: dict[str, CustomOpDef] = {}
+"""Every operator by its qualified name."""
+
+
+class CustomOpDef:
+    """An operator. Made by `custom_op`."""
+
+    def __init__(self, name: str, function: Callable[..., Any], mutates: Iterable[str]) -> None:
+        self._namespace, _, self._name = name.partition("::")
+        self._init_fn = function
+        self._mutates = tuple(mutates)
+        self._kernels: dict[str, Callable[..., Any]] = {}
+        self._setup_context_fn: Callable[..., Any] | None = None
+        self._backward_fn: Callable[..., Any] | None = None
+        self._vmap_fn: Callable[..., Any] | None = None
+        self._function: type[Function] | None = None
+        DEFINED[name] = self
+
+    def __repr__(self) -> str:
+        return f"<CustomOpDef({self._namespace}::{self._name})>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The outputs, with the registered formula as their graph."""
+        if self._function is None:
+            self._function = _function(self)
+        return self._function.apply(*args, **kwargs)
+
+    def register_autograd(
+        self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None
+    ) -> None:
+        """Give the gradient as a Function does: a backward and a ``setup_context``.
+
+        Raises:
+            RuntimeError: the operator changes arguments in place.
+        """
+        if self._mutates:
+            raise RuntimeError(
+                f"Cannot register autograd formula for non-functional operator {self!r}. Please "
+                "create a functional operator and register an autograd formula for that."
+            )
+        self._backward_fn, self._setup_context_fn = backward, setup_context
+
+    def register_vmap(self, func: Callable[..., Any] | None = None) -> Any:
+        """Give the batching rule: ``func(info, in_dims, *args)``, as `Function.vmap` is."""
+
+        def register(func: Callable[..., Any]) -> Callable[..., Any]:
+            self._vmap_fn, self._function = func, None
+            return func
+
+        return register if func is None else register(func)
+
+    def register_kernel(
+        self, device_types: str | Sequence[str] | None, fn: Callable[..., Any] | None = None, /
+    ) -> Any:
+        """Give what computes on these devices, in the place of the function itself."""
+
+        def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+            for device in [device_types] if isinstance(device_types, str) else device_types or ():
+                self._kernels[device] = fn
+            if device_types is None:
+                self._kernels.clear()
+                self._kernels[""] = fn
+            return fn
+
+        return register if fn is None else register(fn)
+
+    def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
+        """Say shapes and dtypes of the outputs. Nothing asks for them here."""
+        return fn
+
+    def _compute(self, *args: Any) -> Any:
+        """The outputs on the device of the first tensor.
+
+        Raises:
+            RuntimeError: an output is an input, or a view of one.
+        """
+        tensors = [value for value in args if isinstance(value, Tensor)]
+        device = tensors[0].device.type if tensors else "cpu"
+        kernel = self._kernels.get(device) or self._kernels.get("") or self._init_fn
+        outputs = kernel(*args)
+        for output in outputs if isinstance(outputs, tuple | list) else (outputs,):
+            if any(_alias(output, tensor) for tensor in tensors):
+                raise RuntimeError(
+                    f"{self._namespace}::{self._name} (with implementation in "
+                    f"{self._init_fn.__module__}): The output of this custom operator (1) must not "
+                    "also be an input to this custom operator and (2) may not alias any inputs to "
+                    "this custom operator or other returns."
+                )
+        return outputs
+
+
+def _alias(output: Any, tensor: Tensor) -> bool:
+    if not isinstance(output, Tensor):
+        return False
+    storage = output._storage
+    return output is tensor or (storage is not None and storage is tensor._storage)
+
+
+def _function(op: CustomOpDef) -> type[Function]:
+    """The custom Function that an operator is."""
+
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        if op._setup_context_fn is not None:
+            op._setup_context_fn(ctx=ctx, inputs=inputs, output=output)
+
+    def backward(ctx: Any, *cotangents: Any) -> Any:
+        if op._backward_fn is None:
+            raise RuntimeError(
+                f"Trying to backward through {op._namespace}.{op._name}.default but no autograd "
+                "formula was registered. Please use register_autograd to add one."
+            )
+        return op._backward_fn(ctx, *cotangents)
+
+    forward = functools.wraps(op._init_fn)(lambda *args: op._compute(*args))
+    methods: dict[str, Any] = {
+        "forward": forward,
+        "setup_context": setup_context,
+        "backward": backward,
+    }
+    if op._vmap_fn is not None:
+        methods["vmap"] = op._vmap_fn
+    namespace: dict[str, Any] = {name: staticmethod(each) for name, each in methods.items()}
+    metaclass: Any = type(Function)
+    made: type[Function] = metaclass(f"{op._namespace}_{op._name}", (Function,), namespace)
+    return made
+
+
+def custom_op(
+    name: str,
+    fn: Callable[..., Any] | None = None,
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    device_types: str | Sequence[str] | None = None,
+    schema: str | None = None,
+    tags: Any = None,
+) -> Any:
+    """Make an operator of a function, or decorate one.
+
+    Args:
+        name: ``namespace::name``.
+        fn: What computes the outputs, which may not be views of the inputs.
+        mutates_args: Names of arguments that it changes in place.
+        device_types: The devices that it computes on; None: all.
+        schema: Types of arguments and outputs, which nothing asks for here.
+        tags: What a compiler may rely on, which nothing asks for here.
+
+    Raises:
+        ValueError: the name has no namespace.
+    """
+    if "::" not in name:
+        raise ValueError(f"Expected `name` to be of the form `namespace::op_name`, got {name!r}")
+
+    def made(fn: Callable[..., Any]) -> CustomOpDef:
+        return CustomOpDef(name, fn, mutates_args)
+
+    return made if fn is None else made(fn)
+
+
+def register_autograd(
+    op: str | CustomOpDef,
+    backward: Callable[..., Any],
+    /,
+    *,
+    setup_context: Callable[..., Any] | None = None,
+    lib: Any = None,
+) -> None:
+    """`CustomOpDef.register_autograd` of an operator or the one of this name."""
+    _found(op).register_autograd(backward, setup_context=setup_context)
+
+
+def register_vmap(
+    op: str | CustomOpDef, func: Callable[..., Any] | None = None, /, *, lib: Any = None
+) -> Any:
+    """`CustomOpDef.register_vmap` of an operator or the one of this name."""
+    return _found(op).register_vmap(func)
+
+
+def register_kernel(
+    op: str | CustomOpDef,
+    device_types: str | Sequence[str] | None,
+    func: Callable[..., Any] | None = None,
+    /,
+    *,
+    lib: Any = None,
+) -> Any:
+    """`CustomOpDef.register_kernel` of an operator or the one of this name."""
+    return _found(op).register_kernel(device_types, func)
+
+
+def register_fake(
+    op: str | CustomOpDef, func: Callable[..., Any] | None = None, /, **options: Any
+) -> Any:
+    """`CustomOpDef.register_fake` of an operator or the one of this name."""
+    register: _Register = _found(op).register_fake
+    return register if func is None else register(func)
+
+
+impl_abstract = register_fake
+
+
+def _found(op: str | CustomOpDef) -> CustomOpDef:
+    """The operator that is meant.
+
+    Raises:
+        EngineLacksError: no operator of this name was made by `custom_op`.
+    """
+    if isinstance(op, CustomOpDef):
+        return op
+    if op not in DEFINED:
+        from gradtool.engine._placeholder import EngineLacksError
+
+        raise EngineLacksError(f"torch.ops.{op.replace('::', '.')}")
+    return DEFINED[op]

@@ -1,0 +1,28 @@
+"""``torch.ops``: the operators that `gradtool.engine.library.custom_op` made, by their names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtool.engine._placeholder import placeholder
+from gradtool.engine.library import DEFINED
+
+
+class _Namespace:
+    """``torch.ops.mine``."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        op = DEFINED.get(f"{self._name}::{name}")
+        if op is None:
+            return placeholder(f"torch.ops.{self._name}.{name}")
+        return op
+
+
+def __getattr__(name: str) -> Any:
+    """A namespace. Operators that are PyTorch's own are named when they are used."""
+    if name.startswith("__"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _Namespace(name)

@@ -1,0 +1,95 @@
+"""``torch.library`` in Python: operators with their formulas, found by name in ``torch.ops``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import gradtool.engine as torch
+from gradtool.engine import library
+from gradtool.engine._placeholder import EngineLacksError
+
+
+@pytest.fixture(autouse=True)
+def _forgotten() -> Iterator[None]:
+    before = dict(library.DEFINED)
+    yield
+    library.DEFINED.clear()
+    library.DEFINED.update(before)
+
+
+def scaled() -> Any:
+    @library.custom_op("mine::scaled", mutates_args=())
+    def scaled(x: torch.Tensor, factor: float = 3.0) -> torch.Tensor:
+        return x * factor
+
+    return scaled
+
+
+def test_default_and_keyword_arguments_reach_the_formula() -> None:
+    op, seen = scaled(), []
+
+    def keep(ctx: Any, inputs: Any, output: Any) -> None:
+        seen.append((inputs[1], output.shape))
+
+    op.register_autograd(lambda ctx, g: (g * 7, None), setup_context=keep)
+    x = torch.ones(2, requires_grad=True)
+    assert op(x).tolist() == [3.0, 3.0]
+    torch.autograd.backward(op(factor=2.0, x=x).sum())
+    assert seen == [(3.0, (2,)), (2.0, (2,))]
+    assert x.grad.tolist() == [7.0, 7.0]
+
+
+def test_an_operator_is_found_by_its_name() -> None:
+    op = scaled()
+    assert torch.ops.mine.scaled is op
+    library.register_autograd("mine::scaled", lambda ctx, g: (g, None))
+    x = torch.ones(2, requires_grad=True)
+    torch.autograd.backward(torch.ops.mine.scaled(x).sum())
+    assert x.grad.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda: torch.ops.aten.sin(torch.ones(1)),
+        lambda: library.register_autograd("theirs::op", lambda ctx, g: g),
+    ],
+)
+def test_what_is_pytorchs_own_is_named(use: Any) -> None:
+    with pytest.raises(EngineLacksError, match=r"torch\.ops\.\w+\.\w+ needs the real"):
+        use()
+
+
+def test_without_a_formula_backward_says_what_lacks() -> None:
+    with pytest.raises(RuntimeError, match="no autograd formula was registered"):
+        torch.autograd.backward(scaled()(torch.ones(1, requires_grad=True)).sum())
+
+
+@pytest.mark.parametrize("output", [lambda x: x, lambda x: x[1:]])
+def test_an_output_may_not_be_an_input_or_a_view_of_one(output: Any) -> None:
+    op = library.custom_op("mine::alias", output, mutates_args=())
+    with pytest.raises(RuntimeError, match="may not alias any inputs"):
+        op(torch.ones(3))
+
+
+def test_a_batching_rule_is_used() -> None:
+    op = scaled()
+    op.register_vmap(lambda info, in_dims, x, factor: (x * factor + info.batch_size, 0))
+    assert torch.vmap(op)(torch.ones(4)).tolist() == [7.0] * 4
+
+
+def test_a_kernel_of_a_device_takes_the_place_of_the_function() -> None:
+    op = scaled()
+    library.register_kernel("mine::scaled", "cpu", lambda x, factor: x * 10)
+    assert op(torch.ones(1)).tolist() == [10.0]
+
+
+def test_what_cannot_be_is_refused() -> None:
+    with pytest.raises(ValueError, match="namespace::op_name"):
+        library.custom_op("scaled", mutates_args=())
+    changing = library.custom_op("mine::add_", lambda x: None, mutates_args={"x"})
+    with pytest.raises(RuntimeError, match="non-functional operator"):
+        changing.register_autograd(lambda ctx, g: g)
