@@ -1,7 +1,8 @@
 """Comments in checked code that tell the gate what to ignore, and why.
 
-``# gradtool: ignore[GT505] the table is constant`` holds for the statement it stands on; on the
-line of a ``def`` or a ``class``, for all of that. A reason is required.
+``# gradtool: ignore[GT505] the table is constant`` holds for the statement it stands on, and for
+what is said of the method around it as a whole; on the line of a ``def`` or a ``class``, for all
+of that. A reason is required.
 """
 
 from __future__ import annotations
@@ -32,10 +33,12 @@ class Comment:
     line: int
     first: int
     last: int
+    around: frozenset[int] = frozenset()
+    """Lines of each ``def`` around it: where what is wrong with a whole method is reported."""
 
     def covers(self, line: int | None) -> bool:
         """Whether it holds for a line."""
-        return line is not None and self.first <= line <= self.last
+        return line is not None and (self.first <= line <= self.last or line in self.around)
 
 
 def read_comments(path: Path, shown: str) -> tuple[Comment, ...]:
@@ -72,6 +75,7 @@ class _Span:
     first: int
     head: int
     last: int
+    is_method: bool = False
 
 
 def _spans(tree: ast.Module) -> Iterator[_Span]:
@@ -80,7 +84,8 @@ def _spans(tree: ast.Module) -> Iterator[_Span]:
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
             head = max(node.lineno, node.body[0].lineno - 1)
-            yield _Span(first, head, node.end_lineno or head)
+            is_method = not isinstance(node, ast.ClassDef)
+            yield _Span(first, head, node.end_lineno or head, is_method)
         elif isinstance(node, ast.stmt) and not hasattr(node, "body"):
             last = node.end_lineno or node.lineno
             yield _Span(node.lineno, last, last)
@@ -100,6 +105,8 @@ def _comment(said: str, line: int, spans: list[_Span], place: str) -> Comment:
     reason = match["reason"].partition(" #")[0].strip(" :-")
     if not reason:
         raise UsageError(f"{place}: say why the rule does not apply: {_FORM}")
-    around = [span for span in spans if span.first <= line <= span.head]
-    span = min(around, key=lambda span: span.last - span.first, default=_Span(line, line, line))
-    return Comment(codes.matching(patterns), reason, line, span.first, span.last)
+    there = [span for span in spans if span.first <= line <= span.head]
+    span = min(there, key=lambda span: span.last - span.first, default=_Span(line, line, line))
+    methods = [each for each in spans if each.is_method and each.first <= line <= each.last]
+    around = frozenset(line for each in methods for line in range(each.first, each.head + 1))
+    return Comment(codes.matching(patterns), reason, line, span.first, span.last, around)

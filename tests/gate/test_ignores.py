@@ -49,8 +49,10 @@ def rules(report: Report) -> list[str]:
     return [finding.rule for finding in report.findings()]
 
 
-@pytest.mark.parametrize("place", ["class", "def"])
-def test_a_comment_on_a_definition_holds_for_all_of_it(write: Write, place: str) -> None:
+@pytest.mark.parametrize("place", ["class", "def", "line"])
+def test_a_comment_holds_for_the_definition_it_is_on_or_the_method_it_is_in(
+    write: Write, place: str
+) -> None:
     write(kept(**{place: IGNORE}))
     report = run()
     assert rules(report) == []
