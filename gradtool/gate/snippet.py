@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-import yaml
 
 from gradtool.gate.config_format import CaseConfig
 
@@ -25,5 +24,7 @@ def _section(function: str, case: CaseConfig) -> dict[str, Any]:
 
 
 def _dump(value: Any, *, flow: bool) -> str:
+    import yaml  # Loaded with the first snippet: workers import this module and rarely write one.
+
     text: str = yaml.safe_dump(value, default_flow_style=flow, width=_WIDE, sort_keys=False)
     return text.strip()

@@ -13,8 +13,9 @@ _SOURCE = Path(gradtool.__file__).parents[1]
 _PROBE = """
 import sys
 sys.path.insert(0, {source!r})
-from gradtool.cli.app import main
-code = main({arguments!r})
+from gradtool.cli.main import main
+sys.argv[1:] = {arguments!r}
+code = main()
 {extra}
 loaded = sorted({{name.partition(".")[0] for name in sys.modules}} & {watched!r})
 print("code", code, "loaded", *loaded, file=sys.stderr)

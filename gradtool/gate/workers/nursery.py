@@ -157,12 +157,13 @@ def _ended() -> int | None:
 
 def _load_everything() -> str:
     """Load what all workers need, so that each begins with it; returns NumPy's version."""
+    gc.disable()  # What is loaded stays, so that looking through it again and again is vain.
     import numpy as np
 
     if sys.platform == "linux":  # Elsewhere its libraries need not survive a fork.
         import gradtool.gate.workers.worker
 
         gradtool.gate.workers.worker.warm_up()
-    gc.collect()
     gc.freeze()
+    gc.enable()
     return np.__version__

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import selectors
 import socket
-import subprocess
-import sys
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -17,6 +14,7 @@ from pathlib import Path
 from gradtool.gate.options import UsageError
 from gradtool.gate.workers.channel import Reader, framed
 from gradtool.gate.workers.jobs import Job
+from gradtool.gate.workers.launch import launch
 from gradtool.gate.workers.messages import Exited, Fault, Fork, Idle, Kill, Ready, Refused, Reply
 from gradtool.gate.workers.messages import Report as NurseryReport
 from gradtool.gate.workers.seat import Seat
@@ -24,25 +22,6 @@ from gradtool.gate.workers.seat import Seat
 _CHUNK = 2**16
 _FAREWELL = 10.0
 """Seconds that the nursery may take to end its workers."""
-
-_BOOT = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
-    "from gradtool.gate.workers.nursery import main; main(int(sys.argv[1]))"
-)
-"""The nursery finds modules where this process finds them, which ``python -m`` would not."""
-
-_ONE_THREAD = dict.fromkeys(
-    (
-        "OMP_NUM_THREADS",
-        "OPENBLAS_NUM_THREADS",
-        "MKL_NUM_THREADS",
-        "BLIS_NUM_THREADS",
-        "NUMEXPR_NUM_THREADS",
-        "VECLIB_MAXIMUM_THREADS",
-    ),
-    "1",
-)
-"""Libraries of linear algebra sum in another order with another number of threads."""
 
 
 class WorkerFault(Exception):  # noqa: N818 - a fault of gradtool's own, and named so
@@ -67,15 +46,8 @@ class Pool:
 
     def __enter__(self) -> Pool:
         """Start the nursery; it loads what it needs while this process goes on."""
-        self._control, theirs = socket.socketpair()
-        with theirs:
-            self._nursery = subprocess.Popen(
-                _command(theirs.fileno()),
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                env={"PYTHONHASHSEED": "0", **os.environ, **_ONE_THREAD},
-                start_new_session=True,
-            )
+        launched = launch()
+        self._nursery, self._control = launched.process, launched.control
         self._selector.register(self._control, selectors.EVENT_READ, self._hear_nursery)
         return self
 
@@ -220,9 +192,3 @@ class Pool:
 
 def _is_heard(selector: selectors.BaseSelector, source: socket.socket | int) -> bool:
     return source in selector.get_map()
-
-
-def _command(control: int) -> list[str]:
-    path = [str(Path(entry).absolute()) for entry in sys.path]
-    options = [f"-W{option}" for option in sys.warnoptions]
-    return [sys.executable, *options, "-P", "-c", _BOOT, str(control), json.dumps(path)]

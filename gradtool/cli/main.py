@@ -1,0 +1,40 @@
+"""The ``gradtool`` command from its first moment: workers load while the options are read."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+_WITH_WORKERS = {"check", "profile"}
+_WITHOUT = {"--no-isolation", "--pdb", "-h", "--help"}
+"""Options after which no worker is wanted."""
+
+
+def main() -> int:
+    """Run the command line of this process and return the exit code; never raises."""
+    arguments = sys.argv[1:]
+    if not _wants_workers(arguments):
+        from gradtool.cli.app import main
+
+        return main(arguments)
+    return _with_head_start(arguments)
+
+
+def _wants_workers(arguments: list[str]) -> bool:
+    return (
+        bool(_WITH_WORKERS.intersection(arguments[:1]))
+        and _WITHOUT.isdisjoint(arguments)
+        and hasattr(os, "fork")
+    )
+
+
+def _with_head_start(arguments: list[str]) -> int:
+    from gradtool.gate.workers.launch import call_off, launch_ahead
+
+    launch_ahead()
+    try:
+        from gradtool.cli.app import main
+
+        return main(arguments)
+    finally:
+        call_off()

@@ -1,0 +1,73 @@
+"""Workers load while the options are read, and none is left that nobody asked for."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from gradtool.cli import main as command
+from gradtool.gate.workers import launch
+
+
+@pytest.fixture
+def ahead(monkeypatch: pytest.MonkeyPatch) -> list[launch.Launched]:
+    """What the command has started by the time that it reads its options."""
+    seen: list[launch.Launched] = []
+
+    def main(arguments: list[str]) -> int:
+        seen.extend(launch._ahead)
+        return len(arguments)
+
+    monkeypatch.setattr("gradtool.cli.app.main", main)
+    return seen
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["gradtool", *arguments])
+    return command.main()
+
+
+@pytest.mark.parametrize("arguments", [["check", "ops.py"], ["profile", "ops.py", "-q"]])
+def test_a_command_that_needs_workers_has_them_load_first(
+    ahead: list[launch.Launched], monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    assert run(monkeypatch, *arguments) == len(arguments)
+    assert len(ahead) == 1
+
+
+def test_what_nobody_took_over_is_ended(
+    ahead: list[launch.Launched], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(monkeypatch, "check", "--no-such-option")
+    (launched,) = ahead
+    assert launched.process.poll() is not None
+    assert launched.control.fileno() == -1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["--version"],
+        ["check", "-h"],
+        ["check", "ops.py", "--no-isolation"],
+        ["explain", "GT101"],
+    ],
+)
+def test_a_command_without_workers_starts_none(
+    ahead: list[launch.Launched], monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    run(monkeypatch, *arguments)
+    assert ahead == []
+
+
+def test_the_pool_takes_over_what_was_started() -> None:
+    launch.launch_ahead()
+    (started,) = launch._ahead
+    taken = launch.launch()
+    try:
+        assert taken is started
+        assert not launch._ahead
+    finally:
+        taken.kill()
