@@ -45,7 +45,7 @@ def profile(
         typer.Option(
             "--report",
             metavar="FORMAT=PATH",
-            help="Write a report: json, csv, markdown, html, text. Repeatable; - is standard output.",
+            help="Write a report too: json, csv, markdown, html, text. Repeatable; - is stdout.",
         ),
     ] = None,
     quiet: cli.Quiet = 0,

@@ -9,7 +9,11 @@ from typing import Any
 import numpy as np
 
 from gradtool.device.arrays import array_module
+from gradtool.device.driver import mismatch
 from gradtool.device.protocol import DeviceUnavailableError, MemoryFigures, Properties
+
+_NO_DRIVER = "cudaErrorInsufficientDriver"
+"""What the runtime calls a driver that is too old, and one that is not there."""
 
 
 class CudaStream:
@@ -91,7 +95,8 @@ class CudaBackend:
         try:
             count = int(self._cuda.runtime.getDeviceCount())
         except Exception as error:  # as above; its first line is the reason
-            return next(iter(str(error).splitlines()), type(error).__name__)
+            said = next(iter(str(error).splitlines()), type(error).__name__)
+            return (mismatch() or said) if _NO_DRIVER in said else said
         return None if count else "the driver sees no CUDA device"
 
     def require(self, index: int | None = None) -> None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import ctypes
-import re
-import sys
 from collections.abc import Iterator
-from importlib.metadata import distributions
 
+from gradtool.device.driver import (
+    LIBRARY,
+    cuda_major,
+    driver_version,
+    installed_cupy,
+    wanted_extra,
+)
 from gradtool.doctor.answer import Answer
 
-_LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
-_BRINGS_CUPY = re.compile(r"cupy(-(cuda|rocm).*)?")
 _NO_GPU = "nothing to do, unless there is an NVIDIA GPU: then install its driver"
 
 
@@ -19,32 +20,18 @@ def driver() -> Iterator[Answer]:
     """The driver's library, which needs no CuPy to be asked."""
     found = driver_version()
     if found is None:
-        text = f"no {_LIBRARY}: gradtool runs on the CPU"
+        text = f"no {LIBRARY}: gradtool runs on the CPU"
         yield Answer(name="CUDA driver", state="missing", found=text, advice=_NO_GPU)
     else:
         text = f"offers CUDA {found[0]}.{found[1]}"
         yield Answer(name="CUDA driver", state="works", found=text)
 
 
-def driver_version() -> tuple[int, int] | None:
-    """The CUDA version that the driver offers; None without one."""
-    try:
-        library = ctypes.CDLL(_LIBRARY)
-        number = ctypes.c_int()
-        status = library.cuDriverGetVersion(ctypes.byref(number))
-    except (OSError, AttributeError):
-        return None
-    return None if status or not number.value else (
-        number.value // 1000, number.value % 1000 // 10
-    )  # fmt: skip
-
-
 def cupy() -> Iterator[Answer]:
     """Which CuPy is installed, and whether it is one for this driver."""
     installed = installed_cupy()
     offered = driver_version()
-    wanted = f"cuda{min(max(offered[0], 12), 13)}" if offered else "cuda12"
-    command = f"pip install 'gradtool[{wanted}]'"
+    command = f"pip install 'gradtool[{wanted_extra(offered)}]'"
     if not installed:
         advice = command if offered else f"{command}, on a machine with an NVIDIA GPU"
         yield Answer(name="CuPy", state="missing", found="not installed", advice=advice)
@@ -62,18 +49,6 @@ def cupy() -> Iterator[Answer]:
     import cupy as module
 
     yield Answer(name="CuPy", state="works", found=f"{text} (imports as {module.__version__})")
-
-
-def installed_cupy() -> list[str]:
-    """The packages that bring a ``cupy``, with their versions."""
-    named = [(each.metadata["Name"] or "", each.version) for each in distributions()]
-    return sorted({f"{name} {number}" for name, number in named if _BRINGS_CUPY.fullmatch(name)})
-
-
-def cuda_major(package: str) -> int | None:
-    """The CUDA major that ``cupy-cuda12x 14.0`` is for."""
-    digits = package.split()[0].removeprefix("cupy-cuda").rstrip("x")
-    return int(digits) if digits.isdecimal() else None
 
 
 def devices() -> Iterator[Answer]:

@@ -17,6 +17,7 @@ import pytest
 
 import gradtool
 from gradtool.cli.app import main
+from gradtool.device import driver
 from gradtool.doctor import cuda, machine, packages
 from gradtool.doctor.answer import Answer, Examination
 from gradtool.doctor.examination import examine
@@ -97,7 +98,7 @@ def test_a_probe_that_raises_is_an_answer_and_the_others_go_on() -> None:
 
 
 def test_without_driver_nothing_needs_to_be_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cuda, "_LIBRARY", "libnothing-of-the-kind.so")
+    monkeypatch.setattr(driver, "LIBRARY", "libnothing-of-the-kind.so")
     answer = only(cuda.driver())
     assert (answer.state, answer.required) == ("missing", False)
     assert "unless there is an NVIDIA GPU" in answer.advice

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradtool.device import CUDA, HOST, DeviceUnavailableError, backend
+from gradtool.device import CUDA, HOST, DeviceUnavailableError, backend, driver
 
 
 def test_a_backend_for_each_kind() -> None:
@@ -80,3 +80,31 @@ def test_why_there_is_no_device(cupy: Any) -> None:
     assert CUDA.why_unavailable() == ("cudaErrorNoDevice: no CUDA-capable device is detected")
     with pytest.raises(DeviceUnavailableError, match="CUDA cannot be used: cudaErrorNoDevice"):
         CUDA.require()
+
+
+@pytest.mark.parametrize(
+    ("offered", "installed", "why"),
+    [
+        (None, ["cupy-cuda12x 14.0"], "there is no NVIDIA driver here (no lib"),
+        (
+            (12, 4), ["cupy-cuda13x 14.0"],
+            "cupy-cuda13x 14.0 is for CUDA 13, the driver offers 12.4: pip install "
+            "'gradtool[cuda12]' in its place, or a newer driver",
+        ),
+        ((12, 4), ["cupy-cuda12x 14.0"], "cudaErrorInsufficientDriver: too old"),
+    ],
+)  # fmt: skip
+def test_a_driver_that_is_none_for_this_cupy_is_told_with_what_to_do(
+    cupy: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    offered: tuple[int, int] | None,
+    installed: list[str],
+    why: str,
+) -> None:
+    def refuse() -> int:
+        raise cupy.cuda.runtime.CUDARuntimeError("cudaErrorInsufficientDriver: too old\nmore")
+
+    monkeypatch.setattr(cupy.cuda.runtime, "getDeviceCount", refuse)
+    monkeypatch.setattr(driver, "driver_version", lambda: offered)
+    monkeypatch.setattr(driver, "installed_cupy", lambda: installed)
+    assert (CUDA.why_unavailable() or "").startswith(why)
