@@ -53,7 +53,9 @@ _FUNCTIONS = {
 }
 
 _SUBMODULES = frozenset(
-    "cuda fft jit library linalg nn ops optim profiler random special testing utils".split()  # noqa: SIM905 - as below
+    """
+    __config__ cuda fft jit library linalg nn ops optim profiler random special testing utils
+    """.split()  # noqa: SIM905 - as below
 )
 """What is imported when it is first asked for."""
 

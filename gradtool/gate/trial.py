@@ -55,7 +55,13 @@ def _judge(result: Any) -> Trial:
     floating = [value for value in outputs if value.is_floating_point() or value.is_complex()]
     if not floating:
         return Trial(refusal="forward returned no floating tensor")
-    if not all(np.isfinite(_array(value)).all() for value in floating):
+    try:
+        arrays = [library().array(value.detach()) for value in floating]
+    except Exception as error:
+        return Trial(
+            refusal=f"forward returned a tensor without readable values: {summarise(error)}"
+        )
+    if not all(np.isfinite(array).all() for array in arrays):
         return Trial(refusal="forward returned values that are not finite", finite=False)
     if not any(value.numel() for value in floating):
         return Trial(refusal="forward returned an empty tensor")
@@ -86,10 +92,6 @@ def _inner(value: Any) -> Any:
 
 def _flat(result: Any) -> list[Any]:
     return list(result) if isinstance(result, tuple | list) else [result]
-
-
-def _array(tensor: Any) -> Any:
-    return tensor.detach().cpu().numpy()
 
 
 @contextlib.contextmanager

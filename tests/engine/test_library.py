@@ -93,3 +93,8 @@ def test_what_cannot_be_is_refused() -> None:
     changing = library.custom_op("mine::add_", lambda x: None, mutates_args={"x"})
     with pytest.raises(RuntimeError, match="non-functional operator"):
         changing.register_autograd(lambda ctx, g: g)
+
+
+def test_code_that_asks_how_it_was_built_gets_an_answer() -> None:
+    assert "USE_OPENMP=ON" not in torch.__config__.show()
+    assert "get_num_threads" in torch.__config__.parallel_info()

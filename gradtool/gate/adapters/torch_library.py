@@ -67,6 +67,8 @@ class _PyTorch:
         return self.torch.from_numpy(array)
 
     def array(self, tensor: Any) -> Array:
+        if tensor.layout is not self.torch.strided:
+            tensor = tensor.to_dense()
         if tensor.dtype is self.torch.bfloat16:
             tensor = tensor.float()  # NumPy has no such dtype.
         found: Array = tensor.numpy(force=True)
@@ -76,11 +78,15 @@ class _PyTorch:
         return self.array(tensor.detach().new_empty(())).dtype
 
     def shares_memory(self, tensor: Any, other: Any) -> bool:
+        if tensor.layout is not self.torch.strided:
+            return False
         if not isinstance(other, self.Tensor):
             if tensor.device.type != "cpu":
                 return False
             return np.may_share_memory(self.array(tensor), other)
-        if tensor.device != other.device or not tensor.numel() or not other.numel():
+        if other.layout is not self.torch.strided or tensor.device != other.device:
+            return False
+        if not tensor.numel() or not other.numel():
             return False
         one, two = _extent(tensor), _extent(other)
         return one[0] < two[1] and two[0] < one[1]
