@@ -93,6 +93,11 @@ class Counted:
         return self._inner.generates_vmap
 
     @property
+    def draws_random_numbers(self) -> bool:
+        """As the inner one's."""
+        return self._inner.draws_random_numbers
+
+    @property
     def lines(self) -> frozenset[SourceLine]:
         """As the inner one's."""
         return self._inner.lines
@@ -160,12 +165,20 @@ class Counted:
         self._count(backwards=_examples(found))
         return found
 
+    def siblings(self) -> list[Counted]:
+        """As the inner one's, counting on the same counter."""
+        return [Counted(each, self._counter, self._order) for each in self._inner.siblings()]
+
     def interleaved(
-        self, primals: tuple[Primals, Primals], cotangents: tuple[Cotangents, Cotangents]
+        self,
+        primals: tuple[Primals, Primals],
+        cotangents: tuple[Cotangents, Cotangents],
+        second: Examinable | None = None,
     ) -> tuple[Observation, Observation]:
         """Two calls; counted."""
         self._count(backwards=1, times=2)
-        return self._inner.interleaved(primals, cotangents)
+        other = second._inner if isinstance(second, Counted) else second
+        return self._inner.interleaved(primals, cotangents, other)
 
     def call_with_input_changed_between(
         self, primals: Primals, cotangents: Cotangents, argument: int

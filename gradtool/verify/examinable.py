@@ -70,6 +70,10 @@ class Examinable(Differentiable, Protocol):
     As with `Differentiable`, every call gets fresh tensors.
     """
 
+    @property
+    def draws_random_numbers(self) -> bool:
+        """Calls draw from a global generator. It is put back, so each draws the same numbers."""
+
     # ---- layouts ----------------------------------------------------------------------
 
     def call(
@@ -149,13 +153,25 @@ class Examinable(Differentiable, Protocol):
 
     # ---- unusual orders ---------------------------------------------------------------
 
+    def siblings(self) -> Sequence[Examinable]:
+        """The same Function at cases unlike this one in all that is no tensor.
+
+        They draw other random numbers, and have other numbers among their arguments: first in
+        the places of all that are no tensors, then of each alone, at last of none. A function
+        may refuse those.
+        """
+
     def interleaved(
-        self, primals: tuple[Primals, Primals], cotangents: tuple[Cotangents, Cotangents]
+        self,
+        primals: tuple[Primals, Primals],
+        cotangents: tuple[Cotangents, Cotangents],
+        second: Examinable | None = None,
     ) -> tuple[Observation, Observation]:
         """Two calls: first both forwards, then both backwards in the same order.
 
-        A Function without hidden state shows what two calls of `call` show. What the second
-        call does to the outputs of the first is in `Observation.mutated_outputs`.
+        The second one is a call of `second`, one of `siblings`, if that is given. A Function
+        without hidden state shows what two calls of `call` show. What the second call does to
+        what the first returned is in `Observation.mutated_outputs` and `mutated_gradients`.
         """
 
     def call_with_input_changed_between(

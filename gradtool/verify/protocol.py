@@ -132,6 +132,8 @@ class Observation:
     """Of each cotangent whether ``backward`` got a tensor; None when it was not run."""
     mutated_outputs: tuple[int, ...] = ()
     """Indices of outputs whose values changed after ``forward`` had returned."""
+    mutated_gradients: tuple[int, ...] = ()
+    """Indices into `arguments` whose gradient changed after ``backward`` had returned it."""
     buffers_changed_in_forward: tuple[str, ...] = ()
     """Tensors and arrays that the call did not pass and ``forward`` changed, by their names.
 

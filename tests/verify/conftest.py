@@ -92,7 +92,12 @@ class NumpyFunction:
 
     call_with_output_changed_between = call_with_input_changed_between
 
-    def interleaved(self, primals, cotangents):
+    draws_random_numbers = False
+
+    def siblings(self):
+        return [self]
+
+    def interleaved(self, primals, cotangents, second=None):
         return tuple(self.call(*each) for each in zip(primals, cotangents, strict=True))
 
     def leaks(self, primals):

@@ -6,6 +6,7 @@ What one call does to a tensor then reaches neither the case nor the next call.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,6 +88,21 @@ class Arguments:
         named = enumerate(zip(self.names, self._values, strict=True))
         return [pair for at, pair in named if at not in self.positions]
 
+    def siblings(self) -> list[Arguments]:
+        """These with other numbers: in all places of numbers, in each of them, and in none."""
+        changed = {at: _another(self._values[at]) for at, _ in enumerate(self._values)}
+        numbers = [at for at, value in changed.items() if value is not None]
+        each = [[at] for at in numbers] if len(numbers) > 1 else []
+        return [
+            self._with({at: changed[at] for at in places})
+            for places in ([numbers] if numbers else []) + each + [[]]
+        ]
+
+    def _with(self, values: Mapping[int, Any]) -> Arguments:
+        other = copy(self)
+        other._values = tuple(values.get(at, value) for at, value in enumerate(self._values))
+        return other
+
     def fresh(self, primals: Primals) -> list[Any]:
         """New leaves with the values `primals`; they require gradients as the case's do."""
         tensors = [home.tensor(primal) for home, primal in zip(self._homes, primals, strict=True)]
@@ -131,6 +147,15 @@ class Arguments:
             return values, {}
         count = len(values) - len(self._keywords)
         return values[:count], dict(zip(self._keywords, values[count:], strict=True))
+
+
+def _another(value: Any) -> Any:
+    """A number of the same kind as `value`; None where that is no number."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + 1
+    return 1.5 * value + (value == 0) if isinstance(value, float | complex) else None
 
 
 def _argument(name: str, position: int, tensor: Any) -> Argument:

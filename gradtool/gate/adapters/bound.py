@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,15 @@ class BoundFunction:
         self.home = _folder(self.target)
         """The folder of the user's module."""
         self.draws = Draws()
+
+    def siblings(self) -> list[BoundFunction]:
+        """The same function with other numbers among its arguments, and drawing others."""
+        return [self._with(arguments) for arguments in self.arguments.siblings()]
+
+    def _with(self, arguments: Arguments) -> BoundFunction:
+        other = copy(self)
+        other.arguments, other.draws = arguments, Draws()
+        return other
 
     def __call__(self, tensors: Sequence[Any]) -> Outputs:
         """The outputs, with `tensors` in the places of the case's tensors."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from gradtool.gate.adapters.tangent_map import TangentMap
 from gradtool.gate.seeding import global_generators
 from gradtool.verify.examinable import (
     ChangedByJvp,
+    Examinable,
     Leak,
     MemoryLayout,
     SourceLine,
@@ -154,11 +156,25 @@ class FunctionDifferentiable:
         """
         return self._orders.straight(primals, cotangents, needs, (input_layout, cotangent_layout))
 
+    def siblings(self) -> list[FunctionDifferentiable]:
+        """The same Function at cases unlike this one in all that is no tensor."""
+        return [self._with(bound) for bound in self._bound.siblings()]
+
+    def _with(self, bound: BoundFunction) -> FunctionDifferentiable:
+        """This, with other arguments that are no tensors."""
+        other = copy(self)
+        other._bound, other._orders = bound, Orders(bound)
+        return other
+
     def interleaved(
-        self, primals: tuple[Primals, Primals], cotangents: tuple[Cotangents, Cotangents]
+        self,
+        primals: tuple[Primals, Primals],
+        cotangents: tuple[Cotangents, Cotangents],
+        second: Examinable | None = None,
     ) -> tuple[Observation, Observation]:
         """Two calls: first both forwards, then both backwards in the same order."""
-        return self._orders.interleaved(primals, cotangents)
+        other = second._orders if isinstance(second, FunctionDifferentiable) else None
+        return self._orders.interleaved(primals, cotangents, other)
 
     def call_with_input_changed_between(
         self, primals: Primals, cotangents: Cotangents, argument: int

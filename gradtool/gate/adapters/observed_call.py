@@ -9,7 +9,7 @@ from gradtool.gate.adapters.bound import BoundFunction, Outputs
 from gradtool.gate.adapters.failures import failure_of
 from gradtool.gate.adapters.library import library
 from gradtool.gate.adapters.observing import Observer
-from gradtool.gate.adapters.pulling import copied, cotangent_tensors, pulled_back
+from gradtool.gate.adapters.pulling import cotangent_tensors, pulled_back
 from gradtool.gate.adapters.recording import Record
 from gradtool.verify.examinable import MemoryLayout
 from gradtool.verify.protocol import Cotangents, Failure, Observation, Primals
@@ -66,7 +66,7 @@ class ObservedCall:
             self._observer.begin_backward(sent)
             try:
                 gradients = pulled_back(self.outputs, sent, self._leaves)
-                self._observer.see_gradients(tuple([copied(each) for each in gradients]))
+                self._observer.see_gradients(gradients)
             except MemoryError:
                 raise
             except Exception as error:

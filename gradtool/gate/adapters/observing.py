@@ -12,7 +12,7 @@ from gradtool.gate.adapters.captured import Buffers, buffers, changed, digest, r
 from gradtool.gate.adapters.library import library
 from gradtool.gate.adapters.pulling import copied
 from gradtool.gate.adapters.recording import Record
-from gradtool.verify.protocol import Array, Failure, Observation
+from gradtool.verify.protocol import Failure, Observation
 
 
 class Observer:
@@ -33,6 +33,8 @@ class Observer:
         self._outputs_before: list[bytes | None] = []
         self._cotangents: Sequence[Any] = ()
         self._cotangents_before: list[bytes | None] = []
+        self._gradients: Sequence[Any] = ()
+        self._gradients_before: list[bytes | None] = []
         self._fields: dict[str, Any] = {}
 
     def end_forward(self, outputs: Sequence[Any]) -> None:
@@ -64,9 +66,10 @@ class Observer:
         self._cotangents = cotangents
         self._cotangents_before = _digests(cotangents)
 
-    def see_gradients(self, gradients: tuple[Array | None, ...]) -> None:
+    def see_gradients(self, gradients: Sequence[Any]) -> None:
         """Backward led to `gradients`."""
-        self._fields["gradients"] = gradients
+        self._fields["gradients"] = tuple([copied(each) for each in gradients])
+        self._gradients, self._gradients_before = gradients, _digests(gradients)
 
     def end_backward(self) -> None:
         """Backward returned or raised."""
@@ -82,7 +85,8 @@ class Observer:
 
     def observation(self, failure: Failure | None = None) -> Observation:
         """Everything seen so far."""
-        return Observation(**self._fields, failure=failure)
+        overwritten = _changed(self._gradients_before, _digests(self._gradients))
+        return Observation(**self._fields, mutated_gradients=overwritten, failure=failure)
 
     def _all_buffers(self) -> Buffers:
         """What can be reached without being passed, and what lies on ctx."""

@@ -35,11 +35,15 @@ class Orders:
             return call.observation()
 
     def interleaved(
-        self, primals: tuple[Primals, Primals], cotangents: tuple[Cotangents, Cotangents]
+        self,
+        primals: tuple[Primals, Primals],
+        cotangents: tuple[Cotangents, Cotangents],
+        second: Orders | None = None,
     ) -> tuple[Observation, Observation]:
-        """Two forwards, then their backwards in the same order."""
+        """Two forwards, then their backwards in the same order; the `second` may be another's."""
+        both = zip((self, second or self), primals, strict=True)
         with ExitStack() as stack:
-            calls = [stack.enter_context(self._call(each)).forward() for each in primals]
+            calls = [stack.enter_context(it._call(each)).forward() for it, each in both]
             one, other = (call.backward(each) for call, each in zip(calls, cotangents, strict=True))
             return one.observation(), other.observation()
 

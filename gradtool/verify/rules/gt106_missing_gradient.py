@@ -103,6 +103,6 @@ RULE = Rule(
     summary="Backward returned None for an input that the outputs depend on.",
     severity=Severity.ERROR,
     page=__doc__,
-    premises=KEEPS_CONTRACT,
+    premises=(*KEEPS_CONTRACT, "GT111"),
     check=_check,
 )

@@ -4,7 +4,9 @@ What it does
 ------------
 
 Makes two calls, first both forwards, then both backwards, and compares with each call on its
-own. Outputs that change after forward has returned break this rule too.
+own. The other call has a point nearby; the entries in another order, other numbers among the
+arguments and other random numbers; and another shape. Outputs that change after forward has
+returned, and gradients that change after backward has, break this rule too.
 
 Why it matters
 --------------
@@ -60,47 +62,59 @@ https://pytorch.org/docs/stable/notes/extending.html
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 from gradtool.results import Severity
-from gradtool.verify.randomness import generator, shifted
+from gradtool.verify.other_calls import OtherCall, other_calls
 from gradtool.verify.rules._failures import KEEPS_CONTRACT
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
 from gradtool.verify.rules._same import stopped, unlike
 from gradtool.verify.wording import listed
 
 if TYPE_CHECKING:
+    from gradtool.verify.protocol import Observation
     from gradtool.verify.subject import Subject
 
-_NEARBY = 2.0**-3
 _HINT = "keep what backward needs on ctx, not on the class or in a buffer that is used again"
-_WHEN = "when another call comes between forward and backward"
 
 
 def _check(subject: Subject) -> Answer:
     if subject.nothing_to_compare:
         return skipped(subject.nothing_to_compare)
-    own = subject.first.primals
-    other = shifted(own, _NEARBY, generator(subject.seed, "another call"))
-    cotangents = subject.first.cotangents
-    alone = subject.function.call(other, cotangents)
-    if alone.failure or alone.gradients is None:
-        return skipped("no second point was found")
-    first, second = subject.function.interleaved((own, other), (cotangents, cotangents))
-    flaw = stopped(first, _WHEN, _HINT) or stopped(second, _WHEN, _HINT)
-    flaw = flaw or _overwritten(first.mutated_outputs)
-    if flaw is None and first.gradients is not None and second.gradients is not None:
-        baseline = subject.first.baseline.gradients or ()
-        flaw = unlike(subject, first.gradients, baseline, _WHEN, _HINT)
-        flaw = flaw or unlike(subject, second.gradients, alone.gradients, _WHEN, _HINT)
+    with warnings.catch_warnings():  # The other call is none that the user asked for.
+        warnings.simplefilter("ignore")
+        found = (_met(subject, other) for other in other_calls(subject))
+        flaw = next((each for each in found if each), None)
     return failed(flaw) if flaw else passed()
 
 
-def _overwritten(outputs: tuple[int, ...]) -> Flaw | None:
-    if not outputs:
-        return None
-    which = f"output{'s' if len(outputs) > 1 else ''} {listed(outputs)}"
-    return Flaw(message=f"another call of forward changes {which} of the first", hint=_HINT)
+def _met(subject: Subject, other: OtherCall) -> Flaw | None:
+    """What is wrong when the `other` call comes between forward and backward; None if nothing."""
+    first, second = subject.function.interleaved(
+        (subject.first.primals, other.primals),
+        (subject.first.cotangents, other.cotangents),
+        other.function,
+    )
+    when = f"when another call{other.how} comes between forward and backward"
+    flaw = stopped(first, when, _HINT) or stopped(second, when, _HINT)
+    flaw = flaw or _overwritten(subject, first)
+    if flaw is None and first.gradients is not None and second.gradients is not None:
+        baseline = subject.first.baseline.gradients or ()
+        flaw = unlike(subject, first.gradients, baseline, when, _HINT)
+        flaw = flaw or unlike(subject, second.gradients, other.gradients, when, _HINT)
+    return flaw
+
+
+def _overwritten(subject: Subject, first: Observation) -> Flaw | None:
+    if outputs := first.mutated_outputs:
+        which = f"output{'s' if len(outputs) > 1 else ''} {listed(outputs)}"
+        return Flaw(message=f"another call of forward changes {which} of the first", hint=_HINT)
+    if first.mutated_gradients:
+        names = [f"`{subject.function.arguments[at].name}`" for at in first.mutated_gradients]
+        what = f"the gradient of {listed(names)} that the first returned"
+        return Flaw(message=f"another call of backward changes {what}", hint=_HINT)
+    return None
 
 
 RULE = Rule(

@@ -56,6 +56,33 @@ CLASSES = {
         "(x,) = ctx.saved_tensors; return g.t() * (x / x)",
     ),
     "ctx held": ("GT510", "HELD.append(ctx); return x * 2", "return g * 2"),
+    "mask on the class": ("GT111", "It.mask = x > 0; return x * It.mask", "return g * It.mask"),
+    "place of the maximum on the class": (
+        "GT111",
+        "It.at, ctx.shape = int(x.argmax()), x.shape; return x.max()",
+        "out = g.new_zeros(ctx.shape); out.view(-1)[It.at] = g; return out",
+    ),
+    "shape on the class": (
+        "GT111",
+        "It.shape = x.shape; return x.reshape(-1) * 2",
+        "return 2 * g.reshape(It.shape)",
+    ),
+    "random mask on the class": (
+        "GT111",
+        "It.mask = torch.rand(x.shape) > 0.5; return x * It.mask",
+        "return g * It.mask",
+    ),
+    "gradient in a buffer that is returned": (
+        "GT111",
+        "ctx.save_for_backward(x); return x * x",
+        "(x,) = ctx.saved_tensors; out = KEPT.setdefault(x.shape, torch.zeros_like(x)); "
+        "return out.copy_(2 * x.detach() * g)",
+    ),
+    "wrong after another call as well": (
+        "GT111",
+        "ctx.gain = 1 + len(CALLS); return x * ctx.gain",
+        "CALLS.append(0); return g * ctx.gain",
+    ),
     # right ones
     "in place on a copy": ("", "y = x.clone(); y.mul_(2); return y", "return g.clone().mul_(2)"),
     "shape and intermediate on ctx": (
@@ -75,6 +102,11 @@ CLASSES = {
         "mask = (torch.rand(x.shape) > 0.5).double(); ctx.save_for_backward(mask); return x * mask",
         "(mask,) = ctx.saved_tensors; return g * mask",
     ),
+    "dropout of the input's layout": (
+        "",
+        "mask = (torch.rand_like(x) > 0.5).double(); ctx.save_for_backward(mask); return x * mask",
+        "(mask,) = ctx.saved_tensors; return g * mask",
+    ),
     "permutation saved": (
         "",
         "y, i = x.sort(-1); ctx.save_for_backward(i); return y",
@@ -90,6 +122,7 @@ BUFFER = torch.zeros(1)
 SCRATCH = torch.zeros(4, dtype=torch.float64)
 CALLS = []
 HELD = []
+KEPT = {{}}
 
 
 class It(Function):
