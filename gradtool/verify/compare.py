@@ -21,6 +21,9 @@ from gradtool.verify.tolerance import Tolerance
 
 DecisionArray = NDArray[np.int8]
 
+_ROUGHLY = 0.1
+_NEXT_TO_NOTHING = 1e-12
+
 
 class Decision(enum.IntEnum):
     """What is said of one entry. The larger, the worse."""
@@ -47,10 +50,37 @@ def decide(
     decision[kink] = Decision.KINK
     decision[(kink | (numeric.status == Status.STEPPED)) & ~between] = Decision.FAIL
     slope = np.fmax(np.abs(numeric.left), np.abs(numeric.right))
-    lost = np.fmax(np.abs(analytic), slope) <= tolerance.lost()
+    size = np.fmax(np.abs(analytic), slope)
+    lost = (size <= tolerance.lost()) | between & (size <= tolerance.meaningful(scale)[:, None])
     decision[(numeric.status == Status.STEPPED) & lost] = Decision.PASS
     decision[np.isnan(analytic) & (numeric.status != Status.OUTSIDE)] = Decision.FAIL
     return decision
+
+
+def is_unresolved(
+    analytic: FloatArray, numeric: Estimate, trifles: FloatArray, decision: DecisionArray
+) -> BoolArray:
+    """Which undecided entries are told as well as the roundings of their output ever allow.
+
+    The error lies below `trifles`. Those are relative to the output, and one with a large
+    constant in it may still be meant to follow its input: so other entries must have been told
+    well, or these roughly, or they are next to nothing as they stand.
+    """
+    stepped = numeric.status == Status.STEPPED
+    slope = np.fmax(np.abs(numeric.left), np.abs(numeric.right))
+    error = np.where(stepped, slope, numeric.error)
+    size = np.fmax(np.abs(analytic), np.where(stepped, slope, np.abs(numeric.value)))
+    told = bool(((decision == Decision.PASS) & (analytic != 0)).any())
+    clear = told | (error <= _ROUGHLY * size) | (size + error <= _NEXT_TO_NOTHING)
+    return np.asarray((decision == Decision.UNVERIFIED) & (error <= trifles) & clear)
+
+
+def is_trifling(analytic: FloatArray, numeric: Estimate, trifles: FloatArray) -> BoolArray:
+    """Which entries are lost in roundings, on both sides: whatever they say means nothing."""
+    stepped = numeric.status == Status.STEPPED
+    slope = np.fmax(np.abs(numeric.left), np.abs(numeric.right))
+    bound = np.where(stepped, slope, np.abs(numeric.value) + numeric.error)
+    return np.asarray(np.fmax(np.abs(analytic), bound) <= trifles)
 
 
 def is_inside(analytic: FloatArray, numeric: Estimate, tolerance: Tolerance) -> BoolArray:

@@ -43,7 +43,16 @@ _RANK = 1
 """Which of the looks counts, from the quietest: one may be hidden, and two see a kink."""
 
 _SHARE = 0.25
-"""Outputs are at least as noisy, relative to their size, as this share of all of them."""
+"""The entries of an output are at least as noisy, relative to their size, as this share of them.
+
+Other outputs tell nothing: a term that nearly cancels in one may stand alone in the other.
+"""
+
+_WIDE = 100.0
+"""From this ratio of the largest coordinate of an input to another on, scales are told apart."""
+
+_NOT_MANY = 4096
+"""Coordinates above which one alone hardly matters."""
 
 _CLEARANCE = 16
 """How many spacings the points stay away from the base, which may be a singular point."""
@@ -87,19 +96,58 @@ def measure(sampler: Sampler, eps: FloatArray, rng: np.random.Generator) -> Nois
 
     The larger of two: rounding to the output's precision, and what is measured.
     """
+    size = np.nan_to_num(np.abs(sampler.base), posinf=0.0)
+    rounding = _ROUNDINGS * eps * size
     with np.errstate(all="ignore"):
         directions = [_direction(primal, rng) for primal in sampler.primals]
         measured, rests = _looks(sampler, directions, 1.0)
         if rests.any():
             measured = np.where(rests, _looks(sampler, directions, _COARSE)[0], measured)
-        size = np.nan_to_num(np.abs(sampler.base), posinf=0.0)
-        shared = _quantile(measured[size > 0] / size[size > 0]) * size
-    floor = np.max([_ROUNDINGS * eps * size, measured, shared], axis=0)
-    return Noise(floor, _ROUNDINGS * eps, rests)
+        if (measured > _PLAIN * rounding).any() and any(map(_is_wide, sampler.primals)):
+            measured = np.fmin(measured, _nearby(sampler, directions))
+        shared = _shared(measured, size, sampler.blocks)
+    return Noise(np.max([rounding, measured, shared], axis=0), _ROUNDINGS * eps, rests)
 
 
-def _quantile(ratios: FloatArray) -> float:
-    return float(np.quantile(ratios, _SHARE)) if ratios.size else 0.0
+def _shared(measured: FloatArray, size: FloatArray, blocks: Sequence[slice]) -> FloatArray:
+    """What the noise of the other entries of its output says of each entry's."""
+    shared = np.zeros_like(size)
+    for block in blocks:
+        ratios = (measured[block] / size[block])[size[block] > 0]
+        shared[block] = (float(np.quantile(ratios, _SHARE)) if ratios.size else 0.0) * size[block]
+    return shared
+
+
+def _is_wide(primal: Array) -> bool:
+    """Whether some coordinate is far smaller than others: their scale is not its own."""
+    if not is_continuous(primal.dtype) or not 0 < primal.size <= _NOT_MANY:
+        return False
+    size = np.abs(real_view(np.ascontiguousarray(primal)))
+    return bool((size[size > 0] * _WIDE < size.max()).any())
+
+
+def _nearby(sampler: Sampler, directions: Sequence[Array | None]) -> FloatArray:
+    """The noise of each output where no coordinate moves by more than its own scale allows.
+
+    Next to larger ones a small coordinate may have been moved so far that a smooth function of
+    it is no low polynomial any more. An output that rests now shows nothing: infinity.
+    """
+    own = [
+        direction if direction is None else _shortened(direction, primal)
+        for direction, primal in zip(directions, sampler.primals, strict=True)
+    ]
+    found, rests = _looks(sampler, own, 1.0)
+    return np.where(rests, np.inf, found)
+
+
+def _shortened(direction: Array, primal: Array) -> Array:
+    coordinates = np.abs(real_view(np.ascontiguousarray(primal))).astype(np.float64)
+    typical = typical_scale(coordinates)
+    part = np.where(coordinates > 0, coordinates / np.maximum(coordinates, typical), 1.0)
+    own = direction.copy()
+    flat = real_view(own)
+    flat *= part
+    return own
 
 
 def _direction(primal: Array, rng: np.random.Generator) -> Array | None:

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from gradtool.results import LadderCurve
-from gradtool.verify.coordinates import FloatArray
+from gradtool.verify.coordinates import BoolArray, FloatArray
 from gradtool.verify.curve import ladder_curve
 from gradtool.verify.estimate import Estimate
 from gradtool.verify.functionals import Directions
@@ -25,6 +25,19 @@ from gradtool.verify.widening import widened
 
 _ROUNDINGS = 16.0
 """Roundings of an output, in the case's own precision, that its analytic derivative feels."""
+
+_TRIFLING = 2.0**14
+"""Roundings of an output: what follows its input by less, over the input's scale, is at rest.
+
+Far out, an output may fall towards its limit within a small part of that scale.
+"""
+
+_QUIET = 64.0
+_HUSHED = 1e-13
+"""Noise beyond so many roundings of an output, and beyond this, is more than rounding."""
+
+_STEPPING = 2.0**20
+"""A difference of numbers so many roundings larger than itself follows its input in steps."""
 
 
 class Numeric:
@@ -85,6 +98,24 @@ class Numeric:
     def least(self, argument: int) -> FloatArray:
         """What is added to every error for the case's own precision."""
         return self._resolution(self._lines(argument))
+
+    def trifles(self, argument: int, beside: FloatArray | float = 0.0) -> FloatArray:
+        """For each entry a slope that is lost in the roundings of its output.
+
+        Far out on a sigmoid the output still creeps, by a rounding here and there. `beside` are
+        the sizes of numbers that each output is a difference of, where they are known.
+        """
+        size = np.nan_to_num(np.abs(self._sampler.base))
+        quiet = np.maximum(_QUIET * self._own_eps * size, _HUSHED)
+        roundings = np.maximum(
+            np.minimum(self._noise.floor, quiet), 2 * self._own_eps * np.maximum(size, beside)
+        )
+        lengths = np.array([line.scale for line in self._lines(argument)])
+        return np.asarray(_TRIFLING * roundings[:, None] / lengths)
+
+    def is_made_of_roundings(self, beside: FloatArray) -> BoolArray:
+        """Which outputs move in coarse steps because they are small next to `beside`."""
+        return np.asarray(np.abs(self._sampler.base) <= _STEPPING * self._own_eps * beside)
 
     def curve(self, argument: int, row: int, column: int) -> LadderCurve:
         """The difference quotients of one entry at falling steps."""

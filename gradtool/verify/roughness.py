@@ -21,7 +21,7 @@ from gradtool.verify.protocol import Array, Differentiable
 from gradtool.verify.randomness import generator
 from gradtool.verify.steps import epsilon, scales
 
-_BEARABLE = {8: 1e-9, 4: 1e-4}
+_BEARABLE = {8: 1e-8, 4: 1e-4}
 """What a gradient may jitter relative to its size, by the bytes of a real number."""
 
 _AS_FORWARD = 100.0

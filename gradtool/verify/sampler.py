@@ -64,6 +64,13 @@ class Sampler:
         """Whether anything came of a batch."""
 
     @property
+    def blocks(self) -> list[slice]:
+        """The rows that belong to one output each; rows that mix outputs belong together."""
+        if self._rows is not None:
+            return [slice(0, self.size)]
+        return [block.span for block in self._outputs.blocks]
+
+    @property
     def most_at_once(self) -> int:
         """How many points are worth asking for together."""
         each = 8 * self._outputs.size + sum(primal.nbytes for primal in self.primals)

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
+import numpy as np
+
 from gradtool.results import Cost
-from gradtool.verify.coordinates import is_continuous
+from gradtool.verify.coordinates import FloatArray, is_continuous
 from gradtool.verify.counting import Counted, Counter
 from gradtool.verify.derivatives import Derivatives
 from gradtool.verify.examinable import ChangedByJvp, Examinable
@@ -18,11 +20,18 @@ from gradtool.verify.forward_mode import JvpError, Push, pushes
 from gradtool.verify.judgement import Judgement, judge
 from gradtool.verify.protocol import Array, Differentiable
 from gradtool.verify.randomness import generator, shifted, signed
+from gradtool.verify.steps import scales
 
 Gradients = tuple[Array | None, ...]
 
 _SHIFTS = (2.0**-5, 2.0**-8, 2.0**-11)
 """How far nearby points are, as parts of the inputs' scale: the first that serves is taken."""
+
+_ORDERS_AWAY = 64.0
+"""How much more of a rounding a third derivative feels than a second."""
+
+_THIRD = 1e-2
+"""A third derivative that misses by less has lost digits; a mistake would cost it more."""
 
 
 class Subject:
@@ -192,7 +201,19 @@ class Subject:
         """The second derivatives at some point."""
         cotangents = self.given.at.cotangents
         point = [*primals, *(c for c in cotangents if c is not None)]
-        return self._derivatives(self.function.backward_map(cotangents), point, ungraphed=True)
+        backward = self.function.backward_map(cotangents)
+        return self._derivatives(backward, point, ungraphed=True, beside=self._slopes(primals))
+
+    def _slopes(self, primals: Sequence[Array]) -> FloatArray:
+        """For each entry of a gradient the slope of an output that follows it all the way."""
+        lengths = np.concatenate([scales(primals[i]) for i in self.first.inputs])
+        return np.asarray(self._size / lengths)
+
+    @cached_property
+    def _size(self) -> float:
+        """The largest number that forward returns."""
+        outputs = [o for o in self.first.forward.outputs if o is not None and o.dtype.kind in "fc"]
+        return max(float(np.abs(o[np.isfinite(o)]).max(initial=0.0)) for o in outputs)
 
     @cached_property
     def curvature(self) -> Judgement:
@@ -211,29 +232,43 @@ class Subject:
         cotangents = at.cotangents
         point = [*at.primals, *(c for c in cotangents if c is not None)]
         second = self.function.backward_map(self.given.at.cotangents)
-        third = self._derivatives(second.backward_map(cotangents), point, ungraphed=True)
+        slopes = self._slopes(point[: len(self.first.primals)])
+        lengths = np.concatenate([scales(point[i]) for i in at.inputs])
+        third = self._derivatives(
+            second.backward_map(cotangents),
+            point,
+            ungraphed=True,
+            beside=_ORDERS_AWAY * float(slopes.max(initial=0.0)) / lengths,
+            rtol=max(self._rtol or 0.0, _THIRD),
+        )
         if third.failure:
             return None
-        judgement = judge(third, third.inputs, lambda: self._nearby(third))
-        self.judgements.append(judgement)
-        return judgement
+        return judge(third, third.inputs, lambda: self._nearby(third))
 
     def _nearby(self, start: Derivatives) -> list[Derivatives]:
         """Points around `start` in the order in which they are to be tried."""
         rng = generator(self._seed, "nearby")
         points = [shifted(start.primals, part, rng) for part in _SHIFTS]
         return [
-            self._derivatives(start.function, point, ungraphed=start.ungraphed) for point in points
+            self._derivatives(start.function, point, ungraphed=start.ungraphed, beside=start.beside)
+            for point in points
         ]
 
     def _derivatives(
-        self, function: Differentiable, primals: Sequence[Array], *, ungraphed: bool = False
+        self,
+        function: Differentiable,
+        primals: Sequence[Array],
+        *,
+        ungraphed: bool = False,
+        beside: FloatArray | None = None,
+        rtol: float | None = None,
     ) -> Derivatives:
         return Derivatives(
             function,
             primals,
             seed=self._seed,
             ungraphed=ungraphed,
+            beside=beside,
             atol=self._atol,
-            rtol=self._rtol,
+            rtol=self._rtol if rtol is None else rtol,
         )
