@@ -52,6 +52,15 @@ _FUNCTIONS = {
     if name not in _METHODS_ONLY
 }
 
+_IN_PLACE = """
+    abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_
+    atanh_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_ detach_ erf_
+    erfc_ exp2_ exp_ expm1_ fill_ fix_ floor_ frac_ gcd_ i0_ index_put_ lcm_ ldexp_ log10_ log1p_
+    log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ resize_as_ round_ rsqrt_
+    sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ xlogy_ zero_
+""".split()  # noqa: SIM905 - as above
+"""Methods that torch has as functions too."""
+
 _SUBMODULES = frozenset(
     """
     __config__ cuda fft jit library linalg nn ops optim profiler random special testing utils
@@ -155,6 +164,8 @@ if not TYPE_CHECKING:  # To a type checker every name would be there.
     def __getattr__(name: str) -> Any:
         if name in _OF_NN:
             return getattr(importlib.import_module(f"{__name__}.nn.functional"), name)
+        if name in _IN_PLACE:
+            return getattr(Tensor, name)
         if name in _SUBMODULES:
             return importlib.import_module(f"{__name__}.{name}")
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

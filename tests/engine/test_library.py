@@ -98,3 +98,9 @@ def test_what_cannot_be_is_refused() -> None:
 def test_code_that_asks_how_it_was_built_gets_an_answer() -> None:
     assert "USE_OPENMP=ON" not in torch.__config__.show()
     assert "get_num_threads" in torch.__config__.parallel_info()
+
+
+def test_methods_that_change_in_place_are_functions_too() -> None:
+    x = torch.zeros(2)
+    assert torch.cos_(x) is x
+    assert x.tolist() == [1.0, 1.0]

@@ -21,9 +21,12 @@ from gradtool.gate.infer import BUDGET, Search, infer
 from gradtool.gate.infer_clues import Clues, read_clues
 from gradtool.gate.load import LoadedModule, Loader
 from gradtool.gate.no_case import NoCase
+from gradtool.gate.options import CheckOptions
+from gradtool.gate.runner import check
 from gradtool.gate.settings import Settings
 from gradtool.gate.subject import Subject
 from gradtool.gate.trial import Trial
+from tests.gate.conftest import Write
 
 CORPUS = Path(__file__).parent / "corpus" / "signatures.py"
 
@@ -251,3 +254,23 @@ def test_without_source_there_are_no_clues() -> None:
     namespace: dict[str, Any] = {"Function": torch.autograd.Function}
     exec("class F(Function):\n forward = staticmethod(lambda ctx, x: x)", namespace)
     assert read_clues(namespace["F"], ("x",)) == Clues()
+
+
+def test_what_the_engine_lacks_in_backward_is_not_gone_round(write: Write) -> None:
+    source = (
+        "import torch\n"
+        "class Series(torch.autograd.Function):\n"
+        "    @staticmethod\n"
+        "    def forward(ctx, x, n: int):\n"
+        "        ctx.n = n\n"
+        "        return x * n\n"
+        "    @staticmethod\n"
+        "    def backward(ctx, g):\n"
+        "        for _ in range(1, ctx.n):\n"
+        "            torch.fbgemm_linear_fp16_weight(g)\n"
+        "        return g * ctx.n, None\n"
+    )
+    write({"series.py": source})
+    (finding,) = check(CheckOptions(paths=("series.py",))).findings()
+    assert finding.rule == "GT004"
+    assert "gradtool's engine has no torch.fbgemm_linear_fp16_weight" in finding.message

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from gradtool.gate.adapters.bound import BoundFunction, Outputs
 from gradtool.gate.adapters.failures import failure_of
 from gradtool.gate.adapters.library import library
@@ -88,6 +90,6 @@ def change_in_place(tensor: Any) -> None:
     array = library().array(tensor)
     moved = array.ravel()[::-1].reshape(array.shape).copy()
     if array.dtype.kind in "fc":
-        moved = (moved * 0.75 + 0.25 * (moved == 0)).astype(array.dtype)
+        moved = np.asarray(moved * 0.75 + 0.25 * (moved == 0), dtype=array.dtype)
     tensor.data.copy_(library().tensor(moved))
     library().torch.autograd.graph.increment_version(tensor)
