@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import fnmatch
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import get_args
 
 from gradtool.transfer.errors import TransferError
@@ -32,6 +32,20 @@ def plan(options: TransferOptions, *, simulated: bool) -> list[Cell]:
             "nothing to measure: no scenario goes in that direction; --list shows what there is"
         )
     return cells
+
+
+def scenarios_in_turn(cells: Iterable[Cell]) -> list[Cell]:
+    """The first cell of each scenario and direction, then the second of each, and so on.
+
+    Where time is short, something is then known of every scenario.
+    """
+    counts: dict[tuple[str, str], int] = {}
+    places = []
+    for cell in cells:
+        group = cell.scenario, cell.direction
+        counts[group] = counts.get(group, 0) + 1
+        places.append((counts[group], cell))
+    return [cell for _, cell in sorted(places, key=lambda place: place[0])]
 
 
 def _chosen(patterns: Sequence[str]) -> list[Scenario]:

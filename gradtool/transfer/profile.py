@@ -24,17 +24,17 @@ from gradtool.transfer.machines import machine_for
 from gradtool.transfer.measured_cell import MeasuredCell
 from gradtool.transfer.operation import Bench
 from gradtool.transfer.options import TransferOptions, Unwatched, Watcher
-from gradtool.transfer.plan import plan
+from gradtool.transfer.plan import plan, scenarios_in_turn
 from gradtool.transfer.scenarios import SCENARIOS
 from gradtool.transfer_results import Cell, Header, Link, TransferReport
 
-_FOR_SAMPLES = 0.93
+_FOR_SAMPLES = 0.88
 """The part of the budget after which no sample is taken: the last checks of bytes need the rest."""
 
 _FOR_PROBES = 0.4
 """The part after which a probe ends early."""
 
-_FOR_WARMING = 0.7
+_FOR_WARMING = 0.6
 """The part after which no further cell is begun, so that those which were have samples."""
 
 _LEAST_PROBED = 1 << 20
@@ -142,7 +142,7 @@ class _Run:
         buffers, bench = self._bench()
         try:
             self._watcher.stage("warming up")
-            for cell in self._planned:
+            for cell in scenarios_in_turn(self._planned):
                 route = SCENARIOS[cell.scenario].route
                 self._measured.append(MeasuredCell(cell, route, bench, rule))
             self._warm_up()

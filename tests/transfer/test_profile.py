@@ -95,6 +95,15 @@ def test_a_budget_that_is_too_short_leaves_reasons() -> None:
     assert missing == {"not measured: the time was up before its first sample"}
 
 
+def test_a_budget_that_is_short_leaves_something_of_every_scenario() -> None:
+    report = run(sizes=(4 << 10, 64 * MIB), probes=(), budget=0.7, collections=())
+    measured = {cell.scenario for cell in report.cells if cell.done}
+    assert measured == {cell.scenario for cell in report.cells}
+    assert {cell.unavailable for cell in report.cells if not cell.done} == {
+        "not measured: the time was up before its first sample"
+    }
+
+
 def test_rows_are_measured_beside_the_grid() -> None:
     rows = (
         RowOptions(name="ten", scenario="pinned", tensors=10, bytes=4000, published=1e-3),
