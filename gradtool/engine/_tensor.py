@@ -563,9 +563,12 @@ def alias(array: Any, storage: Storage | None = None) -> Tensor:
     return tensor
 
 
+_SCALARS = (np.generic, bool, int, float)
+
+
 def as_array(value: Any) -> Any:
     """The array for what an array function returned: NumPy returns a scalar for a 0-d result."""
-    return np.asarray(value) if isinstance(value, np.generic | bool | int | float) else value
+    return np.asarray(value) if isinstance(value, _SCALARS) else value
 
 
 def to_numpy(array: Any) -> Any:

@@ -15,8 +15,8 @@ import torch
 
 import gradtool.engine as engine
 
-ROUNDS = 31
-REPEATS = 20
+ROUNDS = 15
+REPEATS = 200
 
 
 def recurrence(lib: Any) -> Callable[[], None]:
@@ -57,10 +57,10 @@ def function_apply(lib: Any) -> Callable[[], None]:
 
 def seconds(run: Callable[[], None]) -> float:
     """Mean time of one call over a batch."""
-    start = time.perf_counter()
+    start = time.process_time()
     for _ in range(REPEATS):
         run()
-    return (time.perf_counter() - start) / REPEATS
+    return (time.process_time() - start) / REPEATS
 
 
 def compare(make: Callable[[Any], Callable[[], None]]) -> None:

@@ -146,8 +146,12 @@ class Primitive:
         params: dict[str, Any],
         out: Tensor,
         fix: Any = None,
+        saved: Sequence[Any] | None = None,
     ) -> PrimitiveNode:
-        """Make `out` the output of a new node over the `needed` arguments."""
+        """Make `out` the output of a new node over the `needed` arguments.
+
+        A caller that has what the vjps name at hand, in their order, passes it as `saved`.
+        """
         plan = self.plan(needed)
         node: PrimitiveNode = _new(PrimitiveNode)
         node._order = next_order()
@@ -155,8 +159,11 @@ class Primitive:
         node.plan = plan
         node.fix = fix
         node._edges = tuple([args[at]._node or args[at]._accumulator() for at in needed])
-        saved = node.saved = [getter(args, params) for getter in plan.getters]
-        node.versions = _versions([saved[slot] for slot in plan.tensor_slots])
+        if saved is None:
+            saved = [getter(args, params) for getter in plan.getters]
+        node.saved = saved
+        slots = plan.tensor_slots
+        node.versions = _versions([saved[slot] for slot in slots]) if slots else None
         if plan.out_slot is not None:
             node.keep_output(out)
         out._node = node

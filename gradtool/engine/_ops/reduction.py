@@ -52,21 +52,27 @@ def sum(
             return _sum_of_all(x, array, keepdim)
     if dtype is not None:
         x = x.to(dtype)
-    return _sum(x, dims=dims_of(dim, x._array.ndim), keepdim=keepdim)
+    found = _sum(x, dims=dims_of(dim, x._array.ndim), keepdim=keepdim)
+    return found if dtype is None else found.to(dtype)
 
 
 _add_up: Any = np.add.reduce
+_empty = np.empty
+_ALL = [tuple(range(ndim)) for ndim in range(65)]
+_ONLY = (0,)
+_NO_PARAMS: dict[str, Any] = {}
 
 
 def _sum_of_all(x: Tensor, array: Any, keepdim: bool) -> Tensor:
     """`_sum` written out for the sum that ends most computations: the hot path."""
-    params = {"dims": tuple(range(array.ndim)), "keepdim": keepdim}
+    dims = _ALL[array.ndim]
+    into = None if keepdim else _empty((), array.dtype)
     try:
-        out = wrap(_add_up(array, None, None, None, keepdim))
+        out = wrap(_add_up(array, None, None, into, keepdim))
     except RuntimeWarning:
-        return _sum(x, **params)
+        return _sum(x, dims=dims, keepdim=keepdim)
     if x._requires_grad and modes.grad:
-        _sum.record((0,), (x,), params, out)
+        _sum.record(_ONLY, (x,), _NO_PARAMS, out, saved=(array.shape, dims))
     return out
 
 
@@ -178,8 +184,10 @@ def prod(
     if dtype is not None:
         x = x.to(dtype)
     if dim is None:
-        return _prod(x.reshape(-1), dim=0, keepdim=False)
-    return _prod(x, dim=wrap_dim(dim, x._array.ndim), keepdim=keepdim)
+        found = _prod(x.reshape(-1), dim=0, keepdim=False)
+    else:
+        found = _prod(x, dim=wrap_dim(dim, x._array.ndim), keepdim=keepdim)
+    return found if dtype is None else found.to(dtype)
 
 
 # ---- truth and counts -----------------------------------------------------------------------

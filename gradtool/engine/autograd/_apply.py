@@ -80,11 +80,14 @@ def _finish_plain(
 
 def _forget(ctx: BackwardCFunction) -> None:
     """Drop what was only said to `finish`; an output in it would refer to itself."""
-    said = ctx.__dict__
-    said.pop("to_save", None)
-    said.pop("saved_for_forward", None)
-    said.pop("non_differentiable", None)
-    said.pop("dirty_tensors", None)
+    if ctx.to_save:
+        del ctx.to_save
+    if ctx.saved_for_forward:
+        del ctx.saved_for_forward
+    if ctx.non_differentiable:
+        del ctx.non_differentiable
+    if ctx.dirty_tensors:
+        del ctx.dirty_tensors
 
 
 def _check_dirty(ctx: BackwardCFunction, args: tuple[Any, ...], raw: tuple[Any, ...]) -> None:
@@ -146,7 +149,6 @@ def _save(ctx: BackwardCFunction, raw: Sequence[Any], outputs: Sequence[Any]) ->
     if not ctx.to_save:
         ctx._saved = ()
         return
-    numbers = {id(tensor): number for number, tensor in enumerate(raw)}
     saved: list[SavedTensor | None] = []
     for position, tensor in enumerate(ctx.to_save):
         if tensor is None:
@@ -157,9 +159,14 @@ def _save(ctx: BackwardCFunction, raw: Sequence[Any], outputs: Sequence[Any]) ->
                 f"{position} is of type {type(tensor).__name__}"
             )
         else:
-            number = numbers.get(id(tensor))
-            if number is not None and outputs[number] is not tensor:
-                # An input that was returned as it is: it was saved as the input it is.
-                number = None
-            saved.append(SavedTensor(tensor, number))
+            saved.append(SavedTensor(tensor, _number_of(tensor, raw, outputs)))
     ctx._saved = tuple(saved)
+
+
+def _number_of(tensor: Tensor, raw: Sequence[Any], outputs: Sequence[Any]) -> int | None:
+    """Which output a saved tensor is; None for an input, also one that was returned as it is."""
+    found = None
+    for number, output in enumerate(raw):
+        if output is tensor:
+            found = number if outputs[number] is tensor else None
+    return found
