@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gradtool.engine.autograd._node import FREED
+
 if TYPE_CHECKING:
     from gradtool.engine._ops._primitive import Primitive
     from gradtool.engine._tensor import Tensor
@@ -32,14 +34,16 @@ class Plan:
     """What recording a primitive amounts to, for one choice of arguments that need gradients."""
 
     __slots__ = (
-        "complex_rules", "getters", "keeps_tensors", "out_slot", "primitive", "rules", "take",
-        "tensor_slots",
+        "complex_rules", "getters", "keeps_tensors", "names", "out_slot", "primitive", "rules",
+        "take", "tensor_slots",
     )  # fmt: skip
 
     def __init__(self, primitive: Primitive, needed: tuple[int, ...]) -> None:
         self.primitive = primitive
         vjps = [primitive.vjps[position] for position in needed]
         names = list(dict.fromkeys(name for vjp in vjps for name in vjp.needs))
+        self.names = names
+        """What is saved, in this order."""
         self.rules = tuple(_rule(vjp.apply, vjp.needs, names) for vjp in vjps)
         self.complex_rules = tuple(
             _rule(vjp.of_complex or vjp.apply, vjp.needs, names) for vjp in vjps
@@ -53,6 +57,11 @@ class Plan:
         )
         self.keeps_tensors = bool(self.tensor_slots) or self.out_slot is not None
         """Whether any saved value can be changed in place, freed or packed."""
+
+    def kept(self, name: str, saved: Sequence[Any]) -> Any:
+        """One of the saved values by its name; None where it is not there, or was freed."""
+        there = name in self.names and len(saved) == len(self.names) and saved is not FREED
+        return saved[self.names.index(name)] if there else None
 
 
 def _rule(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ from gradtool.engine.autograd._packing import Packed
 class PrimitiveNode(Node):
     """One application of a primitive in the graph."""
 
-    __slots__ = ("fix", "plan", "saved", "versions")
+    __slots__ = ("fix", "plan", "saved", "title", "versions")
 
     plan: Plan
     saved: Sequence[Any]
@@ -27,6 +28,8 @@ class PrimitiveNode(Node):
     """
     fix: tuple[tuple[tuple[int, ...], Any] | None, ...] | None
     """For each edge (shape, dtype) that its gradient is to be brought back to."""
+    title: str
+    """Its name, where that is not the primitive's; unset by default."""
 
     def apply(self, grad: Tensor | None, wanted: set[int] | None) -> Gradients:
         """The vjp of each needed argument."""
@@ -112,8 +115,41 @@ class PrimitiveNode(Node):
 
     def _name(self) -> str:
         """As torch names it: ``MulBackward0``."""
-        words = self.plan.primitive.name.strip("_").split("_")
-        return "".join(word.capitalize() for word in words) + "Backward0"
+        title: str | None = getattr(self, "title", None)
+        if title is not None:
+            return title
+        name = self.plan.primitive.name.strip("_")
+        kept = functools.partial(self.plan.kept, saved=self.saved)
+        if name == "slice":
+            name = _indexing(kept("key"))
+        words = _SPELLED.get(name) or "".join(word.capitalize() for word in name.split("_"))
+        number = 0
+        if name == "pow":
+            number = int(len(self.plan.primitive.arguments) > 1)
+        elif name in _REDUCTIONS:
+            dims = kept("dims")
+            number = int(dims is not None and len(dims) < len(kept("x_shape") or ()))
+        return f"{words}Backward{number}"
+
+
+def _indexing(key: tuple[Any, ...]) -> str:
+    """The last step of those that torch takes for a key."""
+    for part in reversed(key):
+        if part is None:
+            return "unsqueeze"
+        if not isinstance(part, slice):
+            return "select"
+        if part != slice(None):
+            return "slice"
+    return "alias"
+
+
+_REDUCTIONS = ("sum", "mean", "prod")
+_SPELLED = {
+    "i0e": "SpecialI0E", "i1e": "SpecialI1E", "imag": "Select", "log1p": "Log1P",
+    "matmul": "UnsafeView", "real": "Select", "square": "Pow", "xlog1py": "SpecialXlog1Py",
+}  # fmt: skip
+"""Names that torch spells otherwise."""
 
 
 def modified_in_place(tensor: Tensor, version: int, consumer: str) -> RuntimeError:

@@ -69,6 +69,7 @@ from gradtool.engine._ops import (
 )
 from gradtool.engine._ops.inplace import in_place
 from gradtool.engine._ops.item_assignment import fill_, setitem, zero_
+from gradtool.engine._ops.node_names import give_name, named
 from gradtool.engine._tensor import Tensor
 
 FAMILIES = (
@@ -150,6 +151,12 @@ AUGMENTED = {
 }  # fmt: skip
 
 
+_REFLECTED_TITLES = {
+    "__rsub__": "RsubBackward1", "__rtruediv__": "MulBackward0", "__rpow__": "PowBackward2",
+}  # fmt: skip
+"""What PyTorch does with a number on the left."""
+
+
 def attach() -> None:
     """Give Tensor its methods."""
     functions = dict(table(FAMILIES))
@@ -185,7 +192,7 @@ def table(families: Iterable[Any]) -> Iterable[tuple[str, Any]]:
     """(name, function) of everything public in these modules."""
     for family in families:
         for name in family.__all__:
-            yield name, getattr(family, name)
+            yield name, named(name, getattr(family, name))
 
 
 def _if_comparable(operation: Callable[..., Tensor], name: str) -> Callable[[Any, Any], Any]:
@@ -202,8 +209,13 @@ def _if_comparable(operation: Callable[..., Tensor], name: str) -> Callable[[Any
 
 
 def _reflected(operation: Callable[..., Tensor], name: str) -> Callable[[Any, Any], Tensor]:
+    title = _REFLECTED_TITLES.get(name)
+
     def method(x: Tensor, other: Any) -> Tensor:
-        return operation(other, x)
+        out = operation(other, x)
+        if title and out._node is not None and not isinstance(other, Tensor):
+            give_name(out, title)
+        return out
 
     method.__name__ = method.__qualname__ = name
     return method

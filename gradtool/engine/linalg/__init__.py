@@ -14,6 +14,7 @@ from gradtool.engine._ops.least_squares import lstsq
 from gradtool.engine._ops.linalg import matmul
 from gradtool.engine._ops.lu import lu, lu_factor, lu_factor_ex, lu_solve
 from gradtool.engine._ops.matrix_norms import cond, matrix_norm, matrix_rank, norm, vector_norm
+from gradtool.engine._ops.node_names import OF_LINALG, named
 from gradtool.engine._ops.reflectors import householder_product
 from gradtool.engine._tensor import Tensor
 
@@ -22,6 +23,9 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
     """The diagonals of matrices, as a view."""
     return A.diagonal(offset, dim1, dim2)
 
+
+for _name in OF_LINALG:
+    globals()[_name] = named(_name, globals()[_name], OF_LINALG)
 
 __all__ = [
     "LinAlgError",

@@ -1,5 +1,6 @@
 """The functions of ``nn.functional``: composites of the engine's operations."""
 
+from gradtool.engine._ops.node_names import OF_IMAGES, named
 from gradtool.engine.nn.functional._activations import (
     celu,
     celu_,
@@ -193,3 +194,6 @@ __all__ = [
     "triplet_margin_loss", "triplet_margin_with_distance_loss", "unfold", "upsample",
     "upsample_bilinear", "upsample_nearest",
 ]  # fmt: skip
+
+for _name in __all__:
+    globals()[_name] = named(_name, globals()[_name], OF_IMAGES)
