@@ -21,7 +21,7 @@ def plan(options: TransferOptions, *, simulated: bool) -> list[Cell]:
     Raises:
         TransferError: they ask for what does not exist, or for nothing.
     """
-    chosen = _chosen(options.scenarios)
+    chosen = _chosen(options.scenarios, simulated=simulated)
     directions = _directions(options.directions)
     cells = [
         cell for scenario in chosen for cell in _cells(scenario, directions, options, simulated)
@@ -48,9 +48,11 @@ def scenarios_in_turn(cells: Iterable[Cell]) -> list[Cell]:
     return [cell for _, cell in sorted(places, key=lambda place: place[0])]
 
 
-def _chosen(patterns: Sequence[str]) -> list[Scenario]:
+def _chosen(patterns: Sequence[str], *, simulated: bool) -> list[Scenario]:
+    if not patterns:
+        return [each for each in SCENARIOS.values() if not (simulated and each.asked_for_only)]
     names: list[str] = []
-    for pattern in patterns or ("*",):
+    for pattern in patterns:
         found = fnmatch.filter(SCENARIOS, pattern)
         if not found:
             raise TransferError(f"no scenario matches {pattern!r}{_near(pattern, SCENARIOS)}")

@@ -54,6 +54,10 @@ class Scenario:
     host_only: bool = False
     """Whether nothing goes to the device, so that its time means nothing."""
 
+    asked_for_only: bool = False
+    """Whether a run without a device leaves it out unless a pattern names it: PyTorch takes
+    seconds to import, and says little there."""
+
     def label(self, *, simulated: bool) -> str:
         """Its name in tables."""
         return self.simulated if simulated else self.title
@@ -104,9 +108,10 @@ _ALL = (
         "the engine's Tensor.to of a pinned tensor", tensor_to("pinned"), {"h2d": MODES}),
     Scenario("torch", "PyTorch's .to", "PyTorch's .to (copy)",
         "PyTorch's Tensor.to of a pageable tensor, where it is installed", torch_to("pageable"),
-        _EACH),
+        _EACH, asked_for_only=True),
     Scenario("torch-pinned", "PyTorch's pinned .to", "PyTorch's pinned .to",
-        "PyTorch's Tensor.to of a pinned tensor", torch_to("pinned"), {"h2d": MODES}),
+        "PyTorch's Tensor.to of a pinned tensor", torch_to("pinned"), {"h2d": MODES},
+        asked_for_only=True),
     Scenario("engine-pin", "pin_memory()", "pin_memory()",
         "the engine's Tensor.pin_memory alone", pin_memory, {"h2d": ("blocking",)},
         host_only=True),

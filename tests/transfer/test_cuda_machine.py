@@ -45,7 +45,7 @@ def cupy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 def test_every_scenario_is_asked_of_the_runtime_as_it_takes_it(cupy: Any) -> None:
     report = profile(
         TransferOptions(
-            device="cuda", sizes=(4096, 5 << 20), collections=((3, 4001),), budget=30,
+            device="cuda", sizes=(4096, 5 << 20), collections=((3, 4001),), budget=300,
             probes=("pinning", "overlap"),
         ),
         rule=StopRule(least=2, spread=1e9),

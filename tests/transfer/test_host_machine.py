@@ -194,8 +194,8 @@ def test_every_scenario_runs_on_the_host_and_arrives(monkeypatch: pytest.MonkeyP
     make_short(monkeypatch)
     report = profile(
         TransferOptions(
-            device="cpu", sizes=(4096, 5 << 20), collections=((7, 4001),), budget=30,
-            probes=("hazards", "overlap"),
+            device="cpu", sizes=(4096, 5 << 20), collections=((7, 4001),), budget=300,
+            probes=("hazards", "overlap"), scenarios=("*",),
         ),
         rule=StopRule(least=2, spread=1e9),
     )  # fmt: skip
