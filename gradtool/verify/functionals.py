@@ -92,12 +92,11 @@ class Directions:
 
     def products(self, vector: FloatArray) -> FloatArray:
         """The inner product of each with `vector`."""
-        return np.array([self.product(n, vector) for n in range(self.shape[1])])
-
-    def product(self, number: int, vector: FloatArray) -> float:
-        """The inner product of one with `vector`."""
-        cuts = parts(self.shape[0])
-        return float(sum(self.part(number, part) @ vector[part] for part in cuts))
+        total = np.zeros(self.shape[1])
+        for part in parts(self.shape[0]):
+            scaled = vector[part] * scales_beside(self._coordinates[part], self._typical)
+            total += [self._vectors.part(n, part) @ scaled for n in range(self.shape[1])]
+        return np.asarray(total / self._norms)
 
     def combined(self, weights: FloatArray) -> FloatArray:
         """The sum of all, each with its weight."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from math import factorial
 
 import numpy as np
@@ -56,6 +57,9 @@ _NOT_MANY = 4096
 
 _CLEARANCE = 16
 """How many spacings the points stay away from the base, which may be a singular point."""
+
+_DIFFERENCES = np.diff(np.eye(_POINTS), _ORDER, axis=0)
+"""Takes the values at the points of a look, from which the first is taken off, to differences."""
 
 _GAMMA = factorial(_ORDER) ** 2 / factorial(2 * _ORDER)
 """Turns the mean square of a difference of this order into the variance of the noise."""
@@ -175,9 +179,12 @@ def _looks(
     """
     distances = [(_CLEARANCE + k) * coarseness * s for s in _SPACINGS for k in range(_POINTS)]
     points = (moved(sampler.primals, directions, t) for t in distances)
-    found = np.array(list(sampler.at_many(points, len(distances))))
-    looks = found.reshape(len(_SPACINGS), _POINTS, -1)
-    remainders = [np.diff(values, _ORDER, axis=0) for values in looks]
-    noise = [_SAFETY * np.sqrt(_GAMMA * np.mean(rest**2, axis=0)) for rest in remainders]
-    rests = np.all([(values == values[0]).all(axis=0) for values in looks], axis=0)
+    found = iter(sampler.at_many(points, len(distances)))
+    noise, rests = [], np.ones(sampler.size, bool)
+    for _ in _SPACINGS:
+        values = np.array(list(islice(found, _POINTS)))
+        values -= values[0].copy()
+        remainders = _DIFFERENCES @ values
+        noise.append(_SAFETY * np.sqrt(_GAMMA * np.mean(remainders**2, axis=0)))
+        rests &= ~values.any(axis=0)
     return np.nan_to_num(np.sort(noise, axis=0)[_RANK], nan=0.0, posinf=0.0), rests

@@ -28,6 +28,7 @@ _AS_FORWARD = 100.0
 """How many times rougher than the outputs a gradient may be."""
 
 _FEW = 4
+_MANY = 4096
 _TRIES = 3
 """Steps may fall into the pattern of the roundings of one number; of many they do not."""
 
@@ -54,7 +55,8 @@ def rough_gradients(at: Derivatives, seed: int) -> list[Roughness]:
     cotangents = at.cotangents
     backward = at.function.backward_map(cotangents)
     point = [*at.primals, *(each for each in cotangents if each is not None)]
-    tries = _TRIES if min(each.size for each in point if is_continuous(each.dtype)) < _FEW else 1
+    sizes = [each.size for each in point if is_continuous(each.dtype)]
+    tries = _TRIES if min(sizes) < _FEW and max(sizes) <= _MANY else 1
     for number in range(tries):
         found = _rough(at, backward, point, seed + number)
         if found:

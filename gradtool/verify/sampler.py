@@ -15,6 +15,7 @@ import numpy as np
 
 from gradtool.verify.coordinates import Coordinates, FloatArray
 from gradtool.verify.functionals import Functionals
+from gradtool.verify.patience import OutOfPatienceError, Patience
 from gradtool.verify.protocol import Array, Stacked
 
 Evaluate = Callable[[Sequence[Array]], Sequence[Array | None]]
@@ -39,9 +40,9 @@ _ROUNDINGS = 256.0
 class Sampler:
     """The outputs of a function as a real vector, at any point, whatever happens there.
 
-    A point at which the function raises, or returns arrays of other shapes, is outside its
-    domain: all its outputs are NaN there. With `rows` (functionals of the outputs) the sampler
-    returns their values instead of the outputs themselves.
+    A point at which the function raises, returns arrays of other shapes or does not come to an
+    end is outside its domain: all its outputs are NaN there. With `rows` (functionals of the
+    outputs) the sampler returns their values instead of the outputs themselves.
     """
 
     def __init__(
@@ -59,7 +60,9 @@ class Sampler:
         self._redone = np.random.default_rng(0)
         self.primals = [np.asarray(primal, order="C") for primal in primals]
         self.size = outputs.size if rows is None else len(rows)
-        self.base = self.at(self.primals)
+        self._patience = Patience()
+        with self._patience.learning():
+            self.base = self._at(self.primals)
         self.is_batched = False
         """Whether anything came of a batch."""
 
@@ -78,6 +81,13 @@ class Sampler:
 
     def at(self, primals: Point) -> FloatArray:
         """The outputs at `primals`."""
+        try:
+            with self._patience.limited():
+                return self._at(primals)
+        except OutOfPatienceError:
+            return np.full(self.size, np.nan)
+
+    def _at(self, primals: Point) -> FloatArray:
         with np.errstate(all="ignore"):
             try:
                 vector = self._outputs.flatten(self._evaluate(primals))
@@ -99,7 +109,8 @@ class Sampler:
             return None
         with np.errstate(all="ignore"):
             try:
-                found = self._batch(points)
+                with self._patience.limited(len(points)):
+                    found = self._batch(points)
             except Exception:  # One of the points may be out of the domain.
                 return None
         if found is None or not self._is_borne_out(points, found):

@@ -18,6 +18,7 @@ from gradtool.results import Severity
 from gradtool.verify.compare import Decision
 from gradtool.verify.coordinates import is_continuous
 from gradtool.verify.derivatives import Derivatives
+from gradtool.verify.patience import Patience
 from gradtool.verify.protocol import Array, Observation
 from gradtool.verify.randomness import generator, signed
 from gradtool.verify.rules._rule import Flaw
@@ -92,8 +93,10 @@ def _cast(array: Array, kind: str) -> Array:
 def _evaluated(subject: Subject, point: Sequence[Array]) -> Sequence[Array | None] | None:
     with np.errstate(all="ignore"):
         try:
-            return [None if o is None else np.array(o) for o in subject.function.evaluate(point)]
-        except Exception:  # A function may refuse another dtype in any way it likes.
+            with Patience().limited():
+                outputs = subject.function.evaluate(point)
+            return [None if o is None else np.array(o) for o in outputs]
+        except Exception:  # It may refuse another dtype as it likes, or never end.
             return None
 
 

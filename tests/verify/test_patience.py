@@ -1,0 +1,69 @@
+"""An evaluation that does not come to an end is given up, and counts as outside the domain."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from gradtool.verify import patience
+from gradtool.verify.coordinates import Coordinates
+from gradtool.verify.patience import OutOfPatienceError, Patience
+from gradtool.verify.protocol import Array
+from gradtool.verify.sampler import Sampler
+
+
+def test_what_ends_soon_is_left_alone() -> None:
+    with Patience().limited():
+        total = sum(range(1000))
+    assert total == 499_500
+
+
+def test_an_endless_loop_is_interrupted_although_it_handles_errors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(patience, "_FIRST", 0.05)
+    with pytest.raises(OutOfPatienceError), Patience().limited():
+        _never_ends()
+
+
+def _never_ends() -> None:
+    while True:
+        with contextlib.suppress(Exception):
+            sum(range(100))
+
+
+def test_on_another_thread_there_is_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "_FIRST", 1e-3)
+    done: list[int] = []
+
+    def work() -> None:
+        with Patience().limited():
+            done.append(sum(range(10**6)))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert done
+
+
+def test_a_point_at_which_an_iteration_never_ends_is_outside_the_domain(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(patience, "_FIRST", 0.05)
+
+    def root(primals: Sequence[Array]) -> list[Array]:
+        (x,) = primals
+        guess = np.ones_like(x)
+        while not np.abs(guess * guess - x).max() < 1e-9:
+            guess = (guess + x / guess) / 2
+        return [guess]
+
+    start = np.array([2.0, 3.0])
+    sampler = Sampler(root, [start], Coordinates([start]))
+    with np.errstate(all="ignore"):
+        assert np.isnan(sampler.at([np.array([2.0, -1.0])])).all()
+        assert np.allclose(sampler.at([np.array([4.0, 9.0])]), [2.0, 3.0])
