@@ -18,7 +18,7 @@ from tests.gate.workers.hostile_functions import GOOD, HOSTILE, HOSTILE_IMPORTS,
 from tests.gate.workers.processes import Marked
 
 ROOT = Path(__file__).parents[3]
-TIMEOUT = "2"
+TIMEOUT = "4"
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="isolation needs fork")
 
@@ -104,7 +104,7 @@ def test_a_module_that_does_not_survive_its_import_is_named(tmp_path: Path) -> N
     broken = {m.path: [f.rule for c in m.checks for f in c.findings] for m in report.modules}
     assert broken == {"good.py": [], **{name: ["GT001"] for name in HOSTILE_IMPORTS}}
     told = {finding.node_id: finding.message for finding in report.findings()}
-    assert told["import_loops.py::GT001"] == "its import took longer than 2 s and was stopped"
+    assert told["import_loops.py::GT001"] == "its import took longer than 4 s and was stopped"
     assert told["import_segfaults.py::GT001"].startswith("its import crashed its process: SIGSEGV")
     assert told["import_exits.py::GT001"] == "its import ended the process: exit code 0"
 
@@ -116,12 +116,12 @@ from gradtool import Function, ones
 class Third(Function):
     @staticmethod
     def sample_inputs():
-        for size in range(1, 6):
+        for size in (2, 6, 11, 17, 24):  # The gate may ask beside a size, too.
             yield (ones(size),)
 
     @staticmethod
     def forward(ctx, x):
-        if x.shape[0] == 3:
+        if tuple(x.shape) == (11,):
             os.abort()
         return 2 * x
 
@@ -132,9 +132,7 @@ class Third(Function):
 
 
 def test_only_the_case_is_lost_that_brought_the_process_down(tmp_path: Path) -> None:
-    write(tmp_path, {"ops.py": CASES.replace("(ones(size),)", "(ones(size + 2),)")})
-    text = CASES.replace("x.shape[0] == 3", "tuple(x.shape) == (3,)")
-    write(tmp_path, {"ops.py": text})
+    write(tmp_path, {"ops.py": CASES})
     with Marked() as marked:
         gradtool(tmp_path, marked, "ops.py", "--select", "GT101")
     ((_, function),) = read(tmp_path).functions()
