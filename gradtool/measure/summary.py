@@ -15,6 +15,9 @@ NOISY = 0.10
 UNUSABLE = 0.25
 """The same, above which it is not to be used."""
 
+FEWEST = 5
+"""Samples below which quartiles say nothing."""
+
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Samples of one time, in seconds."""
@@ -32,8 +35,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def trust(self) -> str:
-        """Empty, ``noisy`` (above 10 % relative range) or ``do not use`` (above 25 %)."""
-        if self.relative_iqr > UNUSABLE:
+        """Empty, ``noisy`` (relative range above 10 %) or ``do not use`` (25 %; few samples)."""
+        if self.relative_iqr > UNUSABLE or self.n < FEWEST:
             return "do not use"
         return "noisy" if self.relative_iqr > NOISY else ""
 

@@ -170,7 +170,7 @@ class Tires(Function):
     @staticmethod
     def forward(ctx, x):
         Tires.calls += 1
-        if Tires.calls > 300:
+        if Tires.calls > 100:
             raise ValueError("tired")
         return x * 2
 

@@ -38,6 +38,7 @@ def test_one_sample_is_its_own_summary() -> None:
 def test_a_wide_range_is_said(spread: float, trust: str) -> None:
     times = [1 - spread, 1 - spread / 2, 1, 1 + spread / 2, 1 + spread]
     assert summarize(times).trust == trust
+    assert summarize(times[:4]).trust == "do not use"
 
 
 def test_when_samples_are_enough() -> None:

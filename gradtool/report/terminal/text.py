@@ -56,7 +56,7 @@ def _write_header(page: Page, report: Report) -> None:
         f"{ran_on.engine} engine, {ran_on.device}, seed {report.seed}, "
         f"NumPy {ran_on.numpy}, Python {ran_on.python}"
     )
-    page.whole(line.append(f"  {about}", style="not bold dim"))
+    page.wrapped(line.append(f"  {about}", style="not bold dim"), indent=2, first=Text())
     if report.configs:
         page.wrapped(Text(f"configuration: {', '.join(report.configs)}", style=DIM))
     page.blank()

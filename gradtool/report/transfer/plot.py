@@ -1,6 +1,6 @@
 """Bandwidth by size, one line for each scenario: an SVG or PNG by Matplotlib (extra ``plot``).
 
-Of each scenario the mode that does not block is drawn, or the only one that it has.
+Of each scenario the mode that does not block is drawn, or the one of which more was measured.
 """
 
 from __future__ import annotations
@@ -60,12 +60,23 @@ def render(report: TransferReport, form: str) -> bytes:
         for line, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
     if handles:
-        figure.legend(handles.values(), handles.keys(), loc="outside right center", frameon=False)
+        fastest = _fastest_first(report, list(handles))
+        found = [handles[label] for label in fastest]
+        figure.legend(found, fastest, loc="outside right center", frameon=False)
     file = io.BytesIO()
     with rc_context({"svg.hashsalt": "gradtool", "svg.fonttype": "none"}):
         metadata = {"Date": None} if form == "svg" else None
         figure.savefig(file, format=form, dpi=130, metadata=metadata)
     return file.getvalue()
+
+
+def _fastest_first(report: TransferReport, labels: list[str]) -> list[str]:
+    """Labels in the order in which their lines end on the right, so that the eye finds them."""
+    ends: dict[str, float] = {}
+    for direction in TITLES:
+        for cells in _lines(report, direction):
+            ends.setdefault(cells[-1].label, cells[-1].gbps or 0.0)
+    return sorted(labels, key=lambda label: -ends.get(label, float("inf")))
 
 
 def _title(report: TransferReport) -> str:
@@ -74,12 +85,16 @@ def _title(report: TransferReport) -> str:
 
 
 def _styles(report: TransferReport) -> dict[str, dict[str, Any]]:
-    """Colour and marker of each scenario, the same in every panel."""
+    """Colour, marker and kind of line of each scenario, the same in every panel."""
     names = dict.fromkeys(
         cells[0].scenario for direction in TITLES for cells in _lines(report, direction)
     )
     return {
-        name: {"color": f"C{place % 10}", "marker": _MARKERS[place % len(_MARKERS)]}
+        name: {
+            "color": f"C{place % 10}",
+            "marker": _MARKERS[place % len(_MARKERS)],
+            "linestyle": "-" if place < 10 else "--",
+        }
         for place, name in enumerate(names)
     }
 
@@ -134,4 +149,5 @@ def _lines(report: TransferReport, direction: str) -> Iterator[list[Cell]]:
     for name in dict.fromkeys(cell.scenario for cell in single):
         of_name = [cell for cell in single if cell.scenario == name]
         free = [cell for cell in of_name if cell.mode == "non_blocking"]
-        yield sorted(free or of_name, key=lambda cell: cell.total)
+        waiting = [cell for cell in of_name if cell.mode == "blocking"]
+        yield sorted(free if len(free) >= len(waiting) else waiting, key=lambda cell: cell.total)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from gradtool.measure.summary import Summary
 from gradtool.measure.units import about, rate_text, size_text, time_text
 from gradtool.report.tabular import Column, Table
-from gradtool.transfer_results import Cell, TransferReport
+from gradtool.transfer_results import Cell, NodeRate, TransferReport
 
 SIMULATED = "SIMULATED (host memcpy; no PCIe, no DMA)"
 """How the title of every table begins where host memory stood in for a device."""
@@ -143,7 +143,7 @@ def _reasons(report: TransferReport) -> Iterator[tuple[str, str]]:
     others: tuple[tuple[str, Iterable[object]], ...] = (
         ("fit of", report.fits), ("asynchrony of", report.asynchrony),
         ("hazard", report.hazards), ("pinning cost of", report.pinning),
-        ("overlap of", report.overlap), ("NUMA nodes", report.nodes),
+        ("overlap of", report.overlap), ("copies by NUMA node", report.nodes),
     )  # fmt: skip
     for kind, records in others:
         for record in records:
@@ -153,6 +153,8 @@ def _reasons(report: TransferReport) -> Iterator[tuple[str, str]]:
 
 
 def _name(record: object) -> str:
+    if isinstance(record, NodeRate):
+        return "" if record.node is None else str(record.node)
     names = ("call", "label", "memory", "name", "direction", "mode")
     parts = (getattr(record, name, "") for name in names)
     return " ".join(part for part in parts if part)
