@@ -169,7 +169,7 @@ class _Reader:
         self.dims: list[int] = []
         self.indices: list[Tensor] = []
         self.masked: list[int] = []
-        """How many dimensions each boolean tensor has."""
+        """How many dimensions each boolean tensor, or what stands for one, indexes."""
 
     def read(self, part: Any) -> None:
         """Read one part."""
@@ -211,6 +211,7 @@ class _Reader:
         """A dimension of extent one, picked or not."""
         kind, number = self.device.type, self.device.index
         chosen = made_on(kind, number, lambda library: library.zeros(int(flag), np.int64))
+        self.masked.append(1)
         self._index_by(wrap(chosen), None)
 
     def _read_tensor(self, part: Tensor) -> None:
@@ -223,7 +224,7 @@ class _Reader:
             )
         if dtype.kind == "b" or dtype == np.uint8:
             self._read_mask(part)
-        elif dtype.kind != "i":
+        elif dtype not in (np.int64, np.int32):
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         elif part.ndim == 0 and not isinstance(part._array, Outline):
             self._read_integer(int(part.item()))

@@ -37,6 +37,12 @@ def check_taken(x: Any, claim: frozenset[_dtypes.dtype], name: str) -> None:
         raise not_implemented(name, dtype.numpy)
 
 
+def check_positions(index: Any, words: str, *, narrow: bool = False) -> None:
+    """Refuse positions that are no int64, nor with `narrow` int32, in these words of torch."""
+    if index.dtype.name != "int64" and not (narrow and index.dtype.name == "int32"):
+        raise RuntimeError(words.format(TYPE_NAMES[index.dtype.name]))
+
+
 def takes(claim: frozenset[_dtypes.dtype], name: str) -> Callable[[F], F]:
     """Refuse a first argument of a dtype that is not claimed, in the words of torch.
 

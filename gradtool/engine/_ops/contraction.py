@@ -8,6 +8,7 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
+from gradtool.engine import _dtypes
 from gradtool.engine._ops._claims import COMPLEX, FLOATS, INTEGERS, SMOOTH
 from gradtool.engine._ops._dims import as_ints, wrap_dim, wrap_dims
 from gradtool.engine._ops._kinds import conjugate
@@ -212,6 +213,11 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = None) -> T
         RuntimeError: the rows have different lengths, or are not of floating numbers.
     """
     for number, each in enumerate((x1, x2), start=1):
+        if each.ndim < 2:
+            raise RuntimeError(
+                f"cdist only supports at least 2D tensors, X{number} got: {each.ndim}D"
+            )
+    for number, each in enumerate((x1, x2), start=1):
         if not each.is_floating_point():
             raise RuntimeError(
                 f"cdist only supports floating-point dtypes, X{number} got: "
@@ -228,6 +234,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = None) -> T
 
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:  # noqa: N803
     """Powers of each element from 0 to N - 1 along a new last dimension, the highest first."""
+    x = x if x.dtype.is_differentiable else x.to(_dtypes.int64)
     count = x.shape[-1] if N is None else N
     powers = [ones_like(x)]
     for _ in range(count - 1):

@@ -8,10 +8,15 @@ import numpy as np
 
 from gradtool.device import module_of
 from gradtool.engine import _dtypes
-from gradtool.engine._ops._claims import INTEGERS
+from gradtool.engine._ops._claims import INTEGERS, MEASURED
 from gradtool.engine._ops._dims import wrap_dim
 from gradtool.engine._ops._kinds import constant
-from gradtool.engine._ops._unsupported import refusing_bool_and_complex, takes
+from gradtool.engine._ops._unsupported import (
+    TYPE_NAMES,
+    refuse,
+    refusing_bool_and_complex,
+    takes,
+)
 from gradtool.engine._tensor import Tensor, wrap
 
 
@@ -130,6 +135,11 @@ def isin(
         each if isinstance(each, Tensor) else tensors[0].new_tensor(each)
         for each in (elements, test_elements)
     ]
+    for each in (sought, among):
+        if each.dtype not in MEASURED:
+            raise RuntimeError(
+                f"Unsupported input type encountered for isin(): {TYPE_NAMES[each.dtype.name]}"
+            )
     found: Tensor = (sought.unsqueeze(-1) == among.reshape(-1)).any(-1)
     return ~found if invert else found
 
@@ -141,6 +151,7 @@ def unique_consecutive(
 
     Where asked for, followed by which run each element is in, and how long the runs are.
     """
+    refuse("c", "unique" if dim is None else "unique_dim", x._array)
     values = x._array.reshape(-1) if dim is None else x._array
     axis = 0 if dim is None else wrap_dim(dim, x.ndim)
     rows = np.moveaxis(values, axis, 0)

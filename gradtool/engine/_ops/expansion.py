@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.engine import _dtypes
 from gradtool.engine._ops._dims import Ints, as_ints, one_by_one
 from gradtool.engine._ops._kinds import linear
 from gradtool.engine._tensor import Size, Tensor
@@ -120,12 +121,12 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 def sum_to_size(x: Tensor, size: Ints) -> Tensor:
     """Summed over the dimensions that broadcasting from `size` would have added or stretched."""
     shape = x._array.shape
-    if size == shape:
+    if size == shape and shape:
         return x
     new = len(shape) - len(size)
     if new < 0 or any(size[at] not in (1, shape[at + new]) for at in range(len(size))):
         raise RuntimeError(f"size {{{list(size)}}} is not expandable to size {{{list(shape)}}}.")
-    return _sum_to_size(x, shape=size)
+    return _sum_to_size(x if x.dtype.is_differentiable else x.to(_dtypes.int64), shape=size)
 
 
 __all__ = [

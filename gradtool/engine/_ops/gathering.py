@@ -11,6 +11,7 @@ from gradtool.engine._ops._dims import Ints, wrap_dim
 from gradtool.engine._ops._kinds import linear
 from gradtool.engine._ops._plan import vjp_of
 from gradtool.engine._ops._primitive import Primitive
+from gradtool.engine._ops._unsupported import check_positions
 from gradtool.engine._ops.expansion import broadcast_shapes
 from gradtool.engine._ops.indexing import check_bounds
 from gradtool.engine._ops.shape import reshape
@@ -197,9 +198,19 @@ def _check_source(shape: Ints, dim: int, index_shape: Ints, src_shape: Ints) -> 
 
 
 def take_along_dim(x: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """`gather` that broadcasts; without `dim` the tensors are flattened first."""
+    """`gather` that broadcasts; without `dim` the tensors are flattened first.
+
+    Raises:
+        RuntimeError: `indices` are no int64, or have another number of dimensions.
+    """
+    check_positions(indices, "torch.take_along_dim(): dtype of indices should be Long but got {}")
     if dim is None:
         return gather(x.reshape(-1), 0, indices.reshape(-1))
+    if x.ndim != indices.ndim:
+        raise RuntimeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, "
+            f"but got {x.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
+        )
     dim = wrap_dim(dim, x.ndim)
     around = [(*each.shape[:dim], 1, *each.shape[dim + 1 :]) for each in (x, indices)]
     shape = broadcast_shapes(*around)

@@ -62,7 +62,7 @@ def nansum(x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = No
         raise RuntimeError("nansum does not support complex inputs")
     if dtype is not None:
         x = x.to(dtype)
-    return sum(x.masked_fill(_isnan(x), 0), dim, keepdim)
+    return sum(x.masked_fill(_isnan(x), 0), dim, keepdim, dtype=dtype)
 
 
 @numpy_names
@@ -70,10 +70,13 @@ def nanmean(x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
     """The mean of what is not NaN.
 
     Raises:
-        NotImplementedError: the numbers are neither floating nor complex.
+        NotImplementedError: the numbers are integers.
+        RuntimeError: they are complex.
     """
     if not x.dtype.is_differentiable:
         raise not_implemented("nanmean", x._array.dtype)
+    if x.is_complex():
+        raise RuntimeError("nansum on CPU does not support complex inputs")
     count = sum((~_isnan(x)).to(_dtypes.int64), dim, keepdim)
     total = sum(x.masked_fill(_isnan(x), 0), dim, keepdim, dtype=dtype)
     return total / count

@@ -191,7 +191,7 @@ def index_put(x: Tensor, indices: Any, values: Any, accumulate: bool = False) ->
     if not accumulate:
         values = one_for_mask(x, key, values)
     if values._array.dtype != x._array.dtype:
-        if key.indices and values.ndim:
+        if key.indices and not (key.is_mask and values.ndim == 0):
             raise unlike_dtypes(x, values)
         values = values.to(x.dtype)
     put = _index_put_of(len(key.indices))
@@ -265,6 +265,8 @@ def normalise_key(x: Tensor, key: Any) -> Any:
     library = module_of(x._array)
     positions = library.arange(x.numel()).reshape(x.shape)[(*found.basic, Ellipsis)]
     picked = positions[_key_of(arrays, found.dims, positions.shape)]
+    if x.ndim == 0:  # There is one element, picked or not.
+        return picked.size > 0
     return library.unravel_index(picked, x._array.shape)
 
 

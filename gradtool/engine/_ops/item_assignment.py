@@ -44,8 +44,10 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
 
 def _check_dtype(x: Tensor, key: Any, value: Any) -> None:
     if isinstance(value, Tensor):
-        if value._array.dtype != x._array.dtype and value.ndim and parsed(x, key).indices:
-            raise unlike_dtypes(x, value)
+        if value._array.dtype != x._array.dtype:
+            found = parsed(x, key)
+            if found.indices and not (found.is_mask and value.ndim == 0):
+                raise unlike_dtypes(x, value)
     elif isinstance(value, complex) and value.imag and not x.is_complex():
         raise RuntimeError(f"value cannot be converted to type {x.dtype.name} without overflow")
 

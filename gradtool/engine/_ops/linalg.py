@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.engine import _dtypes
 from gradtool.engine._ops._claims import NUMBERS
 from gradtool.engine._ops._kinds import conjugate, linear, multilinear
 from gradtool.engine._ops._primitive import Primitive
@@ -232,7 +233,7 @@ def baddbmm(x: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: 
 
 def addbmm(x: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """``beta * x + alpha * (batch1 @ batch2).sum(0)``; with beta 0, `x` only lends its shape."""
-    return _added(x, bmm(batch1, batch2).sum(0), beta, alpha)
+    return _added(x, bmm(batch1, batch2).sum(0, dtype=batch1.dtype), beta, alpha)
 
 
 def addr(x: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
@@ -253,6 +254,9 @@ def _added(x: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
     for factor in (beta, alpha):
         if isinstance(factor, complex) and not x.is_complex():
             raise RuntimeError(f"value cannot be converted to type {x.dtype.name} without overflow")
+    if not x.dtype.is_differentiable:  # Fractions are cut off, as PyTorch's are.
+        whole = bool if x.dtype is _dtypes.bool_ else int
+        beta, alpha = whole(beta), whole(alpha)
     addend = x.expand(product.shape)
     scaled = product if alpha == 1 else product * alpha
     if beta == 0:

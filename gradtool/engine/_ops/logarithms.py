@@ -60,6 +60,7 @@ entr = unary(
 @takes(ORDERED, "logit_cpu")
 def logit(x: Tensor, eps: float | None = None) -> Tensor:
     """The logarithm of the odds ``x / (1 - x)``, with `x` clamped to [eps, 1 - eps] if given."""
+    x = x * 1.0 if x.dtype is _dtypes.bool_ else x
     inside = x if eps is None else clamp(x, eps, 1 - eps)
     return log(inside) - log1p(-inside)
 
@@ -124,6 +125,8 @@ def rad2deg(x: Tensor) -> Tensor:
 
 def ldexp(x: Tensor, other: Tensor) -> Tensor:
     """``x * 2 ** other``."""
+    if x.is_floating_point() and not other.dtype.is_differentiable:
+        other = other.to(x.dtype)
     return mul(x, exp2(other))
 
 

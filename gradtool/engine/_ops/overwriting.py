@@ -8,6 +8,7 @@ import numpy as np
 
 from gradtool.engine._levels import Outline
 from gradtool.engine._ops._dims import wrap_dim
+from gradtool.engine._ops._unsupported import check_positions
 from gradtool.engine._ops.diagonals import _embed, diagonal
 from gradtool.engine._ops.expansion import broadcast_shapes
 from gradtool.engine._ops.indexing import index_put
@@ -75,7 +76,7 @@ def index_fill(x: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
         IndexError: a position is out of range, or is no integer.
         RuntimeError: the value has dimensions.
     """
-    if index._array.dtype not in (np.int64, np.int32):
+    if index._array.dtype != np.int64:
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
     if isinstance(value, Tensor) and value.ndim:
         raise RuntimeError(
@@ -95,8 +96,9 @@ def put(x: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> T
 
     Raises:
         IndexError: a position is out of range, or there are not as many elements.
-        RuntimeError: the source has another dtype.
+        RuntimeError: the source has another dtype, or the positions are no int64.
     """
+    check_positions(index, "put_(): Expected a long tensor for index, but got {}")
     if source.dtype is not x.dtype:
         raise RuntimeError(
             "put_(): self and source expected to have the same dtype, but got self.dtype = "

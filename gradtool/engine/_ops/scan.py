@@ -40,7 +40,8 @@ def cumsum(x: Tensor, dim: int, *, dtype: _dtypes.dtype | None = None) -> Tensor
     """
     if dtype is not None:
         x = x.to(dtype)
-    return _cumsum(x, dim=wrap_dim(dim, x._array.ndim), backwards=False)
+    found = _cumsum(x, dim=wrap_dim(dim, x._array.ndim), backwards=False)
+    return found if dtype is None else found.to(dtype)
 
 
 __all__ = ["cumsum"]

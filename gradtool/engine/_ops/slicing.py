@@ -12,6 +12,7 @@ from gradtool.engine._ops._dims import Ints, wrap_dim
 from gradtool.engine._ops._kinds import linear
 from gradtool.engine._ops._plan import vjp_of
 from gradtool.engine._ops._primitive import Primitive
+from gradtool.engine._ops._unsupported import check_positions
 from gradtool.engine._ops.indexing import added_to_zeros, check_bounds
 from gradtool.engine._ops.shape import reshape
 from gradtool.engine._tensor import Tensor
@@ -90,9 +91,11 @@ def index_select(x: Tensor, dim: int, index: Tensor) -> Tensor:
 
     Raises:
         IndexError: a position is out of range, or `index` has more than one dimension.
+        RuntimeError: the positions are neither int64 nor int32.
     """
     if index.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
+    check_positions(index, "index_select(): Expected dtype int32 or int64 for index", narrow=True)
     dim = wrap_dim(dim, x.ndim)
     if x.ndim == 0:
         return reshape(_index_select(x.reshape(1), index.reshape(1), dim=0), ())
@@ -110,6 +113,8 @@ def index_add(x: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any 
             f"index_add_(): self ({x.dtype}) and source ({source.dtype}) must have the same scalar "
             "type"
         )
+    words = "index_add_(): Expected dtype int32/int64 for index but got: {}"
+    check_positions(index, words, narrow=True)
     scaled = source if alpha == 1 else source * alpha
     return _slices_written(x, dim, index, scaled, _index_add)
 
@@ -126,6 +131,7 @@ def index_copy(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
             "index_copy_(): self and source expected to have the same dtype, but got (self) "
             f"{x.dtype} and (source) {source.dtype}"
         )
+    check_positions(index, "index_copy_(): Expected a long tensor for index, but got {}")
     return _slices_written(x, dim, index, source, _index_copy)
 
 
@@ -159,7 +165,13 @@ def _check_slices(shape: Ints, dim: int, source_shape: Ints, name: str) -> None:
 
 
 def take(x: Tensor, index: Tensor) -> Tensor:
-    """Elements by their position in row-major order, in the shape of `index`."""
+    """Elements by their position in row-major order, in the shape of `index`.
+
+    Raises:
+        IndexError: a position is out of range.
+        RuntimeError: the positions are no int64.
+    """
+    check_positions(index, "take(): Expected a long tensor for index, but got {}")
     return _take(x, index)
 
 

@@ -18,6 +18,7 @@ Window = Callable[..., Tensor]
 def _cosines(name: str, *weights: float) -> Window:
     def window(window_length: int, periodic: bool = True, *given: float, **options: Any) -> Tensor:
         parts = given or weights
+        _check_dtype(name, options.get("dtype"))
         if window_length == 1:
             return ones(1, **options)
         steps = window_length if periodic else window_length - 1
@@ -28,6 +29,16 @@ def _cosines(name: str, *weights: float) -> Window:
     window.__name__ = window.__qualname__ = name
     window.__doc__ = "A sum of cosines over one period, or up to its end if not `periodic`."
     return window
+
+
+def _check_dtype(name: str, dtype: Any) -> None:
+    """Refuse what cosines are not.
+
+    Raises:
+        RuntimeError: it is a dtype of integers, of truth, or a complex one.
+    """
+    if dtype is not None and not dtype.is_floating_point:
+        raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype}")
 
 
 hann_window = _cosines("hann_window", 0.5, -0.5)
@@ -48,6 +59,7 @@ def hamming_window(
 
 def bartlett_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
     """A triangle over one period, or up to its end if not `periodic`."""
+    _check_dtype("bartlett_window", options.get("dtype"))
     if window_length == 1:
         return ones(1, **options)
     steps = window_length if periodic else window_length - 1

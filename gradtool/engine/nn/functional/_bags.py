@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.engine._ops._claims import REAL
+from gradtool.engine._ops._unsupported import TYPE_NAMES
 from gradtool.engine._ops.extremum import amax
 from gradtool.engine._ops.extremum import max as max_along
 from gradtool.engine._ops.literals import tensor
 from gradtool.engine._tensor import Tensor
-from gradtool.engine.nn.functional._linear import embedding
+from gradtool.engine.nn.functional._linear import check_looked_up, embedding
 
 
 def embedding_bag(
@@ -46,8 +48,16 @@ def embedding_bag(
         ValueError: the shapes do not fit, or there is no such mode.
         NotImplementedError: there are weights for another mode than ``sum``.
         IndexError: there is no such row.
+        RuntimeError: rows or integers are of a dtype that PyTorch does not take.
     """
     _check(input, offsets, mode, per_sample_weights)
+    check_looked_up(input, "embedding_bag")
+    if weight.dtype not in REAL:
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have one of the following scalar types: "
+            f"Half, BFloat16, Float, Double; but got torch.{TYPE_NAMES[weight.dtype.name]}Tensor "
+            "instead (while checking arguments for embedding_bag)"
+        )
     places, inside = _members(input, offsets, include_last_offset)
     flat = input.reshape(-1)
     padding = None if padding_idx is None else padding_idx % weight.shape[0]

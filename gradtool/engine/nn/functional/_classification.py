@@ -8,6 +8,7 @@ import numpy as np
 
 from gradtool.engine._ops._claims import REAL
 from gradtool.engine._ops._kinds import Product, binary
+from gradtool.engine._ops._promotion import result_type
 from gradtool.engine._ops._quiet import quiet
 from gradtool.engine._ops._unsupported import TYPE_NAMES, refuse, takes
 from gradtool.engine._ops.elementwise import log, log1p
@@ -242,6 +243,8 @@ def binary_cross_entropy_with_logits(
     of_ones: Any = 1 if pos_weight is None else (pos_weight - 1) * target + 1
     loss = (1 - target) * input + of_ones * logaddexp(-input, 0.0)
     loss = loss if weight is None else loss * weight
+    # A weight of a wider dtype does not widen the loss.
+    loss = loss.to(result_type(input, target))
     return reduced(loss, legacy(reduction, size_average, reduce))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from gradtool.engine import _dtypes
 from gradtool.engine._modes import modes
+from gradtool.engine._ops._unsupported import check_positions
 from gradtool.engine._ops.creation import arange
 from gradtool.engine._ops.distances import renorm
 from gradtool.engine._ops.linalg import matmul
@@ -36,7 +37,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     """
     left = input1.unsqueeze(-2) if input1.ndim else input1
     halfway = matmul(left.unsqueeze(-2), weight).squeeze(-2)  # (…, out, in2)
-    out = (halfway * input2.unsqueeze(-2)).sum(-1)
+    out = (halfway * input2.unsqueeze(-2)).sum(-1, dtype=input1.dtype)
     return out if bias is None else out + bias
 
 
@@ -63,17 +64,32 @@ def embedding(
     Raises:
         IndexError: there is no such row.
     """
+    check_looked_up(input, "embedding")
     if max_norm is not None:
         _scale_down(weight, input, max_norm, norm_type)
     flat = input.reshape(-1)
     rows = weight.index_select(0, flat)
-    if scale_grad_by_freq:
+    if scale_grad_by_freq and weight.dtype.is_differentiable:
         counts = (flat.unsqueeze(-1) == flat).sum(-1).unsqueeze(-1).to(weight.dtype)
         rows = rows.detach() + (rows - rows.detach()) / counts
     if padding_idx is not None:
         padding = padding_idx + weight.shape[0] if padding_idx < 0 else padding_idx
         rows = where((flat == padding).unsqueeze(-1), rows.detach(), rows)
     return rows.reshape(*input.shape, *weight.shape[1:])
+
+
+def check_looked_up(input: Tensor, name: str) -> None:
+    """Refuse what is no integer that names a row.
+
+    Raises:
+        RuntimeError: it is neither int64 nor int32.
+    """
+    check_positions(
+        input,
+        "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
+        f"Long, Int; but got torch.{{}}Tensor instead (while checking arguments for {name})",
+        narrow=True,
+    )
 
 
 def _scale_down(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:

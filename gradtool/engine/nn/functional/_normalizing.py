@@ -8,7 +8,7 @@ import numpy as np
 
 from gradtool.engine import _dtypes
 from gradtool.engine._modes import modes
-from gradtool.engine._ops._claims import REAL
+from gradtool.engine._ops._claims import REAL, SMOOTH
 from gradtool.engine._ops._unsupported import takes
 from gradtool.engine._ops.elementwise import rsqrt
 from gradtool.engine._ops.moment import var_mean
@@ -56,6 +56,7 @@ def layer_norm(
     return _affine(_standardized(input, _last(input, normalized_shape), eps), weight, bias)
 
 
+@takes(SMOOTH, "rms_norm")
 def rms_norm(
     input: Tensor,
     normalized_shape: Sequence[int],

@@ -10,7 +10,7 @@ import numpy as np
 from gradtool.engine import _dtypes
 from gradtool.engine._ops._claims import FLOATS, MEASURED, REAL
 from gradtool.engine._ops._dims import Ints
-from gradtool.engine._ops._unsupported import takes
+from gradtool.engine._ops._unsupported import check_taken, takes
 from gradtool.engine._ops.creation import arange
 from gradtool.engine._ops.extremum import max as max_along
 from gradtool.engine._ops.linalg import matmul
@@ -119,8 +119,8 @@ def _averaging(spatial: int) -> Pooling:
         if divisor_override is not None:
             if divisor_override == 0:
                 raise RuntimeError("divisor must be not zero")
-            return total / divisor_override
-        return total / input.new_tensor(_divisors(plan, count_include_pad))
+            return _shared(total, divisor_override)
+        return _shared(total, input.new_tensor(_divisors(plan, count_include_pad)))
 
     pool.__name__ = pool.__qualname__ = f"avg_pool{spatial}d"
     pool.__doc__ = f"""The mean of each window over the last {spatial} dimensions.
@@ -133,6 +133,13 @@ def _averaging(spatial: int) -> Pooling:
         RuntimeError: the shapes do not fit.
     """
     return pool
+
+
+def _shared(total: Tensor, count: Any) -> Tensor:
+    """Divided; of integers, without the fraction."""
+    rounding = None if total.dtype.is_differentiable else "trunc"
+    shared: Tensor = total.div(count, rounding_mode=rounding)
+    return shared
 
 
 def _divisors(plan: _Plan, padding_counts: bool) -> Any:
@@ -152,7 +159,6 @@ def _divisors(plan: _Plan, padding_counts: bool) -> Any:
 
 
 def _maximal(spatial: int) -> Pooling:
-    @takes(*_LARGEST_OF[spatial])
     def pool(
         input: Tensor,
         kernel_size: Any,
@@ -162,6 +168,7 @@ def _maximal(spatial: int) -> Pooling:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Any:
+        check_taken(input, *_LARGEST_OF[max(spatial, 2) if return_indices else spatial])
         plan = _planned(input, spatial, kernel_size, stride, padding, dilation, ceil_mode)
         lowest = -np.inf if input.is_floating_point() else np.iinfo(input._array.dtype).min
         found = max_along(_windows_of(input, plan, lowest), -1)

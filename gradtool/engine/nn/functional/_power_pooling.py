@@ -56,9 +56,18 @@ def local_response_norm(
             "Expected 3D or higher dimensionality                          input "
             f"(got {input.ndim} dimensions)"
         )
-    square = (input * input).movedim(1, -1)
-    around = pad(square, [size // 2, (size - 1) // 2]).unfold(-1, size, 1)
-    return input / (around.mean(-1).movedim(-1, 1) * alpha + k).pow(beta)
+    square = (input * input).unsqueeze(1)
+    if input.ndim > 3:
+        around = pad(square.reshape(*square.shape[:4], -1), [0, 0, 0, 0, *_around(size)])
+        mean = avg_pool3d(around, (size, 1, 1), stride=1)
+    else:
+        mean = avg_pool2d(pad(square, [0, 0, *_around(size)]), (size, 1), stride=1)
+    return input / (mean.reshape(input.shape) * alpha + k).pow(beta)
+
+
+def _around(size: int) -> list[int]:
+    """How many channels before and behind one are among as many."""
+    return [size // 2, (size - 1) // 2]
 
 
 __all__ = ["local_response_norm", "lp_pool1d", "lp_pool2d", "lp_pool3d"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import warnings
 
-from gradtool.engine._ops._claims import ORDERED, REAL, SMOOTH
+from gradtool.engine import _dtypes
+from gradtool.engine._ops._claims import REAL, SMOOTH
 from gradtool.engine._ops._unsupported import check_taken, takes
 from gradtool.engine._ops.elementwise import exp, log
 from gradtool.engine._ops.logarithms import xlogy
@@ -24,7 +25,7 @@ def mse_loss(
 ) -> Tensor:
     """The squared difference; with a weight of each, of complex numbers too."""
     if weight is None:
-        check_taken(input, ORDERED, "mse_cpu")
+        check_taken(input, REAL | {_dtypes.bool_}, "mse_cpu")
     difference = _difference(input, target)
     return _weighted(difference * difference, weight, legacy(reduction, size_average, reduce))
 
@@ -116,6 +117,8 @@ def kl_div(
 
     ``batchmean``, the sum over the batch's size, is the divergence as it is defined.
     """
+    if input.is_complex() or target.is_complex():
+        raise RuntimeError("kl_div: Complex inputs not supported.")
     reduction = legacy(reduction, size_average, reduce)
     if reduction == "mean":
         warnings.warn(

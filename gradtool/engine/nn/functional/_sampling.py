@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from gradtool.engine import _dtypes
+from gradtool.engine._ops._claims import REAL
+from gradtool.engine._ops._unsupported import check_taken
 from gradtool.engine._ops.arithmetic import fmod
 from gradtool.engine._ops.creation import linspace, ones
 from gradtool.engine._ops.elementwise import floor, round
@@ -58,6 +60,8 @@ def grid_sample(
         raise ValueError("nn.functional.grid_sample(): expected padding_mode to be one of "
                          f"{_PADDINGS}, but got: '{padding_mode}'")  # fmt: skip
     _check_grid(input, grid, mode)
+    kernel = "grid_sampler3d_cpu" if input.ndim == 5 else "grid_sampler_2d_cpu_kernel_impl"
+    check_taken(input, REAL, kernel)
     if align_corners is None:
         _warn_of_corners("grid_sample")
     extents = tuple(input.shape[2:])
