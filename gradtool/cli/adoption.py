@@ -52,6 +52,13 @@ AllowEmpty = Annotated[
         "--allow-empty", help="Pass when the files hold no Function, as a hook's may not."
     ),
 ]
+ExitZero = Annotated[
+    bool,
+    typer.Option(
+        "--exit-zero",
+        help="End with 0 where it would be 1: report what is wrong and hold nothing up.",
+    ),
+]
 RequireFunctions = Annotated[
     int | None,
     typer.Option(

@@ -12,6 +12,7 @@ import typer
 from gradtool import __version__
 from gradtool.cli import streams
 from gradtool.cli.check import check
+from gradtool.cli.config import config
 from gradtool.cli.doctor import doctor
 from gradtool.cli.errors import guarded, refuse
 from gradtool.cli.exit_codes import ExitCode
@@ -35,6 +36,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(check)
+app.command()(config)
 app.command()(doctor)
 app.command()(explain)
 app.command()(init)

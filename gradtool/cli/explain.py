@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gradtool.cli.choices import choose
 from gradtool.cli.exit_codes import ExitCode
 from gradtool.cli.streams import reader_may_leave
 
 if TYPE_CHECKING:
     from gradtool.verify.rules import Rule
+
+FORMATS = ("text", "json")
 
 
 def explain(
@@ -22,16 +25,23 @@ def explain(
         typer.Argument(metavar="[RULE]...", show_default=False, help="Codes or names of rules."),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Print the pages of all rules.")] = False,
+    form: Annotated[
+        str, typer.Option("--format", metavar="|".join(FORMATS), help="For people or machines.")
+    ] = "text",
 ) -> Callable[[], ExitCode]:
     """Print the page of a rule; without one, list them all."""
-    return partial(_explain, tuple(codes or ()), every)
+    form = choose(form, FORMATS, "value of --format:")
+    return partial(_explain, tuple(codes or ()), every, form)
 
 
-def _explain(codes: Sequence[str], every: bool) -> ExitCode:
+def _explain(codes: Sequence[str], every: bool, form: str) -> ExitCode:
     from gradtool.verify.rules import RULES
 
     rules = list(RULES.values()) if every else [_rule(code, RULES) for code in codes]
-    text = _SEPARATOR.join(_page(rule) for rule in rules) if rules else _index(RULES.values())
+    if form == "json":
+        text = _json(rules or RULES.values())
+    else:
+        text = _SEPARATOR.join(_page(rule) for rule in rules) if rules else _index(RULES.values())
     with reader_may_leave(sys.stdout):
         sys.stdout.write(text)
     return ExitCode.PASSED
@@ -51,6 +61,22 @@ def _rule(code: str, rules: Mapping[str, Rule]) -> Rule:
 
     near = did_you_mean(code, by_word) or "; gradtool explain lists them all"
     raise UsageError(f"unknown rule {code!r}{near}")
+
+
+def _json(rules: Iterable[Rule]) -> str:
+    import msgspec
+
+    described = [
+        {
+            "code": rule.code,
+            "name": rule.name,
+            "severity": rule.severity.value,
+            "summary": rule.summary,
+            "page": rule.page.strip(),
+        }
+        for rule in rules
+    ]
+    return msgspec.json.format(msgspec.json.encode(described), indent=2).decode() + "\n"
 
 
 def _page(rule: Rule) -> str:

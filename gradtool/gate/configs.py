@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gradtool.gate.config import Config, find_config, load_config
-from gradtool.gate.options import CheckOptions
+from gradtool.gate.config import FILE_NAME, Config, find_config, load_config
+from gradtool.gate.options import CheckOptions, UsageError
 from gradtool.gate.targets import matches, shown_path
+
+
+def config_of(path: str, named: str | None = None) -> Config:
+    """The configuration for a file or a folder: `named`, or the nearest.
+
+    Raises:
+        UsageError: There is no such path, or something in the configuration is wrong.
+    """
+    place = Path(path)
+    if not path or not place.exists():
+        raise UsageError(f"{path or repr(path)} does not exist")
+    file = place / FILE_NAME if place.is_dir() else place
+    return Configs(CheckOptions(paths=(path,), config=named)).nearest(file)
 
 
 class Configs:

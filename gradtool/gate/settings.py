@@ -25,6 +25,16 @@ DEFAULT_ENGINE = "bundled"
 DEFAULT_DTYPE = "float64"
 DEFAULT_TIMEOUT = 60.0
 DEFAULT_MEMORY_LIMIT = "4GiB"
+DEFAULTS = {
+    "seed": DEFAULT_SEED,
+    "device": DEFAULT_DEVICE,
+    "engine": DEFAULT_ENGINE,
+    "dtype": DEFAULT_DTYPE,
+    "timeout": DEFAULT_TIMEOUT,
+    "memory_limit": DEFAULT_MEMORY_LIMIT,
+    "strict": False,
+}
+"""What holds where neither an option nor the configuration says anything."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

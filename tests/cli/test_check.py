@@ -42,6 +42,19 @@ def test_everything_right_is_exit_code_0(gate, run: Run) -> None:
     assert "2 passed, 0 failed" in out.splitlines()[-1]
 
 
+def test_exit_zero_silences_1_and_nothing_else(gate, run: Run) -> None:
+    everything = gate.report
+    gate.report = msgspec.structs.replace(everything, interrupted=False)
+    assert run("check", "ops")[0] == 1
+    code, out, _ = run("check", "ops", "--exit-zero", "--report", "json=out.json")
+    assert code == 0
+    assert "2 failed" in out
+    assert json.loads(Path("out.json").read_text())["exit_code"] == 0
+    gate.report = msgspec.structs.replace(everything, interrupted=True)
+    assert run("check", "ops", "--exit-zero")[0] == 130
+    assert run("check", "ops", "--exit-zero", "--format", "xml")[0] == 2
+
+
 def test_options_reach_the_gate_as_they_were_given(gate, run: Run) -> None:
     run(
         *("check", "a.py", "b.py::F", "--config", "c.yaml", "-k", "not slow"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -55,6 +56,22 @@ def test_without_a_rule_all_are_listed(run: Run) -> None:
         "GT101  wrong-gradient      It differs.\nGT506  saved-intermediate  It is cut.\n",
         "",
     )
+
+
+def test_rules_are_told_to_machines_too(run: Run) -> None:
+    code, out, _ = run("explain", "--format", "json")
+    assert code == 0
+    assert [rule["code"] for rule in json.loads(out)] == ["GT101", "GT506"]
+    _, one, _ = run("explain", "GT506", "--format", "json")
+    assert json.loads(one) == [
+        {
+            "code": "GT506",
+            "name": "saved-intermediate",
+            "severity": "warning",
+            "summary": "It is cut.",
+            "page": "Another.",
+        }
+    ]
 
 
 @pytest.mark.parametrize(

@@ -260,7 +260,7 @@ FLAGS = [
     *("--no-isolation", "--executor", "--scheduler", "--baseline", "--write-baseline", "--lf"),
     *("--no-ignores", "--changed-since", "--no-cache", "--allow-empty", "--require-functions"),
     *("--require-double-backward", "--format", "--report", "--collect-only", "--color"),
-    *("--seed=1", "--report=json=out.json"),
+    *("--seed=1", "--report=json=out.json", "--exit-zero"),
 ]
 VALUES = [
     *("ops.py", ".", "no.py", "ops.py::F", "ops.py::F[", "ops.py::", "::", "", "-", "a b", "1"),
@@ -269,12 +269,12 @@ VALUES = [
     *("some.yaml", "known.json", "none", "4GiB", "auto", "text", "never", "HEAD", "dask", "both"),
     *("report", "transfer", "wrong-gradient", "1.json", "\udcff", "é\n", "9" * 40, "x" * 300, "\0"),
 ]
-COMMANDS = ["check", "check", "check", "check ops.py", "explain", "merge", "schema", "nonsense", ""]
+COMMANDS = ["check", "check", "check", "check ops.py", "explain", "config", "merge", "schema", "no"]
 
 
 @fuzzed
 @given(
-    command=st.sampled_from(COMMANDS).map(str.split),
+    command=st.sampled_from([*COMMANDS, ""]).map(str.split),
     rest=st.lists(
         st.sampled_from(FLAGS) | st.sampled_from(VALUES) | st.text(max_size=6), max_size=7
     ),

@@ -17,6 +17,7 @@ from msgspec import inspect as types
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from gradtool.cli.config import spelled  # noqa: E402 - of this repository, too
 from gradtool.gate import settings  # noqa: E402 - of this repository, from wherever it is run
 from gradtool.gate.config_format import (  # noqa: E402
     CaseConfig,
@@ -34,7 +35,8 @@ HEADER = """# Configuration
 gradtool looks for `gradtool.yaml` beside each module and above it, up to the folder that holds
 `.git`; the nearest one counts, and nothing is merged. `--config FILE` names one for the whole run.
 The header of the output says which files were read. Options of the command line override the
-file, and the file overrides the defaults.
+file, and the file overrides the defaults. `gradtool config src` prints which file holds for a path
+and where each value comes from.
 
 Unknown keys, keys given twice and values of the wrong kind are errors that name the line and, where
 there is one, the key that was probably meant. Numbers may be written `1e-6`.
@@ -61,17 +63,6 @@ FOOTER = """
 {full}```
 """
 
-DEFAULTS = {
-    "seed": settings.DEFAULT_SEED,
-    "device": settings.DEFAULT_DEVICE,
-    "engine": settings.DEFAULT_ENGINE,
-    "dtype": settings.DEFAULT_DTYPE,
-    "timeout": f"{settings.DEFAULT_TIMEOUT:g}",
-    "memory_limit": settings.DEFAULT_MEMORY_LIMIT,
-    "strict": "false",
-}
-"""Of the section ``check``; a key that is not here is unset."""
-
 
 def main() -> None:
     """Write the page."""
@@ -95,8 +86,8 @@ def _section(title: str, struct: type) -> str:
     for field in described.fields:
         cells = [f"`{field.name}`", _value(field.type), meanings[field.name]]
         if is_check:
-            default = DEFAULTS.get(field.name)
-            cells.insert(2, "" if default is None else f"`{default}`")
+            default = settings.DEFAULTS.get(field.name)
+            cells.insert(2, "" if default is None else f"`{spelled(default)}`")
         rows.append(cells)
     return f"## {title}\n\n" + "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
 

@@ -1,0 +1,57 @@
+"""``gradtool config``: which file holds, and where each value comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., tuple[int, str, str]]
+
+FILE = """\
+version: 1
+check: {timeout: 5, exclude: [wrong, old]}
+functions:
+  Square: {ignore: {GT505: "a table"}, cases: [{args: [1]}]}
+"""
+
+
+def told(out: str) -> dict[str, tuple[str, ...]]:
+    split = (line.split("  ") for line in out.splitlines()[1:])
+    rows = [tuple(word.strip() for word in line if word.strip()) for line in split]
+    return {row[0]: row[1:] for row in rows}
+
+
+def test_each_value_is_told_with_its_origin(run: Run) -> None:
+    Path("src").mkdir()
+    Path("gradtool.yaml").write_text(FILE)
+    code, out, err = run("config", "src")
+    assert (code, err) == (0, "")
+    assert out.startswith("configuration for src: gradtool.yaml\n")
+    rows = told(out)
+    assert rows["timeout"] == ("5", "gradtool.yaml")
+    assert rows["exclude"] == ("wrong, old", "gradtool.yaml")
+    assert rows["memory_limit"] == ("4GiB", "default")
+    assert rows["strict"] == ("false", "default")
+    assert rows["atol"] == ("-", "default")
+    assert rows["Square"] == ("1 case, GT505 ignored", "gradtool.yaml")
+
+
+def test_without_a_file_the_defaults_hold(run: Run) -> None:
+    code, out, _ = run("config")
+    assert code == 0
+    assert out.startswith("configuration for .: no gradtool.yaml\n")
+    assert {row[-1] for row in told(out).values()} == {"default"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nope"], "nope does not exist"),
+        ([""], "'' does not exist"),
+        ([".", "--config", "no.yaml"], "no.yaml cannot be read: No such file or directory"),
+    ],
+)
+def test_what_is_not_there_is_refused(run: Run, arguments: list[str], message: str) -> None:
+    assert run("config", *arguments) == (2, "", f"error: {message}\n")
