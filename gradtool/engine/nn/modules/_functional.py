@@ -17,10 +17,14 @@ class FunctionalModule(Module):
     """The settings in the order of the constructor's parameters. `...` has to be given."""
     hidden: tuple[str, ...] = ("size_average", "reduce", "reduction", "weight", "pos_weight")
     """What `repr` leaves out."""
+    text: str | Callable[[Any], str] | None = None
+    """What `repr` shows instead of all settings: a format of them, or a function of the Module."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
         settings = self._bound(args, kwargs)
+        if settings.get("stride", ...) is None:
+            settings["stride"] = settings["kernel_size"]
         for name, value in settings.items():
             if isinstance(value, Tensor):
                 self.register_buffer(name, value)
@@ -43,12 +47,17 @@ class FunctionalModule(Module):
             raise TypeError(f"{kind}() missing the argument '{missing[0]}'")
         return self.defaults | given
 
-    def forward(self, *inputs: Any) -> Any:
+    def forward(self, *inputs: Any, **named: Any) -> Any:
         """The function of the inputs, under the settings."""
-        return type(self).function(*inputs, **{name: getattr(self, name) for name in self.defaults})
+        settings = {name: getattr(self, name) for name in self.defaults}
+        return type(self).function(*inputs, **named, **settings)
 
     def extra_repr(self) -> str:
         """The settings."""
+        if isinstance(self.text, str):
+            return self.text.format_map(vars(self))
+        if self.text is not None:
+            return type(self).text(self)  # type: ignore[misc, operator] # a function, not a method
         shown = [
             f"{name}={getattr(self, name)!r}"
             for name, default in self.defaults.items()
@@ -60,10 +69,10 @@ class FunctionalModule(Module):
 class _InTraining(FunctionalModule):
     """The same for a function that does something else in training."""
 
-    def forward(self, *inputs: Any) -> Any:
+    def forward(self, *inputs: Any, **named: Any) -> Any:
         """The function of the inputs, under the settings, in training or not."""
         settings = {name: getattr(self, name) for name in self.defaults}
-        return type(self).function(*inputs, **settings, training=self.training)
+        return type(self).function(*inputs, **named, **settings, training=self.training)
 
 
 def module_of(
@@ -72,6 +81,7 @@ def module_of(
     module: str,
     *,
     in_training: bool = False,
+    text: str | Callable[[Any], str] | None = None,
     **defaults: Any,
 ) -> Any:
     """A Module class of that name for a function, with these settings."""
@@ -82,5 +92,6 @@ def module_of(
         "__module__": module,
         "function": staticmethod(function),
         "defaults": defaults,
+        "text": text,
     }
     return type(name, (base,), members)

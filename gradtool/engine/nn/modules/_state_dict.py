@@ -20,6 +20,12 @@ class IncompatibleKeys(NamedTuple):
     missing_keys: list[str]
     unexpected_keys: list[str]
 
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        missing, unexpected = self
+        return f"_IncompatibleKeys(missing_keys={missing}, unexpected_keys={unexpected})"
+
 
 def state_of(module: Module, prefix: str, keep_vars: bool) -> OrderedDict[str, Any]:
     """The parameters and persistent buffers by their dotted names, detached unless `keep_vars`."""
@@ -34,7 +40,9 @@ def _entries(module: Module, prefix: str) -> Iterator[tuple[str, Tensor]]:
                 yield prefix + joined(path, name), value
 
 
-def load(module: Module, state: Mapping[str, Any], strict: bool) -> IncompatibleKeys:
+def load(
+    module: Module, state: Mapping[str, Any], strict: bool, assign: bool = False
+) -> IncompatibleKeys:
     """Copy the values of `state` over those of the module.
 
     Raises:
@@ -52,14 +60,17 @@ def load(module: Module, state: Mapping[str, Any], strict: bool) -> Incompatible
         )
     with no_grad():
         for name in held.keys() & state.keys():
-            held[name].copy_(state[name])
+            if assign:
+                held[name].data = state[name].detach()
+            else:
+                held[name].copy_(state[name])
     return keys
 
 
 def _problems(
     held: Mapping[str, Tensor], state: Mapping[str, Any], keys: IncompatibleKeys
 ) -> Iterator[str]:
-    for kind, names in (("Unexpected", keys.unexpected_keys), ("Missing", keys.missing_keys)):
+    for kind, names in (("Missing", keys.missing_keys), ("Unexpected", keys.unexpected_keys)):
         if names:
             quoted = ", ".join(f'"{name}"' for name in names)
             yield f"{kind} key(s) in state_dict: {quoted}. "

@@ -79,6 +79,51 @@ class ModuleTree:
         """Its buffers."""
         return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
+    def get_submodule(self, target: str) -> Any:
+        """The module under a qualified name such as ``encoder.0``; itself for an empty one.
+
+        Raises:
+            AttributeError: there is none.
+        """
+        module: Any = self
+        for name in target.split(".") if target else ():
+            module = getattr(module, name, None)
+            if not isinstance(module, ModuleTree):
+                raise AttributeError(f"{type(self).__name__} has no submodule `{target}`")
+        return module
+
+    def set_submodule(self, target: str, module: Module) -> None:
+        """Put a Module in the place of the one under a qualified name."""
+        owner, _, name = target.rpartition(".")
+        setattr(self.get_submodule(owner), name, module)
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter under a qualified name.
+
+        Raises:
+            AttributeError: there is none.
+        """
+        return self._get(target, "_parameters", "an nn.Parameter")
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer under a qualified name.
+
+        Raises:
+            AttributeError: there is none.
+        """
+        return self._get(target, "_buffers", "a buffer")
+
+    def _get(self, target: str, registry: str, kind: str) -> Any:
+        owner, _, name = target.rpartition(".")
+        module = self.get_submodule(owner)
+        if not hasattr(module, name):
+            raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+        if name not in vars(module)[registry]:
+            raise AttributeError(
+                f"`{name}` is not {kind}" if "a " in kind else f"`{name}` is not {kind}"
+            )
+        return vars(module)[registry][name]
+
     def _named(
         self, registry: str, prefix: str, recurse: bool, remove_duplicate: bool
     ) -> Iterator[tuple[str, Any]]:

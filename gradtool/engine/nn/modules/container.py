@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Self
 
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn.modules.module import Module
@@ -31,10 +31,41 @@ class _Ordered(Module):
         """One with these Modules."""
         return cls(*modules)
 
+    def __setitem__(self, position: int, module: Module) -> None:
+        self.add_module(list(self._modules)[position], module)
+
+    def __delitem__(self, position: int | slice) -> None:
+        kept = list(self._modules.values())
+        del kept[position]
+        self._renumber(kept)
+
     def append(self, module: Module) -> Any:
         """Add a Module at the end."""
         self.add_module(str(len(self)), module)
         return self
+
+    def extend(self, modules: Iterable[Module]) -> Any:
+        """Add Modules at the end."""
+        for module in modules:
+            self.append(module)
+        return self
+
+    def insert(self, index: int, module: Module) -> Any:
+        """Add a Module before one."""
+        kept = list(self._modules.values())
+        kept.insert(index, module)
+        self._renumber(kept)
+        return self
+
+    def pop(self, key: int) -> Any:
+        """Take a Module out."""
+        taken = self[key]
+        del self[key]
+        return taken
+
+    def _renumber(self, modules: list[Any]) -> None:
+        self._modules.clear()
+        self._modules.update({str(place): module for place, module in enumerate(modules)})
 
 
 class Sequential(_Ordered):
@@ -66,11 +97,34 @@ class ModuleList(_Ordered):
     def _of(cls, modules: Iterable[Any]) -> Any:
         return cls(modules)
 
-    def extend(self, modules: Iterable[Module]) -> ModuleList:
-        """Add Modules at the end."""
-        for module in modules:
-            self.append(module)
+    def __add__(self, other: Iterable[Module]) -> ModuleList:
+        return ModuleList([*self, *other])
+
+    def __iadd__(self, other: Iterable[Module]) -> Self:
+        self.extend(other)
         return self
+
+    def __repr__(self) -> str:
+        """With a run of Modules that show the same text in one line."""
+        runs: list[tuple[int, int, str]] = []
+        for place, module in enumerate(self):
+            text = repr(module)
+            if runs and runs[-1][2] == text:
+                runs[-1] = (runs[-1][0], place, text)
+            else:
+                runs.append((place, place, text))
+        if not runs:
+            return f"{type(self).__name__}()"
+        lines = [
+            f"({first}): {text}" if first == last else _run(first, last, text)
+            for first, last, text in runs
+        ]
+        body = "\n".join(lines).replace("\n", "\n  ")
+        return f"{type(self).__name__}(\n  {body}\n)"
+
+
+def _run(first: int, last: int, text: str) -> str:
+    return f"({first}-{last}): {last - first + 1} x {text}"
 
 
 class ModuleDict(Module):
@@ -106,6 +160,17 @@ class ModuleDict(Module):
     def items(self) -> Iterable[tuple[str, Any]]:
         """Pairs of both."""
         return self._modules.items()
+
+    def __delitem__(self, key: str) -> None:
+        del self._modules[key]
+
+    def pop(self, key: str) -> Any:
+        """Take a Module out."""
+        return self._modules.pop(key)
+
+    def clear(self) -> None:
+        """Take all out."""
+        self._modules.clear()
 
     def update(self, modules: Mapping[str, Module]) -> None:
         """Add Modules, or put them in the place of those of their names."""
@@ -147,6 +212,13 @@ class ParameterList(Module):
             self.append(value)
         return self
 
+    def extra_repr(self) -> str:
+        """The sizes."""
+        return "\n".join(f"  ({place}): {_size_of(each)}" for place, each in enumerate(self))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(\n{self.extra_repr()}\n)".replace("\n  (", "\n    (")
+
 
 class ParameterDict(Module):
     """Parameters by name; tensors among what is added become some."""
@@ -187,6 +259,37 @@ class ParameterDict(Module):
     def items(self) -> Iterable[tuple[str, Any]]:
         """Pairs of both."""
         return [(name, self[name]) for name in self._names]
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """One by its name, or `default`."""
+        return getattr(self, key) if key in self._names else default
+
+    def update(self, parameters: Mapping[str, Any]) -> None:
+        """Add parameters, or put them in the place of those of their names."""
+        for name, value in parameters.items():
+            self[name] = value
+
+    def pop(self, key: str) -> Any:
+        """Take a parameter out."""
+        taken = self[key]
+        del self[key]
+        return taken
+
+    def __delitem__(self, key: str) -> None:
+        delattr(self, key)
+        self._names.remove(key)
+
+    def extra_repr(self) -> str:
+        """The sizes."""
+        return "\n".join(f"  ({name}): {_size_of(each, old=True)}" for name, each in self.items())
+
+
+def _size_of(value: Any, *, old: bool = False) -> str:
+    if not isinstance(value, Tensor):
+        return f"Object of type: {type(value).__name__}"
+    kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
+    dtype = value.type() if old else value.dtype
+    return f"{kind} containing: [{dtype} of size {'x'.join(map(str, value.shape))}]"
 
 
 def _as_parameter(value: Any) -> Any:

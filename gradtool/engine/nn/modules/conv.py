@@ -80,9 +80,15 @@ class _Convolution(Module):
             shown.append(f"padding={self.padding}")
         if self.dilation != (1,) * self.spatial:
             shown.append(f"dilation={self.dilation}")
+        if getattr(self, "output_padding", None) not in (None, (0,) * self.spatial):
+            shown.append(f"output_padding={self.output_padding}")
         if self.groups != 1:
             shown.append(f"groups={self.groups}")
-        return ", ".join(shown + ["bias=False"] * (self.bias is None))
+        if self.bias is None:
+            shown.append("bias=False")
+        if self.padding_mode != "zeros":
+            shown.append(f"padding_mode={self.padding_mode}")
+        return ", ".join(shown)
 
 
 class Conv1d(_Convolution):

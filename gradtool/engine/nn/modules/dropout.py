@@ -9,7 +9,8 @@ from gradtool.engine.nn.modules._functional import module_of
 
 
 def _dropping(name: str, function: Any) -> Any:
-    return module_of(name, function, __name__, in_training=True, p=0.5, inplace=False)
+    text = "p={p}, inplace={inplace}"
+    return module_of(name, function, __name__, in_training=True, text=text, p=0.5, inplace=False)
 
 
 AlphaDropout = _dropping("AlphaDropout", F.alpha_dropout)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from gradtool.engine.nn import functional as F  # noqa: N812 - as everybody calls it
-from gradtool.engine.nn.modules._functional import module_of
+from gradtool.engine.nn.modules._functional import module_of as _module_of
+
+module_of = functools.partial(_module_of, text="")
+"""Losses show no settings."""
 
 _OF_OLD: dict[str, Any] = {"size_average": None, "reduce": None}
 _ENDS: dict[str, Any] = {**_OF_OLD, "reduction": "mean"}

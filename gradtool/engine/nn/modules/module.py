@@ -10,16 +10,17 @@ from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from gradtool.engine import _dtypes
+from gradtool.engine._ops.creation import empty_like
 from gradtool.engine._tensor import Tensor
-from gradtool.engine.autograd._node import RemovableHandle
 from gradtool.engine.nn.modules import _state_dict
+from gradtool.engine.nn.modules._hooks import ModuleHooks
 from gradtool.engine.nn.modules._tree import REGISTRIES, ModuleTree
 from gradtool.engine.nn.parameter import Parameter
 
 __all__ = ["Module"]
 
 
-class Module(ModuleTree):
+class Module(ModuleHooks, ModuleTree):
     """Parameters, buffers and other Modules that are assigned to it are its state."""
 
     training: bool
@@ -33,33 +34,9 @@ class Module(ModuleTree):
             _transient_buffers=set(),
             _forward_hooks={},
             _forward_pre_hooks={},
+            _backward_hooks={},
+            _backward_pre_hooks={},
         )
-
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What calling the Module computes."""
-        raise NotImplementedError(
-            f'Module [{type(self).__name__}] is missing the required "forward" function'
-        )
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run `forward` between the hooks."""
-        for before in list(self._forward_pre_hooks.values()):
-            changed = before(self, args)
-            if changed is not None:
-                args = changed if isinstance(changed, tuple) else (changed,)
-        output = self.forward(*args, **kwargs)
-        for after in list(self._forward_hooks.values()):
-            replaced = after(self, args, output)
-            output = output if replaced is None else replaced
-        return output
-
-    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(module, args)`` before `forward`; it may replace the arguments."""
-        return RemovableHandle(self._forward_pre_hooks, hook)
-
-    def register_forward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(module, args, output)`` after `forward`; it may replace the output."""
-        return RemovableHandle(self._forward_hooks, hook)
 
     # ---- what it holds ----------------------------------------------------------------
 
@@ -135,19 +112,6 @@ class Module(ModuleTree):
 
     # ---- changing all of it -----------------------------------------------------------
 
-    def get_submodule(self, target: str) -> Module:
-        """The module under a qualified name such as ``encoder.0``; itself for an empty one.
-
-        Raises:
-            AttributeError: there is none.
-        """
-        module: Any = self
-        for name in target.split(".") if target else ():
-            module = getattr(module, name, None)
-            if not isinstance(module, Module):
-                raise AttributeError(f"{type(self).__name__} has no submodule `{target}`")
-        return module
-
     def apply(self, fn: Callable[[Module], Any]) -> Self:
         """Call ``fn`` on every Module below it, then on itself."""
         for child in self.children():
@@ -192,6 +156,21 @@ class Module(ModuleTree):
         """Cast what is floating in its state to float16."""
         return self.to(_dtypes.float16)
 
+    def type(self, dst_type: Any) -> Self:
+        """Cast all of its state to a dtype."""
+        return self._apply(lambda tensor: tensor.type(dst_type))
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
+        """Move its state to a device without its values."""
+        return self._apply(lambda tensor: empty_like(tensor, device=device))
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Nothing: the engine has no compiler."""
+
+    def share_memory(self) -> Self:
+        """Nothing: there is one process."""
+        return self
+
     def cpu(self) -> Self:
         """Move its state to the CPU."""
         return self.to("cpu")
@@ -226,21 +205,32 @@ class Module(ModuleTree):
 
     # ---- saving and showing it --------------------------------------------------------
 
-    def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> OrderedDict[str, Any]:
+    def state_dict(
+        self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False
+    ) -> OrderedDict[str, Any]:
         """Its parameters and persistent buffers by their dotted names."""
-        return _state_dict.state_of(self, prefix, keep_vars)
+        state = _state_dict.state_of(self, prefix, keep_vars)
+        if destination is None:
+            return state
+        destination.update(state)
+        held: OrderedDict[str, Any] = destination
+        return held
 
     def load_state_dict(
         self,
         state_dict: Mapping[str, Any],
         strict: bool = True,
+        assign: bool = False,
     ) -> _state_dict.IncompatibleKeys:
-        """Copy values into its parameters and buffers.
+        """Copy values into its parameters and buffers, or `assign` them as they are.
 
         Raises:
             RuntimeError: A shape does not fit; or, if `strict`, a key is missing or unexpected.
         """
-        return _state_dict.load(self, state_dict, strict)
+        return _state_dict.load(self, state_dict, strict, assign)
+
+    def _get_name(self) -> str:
+        return type(self).__name__
 
     def extra_repr(self) -> str:
         """What `repr` shows in the parentheses, beside the Modules below it."""

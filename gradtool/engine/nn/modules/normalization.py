@@ -42,7 +42,8 @@ class LayerNorm(Module):
     def extra_repr(self) -> str:
         """The shape, the slack and whether there is a weight."""
         return (
-            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+            f"{self.normalized_shape}, eps={self.eps}, "
+            f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
         )
 
 
@@ -105,11 +106,15 @@ class GroupNorm(Module):
 
     def extra_repr(self) -> str:
         """The numbers of groups and channels, the slack and whether there is a weight."""
-        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )
 
 
 LocalResponseNorm = module_of(
-    "LocalResponseNorm", functional.local_response_norm, __name__, size=..., alpha=1e-4, beta=0.75,
+    "LocalResponseNorm", functional.local_response_norm, __name__,
+    text="{size}, alpha={alpha}, beta={beta}, k={k}", size=..., alpha=1e-4, beta=0.75,
     k=1.0,
 )  # fmt: skip
 

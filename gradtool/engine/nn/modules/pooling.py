@@ -19,12 +19,25 @@ _NORMS: dict[str, Any] = {
     "norm_type": ..., "kernel_size": ..., "stride": None, "ceil_mode": False,
 }  # fmt: skip
 
+_TEXTS = {
+    "AdaptiveMaxPool": "output_size={output_size}",
+    "AvgPool": "kernel_size={kernel_size}, stride={stride}, padding={padding}",
+    "LPPool": "norm_type={norm_type}, kernel_size={kernel_size}, stride={stride}, "
+    "ceil_mode={ceil_mode}",
+    "MaxPool": "kernel_size={kernel_size}, stride={stride}, padding={padding}, "
+    "dilation={dilation}, ceil_mode={ceil_mode}",
+}
+"""What their text shows."""
+
 
 def _pooling(name: str, spatial: int, settings: dict[str, Any]) -> Any:
     """The Module of the function of this name: ``AvgPool2d`` of ``avg_pool2d``."""
     words = re.findall("LP|[A-Z][a-z]*", name)
     function = getattr(F, f"{'_'.join(words).lower()}{spatial}d")
-    return module_of(f"{name}{spatial}d", function, __name__, **settings)
+    text = _TEXTS.get(name)
+    if name == "AvgPool" and spatial == 1:
+        text = "kernel_size=({kernel_size},), stride=({stride},), padding=({padding},)"
+    return module_of(f"{name}{spatial}d", function, __name__, text=text, **settings)
 
 
 def _all_three(name: str, settings: dict[str, Any]) -> list[Any]:
