@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from gradtool.device.protocol import Stream
 from gradtool.transfer.byte_check import POISON
@@ -149,18 +150,29 @@ def demonstrate_all(machine: Machine, trials: int = TRIALS) -> Iterator[Hazard]:
         return
     try:
         for name, (what, wrong) in DEMONSTRATIONS.items():
-            yield Hazard(
-                simulated=machine.simulated,
-                name=name,
-                what=what,
-                trials=trials,
-                caught=sum(wrong(bench, None) for _ in range(trials)),
-                cured_by_synchronize=sum(not wrong(bench, by_synchronize) for _ in range(trials)),
-                cured_by_event=sum(not wrong(bench, by_event) for _ in range(trials)),
-                cost=_cost_of_a_wait(bench),
-            )
+            blank = Hazard(simulated=machine.simulated, name=name, what=what)
+            try:
+                yield _demonstrated(blank, bench, wrong, trials)
+            except UnavailableError as error:  # a block of the pool was refused
+                yield replace(blank, unavailable=str(error))
     finally:
         bench.close()
+
+
+def _demonstrated(
+    blank: Hazard,
+    bench: HazardBench,
+    wrong: Callable[[HazardBench, Cure | None], bool],
+    trials: int,
+) -> Hazard:
+    return replace(
+        blank,
+        trials=trials,
+        caught=sum(wrong(bench, None) for _ in range(trials)),
+        cured_by_synchronize=sum(not wrong(bench, by_synchronize) for _ in range(trials)),
+        cured_by_event=sum(not wrong(bench, by_event) for _ in range(trials)),
+        cost=_cost_of_a_wait(bench),
+    )
 
 
 def _cost_of_a_wait(bench: HazardBench, times: int = 100) -> float:

@@ -142,6 +142,19 @@ def test_a_run_without_locks_measures_the_rest(monkeypatch: pytest.MonkeyPatch) 
     assert all("mlock of" in cost.unavailable for cost in report.pinning)
 
 
+def test_a_pool_that_is_refused_memory_takes_no_other_hazard_with_it(
+    machine: HostMachine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_size: int) -> Any:
+        raise UnavailableError("mlock of 64 KiB was refused")
+
+    monkeypatch.setattr(machine, "pooled", refuse)
+    found = {each.name: each for each in hazards.demonstrate_all(machine, trials=1)}
+    refused = found.pop("h2d-recycled-too-early")
+    assert (refused.unavailable, refused.trials) == ("mlock of 64 KiB was refused", 0)
+    assert [each.caught for each in found.values()] == [1, 1]
+
+
 @pytest.mark.parametrize("name", hazards.DEMONSTRATIONS)
 def test_a_hazard_is_caught_and_cured_every_time(machine: HostMachine, name: str) -> None:
     found = {hazard.name: hazard for hazard in hazards.demonstrate_all(machine, trials=100)}[name]
