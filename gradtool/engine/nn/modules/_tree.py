@@ -119,9 +119,7 @@ class ModuleTree:
         if not hasattr(module, name):
             raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
         if name not in vars(module)[registry]:
-            raise AttributeError(
-                f"`{name}` is not {kind}" if "a " in kind else f"`{name}` is not {kind}"
-            )
+            raise AttributeError(f"`{name}` is not {kind}")
         return vars(module)[registry][name]
 
     def _named(
