@@ -1,4 +1,7 @@
-"""Every case of every operation, with complex numbers for real ones, where PyTorch has that."""
+"""Every case of every operation, with complex numbers for real ones, where PyTorch has that.
+
+Value, two derivatives, forward mode and vmap.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ import gradtool.engine as engine
 from tests.engine.ops.case import Arg, OpCase
 from tests.engine.ops.compare import Run, check, random_like
 from tests.engine.ops.families import FAMILIES
-from tests.engine.ops.transforms import check_forward
+from tests.engine.ops.transforms import check_batch, check_forward
 
 pytestmark = pytest.mark.torch
 
@@ -73,3 +76,5 @@ def test_agrees_with_torch_on_complex_numbers(case: OpCase) -> None:
     check(case, engine, torch)
     if not case.not_pushed:
         check_forward(case, engine, torch)
+    if case.args and not case.not_batched:
+        check_batch(case, engine, torch)
