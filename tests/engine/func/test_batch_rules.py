@@ -142,3 +142,17 @@ def run(case: OpCase, dims: Sequence[int | None]) -> None:
     inputs = arguments(case, dims)
     with contextlib.suppress(NotBatchableError):
         engine.func.vmap(lambda *args: forth_and_back(case, *args), in_dims=tuple(dims))(*inputs)
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop")  # PyTorch loops too
+def test_counts_are_batched_where_all_have_as_many(torch: Any) -> None:
+    counted = torch.tensor([0, 2, 2, 0])
+    weights = torch.arange(8.0).reshape(2, 4)
+    bins = torch.func.vmap(lambda each: torch.bincount(counted, each, minlength=4))(weights)
+    assert bins.tolist() == [[3.0, 0.0, 3.0, 0.0], [11.0, 0.0, 11.0, 0.0]]
+    assert torch.func.vmap(lambda each: torch.histc(each, 2, 0, 8))(weights).tolist() == [
+        [4.0, 0.0],
+        [0.0, 4.0],
+    ]
+    with pytest.raises(RuntimeError, match="stack expects each tensor to be equal size"):
+        torch.func.vmap(torch.bincount)(torch.tensor([[0, 1], [2, 0]]))

@@ -33,8 +33,6 @@ NOT_BATCHABLE = {
     "equal of shapes": "whether two tensors are equal is not a tensor",
     "comparisons": "whether two tensors are equal is not a tensor",
     "cov with weights": "refuses weights by their values",
-    "bincount of weights": "has as many bins as the largest number",
-    "histc": "has the least and the largest number for its ends",
     "written parts": "writes what is batched into what is not",
     "view_as_complex": "views pairs in memory, which those of one example may not be",
 }
