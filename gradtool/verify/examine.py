@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from gradtool.results import COMES_FIRST, Cost, Severity, Verdict
@@ -13,6 +13,7 @@ from gradtool.verify.subject import Subject
 __all__ = ["Flaw", "Outcome", "examine"]
 
 _BROKEN = (Verdict.FAIL, Verdict.ERROR)
+_FINE = (Verdict.PASS, Verdict.SKIPPED)
 _DOUBT = "GT603"
 _EVALUATES_A_LOT = frozenset({"GT101", "GT106", "GT201", "GT202", "GT203", "GT204", "GT506"})
 
@@ -83,33 +84,37 @@ class _Inquiry:
         return self._answers[rule.code]
 
     def _ask(self, rule: Rule) -> Answer:
-        broken = self._broken_premise(rule)
+        broken = self._first_broken(rule.premises)
         if broken:
             return skipped(f"{broken}{COMES_FIRST}")
         if rule.check is None:
             return skipped("not asked of a case")
+        answer = self._checked(rule, rule.check)
+        if answer.verdict not in _FINE:
+            broken = self._first_broken(rule.causes)
+        return skipped(f"{broken}{COMES_FIRST}") if broken else answer
+
+    def _checked(self, rule: Rule, check: Callable[[Subject], Answer]) -> Answer:
         if self._executed is None or rule.code in _EVALUATES_A_LOT:
-            return rule.check(self._subject)
+            return check(self._subject)
         with self._subject.function.traced() as lines:
-            answer = rule.check(self._subject)
+            answer = check(self._subject)
         self._executed |= lines
         return answer
 
-    def _broken_premise(self, rule: Rule) -> str | None:
-        """The first rule that failed among the premises, and theirs."""
-        if rule.code not in self._broken:
-            self._broken[rule.code] = self._find_broken(rule)
-        return self._broken[rule.code]
+    def _first_broken(self, codes: Sequence[str]) -> str | None:
+        """The first rule that failed among these, and what they rest on."""
+        for code in codes:
+            if code not in self._broken:
+                self._broken[code] = self._find_broken(RULES[code])
+            if self._broken[code]:
+                return self._broken[code]
+        return None
 
     def _find_broken(self, rule: Rule) -> str | None:
-        for code in rule.premises:
-            premise = RULES[code]
-            if _is_broken(premise, self.answer(premise)):
-                return code
-            deeper = self._broken_premise(premise)
-            if deeper:
-                return deeper
-        return None
+        if _is_broken(rule, self.answer(rule)):
+            return rule.code
+        return self._first_broken((*rule.premises, *rule.causes))
 
 
 def _is_broken(rule: Rule, answer: Answer) -> bool:

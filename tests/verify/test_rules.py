@@ -37,7 +37,8 @@ def test_every_rule_file_is_registered():
 def test_premises_exist_and_go_round_in_no_circle():
     def depth(code, above):
         assert code not in above, f"{code} is a premise of itself"
-        return [depth(premise, (*above, code)) for premise in RULES[code].premises]
+        below = (*RULES[code].premises, *RULES[code].causes)
+        return [depth(each, (*above, code)) for each in below]
 
     for code in RULES:
         depth(code, ())

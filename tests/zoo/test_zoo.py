@@ -18,6 +18,8 @@ from gradtool.results import FunctionResult, Verdict
 from gradtool.verify.rules import RULES
 from tests.zoo.members import DIAGNOSES, ZOO, Member, members, results, strict_findings
 
+pytestmark = pytest.mark.xdist_group("zoo")  # One process checks the zoo, for all of them.
+
 SEEDS = range(int(os.environ.get("GRADTOOL_ZOO_SEEDS", "2")))
 
 WRONG = [member for member in members("wrong") if member.expect <= RULES.keys()]

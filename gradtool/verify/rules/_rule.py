@@ -91,8 +91,9 @@ class Rule:
     """One thing that can be wrong with a Function.
 
     `premises` are the codes of rules that must not have failed for this one to be asked: one
-    mistake, one finding. `check` is None for rules that are found broken outside this room.
-    `page` is the docstring of the rule's module.
+    mistake, one finding. `causes` are those that are asked only where this one does not pass, and
+    are to blame for that when they have failed. `check` is None for rules that are found broken
+    outside this room. `page` is the docstring of the rule's module.
     """
 
     code: str
@@ -101,6 +102,7 @@ class Rule:
     severity: Severity
     page: str
     premises: tuple[str, ...] = ()
+    causes: tuple[str, ...] = ()
     check: Callable[[Subject], Answer] | None = None
 
     @property

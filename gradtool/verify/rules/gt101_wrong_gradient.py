@@ -156,6 +156,7 @@ RULE = Rule(
     summary="The gradient that backward returns differs from the derivative of forward.",
     severity=Severity.ERROR,
     page=__doc__,
-    premises=(*KEEPS_CONTRACT, "GT107", "GT111", "GT114"),
+    premises=(*KEEPS_CONTRACT, "GT114"),
+    causes=("GT107", "GT111"),
     check=_check,
 )
