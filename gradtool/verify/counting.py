@@ -165,6 +165,11 @@ class Counted:
         self._count(backwards=_examples(found))
         return found
 
+    def with_defaults(self) -> Counted | None:
+        """As the inner one's, counting on the same counter."""
+        other = self._inner.with_defaults()
+        return None if other is None else Counted(other, self._counter, self._order)
+
     def siblings(self) -> list[Counted]:
         """As the inner one's, counting on the same counter."""
         return [Counted(each, self._counter, self._order) for each in self._inner.siblings()]

@@ -153,6 +153,12 @@ class Examinable(Differentiable, Protocol):
 
     # ---- unusual orders ---------------------------------------------------------------
 
+    def with_defaults(self) -> Examinable | None:
+        """This, with the defaults of ``forward`` passed; None if the case passes all arguments.
+
+        Only a ``forward`` that takes ctx has such: with ``setup_context`` they are always passed.
+        """
+
     def siblings(self) -> Sequence[Examinable]:
         """The same Function at cases unlike this one in all that is no tensor.
 

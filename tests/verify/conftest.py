@@ -94,6 +94,9 @@ class NumpyFunction:
 
     draws_random_numbers = False
 
+    def with_defaults(self):
+        return None
+
     def siblings(self):
         return [self]
 

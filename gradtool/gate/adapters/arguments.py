@@ -88,6 +88,19 @@ class Arguments:
         named = enumerate(zip(self.names, self._values, strict=True))
         return [pair for at, pair in named if at not in self.positions]
 
+    def extended(self, defaults: Mapping[int, tuple[str, Any]]) -> Arguments | None:
+        """These and the `defaults`, by position, that come after; None where none does."""
+        count = len(self._values)
+        added = [defaults[at] for at in sorted(defaults) if at >= count]
+        tensors = any(isinstance(value, library().Tensor) for _, value in added)
+        if not added or tensors or self._keywords:
+            return None
+        other = self._with({})
+        other.names = (*self.names, *(name for name, _ in added))
+        other._values = (*self._values, *(value for _, value in added))
+        other.needs_input_grad = (*self.needs_input_grad, *(False for _ in added))
+        return other
+
     def siblings(self) -> list[Arguments]:
         """These with other numbers: in all places of numbers, in each of them, and in none."""
         changed = {at: _another(self._values[at]) for at, _ in enumerate(self._values)}

@@ -71,6 +71,16 @@ def _value(bound: inspect.BoundArguments, parameter: inspect.Parameter) -> Any:
     return value
 
 
+def defaults_of(function: Any) -> dict[int, tuple[str, Any]]:
+    """The name and the default of each positional parameter that has one, by its position."""
+    places = [each for each in parameters_of(function) if each.kind in _POSITIONAL]
+    return {
+        at: (each.name, each.default)
+        for at, each in enumerate(places)
+        if each.default is not inspect.Parameter.empty
+    }
+
+
 def names_of(function: Any, count: int) -> tuple[str, ...]:
     """Names of the first `count` positional arguments."""
     names: list[str] = []

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gradtool.gate.adapters.arguments import Arguments
-from gradtool.gate.adapters.binding import bind, function_class, names_of
+from gradtool.gate.adapters.binding import bind, defaults_of, function_class, names_of, takes_ctx
 from gradtool.gate.adapters.draws import Draws
 from gradtool.gate.adapters.library import library
 from gradtool.gate.adapters.module_call import ModuleCall
@@ -51,6 +51,13 @@ class BoundFunction:
         self.home = _folder(self.target)
         """The folder of the user's module."""
         self.draws = Draws()
+
+    def with_defaults(self) -> BoundFunction | None:
+        """The same with the defaults of ``forward`` passed; None where all arguments are."""
+        if self.cls is None or not takes_ctx(self.cls):
+            return None
+        arguments = self.arguments.extended(defaults_of(self.cls))
+        return None if arguments is None else self._with(arguments)
 
     def siblings(self) -> list[BoundFunction]:
         """The same function with other numbers among its arguments, and drawing others."""

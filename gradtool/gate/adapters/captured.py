@@ -68,6 +68,15 @@ def roots_of(function: Any) -> list[tuple[str, Any]]:
     return [(cls.__name__, cls) for cls in reversed(classes) if cls is not object]
 
 
+def holds_others(value: Any) -> bool:
+    """Whether `value` is a function, or an object of a class, that a user wrote."""
+    if isinstance(value, functools.partial | MethodType):
+        return True
+    if isinstance(value, FunctionType):
+        return not _is_of_the_library(value.__module__)
+    return hasattr(value, "__dict__") and not _is_of_the_library(type(value).__module__)
+
+
 def _is_of_the_library(module: str) -> bool:
     return any(f"{module}.".startswith(f"{package}.") for package in library().packages)
 
@@ -127,7 +136,7 @@ def _module_of(value: Any) -> str | None:
     """The module that defines a function, a class, or the class of an object."""
     while isinstance(value, functools.partial):
         value = value.func
-    module: str | None = getattr(value, "__module__", None)
+    module: str | None = getattr(value, "__module__", None) or type(value).__module__
     return module
 
 

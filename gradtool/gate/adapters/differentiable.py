@@ -156,6 +156,11 @@ class FunctionDifferentiable:
         """
         return self._orders.straight(primals, cotangents, needs, (input_layout, cotangent_layout))
 
+    def with_defaults(self) -> FunctionDifferentiable | None:
+        """This with the defaults passed that the case leaves to ``forward``."""
+        bound = self._bound.with_defaults()
+        return None if bound is None else self._with(bound)
+
     def siblings(self) -> list[FunctionDifferentiable]:
         """The same Function at cases unlike this one in all that is no tensor."""
         return [self._with(bound) for bound in self._bound.siblings()]

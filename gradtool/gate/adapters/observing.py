@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 
 from gradtool.gate.adapters.bound import BoundFunction
-from gradtool.gate.adapters.captured import Buffers, buffers, changed, digest, roots_of
+from gradtool.gate.adapters.captured import (
+    Buffers,
+    buffers,
+    changed,
+    digest,
+    holds_others,
+    reachable,
+    roots_of,
+)
 from gradtool.gate.adapters.library import library
 from gradtool.gate.adapters.pulling import copied
 from gradtool.gate.adapters.recording import Record
@@ -147,6 +155,9 @@ def _behind(value: Any, tensors: Sequence[tuple[str, Any]]) -> Iterator[str]:
     elif isinstance(value, list | tuple | dict):
         for entry in value.values() if isinstance(value, dict) else value:
             yield from _behind(entry, tensors)
+    elif holds_others(value):
+        for _, held in reachable([("", value)]):
+            yield from _behind(held, tensors)
 
 
 def _word(value: Any, names: dict[int, str]) -> str:

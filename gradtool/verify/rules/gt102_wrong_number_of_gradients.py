@@ -4,7 +4,9 @@ What it does
 ------------
 
 Backward owes one value for every argument of forward (without ctx), tensor or not, in the same
-order; ``None`` stands for those that have no gradient. Extra ``None`` at the end do no harm.
+order; ``None`` stands for those that have no gradient. Extra ``None`` at the end do no harm. Where
+the case leaves arguments to their defaults, it is also asked with these passed, as some caller
+will.
 
 Why it matters
 --------------
@@ -64,10 +66,32 @@ https://pytorch.org/docs/stable/generated/torch.autograd.Function.backward.html
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gradtool.results import Severity
+from gradtool.verify.protocol import FailureKind
 from gradtool.verify.rules._contract import refused
-from gradtool.verify.rules._failures import RUNS
-from gradtool.verify.rules._rule import Rule
+from gradtool.verify.rules._failures import RUNS, said
+from gradtool.verify.rules._rule import Answer, Rule, failed, flaw_of
+
+if TYPE_CHECKING:
+    from gradtool.verify.subject import Subject
+
+_KIND: FailureKind = "gradient-count"
+_HINT = "return one value for each argument of forward, or None"
+_of_the_case = refused(_KIND, _HINT)
+
+
+def _check(subject: Subject) -> Answer:
+    answer = _of_the_case(subject)
+    called = subject.function.with_defaults()
+    if answer.flaws or called is None or subject.nothing_to_check:
+        return answer
+    failure = called.call(subject.first.primals, subject.first.cotangents).failure
+    if failure is None or failure.kind != _KIND:
+        return answer
+    return failed(flaw_of(failure, f"{said(failure)}, when the defaults are passed", _HINT))
+
 
 RULE = Rule(
     code="GT102",
@@ -76,5 +100,5 @@ RULE = Rule(
     severity=Severity.ERROR,
     page=__doc__,
     premises=RUNS,
-    check=refused("gradient-count", "return one value for each argument of forward, or None"),
+    check=_check,
 )

@@ -3,10 +3,11 @@
 What it does
 ------------
 
-Looks at the attributes of ctx, what lists, tuples and dicts among them hold, and views. For each
-input or output found there a call is made in which that tensor is changed in place between
-forward and backward. Where the gradient changes without an exception it is an error, else a
-warning. Tensors that forward computes on the way may lie on ctx, and so may all else.
+Looks at the attributes of ctx, what lists, tuples and dicts, functions and objects of your own
+among them hold, and views. For each input or output found there a call is made in which that
+tensor is changed in place between forward and backward. Where the gradient changes without an
+exception it is an error, else a warning. Tensors that forward computes on the way may lie on ctx,
+and so may all else.
 
 Why it matters
 --------------

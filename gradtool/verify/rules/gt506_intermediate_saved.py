@@ -5,8 +5,8 @@ What it does
 
 Asks when forward saves a tensor that is neither an input nor an output, backward is not declared
 ``once_differentiable``, and the second derivative is right at the point of the case. Backward is
-then differentiated at three other points: smaller, larger, and with the opposite sign. A mask or
-a permutation is a constant wherever it is right, and is not blamed.
+then differentiated at other points: smaller, larger, with the opposite sign, and some way off. A
+mask or a permutation is a constant wherever it is right, and is not blamed.
 
 Why it matters
 --------------
@@ -80,6 +80,7 @@ import numpy as np
 from gradtool.results import Severity
 from gradtool.verify.compare import Decision
 from gradtool.verify.coordinates import is_continuous
+from gradtool.verify.randomness import generator, shifted
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
 from gradtool.verify.rules._second import (
     DECLARED,
@@ -94,6 +95,7 @@ if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
 _FACTORS = (1 / 16, 4.0, -1.0)
+_FAR = 0.5
 _HINT = "compute it again in backward, return it as an output, or use @once_differentiable"
 
 
@@ -120,6 +122,8 @@ def _other_points(subject: Subject) -> Iterator[list[Array]]:
             else primal
             for primal in subject.given.at.primals
         ]
+    rng = generator(subject.seed, "another point")
+    yield shifted(subject.given.at.primals, _FAR, rng)  # No multiple of zero is another point.
 
 
 def _wrong(subject: Subject, point: list[Array]) -> list[str]:

@@ -25,6 +25,21 @@ CLASSES = {
         "ctx.cache = {'x': [x]}; return x * x",
         "return 2 * g * ctx.cache['x'][0]",
     ),
+    "input in a closure": (
+        "GT505",
+        "ctx.pull = lambda g: 2 * g * x; return x * x",
+        "return ctx.pull(g)",
+    ),
+    "input in a partial": (
+        "GT505",
+        "ctx.pull = functools.partial(torch.mul, x); return x * x / 2",
+        "return ctx.pull(g)",
+    ),
+    "input in an object": (
+        "GT505",
+        "ctx.state = types.SimpleNamespace(x=x); return x * x",
+        "return 2 * g * ctx.state.x",
+    ),
     "input of which the sign counts": (
         "GT505",
         "ctx.x = x; return x.clamp(min=0)",
@@ -84,6 +99,11 @@ CLASSES = {
         "CALLS.append(0); return g * ctx.gain",
     ),
     # right ones
+    "shape in a closure": (
+        "",
+        "shape = x.shape; ctx.pull = lambda g: 2 * g.reshape(shape); return 2 * x",
+        "return ctx.pull(g)",
+    ),
     "in place on a copy": ("", "y = x.clone(); y.mul_(2); return y", "return g.clone().mul_(2)"),
     "shape and intermediate on ctx": (
         "",
@@ -115,6 +135,9 @@ CLASSES = {
 }
 
 MODULE = """
+import functools
+import types
+
 import torch
 from gradtool import Function
 
