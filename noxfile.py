@@ -6,7 +6,6 @@ while working, in the environment of nox, and CI does not depend on them.
 
 from __future__ import annotations
 
-from pathlib import Path
 
 import nox
 
@@ -82,10 +81,9 @@ def mutation(session: nox.Session) -> None:
 
 @nox.session
 def benchmarks(session: nox.Session) -> None:
-    """How long things take here beside PyTorch; nothing is decided by it."""
-    develop(session, TORCH)
-    for script in sorted(Path("tests/benchmarks").glob("*.py")):
-        session.run("python", str(script), *session.posargs)
+    """How long things take here beside PyTorch and others; nothing is decided by it."""
+    develop(session, TORCH, "autograd", "jax")
+    session.run("python", "-m", "tests.benchmarks", *session.posargs)
 
 
 def develop(session: nox.Session, *more: str) -> None:

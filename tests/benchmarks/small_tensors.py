@@ -1,22 +1,32 @@
-"""Small-tensor speed beside PyTorch: ``python tests/benchmarks/small_tensors.py``.
-
-Both sides run in this process, single-threaded, in turn, so that the machine's ups and downs
-hit both alike. What counts is the median of the paired ratios: ours over PyTorch's.
-"""
+"""What an operation costs where the numbers themselves cost nothing."""
 
 from __future__ import annotations
 
-import statistics
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
 
 import gradtool.engine as engine
+from tests.benchmarks.pairs import Pair, timed
+from tests.benchmarks.table import Table, milliseconds, times
 
+ABOUT = """Tensors of 8 by 8 elements, float64: what is timed is the engine, not NumPy."""
+COLUMNS = ("Computation", "gradtool", "PyTorch", "gradtool / PyTorch")
 ROUNDS = 15
-REPEATS = 200
+
+
+def tables() -> Iterable[Table]:
+    """One."""
+    found = [
+        timed(Pair(words, make(engine), make(torch)), ROUNDS)
+        for words, make in (
+            ("50 steps of z = z*y + x, sum, backward", recurrence),
+            ("apply of x*x that saves x, sum, backward", function_apply),
+        )
+    ]
+    rows = [(x.name, milliseconds(x.ours), milliseconds(x.theirs), times(x.ratio)) for x in found]
+    yield Table("Small tensors", ABOUT, COLUMNS, rows)
 
 
 def recurrence(lib: Any) -> Callable[[], None]:
@@ -53,28 +63,3 @@ def function_apply(lib: Any) -> Callable[[], None]:
         Square.apply(x).sum().backward()
 
     return run
-
-
-def seconds(run: Callable[[], None]) -> float:
-    """Mean time of one call over a batch."""
-    start = time.process_time()
-    for _ in range(REPEATS):
-        run()
-    return (time.process_time() - start) / REPEATS
-
-
-def compare(make: Callable[[Any], Callable[[], None]]) -> None:
-    """Print the medians of both sides and of their paired ratios."""
-    ours, theirs = make(engine), make(torch)
-    seconds(ours), seconds(theirs)
-    pairs = [(seconds(ours), seconds(theirs)) for _ in range(ROUNDS)]
-    ratio = statistics.median(a / b for a, b in pairs)
-    mine = statistics.median(a for a, _ in pairs) * 1e6
-    other = statistics.median(b for _, b in pairs) * 1e6
-    print(f"{make.__name__:16} gradtool {mine:8.1f} us   torch {other:8.1f} us   ratio {ratio:.2f}")
-
-
-if __name__ == "__main__":
-    torch.set_num_threads(1)
-    compare(recurrence)
-    compare(function_apply)

@@ -1,0 +1,69 @@
+"""Prints how gradtool compares: ``python -m tests.benchmarks [--write] [WORD ...]``.
+
+With words only the groups of these names are run. ``--write`` keeps what came of a whole run in
+``docs/benchmarks.md``. Needs PyTorch; autograd and JAX are compared with where they are there.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import os
+import platform
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from tests.benchmarks.table import Table
+
+GROUPS = ("gradient_checks", "torch_engine", "small_tensors", "processes", "scale", "peers")
+PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
+THREADS = "OPENBLAS_NUM_THREADS"
+
+HEAD = """# How fast it is
+
+Medians of {where}, one thread a side, both sides of a row in turn. A ratio below 1 says that
+gradtool takes less. Absolute times are of that machine and its moods; ratios are what to look
+at. Written by `python -m tests.benchmarks --write`.
+
+"""
+
+
+def main(arguments: list[str]) -> None:
+    """Run the groups and print their tables."""
+    import torch
+
+    torch.set_num_threads(1)
+    words = [each for each in arguments if each != "--write"]
+    found = []
+    for table in _tables([each for each in GROUPS if each in words] or GROUPS):
+        print(table.text(), flush=True)
+        found.append(table)
+    if "--write" in arguments:
+        head = HEAD.format(where=_where())
+        PAGE.write_text(head + "\n".join(each.markdown() for each in found), encoding="utf-8")
+
+
+def _tables(groups: Iterable[str]) -> Iterator[Table]:
+    for group in groups:
+        yield from importlib.import_module(f"tests.benchmarks.{group}").tables()
+
+
+def _where() -> str:
+    packages = ("numpy", "torch", "autograd", "jax")
+    versions = [f"{name} {version}" for name in packages if (version := _version(name))]
+    return f"one run with Python {platform.python_version()}, {', '.join(versions)}"
+
+
+def _version(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+if __name__ == "__main__":
+    if os.environ.get(THREADS) != "1":  # NumPy reads it when it is loaded.
+        command = [sys.executable, "-m", "tests.benchmarks", *sys.argv[1:]]
+        os.execve(sys.executable, command, {**os.environ, THREADS: "1"})
+    main(sys.argv[1:])
