@@ -6,7 +6,6 @@ while working, in the environment of nox, and CI does not depend on them.
 
 from __future__ import annotations
 
-
 import nox
 
 nox.needs_version = ">=2024.4.15"
