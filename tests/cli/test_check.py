@@ -107,6 +107,7 @@ def test_options_that_were_not_given_are_left_to_the_configuration(gate, run: Ru
         (["check", "a.py", "--report", "json=."], "Is a directory"),
         (["check", "a.py", "--report", "json=-", "--report", "json=-"], "two reports for -"),
         (["check", "a.py", "--report", "json=x", "--collect-only"], "--collect-only"),
+        (["check", "a\0b"], "error: an argument holds a null byte"),
     ],
 )
 def test_a_wrong_command_line_is_one_line_and_exit_code_2(
