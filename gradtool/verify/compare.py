@@ -44,7 +44,8 @@ def decide(
     inside = is_inside(analytic, numeric, tolerance)
     decision = np.full(analytic.shape, Decision.UNVERIFIED, dtype=np.int8)
     sharp |= np.abs(numeric.value) + numeric.error <= tolerance.nothing()
-    decision[inside & (sharp | (numeric.status == Status.FLAT))] = Decision.PASS
+    still = (numeric.status == Status.FLAT) & (np.abs(analytic) <= tolerance.unseen())
+    decision[inside & (sharp | still)] = Decision.PASS
     decision[~inside & np.isfinite(numeric.value)] = Decision.FAIL
     kink, between = numeric.status == Status.KINK, is_between(analytic, numeric, tolerance)
     decision[kink] = Decision.KINK

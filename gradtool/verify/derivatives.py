@@ -248,13 +248,17 @@ class Derivatives:
     def _is_lost(
         self, argument: int, analytic: FloatArray, numeric: Estimate, decision: DecisionArray
     ) -> BoolArray:
-        """Which entries are lost in the roundings of the outputs, or of what those are made of."""
+        """Which entries are lost in the roundings of the outputs, or of what those are made of.
+
+        A gradient that moves in steps, and is constant between them, is that of straight pieces.
+        """
         trifles = self._numeric.trifles(argument)
         lost = is_unresolved(analytic, numeric, trifles, decision)
         if self.beside is not None and self.beside.shape == analytic.shape[:1]:
             lost |= is_trifling(analytic, numeric, self._numeric.trifles(argument, self.beside))
-            coarse = (decision == Decision.UNVERIFIED) & (numeric.status == Status.STEPPED)
-            lost |= coarse & self._numeric.is_made_of_roundings(self.beside)[:, None]
+            stepped = (decision == Decision.UNVERIFIED) & (numeric.status == Status.STEPPED)
+            coarse = self._numeric.is_made_of_roundings(self.beside)[:, None]
+            lost |= stepped & (coarse | (analytic == 0))
         return lost
 
     @cached_property

@@ -38,10 +38,11 @@ _WRONG = 1e-2
 _ROUNDINGS = 1e4
 """A gradient may differ by this part of the largest, and what so many roundings leave."""
 
-_POINTS = 3
-_CLOSE = 2.0**-10
-_ERRATIC = 0.3
-"""By this part of itself a difference made of roundings changes from point to point."""
+_POINTS = 8
+_AROUND = 2.0**-4
+_FADED = 0.3
+_SEVERAL = 2
+"""A mistake is about as large at points close by; one made of roundings fades or turns."""
 
 _SPEAKS = re.compile(r"\b(conj\w*|is_complex|complex\w*|view_as_real|imag)\b")
 _IMAGINARY = 0.5
@@ -148,26 +149,30 @@ def _is_erratic(subject: Subject, variant: Variant, place: int, off: Array) -> b
     """
     worst = np.unravel_index(int(np.argmax(np.abs(off))), off.shape)
     rng = generator(subject.seed, "erratic")
-    for _ in range(_POINTS):
-        point = [_moved(primal, rng) for primal in variant.primals]
+    shares = []
+    for part in (0.0, *[_AROUND] * _POINTS):
+        point = [_moved(primal, part, rng) for primal in variant.primals]
         twin = [p.astype(o.dtype) for p, o in zip(point, variant.own, strict=True)]
-        found = subject.function.call(point, variant.cotangents).gradients
-        expected = subject.function.call(twin, variant.own_cotangents).gradients
-        here = (found or {place: None})[place], (expected or {place: None})[place]
-        if here[0] is None or here[1] is None or here[0].shape != off.shape:
-            continue
-        change = np.abs(here[0][worst] - here[1][worst] - off[worst])
-        if change > _ERRATIC * np.abs(off[worst]):
-            return True
-    return False
+        found = _gradient(subject, point, variant.cotangents, place)
+        expected = _gradient(subject, twin, variant.own_cotangents, place)
+        if found is not None and expected is not None and expected.any():
+            shares.append((found[worst] - expected[worst]) / np.abs(expected).max())
+    others = [share / shares[0] for share in shares[1:] if shares[0]]
+    return sum(float(np.real(other)) < _FADED for other in others) >= _SEVERAL
 
 
-def _moved(primal: Array, rng: np.random.Generator) -> Array:
-    """The primal, each entry moved by a small part of itself."""
+def _gradient(
+    subject: Subject, point: Sequence[Array], cotangents: Sequence[Array | None], place: int
+) -> Array | None:
+    gradients = subject.function.call(point, cotangents).gradients
+    return gradients[place] if gradients else None
+
+
+def _moved(primal: Array, part: float, rng: np.random.Generator) -> Array:
+    """The primal, each entry moved by about that part of itself."""
     if not is_continuous(primal.dtype):
         return primal
-    parts = 1 + _CLOSE * signed(rng, primal.shape)
-    return np.asarray(primal * parts).astype(primal.dtype)
+    return np.asarray(primal * (1 + part * signed(rng, primal.shape))).astype(primal.dtype)
 
 
 def _allowed(variant: Variant, own: Observation, expected: Array, primal: Array) -> float:

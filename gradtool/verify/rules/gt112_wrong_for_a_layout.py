@@ -11,6 +11,7 @@ Why it matters
 
 ``x.sum().backward()`` sends an expanded cotangent, and a transposed weight is not contiguous.
 Kernels that take a pointer, ``view``, ``as_strided`` and in-place writes go wrong or raise.
+A forward that raises for such inputs is only noted: whoever calls it so is told at once.
 
 Wrong example
 -------------
@@ -59,6 +60,7 @@ https://pytorch.org/docs/stable/tensor_view.html
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -80,6 +82,7 @@ def _check(subject: Subject) -> Answer:
     if subject.nothing_to_compare:
         return skipped(subject.nothing_to_compare)
     flaw = _of_cotangents(subject) or _of_inputs(subject)
+    flaw = flaw or _refused(subject)
     return failed(flaw) if flaw else passed()
 
 
@@ -100,17 +103,35 @@ def _of_cotangents(subject: Subject) -> Flaw | None:
 
 def _of_inputs(subject: Subject) -> Flaw | None:
     for layout in _LAYOUTS:
-        found = subject.function.call(
-            subject.first.primals, subject.first.cotangents, input_layout=layout
-        )
+        found = _given(subject, layout)
+        if _is_refusal(found):
+            continue
         when = f"for {layout} inputs"
-        flaw = stopped(found, when, _HINT)
-        if not subject.function.draws_random_numbers:  # Those fill memory in its own order.
-            flaw = flaw or _outputs(subject, found.outputs, when)
-            flaw = flaw or _unlike(subject, found, subject.first.baseline, when)
+        flaw = stopped(found, when, _HINT) or _outputs(subject, found.outputs, when)
+        flaw = flaw or _unlike(subject, found, subject.first.baseline, when)
         if flaw:
             return flaw
     return None
+
+
+def _refused(subject: Subject) -> Flaw | None:
+    """A note on inputs that forward does not take: that stops, and leads nobody astray."""
+    for layout in _LAYOUTS:
+        found = _given(subject, layout)
+        flaw = stopped(found, f"for {layout} inputs", _HINT) if _is_refusal(found) else None
+        if flaw:
+            return replace(flaw, severity=Severity.NOTE)
+    return None
+
+
+def _given(subject: Subject, layout: MemoryLayout) -> Observation:
+    return subject.function.call(
+        subject.first.primals, subject.first.cotangents, input_layout=layout
+    )
+
+
+def _is_refusal(found: Observation) -> bool:
+    return found.failure is not None and found.failure.stage == "forward"
 
 
 def _unlike(subject: Subject, found: Observation, expected: Observation, when: str) -> Flaw | None:

@@ -68,24 +68,6 @@ class InputStrided(Function):
         yield (rand(3, 3),)
 
 
-class InputViewed(Function):
-    expect = {"GT112"}
-    at = "forward"
-
-    @staticmethod
-    def forward(ctx, x):
-        ctx.shape = x.shape
-        return 3 * x.view(-1)  # <-
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return 3 * grad_output.reshape(ctx.shape)
-
-    @staticmethod
-    def sample_inputs():
-        yield (rand(2, 3),)
-
-
 class CotangentAssertedContiguous(Function):
     """As extensions do that call a kernel."""
 

@@ -1,0 +1,142 @@
+"""Roundings are no mistakes, and mistakes do not hide among roundings."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from gradtool.gate.options import CheckOptions
+from gradtool.gate.runner import check
+from gradtool.results import Finding, Severity
+
+FAR_OUT = """
+import torch
+from gradtool import Function
+
+
+class FarOut(Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = torch.tanh(x)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        return {gradient}
+
+    @staticmethod
+    def sample_inputs():
+        yield (torch.tensor({values}, dtype=torch.float64, requires_grad=True),)
+"""
+
+SIMPLE = """
+import torch
+from gradtool import Function
+
+
+class Simple(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        {forward}
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        {backward}
+
+    @staticmethod
+    def sample_inputs():
+        yield (torch.tensor({values}, dtype=torch.float64, requires_grad=True),)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def findings(template: str, **parts: str) -> list[Finding]:
+    Path("module.py").write_text(textwrap.dedent(template).format(**parts))
+    return list(check(CheckOptions(paths=("module.py",), strict=True)).findings())
+
+
+def rules(template: str, **parts: str) -> list[str]:
+    return [f.rule for f in findings(template, **parts) if f.severity is not Severity.NOTE]
+
+
+@pytest.mark.parametrize("values", ["[15.0, -17.0]", "[18.0, -19.0]", "[5.0, -25.0]", "[20.0]"])
+def test_a_saturated_output_is_verified_as_well_as_its_roundings_allow(values: str) -> None:
+    assert rules(FAR_OUT, gradient="grad_output * (1 - y * y)", values=values) == []
+
+
+def test_a_mistake_shows_beside_saturated_entries() -> None:
+    assert "GT101" in rules(FAR_OUT, gradient="grad_output * (1 - y)", values="[0.5, 18.0, 25.0]")
+
+
+def test_a_mistake_that_is_small_but_above_the_roundings_shows() -> None:
+    assert "GT101" in rules(FAR_OUT, gradient="grad_output * (1 - y)", values="[10.0]")
+
+
+def test_a_large_constant_hides_a_slope_and_the_gate_says_so() -> None:
+    found = rules(
+        SIMPLE,
+        forward="return 1e14 + x.sin()",
+        backward="return grad_output * x.cos()",
+        values="[0.3]",
+    )
+    assert found == ["GT603"]
+
+
+def test_a_root_of_numbers_of_every_size_is_verified_and_its_mistakes_show() -> None:
+    parts = {"forward": "return x.sqrt()", "values": "[1e-12, 1e-8, 1e-4, 1e8]"}
+    assert rules(SIMPLE, backward="return grad_output / (2 * x.sqrt())", **parts) == []
+    assert "GT101" in rules(SIMPLE, backward="return grad_output / x.sqrt()", **parts)
+
+
+def test_single_precision_may_lose_what_nearly_cancels_but_nothing_else() -> None:
+    parts = {"forward": "return (1 - x.cos()) / x**2", "values": "[0.01, 0.1, 1.0]"}
+    right = "return grad_output * (x.sin() / x**2 - 2 * (1 - x.cos()) / x**3)"
+    assert rules(SIMPLE, backward=right, **parts) == []
+    halved = right + " * (0.5 if x.dtype is torch.float32 else 1.0)"
+    assert rules(SIMPLE, backward=halved, **parts) == ["GT117"]
+
+
+def test_an_iteration_that_never_ends_in_single_precision_is_left_alone() -> None:
+    forward = """y = x.clone()
+        while (y * y - x).abs().max() > 1e-10:
+            y = (y + x / y) / 2
+        return y"""
+    backward = "return grad_output / (2 * x.sqrt())"
+    assert rules(SIMPLE, forward=forward, backward=backward, values="[2.0, 7.0]") == []
+
+
+def test_a_third_derivative_that_is_not_a_number_is_no_mistake() -> None:
+    found = rules(
+        SIMPLE,
+        forward="return x.clamp(min=0) ** 2.5",
+        backward="return grad_output * 2.5 * x.clamp(min=0) ** 1.5",
+        values="[-0.5, 2.0]",
+    )
+    assert found == []
+
+
+def test_a_forward_that_refuses_a_layout_is_noted_and_a_backward_that_does_fails() -> None:
+    parts = {"values": "[[0.5, 1.0, 2.0], [0.25, 3.0, 1.5]]"}
+    refuses = findings(
+        SIMPLE,
+        forward="return 3 * x.view(-1)",
+        backward="return 3 * grad_output.reshape(x.shape)",
+        **parts,
+    )
+    assert [(f.rule, f.severity) for f in refuses] == [("GT112", Severity.NOTE)]
+    assert "GT112" in rules(
+        SIMPLE,
+        forward="return 3 * x",
+        backward="return 3 * grad_output.view(-1).view(x.shape)",
+        **parts,
+    )
