@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from gradtool.gate.config import Config
 from gradtool.gate.config_format import FunctionConfig
 from gradtool.gate.configs import Configs
+from gradtool.gate.engines import TORCH
 from gradtool.gate.ignores import Ignores
 from gradtool.gate.keyword import parse_keyword
 from gradtool.gate.notices import Notices
@@ -77,8 +78,9 @@ class Agenda:
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """The devices that are asked for, each once."""
-        return tuple(dict.fromkeys(settings.device for settings in self._settings))
+        """The devices that are asked for of the bundled engine, each once."""
+        own = [settings.device for settings in self._settings if settings.engine != TORCH]
+        return tuple(dict.fromkeys(own))
 
     @property
     def engines(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from gradtool.gate.checking import check_case, listed_function
 from gradtool.gate.construct import constructed
 from gradtool.gate.deadline import deadline
 from gradtool.gate.discover import can_define_functions, discover, named
-from gradtool.gate.engines import BOTH, BUNDLED, TORCH
+from gradtool.gate.engines import BOTH, BUNDLED, TORCH, require_device_of
 from gradtool.gate.load import LoadedModule, Loader, LoadError, parse
 from gradtool.gate.mishaps import import_mishap, not_imported
 from gradtool.gate.plan import PlannedFunction, plan_unit
@@ -54,6 +54,7 @@ class Bench:
             UsageError: It has not what was asked for.
         """
         path, shown = Path(survey.path), survey.shown
+        require_device_of(survey.settings.engine, survey.settings.device)
         try:
             wanted = survey.named or survey.configured
             if not wanted and not can_define_functions(parse(path)):

@@ -5,6 +5,7 @@ The first of these that has any case decides.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,6 +25,9 @@ from gradtool.gate.settings import Settings
 from gradtool.gate.snippet import one_line_snippet
 from gradtool.gate.subject import Subject
 from gradtool.gate.trial import Trial, attempt
+
+_NEEDS_CUDA = re.compile(r"\bcuda\b|NVIDIA", re.IGNORECASE)
+"""In the refusal of arguments by what runs on CUDA only."""
 
 _LACKS = EngineLacksError.__name__
 """What the refusal of arguments begins with when no other arguments would help."""
@@ -176,15 +180,17 @@ def _inferred(subject: Subject, settings: Settings) -> list[CaseConfig]:
 
     search = infer(parameters, read_clues(subject.target, names), tried)
     if not search.cases:
-        raise _fruitless(subject, search)
+        raise _fruitless(subject, settings, search)
     return search.cases
 
 
-def _fruitless(subject: Subject, search: Search) -> NoCase:
+def _fruitless(subject: Subject, settings: Settings, search: Search) -> NoCase:
     hint = None
     if search.likeliest is not None and not search.objection.startswith(_LACKS):
         snippet = one_line_snippet(subject.name, search.likeliest)
         hint = f"give it a case in gradtool.yaml: {snippet}"
+    if settings.device == "cpu" and _NEEDS_CUDA.search(search.objection):
+        hint = "it needs CUDA: check it on a machine that has it, with --device cuda"
     tried = f"no arguments found that forward accepts ({search.calls} tried)"
     refusals = [f"{count} x {reason}" for reason, count in search.refusals.most_common()]
     return NoCase(

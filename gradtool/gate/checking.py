@@ -113,7 +113,7 @@ def _examined(
             twin=None if settings.device == "cpu" else _on_host(subject, case),
         )
     checks = {
-        each.rule.code: check_result(node, subject, each, settings)
+        each.rule.code: _doubted(case, check_result(node, subject, each, settings))
         for each in outcomes
         if each.rule.code in reported
     }
@@ -126,6 +126,18 @@ def _examined(
         lines=differentiable.lines,
         executed=frozenset(executed),
     )
+
+
+def _doubted(case: ResolvedCase, check: CheckResult) -> CheckResult:
+    """A check that says so where a backward may have raised for arguments that nobody meant."""
+    if case.source != "inferred" or check.rule != codes.BACKWARD_RAISED:
+        return check
+    hint = "its arguments were inferred: where they make no sense, give it a case in gradtool.yaml"
+    findings = [
+        msgspec.structs.replace(each, hint=f"{each.hint}; {hint}" if each.hint else hint)
+        for each in check.findings
+    ]
+    return msgspec.structs.replace(check, findings=tuple(findings))
 
 
 def _on_host(subject: Subject, case: ResolvedCase) -> FunctionDifferentiable:

@@ -6,8 +6,12 @@ import re
 import sys
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
 
 from gradtool.gate.options import UsageError
+
+if TYPE_CHECKING:
+    from gradtool.gate.adapters.library import Library
 
 BUNDLED = "bundled"
 TORCH = "torch"
@@ -90,16 +94,22 @@ def shown(engine: str) -> str:
 
 
 def _torch_version() -> str:
-    from importlib.metadata import version  # 20 ms that only this needs
+    from importlib.metadata import PackageNotFoundError, version  # 20 ms that only this needs
 
-    return version("torch")
+    try:
+        return version("torch")
+    except PackageNotFoundError:
+        raise UsageError(
+            "PyTorch is not installed, though something else has its name: look for a folder or "
+            "a file called torch"
+        ) from None
 
 
 def computing_with(engine: str) -> AbstractContextManager[None]:
     """In this context the adapters compute with the engine.
 
     Raises:
-        ImportError: It does not load.
+        UsageError: It does not load.
     """
     from gradtool.gate.adapters.library import using
 
@@ -107,16 +117,45 @@ def computing_with(engine: str) -> AbstractContextManager[None]:
         from gradtool.gate.adapters.bundled_library import bundled
 
         return using(bundled())
+    return using(_pytorch())
+
+
+def require_device_of(engine: str, device: str) -> None:
+    """Refuse a device that the engine does not see. Of the bundled engine that is known already.
+
+    Raises:
+        UsageError: PyTorch has no such device.
+    """
+    if engine != TORCH or device == "cpu":
+        return
+    cuda = _pytorch().torch.cuda
+    count = cuda.device_count() if cuda.is_available() else 0
+    index = int(device.partition(":")[2] or 0)
+    if not count:
+        raise UsageError(f"--device {device} cannot be used: PyTorch sees no CUDA device here")
+    if index >= count:
+        raise UsageError(f"--device {device} does not exist: PyTorch sees {count} here")
+
+
+def _pytorch() -> Library:
+    """The PyTorch that is installed.
+
+    Raises:
+        UsageError: It does not load.
+    """
     from gradtool.gate.adapters.torch_library import pytorch
 
-    return using(pytorch())
+    try:
+        return pytorch()
+    except (ImportError, OSError) as error:
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise UsageError(f"PyTorch {_torch_version()} does not load: {reason}") from None
 
 
 def engine_imports(engine: str) -> AbstractContextManager[None]:
     """In this context, imports of gradtool's engine give the engine of the run."""
     if engine == BUNDLED:
         return nullcontext()
-    from gradtool.gate.adapters.torch_library import pytorch
     from gradtool.gate.engine_alias import answer_engine_imports
 
-    return answer_engine_imports(pytorch().torch)
+    return answer_engine_imports(_pytorch().torch)

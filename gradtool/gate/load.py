@@ -184,6 +184,9 @@ def _digest(path: Path) -> str:
 def _hint(error: BaseException) -> str | None:
     if needs_real_torch(error):
         return COMPILED_EXTENSION
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        package = error.name.partition(".")[0]
+        return f"install what has {package!r} into the environment that gradtool runs in"
     if isinstance(error, ImportError) and "no known parent package" in str(error):
         return "add an __init__.py to its folder, so that the file belongs to a package"
     return None

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.metadata
 import importlib.util
+import os
 from pathlib import Path
 
 import pytest
@@ -10,9 +13,10 @@ import pytest
 from gradtool.gate.engines import require_engine
 from gradtool.gate.options import CheckOptions, UsageError
 from gradtool.gate.runner import check
+from gradtool.report.summary import summary_line
 from gradtool.results import Finding, Report, Severity, Verdict
 from gradtool.verify.rules import RULES
-from tests.zoo.members import ZOO, members
+from tests.zoo.members import Member, members
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 
@@ -26,9 +30,46 @@ def torch(test):
     return pytest.mark.torch(pytest.mark.skipif(missing, reason="PyTorch is not installed")(test))
 
 
-def checked(*paths: Path, engine: str, **options: object) -> Report:
+WHOLE = bool(os.environ.get("GRADTOOL_WHOLE_ZOO"))
+"""Set to check all of the zoo under PyTorch; else a share that is the same in every run."""
+
+
+def share(kind: str, every: int) -> list[Member]:
+    """The members that are checked under PyTorch too."""
+    found = members(kind)
+    return list(found) if WHOLE else list(found)[::every]
+
+
+def nodes(chosen: list[Member]) -> list[str]:
+    return [f"{member.path}::{member.name}" for member in chosen]
+
+
+torch_engine = pytest.param(
+    "torch",
+    marks=[
+        pytest.mark.torch,
+        pytest.mark.skipif(
+            importlib.util.find_spec("torch") is None, reason="PyTorch is not installed"
+        ),
+    ],
+)
+
+ON_CUDA = """
+import torch
+class OnCuda(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        {line}
+        return x * 2
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+"""
+
+
+def checked(*paths: Path | str, engine: str, **options: object) -> Report:
     shown = tuple(str(path) for path in paths)
-    return check(CheckOptions(paths=shown, engine=engine, strict=True, isolation=True, **options))
+    return check(CheckOptions(paths=shown, engine=engine, strict=True, isolation=WHOLE, **options))
 
 
 def alarms(report: Report, rule: str = "") -> list[Finding]:
@@ -65,10 +106,11 @@ def test_the_samples_pass_under_pytorch_and_both_agree():
 
 @torch
 def test_each_wrong_function_of_the_zoo_breaks_the_same_rules_under_pytorch():
-    found = broken(checked(ZOO / "wrong", engine="torch"))
+    chosen = share("wrong", 9)
+    found = broken(checked(*nodes(chosen), engine="torch"))
     differing = {
         member.id: found.get(member.id)
-        for member in members("wrong")
+        for member in chosen
         if found.get(member.id) != member.expect and member.id not in MORE_OR_LESS_UNDER_PYTORCH
     }
     assert differing == {}
@@ -76,11 +118,12 @@ def test_each_wrong_function_of_the_zoo_breaks_the_same_rules_under_pytorch():
 
 @torch
 def test_each_right_function_of_the_zoo_passes_under_both_engines():
-    report = checked(ZOO / "right", engine="both")
+    chosen = share("right", 20)
+    report = checked(*nodes(chosen), engine="both")
     assert alarms(report) == []
     assert report.verdict is Verdict.PASS
     asked = [each.verdict for each in report.checks() if each.rule == "GT702"]
-    assert asked.count(Verdict.PASS) >= len(members("right"))
+    assert asked.count(Verdict.PASS) >= len(chosen)
 
 
 @torch
@@ -151,3 +194,87 @@ def test_pytorch_that_is_too_old_is_told_in_one_line(monkeypatch):
 def test_an_unknown_engine_is_told():
     with pytest.raises(UsageError, match="bundled, torch, both, got 'jax'"):
         require_engine("jax")
+
+
+def test_a_folder_with_the_name_of_pytorch_is_told(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
+    monkeypatch.setattr("importlib.metadata.version", _not_found)
+    with pytest.raises(UsageError, match="something else has its name"):
+        require_engine("torch")
+
+
+def _not_found(name: str) -> str:
+    raise importlib.metadata.PackageNotFoundError(name)
+
+
+@torch
+def test_pytorch_that_does_not_load_is_told_in_one_line(write, monkeypatch):
+    def broken_import() -> None:
+        raise ImportError("libtorch_cpu.so: cannot open shared object file\nmore")
+
+    monkeypatch.setattr("gradtool.gate.adapters.torch_library.pytorch", broken_import)
+    write({"empty.py": ""})
+    with pytest.raises(UsageError, match=r"PyTorch \S+ does not load: libtorch_cpu.so: .* file$"):
+        check(CheckOptions(paths=("empty.py",), engine="torch"))
+
+
+@torch
+def test_a_device_that_pytorch_does_not_see_is_told_in_one_line(write, monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    write({"empty.py": ""})
+    with pytest.raises(UsageError, match="--device cuda cannot be used: PyTorch sees no CUDA"):
+        check(CheckOptions(paths=("empty.py",), engine="torch", device="cuda"))
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 1)
+    with pytest.raises(UsageError, match="--device cuda:3 does not exist: PyTorch sees 1 here"):
+        check(CheckOptions(paths=("empty.py",), engine="torch", device="cuda:3"))
+
+
+@pytest.mark.parametrize("engine", ["bundled", torch_engine])
+def test_a_package_that_a_module_lacks_is_named(write, engine):
+    write({"lacking.py": "import nothere.inner\n"})
+    (finding,) = check(CheckOptions(paths=("lacking.py",), engine=engine)).findings()
+    assert finding.rule == "GT001"
+    assert finding.message == "import raised ModuleNotFoundError: No module named 'nothere'"
+    assert finding.hint == ("install what has 'nothere' into the environment that gradtool runs in")
+
+
+@pytest.mark.parametrize("engine", ["bundled", torch_engine])
+@pytest.mark.parametrize("line", ["assert x.is_cuda, 'expected a CUDA tensor'", "x = x.cuda()"])
+def test_a_function_for_cuda_only_says_so_on_the_cpu(write, engine, line):
+    write({"on_cuda.py": ON_CUDA.format(line=line)})
+    if engine == "torch" and importlib.import_module("torch").cuda.is_available():
+        pytest.skip("CUDA is here")
+    report = check(CheckOptions(paths=("on_cuda.py",), engine=engine))
+    (finding,) = report.findings()
+    assert finding.rule == "GT002"
+    assert "cuda" in finding.message.lower()
+    assert finding.hint == "it needs CUDA: check it on a machine that has it, with --device cuda"
+
+
+STRAIGHT = """
+import torch
+class Rounded(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.round()
+    @staticmethod
+    def backward(ctx, g):
+        return g
+"""
+
+
+@pytest.mark.parametrize("engine", ["bundled", torch_engine])
+def test_what_is_meant_to_differ_is_recognised_and_counted_once_declared(write, engine):
+    write({"rounded.py": STRAIGHT})
+    report = check(CheckOptions(paths=("rounded.py",), engine=engine))
+    (finding,) = report.findings()
+    assert finding.rule == "GT101"
+    assert "this looks like a straight-through estimator" in (finding.hint or "")
+    assert "`ignore: {GT101: " in (finding.hint or "")
+    declared = 'version: 1\nfunctions:\n  Rounded:\n    ignore: {GT101: "rounds on purpose"}\n'
+    write({"gradtool.yaml": declared})
+    report = check(CheckOptions(paths=("rounded.py",), engine=engine))
+    assert report.verdict is Verdict.PASS
+    told = "gradient of 1 case (ignored by the configuration: rounds on purpose)"
+    assert told in summary_line(report)

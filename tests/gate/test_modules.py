@@ -63,6 +63,7 @@ version: 1
 functions:
   Counting:
     module: {args: [3], kwargs: {bias: false}}
+    cases: [{args: [{shape: [4, 3]}]}]
   "net.py::Net":
     module: {mode: eval}
     cases: [{args: [{shape: [5, 4]}]}]
@@ -102,7 +103,8 @@ def net(write: Write) -> Path:
 def test_what_the_configuration_describes_is_checked_beside_the_functions(
     net: Path, engine: str
 ) -> None:
-    report = checked("net.py", engine, strict=True)
+    asked = ("GT101", "GT111", "GT112", "GT201", "GT504", "GT702")
+    report = checked("net.py", engine, strict=True, select=asked)
     assert {function.name for _, function in report.functions()} == {
         "Tripled",
         "Counting",
@@ -110,8 +112,8 @@ def test_what_the_configuration_describes_is_checked_beside_the_functions(
         "helper",
     }
     assert report.verdict is Verdict.PASS
-    asked = [each.verdict for each in report.checks() if each.rule == "GT702"]
-    assert asked.count(Verdict.PASS) == (4 if engine == "both" else 0)
+    agreeing = [each.verdict for each in report.checks() if each.rule == "GT702"]
+    assert agreeing.count(Verdict.PASS) == (4 if engine == "both" else 0)
 
 
 def test_parameters_are_arguments_with_their_names(net: Path) -> None:
@@ -132,7 +134,15 @@ def test_parameters_are_arguments_with_their_names(net: Path) -> None:
 def test_a_module_is_made_as_the_configuration_says(net: Path) -> None:
     case = only_case(checked("net.py::Counting", select=("GT101",)))
     assert case.arguments[0] == "module: Counting(3, bias=False) in training mode"
+    assert case.source == "config"
+
+
+def test_arguments_of_a_module_are_inferred(write: Write) -> None:
+    module = "version: 1\nfunctions:\n  Counting: {module: {args: [3]}}\n"
+    write({"net.py": MODULE.replace("FAULT", "3"), "gradtool.yaml": module})
+    case = only_case(checked("net.py::Counting", select=("GT101",)))
     assert case.source == "inferred"
+    assert case.arguments[1].endswith(", 3]")
 
 
 @pytest.mark.parametrize("engine", ENGINES)
