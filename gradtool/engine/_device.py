@@ -20,7 +20,9 @@ class device:
         name, _, number = type.partition(":")
         if name not in ("cpu", "cuda"):
             raise RuntimeError(
-                f"Expected one of cpu, cuda device type at start of device string: {type}"
+                "Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, "
+                "fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, privateuseone "
+                f"device type at start of device string: {type}"
             )
         if number and not number.isdigit():
             raise RuntimeError(f"Invalid device string: '{type}'")

@@ -28,6 +28,9 @@ class ContractError(RuntimeError):
         super().__init__(message)
         self.kind: ContractKind = kind
 
+    def __reduce__(self) -> tuple[type[Exception], tuple[str]]:
+        return RuntimeError, (str(self),)
+
 
 class ContractTypeError(ContractError, TypeError):
     """The same where torch raises a TypeError."""
@@ -35,3 +38,13 @@ class ContractTypeError(ContractError, TypeError):
 
 class MissingMethodError(ContractError, NotImplementedError):
     """The same where torch raises a NotImplementedError."""
+
+
+for _class, _shown in (
+    (ContractError, RuntimeError),
+    (ContractTypeError, RuntimeError),
+    (MissingMethodError, NotImplementedError),
+):
+    # Tracebacks, and scripts that print the type, show the one that torch raises.
+    _class.__name__ = _class.__qualname__ = _shown.__name__
+    _class.__module__ = "builtins"

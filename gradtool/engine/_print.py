@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
+from gradtool.engine._levels.batch import BatchLevel
+from gradtool.engine._levels.dual import DualLevel
 from gradtool.engine._tensor import Tensor, to_numpy
 
 PRECISION = 4
@@ -22,6 +24,8 @@ THRESHOLD = 1000
 EDGE_ITEMS = 3
 """How many at each edge."""
 LINE_WIDTH = 80
+SCIENTIFIC: bool | None = None
+"""Whether numbers are shown in scientific notation; None where they themselves decide."""
 
 HEAD = "tensor("
 
@@ -30,12 +34,24 @@ Text = Callable[[Any], str]
 
 def text_of(x: Tensor) -> str:
     """The text of a tensor."""
-    held = x.__dict__.get("_value")
-    if held is not None:
-        return f"{type(x).__name__}(value={text_of(held)})"
+    level = x._level
+    if level is None:
+        return _plain(x)
+    held: Tensor = x.__dict__["_value"]
+    if isinstance(level, DualLevel) and not level.by_func:
+        tangent: Tensor = x.__dict__["_tangent"]
+        shown = f"{tangent.item()}" if tangent.ndim == 0 else text_of(tangent)
+        return _plain(held, [f"tangent={shown}"]) if held._level is None else text_of(held)
+    inner = "\n".join("    " + line for line in text_of(held).split("\n"))
+    if isinstance(level, BatchLevel):
+        return f"BatchedTensor(lvl={level.number}, bdim=0, value=\n{inner}\n)"
+    return f"GradTrackingTensor(lvl={level.number}, value=\n{inner}\n)"
+
+
+def _plain(x: Tensor, more: Sequence[str] = ()) -> str:
     array = to_numpy(x._array)
     body = "[]" if array.size == 0 else _body(array, len(HEAD))
-    return _with_suffixes(HEAD + body, _suffixes(x))
+    return _with_suffixes(HEAD + body, [*_suffixes(x), *more])
 
 
 def _suffixes(x: Tensor) -> list[str]:
@@ -156,7 +172,8 @@ def _float_text(numbers: Any) -> Text:
     magnitudes = np.abs(numbers[np.isfinite(numbers) & (numbers != 0)].astype(np.float64))
     least, most = magnitudes.min(initial=math.inf), magnitudes.max(initial=0)
     whole = bool((magnitudes == np.ceil(magnitudes)).all())
-    if most > 1e8 or most > 1000 * least or (least < 1e-4 and not whole):
+    spread = bool(most > 1e8 or most > 1000 * least or (least < 1e-4 and not whole))
+    if magnitudes.size and (spread if SCIENTIFIC is None else SCIENTIFIC):
         return lambda number: f"{float(number):.{PRECISION}e}"
     if not whole:
         return lambda number: f"{float(number):.{PRECISION}f}"

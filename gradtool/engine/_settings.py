@@ -113,7 +113,7 @@ def set_printoptions(
 ) -> None:
     """How tensors are shown: digits, how many elements in all and at each edge, columns.
 
-    `sci_mode` is accepted; the numbers decide between fixed and scientific notation.
+    Without `sci_mode` the numbers decide between fixed and scientific notation.
     """
     if profile is not None:
         for name, value in zip(_NAMES, _PROFILES[profile]):
@@ -122,6 +122,7 @@ def set_printoptions(
     for name, value in zip(_NAMES, given):
         if value is not None:
             setattr(_print, name, value)
+    _print.SCIENTIFIC = sci_mode
 
 
 _NAMES = ("PRECISION", "THRESHOLD", "EDGE_ITEMS", "LINE_WIDTH")

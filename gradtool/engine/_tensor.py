@@ -419,6 +419,12 @@ class Tensor:
             )
         return self._array
 
+    def __array_wrap__(
+        self, array: Any, context: Any = None, return_scalar: bool = False
+    ) -> Tensor:
+        """What NumPy's functions make of a tensor is a tensor again."""
+        return wrap(np.asarray(array))
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         array = self.numpy()
         return np.array(array, dtype=dtype, copy=copy)
@@ -479,7 +485,9 @@ class Tensor:
         return id(self)
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if spec and self._array.ndim == 0 else str(self)
+        if self._array.ndim == 0 and self.__class__ is Tensor:
+            return format(self.item(), spec)
+        return object.__format__(self, spec)
 
     def __repr__(self) -> str:
         from gradtool.engine._print import text_of

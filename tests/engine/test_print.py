@@ -69,3 +69,57 @@ def test_named_tuples_name_their_function() -> None:
     assert repr(engine.tensor([2, 1]).sort()) == (
         "torch.return_types.sort(\nvalues=tensor([1, 2]),\nindices=tensor([1, 0]))"
     )
+
+
+SHOWN_AS_ELSEWHERE: list[Callable[[Any, Any], Any]] = [
+    lambda t, x: t.vmap(lambda row: told(row, row * 2))(x),
+    lambda t, x: t.func.grad(lambda y: told(y, y.sum()))(x),
+    lambda t, x: t.vmap(t.func.grad(lambda y: told(y, y.sum())))(x),
+    lambda t, x: t.func.jvp(lambda y: told(y, y * 2), (x,), (x,)),
+    lambda t, x: TOLD.extend([f"{x[0, 0]}", f"{x[0, 0]:.2f}", f"{x.sum()}", f"{x}"]),
+]
+TOLD: list[str] = []
+
+
+def told(shown: Any, returned: Any) -> Any:
+    TOLD.append(repr(shown))
+    return returned
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("show", SHOWN_AS_ELSEWHERE)
+def test_tensors_inside_transforms_look_as_pytorchs(show: Callable[[Any, Any], Any]) -> None:
+    assert shown_by(engine, show) == shown_by(pytest.importorskip("torch"), show)
+
+
+def shown_by(torch: Any, show: Callable[[Any, Any], Any]) -> list[str]:
+    TOLD.clear()
+    show(torch, torch.tensor([[0.1, 1.0], [2.0, 3.0]]))
+    return TOLD.copy()
+
+
+@pytest.mark.torch
+def test_dual_tensors_show_their_tangents() -> None:
+    assert dual(engine) == dual(pytest.importorskip("torch"))
+
+
+def dual(torch: Any) -> list[str]:
+    forward_ad = torch.autograd.forward_ad
+    with forward_ad.dual_level():
+        x = forward_ad.make_dual(torch.ones(2), torch.arange(2.0))
+        scalar = forward_ad.make_dual(torch.tensor(1.0), torch.tensor(2.0))
+        return [repr(x), repr(x * 3), repr(scalar), repr(forward_ad.unpack_dual(x))]
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("sci_mode", [True, False, None])
+def test_notation_may_be_chosen(sci_mode: bool | None) -> None:
+    assert in_notation(engine, sci_mode) == in_notation(pytest.importorskip("torch"), sci_mode)
+
+
+def in_notation(torch: Any, sci_mode: bool | None) -> list[str]:
+    torch.set_printoptions(sci_mode=sci_mode)
+    try:
+        return [repr(torch.tensor(each)) for each in ([1.0, 2.5, 1e-6], [1, 2], [1.0, 2.0], 1e6)]
+    finally:
+        torch.set_printoptions(profile="default")

@@ -21,6 +21,10 @@ class DualTensor(Wrapped):
 class DualLevel(Level):
     """Pushes tangents through operations by each primitive's jvp."""
 
+    def __init__(self, *, by_func: bool = False) -> None:
+        self.by_func = by_func
+        """Whether it is that of `func.jvp`: text then shows no tangent."""
+
     def wrap(self, primal: Tensor, tangent: Tensor) -> DualTensor:
         """A tensor of this level."""
         wrapped: DualTensor = wrap_at(self, DualTensor, primal, primal._array)

@@ -40,6 +40,9 @@ class Product(NamedTuple):
 Derivative = Callable[..., Any] | Product | float | str
 """A function of any of the arguments and ``out``; a constant; or the name of one of them."""
 
+OPERANDS = (Tensor, int, float, complex, np.generic)
+"""What operators take."""
+
 REAL_NUMBERS = (float, int)
 """Types of numbers that take on the dtype of a floating or complex tensor beside them."""
 
@@ -90,6 +93,28 @@ def binary(
     keep = of_integers == "keep"
     direct = "fc" if not keep else "fciu" if refuse else "fciub"
 
+    def made(*, is_operator: bool) -> Operation:
+        return _binary_operation(
+            primitive, compute, direct=direct, keep=keep, refuse=refuse, is_operator=is_operator
+        )
+
+    operation = _named(made(is_operator=False), name)
+    operation.operator = _named(made(is_operator=True), name)  # type: ignore[attr-defined] # for dunders
+    primitive.operation = operation
+    return operation
+
+
+def _binary_operation(
+    primitive: Primitive,
+    compute: Callable[..., Any],
+    *,
+    direct: str,
+    keep: bool,
+    refuse: Callable[[Any, Any], None] | None,
+    is_operator: bool,
+) -> Operation:
+    """The function, or the operator, which leaves to the other operand what is no number."""
+
     def operation(x: Any, other: Any) -> Tensor:
         if x.__class__ is Tensor:
             a = x._array
@@ -123,11 +148,12 @@ def binary(
             if other._requires_grad and modes.grad:
                 primitive.record((1,), (x, other), {}, out)
             return out
+        if is_operator and not (isinstance(x, OPERANDS) and isinstance(other, OPERANDS)):
+            return NotImplemented  # Python then asks the other
         if refuse is not None:
             refuse(x, other)
         return promoted(primitive, (x, other), keep_integers=keep)
 
-    primitive.operation = _named(operation, name)
     return operation
 
 

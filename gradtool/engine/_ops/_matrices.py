@@ -13,29 +13,18 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from math import prod
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from gradtool.engine._ops._dims import Ints
 from gradtool.engine._ops._kinds import linear
+from gradtool.engine._ops._matrix_failures import failure
 from gradtool.engine._ops._quiet import quiet
 from gradtool.engine._ops._unsupported import TYPE_NAMES
 from gradtool.engine._ops.creation import ones_like
 from gradtool.engine._ops.diagonals import diag_embed
 from gradtool.engine._tensor import Tensor
-
-
-class LinAlgError(RuntimeError):
-    """A matrix has no such function: it is singular, say, or not positive definite."""
-
-
-_FAILURES: Final = {
-    "inv": "The inversion could not be completed because the input matrix is singular.",
-    "solve": "The solver failed because the input matrix is singular.",
-    "cholesky": "The factorization could not be completed because the input is not "
-    "positive-definite.",
-}
 
 
 def of_matrices(name: str, compute: Callable[..., Any]) -> Callable[..., Any]:
@@ -50,7 +39,7 @@ def of_matrices(name: str, compute: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return silent(*args, **params)
         except np.linalg.LinAlgError as error:
-            raise LinAlgError(f"linalg.{name}: {_FAILURES.get(name, error)}") from None
+            raise failure(name, args[0], error) from None
 
     silent = quiet(compute)
     return computed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from gradtool.engine import _dtypes
 from gradtool.engine._modes import modes
 from gradtool.engine._ops._plan import Plan
 from gradtool.engine._tensor import Tensor
-from gradtool.engine.autograd._node import FREED, FREED_MESSAGE, Gradients, Node
+from gradtool.engine.autograd._node import FREED, FREED_MESSAGE, Gradients, Node, OutputEdge
 from gradtool.engine.autograd._packing import Packed
 
 
@@ -64,7 +65,7 @@ class PrimitiveNode(Node):
             value = saved[slot]
             storage = value._storage if isinstance(value, Tensor) else None
             if storage is not None and storage.version != (versions[position] if versions else 0):
-                raise modified_in_place(value, versions[position] if versions else 0, self._name())
+                raise modified_in_place(value, versions[position] if versions else 0, value)
             if value.__class__ is Packed:
                 saved = [*saved[:slot], value.restore(), *saved[slot + 1 :]]
         if plan.out_slot is not None:
@@ -79,7 +80,7 @@ class PrimitiveNode(Node):
             saved = [*saved[:slot], kept, *saved[slot + 1 :]]
         expected = self.versions[-1] if self.versions else 0
         if kept._version != expected:
-            raise modified_in_place(kept, expected, self._name())
+            raise modified_in_place(kept, expected, self)
         if not modes.grad:
             return saved
         output = kept._bare()
@@ -152,13 +153,31 @@ _SPELLED = {
 """Names that torch spells otherwise."""
 
 
-def modified_in_place(tensor: Tensor, version: int, consumer: str) -> RuntimeError:
-    """The error for a tensor that was changed between forward and backward."""
+def modified_in_place(tensor: Tensor, version: int, maker: Tensor | Node) -> RuntimeError:
+    """The error for a tensor that was changed between forward and backward.
+
+    `maker` is the node that it is the output of, or a tensor that has it.
+    """
+    node: Any = maker._node if isinstance(maker, Tensor) else maker
+    number = node.number if isinstance(node, OutputEdge) else 0
+    name = "" if node is None else re.sub(r"Backward\d*$", "", _node_of(node)._name())
+    which = f", which is output {number} of {name}," if name else ""
+    hint = (
+        "the backtrace further above shows the operation that failed to compute its gradient. The "
+        "variable in question was changed in there or anywhere later. Good luck!"
+        if modes.anomaly
+        else "enable anomaly detection to find the operation that failed to compute its gradient, "
+        "with torch.autograd.set_detect_anomaly(True, check_nan=False)."
+    )
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace "
-        f"operation: [{tensor.dtype} {list(tensor.shape)}], needed by {consumer}, is at version "
-        f"{tensor._version}; expected version {version} instead."
+        f"operation: [{tensor.type()} {list(tensor.shape)}]{which} is at version "
+        f"{tensor._version}; expected version {version} instead. Hint: {hint}"
     )
+
+
+def _node_of(node: Any) -> Any:
+    return node.node if isinstance(node, OutputEdge) else node
 
 
 def bring_back(grad: Tensor, shape: tuple[int, ...], numpy_dtype: Any) -> Tensor:

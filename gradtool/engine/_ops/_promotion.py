@@ -62,8 +62,8 @@ def check_operands(name: str, *operands: Any) -> None:
     for position, operand in enumerate(operands):
         if not isinstance(operand, Tensor | int | float | complex | np.generic):
             raise TypeError(
-                f"{name}(): argument {position + 1} must be a Tensor or a number, "
-                f"not {type(operand).__name__}"
+                f"{name}(): argument '{'other' if position else 'input'}' "
+                f"(position {position + 1}) must be Tensor, not {type(operand).__name__}"
             )
 
 

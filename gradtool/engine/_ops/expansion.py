@@ -60,7 +60,7 @@ def _expanded_shape(x: Tensor, size: Ints) -> Ints:
             f"({len(size)}) must be greater or equal to the number of dimensions in the tensor "
             f"({len(shape)})"
         )
-    for position, extent in enumerate(size):
+    for position, extent in reversed([*enumerate(size)]):
         if position < new and extent < 0:
             raise RuntimeError(
                 f"The expanded size of the tensor ({extent}) isn't allowed in a leading, "

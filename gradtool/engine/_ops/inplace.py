@@ -25,8 +25,8 @@ from gradtool.engine._tensor import Tensor, alias, wrap
 InPlace = Callable[..., Tensor]
 
 
-def check_in_place(tensor: Tensor) -> None:
-    """Refuse a change that autograd could not follow.
+def check_in_place(tensor: Tensor, was: str = "is being") -> None:
+    """Refuse a change that autograd could not follow, before it is made or after it has been.
 
     Raises:
         RuntimeError: the tensor, or what it is a view of, is a leaf that requires a gradient.
@@ -36,11 +36,11 @@ def check_in_place(tensor: Tensor) -> None:
     base = None if tensor._view is None else tensor._view.base
     if base is not None and base._requires_grad and base._node is None:
         raise RuntimeError(
-            "a view of a leaf Variable that requires grad is being used in an in-place operation."
+            f"a view of a leaf Variable that requires grad {was} used in an in-place operation."
         )
     if tensor._requires_grad and tensor._node is None:
         raise RuntimeError(
-            "a leaf Variable that requires grad is being used in an in-place operation."
+            f"a leaf Variable that requires grad {was} used in an in-place operation."
         )
 
 

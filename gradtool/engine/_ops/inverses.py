@@ -14,12 +14,12 @@ import numpy as np
 from gradtool.engine import _dtypes
 from gradtool.engine._ops._kinds import general
 from gradtool.engine._ops._matrices import (
-    LinAlgError,
     identity_like,
     of_matrices,
     require_matrices,
     require_square,
 )
+from gradtool.engine._ops._matrix_failures import LinAlgError
 from gradtool.engine._ops._primitive import Primitive
 from gradtool.engine._ops.axes import adjoint
 from gradtool.engine._ops.creation import zeros

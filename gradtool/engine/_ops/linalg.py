@@ -16,7 +16,7 @@ from gradtool.engine._ops._claims import NUMBERS
 from gradtool.engine._ops._kinds import conjugate, linear, multilinear
 from gradtool.engine._ops._primitive import Primitive
 from gradtool.engine._ops._quiet import quiet
-from gradtool.engine._ops._unsupported import not_implemented, takes
+from gradtool.engine._ops._unsupported import TYPE_NAMES, not_implemented, takes
 from gradtool.engine._ops.axes import adjoint as mH  # noqa: N812 - torch's name of the property
 from gradtool.engine._ops.expansion import broadcast_shapes
 from gradtool.engine._ops.inplace import in_place
@@ -149,7 +149,7 @@ def dot(x: Tensor, tensor: Tensor) -> Tensor:
     if x.dtype is not tensor.dtype:
         raise RuntimeError(
             "dot : expected both vectors to have same dtype, but found "
-            f"{x.dtype} and {tensor.dtype}"
+            f"{TYPE_NAMES[x.dtype.name]} and {TYPE_NAMES[tensor.dtype.name]}"
         )
     return _dot(x, tensor)
 

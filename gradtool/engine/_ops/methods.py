@@ -169,11 +169,12 @@ def attach() -> None:
         setattr(Tensor, f"{name}_", in_place(functions[name], f"{name}_"))
     bare = functions | arithmetic.OPERATORS
     for dunder, name in OPERATORS.items():
-        setattr(Tensor, dunder, bare[name])
+        setattr(Tensor, dunder, getattr(bare[name], "operator", bare[name]))
     for dunder, name in COMPARISONS.items():
         setattr(Tensor, dunder, _if_comparable(functions[name], dunder))
     for dunder, name in REFLECTED.items():
-        setattr(Tensor, dunder, _reflected(bare[name], dunder))
+        operator = getattr(bare[name], "operator", bare[name])
+        setattr(Tensor, dunder, _reflected(operator, dunder))
     for dunder, name in AUGMENTED.items():
         setattr(Tensor, dunder, in_place(bare[name], dunder))
     Tensor.__getitem__ = indexing.getitem  # type: ignore[method-assign]
@@ -213,7 +214,7 @@ def _reflected(operation: Callable[..., Tensor], name: str) -> Callable[[Any, An
 
     def method(x: Tensor, other: Any) -> Tensor:
         out = operation(other, x)
-        if title and out._node is not None and not isinstance(other, Tensor):
+        if title and out is not NotImplemented and out._node is not None:
             give_name(out, title)
         return out
 

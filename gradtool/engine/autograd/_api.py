@@ -78,15 +78,16 @@ def grad(
             "but got: allow_unused=False."
         )
     targets = _as_tuple(inputs)
+    roots = None if is_grads_batched else _roots(outputs, grad_outputs)
     for target in targets:
         if not target._requires_grad:
             raise ContractError(
                 "no-graph", "One of the differentiated Tensors does not require grad"
             )
-    if is_grads_batched:
+    if roots is None:
         return _batched_grad(outputs, targets, grad_outputs, create_graph, allow_unused)
     found = walk(
-        _roots(outputs, grad_outputs),
+        roots,
         keep_graph=create_graph if retain_graph is None else retain_graph,
         create_graph=create_graph,
         targets=targets,
@@ -99,8 +100,9 @@ def grad(
         )
     if not allow_unused and any(each is None for each in found):
         raise RuntimeError(
-            "One of the differentiated Tensors appears to not have been used in the graph. "
-            "Set allow_unused=True if this is the desired behavior."
+            f"The differentiated Tensor at index {[each is None for each in found].index(True)} "
+            "appears to not have been used in the graph. Set allow_unused=True if this is the "
+            "desired behavior."
         )
     return tuple(found)
 

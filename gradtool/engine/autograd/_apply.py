@@ -132,7 +132,7 @@ def _place(
     changed = id(tensor) in dirty
     if changed:
         if record:
-            check_in_place(tensor)
+            check_in_place(tensor, was="has been")
         tensor._bump()
     elif id(tensor) in inputs:
         # An input returned as it is: a new tensor over its memory, so that it can have a node.

@@ -61,8 +61,7 @@ def gradients(node: BackwardCFunction, returned: Any) -> Gradients:
         elif not isinstance(grad, Tensor):
             raise ContractTypeError(
                 "gradient-type",
-                f"{node._name()}: expected Variable or None at position {position}, "
-                f"got {type(grad).__name__}",
+                f"expected Variable or None (got {type(grad).__name__})",
             )
         elif info is None:
             raise ContractError(

@@ -48,7 +48,7 @@ class SavedTensor:
         tensor = self.tensor if self.packed is None else self.packed.restore()
         storage = tensor._storage
         if self.packed is None and storage is not None and storage.version != self.version:
-            raise modified_in_place(tensor, self.version, node._name())
+            raise modified_in_place(tensor, self.version, tensor if self.number is None else node)
         if self.number is None:
             return tensor
         output = tensor._bare()

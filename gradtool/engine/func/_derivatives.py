@@ -208,7 +208,7 @@ def jvp(
             "jvp(f, primals, tangents): Expected primals and tangents to have the same python "
             f"structure: {len(leaves)} primals and {len(pushed)} tangents"
         )
-    with DualLevel() as level:
+    with DualLevel(by_func=True) as level:
         duals = [level.wrap(primal, tangent) for primal, tangent in zip(leaves, pushed)]
         result = func(*_pytree.unflatten(rebuild, duals))
         output, aux = _split_aux(result, has_aux, "jvp")

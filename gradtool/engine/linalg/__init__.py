@@ -1,6 +1,6 @@
 """Linear algebra, under the names of ``torch.linalg``."""
 
-from gradtool.engine._ops._matrices import LinAlgError
+from gradtool.engine._ops._matrix_failures import LinAlgError
 from gradtool.engine._ops.contraction import linalg_cross as cross
 from gradtool.engine._ops.contraction import linalg_vander as vander
 from gradtool.engine._ops.contraction import matrix_power, multi_dot, vecdot

@@ -65,7 +65,8 @@ def _picked(
     except RuntimeError as error:
         if "out of bounds" not in str(error):
             raise
-        raise IndexError(f"Target out of bounds for {input.shape[dim]} classes: {error}") from None
+        found = next(each for each in safe.reshape(-1).tolist() if not 0 <= each < input.shape[dim])
+        raise IndexError(f"Target {found} is out of bounds.") from None
     counted = (~ignored).to(input.dtype)
     if weight is not None:
         counted = counted * weight.index_select(0, safe.reshape(-1)).reshape(safe.shape)
