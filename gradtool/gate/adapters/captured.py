@@ -77,6 +77,12 @@ def holds_others(value: Any) -> bool:
     return hasattr(value, "__dict__") and not _is_of_the_library(type(value).__module__)
 
 
+def is_of_the_engine(value: Any) -> bool:
+    """Whether a class, a function or an object is the engine's own; Modules are their user's."""
+    module = (value if isinstance(value, type | FunctionType) else type(value)).__module__
+    return _is_of_the_library(module) and not module.startswith(f"{library().torch.__name__}.nn")
+
+
 def _is_of_the_library(module: str) -> bool:
     return any(f"{module}.".startswith(f"{package}.") for package in library().packages)
 

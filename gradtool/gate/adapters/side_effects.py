@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import Tensor
-from gradtool.gate.adapters.captured import digest, visited
+from gradtool.gate.adapters.captured import digest, is_of_the_engine, visited
 from gradtool.gate.adapters.library import library
 
 
@@ -61,7 +61,9 @@ class _Holder:
 
     @staticmethod
     def has_entries(value: Any) -> bool:
-        """Whether something in it can be replaced."""
+        """Whether something in it can be replaced, and is not the engine's to replace."""
+        if is_of_the_engine(value):
+            return False
         if isinstance(value, type | dict | list | FunctionType):
             return True
         return hasattr(value, "__dict__") and not isinstance(value, library().Tensor | ModuleType)
