@@ -11,7 +11,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import blake2b
-from types import CodeType, FunctionType, MethodType
+from types import CodeType, FunctionType, MethodType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -124,6 +124,8 @@ class _Search:
             yield from ((f"{name}[{at}]", entry) for at, entry in enumerate(value))
         elif isinstance(value, functools.partial):
             yield from (("", value.func), (name, value.args), (name, value.keywords))
+        elif isinstance(value, SimpleNamespace):
+            yield from ((f"{name}.{key}", entry) for key, entry in vars(value).items())
         elif isinstance(value, MethodType):
             yield from (("", value.__func__), (type(value.__self__).__name__, value.__self__))
         elif isinstance(value, FunctionType):
@@ -142,7 +144,7 @@ def _module_of(value: Any) -> str | None:
     """The module that defines a function, a class, or the class of an object."""
     while isinstance(value, functools.partial):
         value = value.func
-    module: str | None = getattr(value, "__module__", None) or type(value).__module__
+    module: str | None = getattr(value, "__module__", None)
     return module
 
 
