@@ -16,9 +16,9 @@ class Holder:
 
 def test_what_a_users_object_keeps_is_an_effect_and_is_put_back() -> None:
     holder = Holder()
-    with pytest.raises(SideEffectError, match="keeps something"):
-        with without_side_effects([("holder", holder), ("kept", {"of": holder})]):
-            holder.calls = 1  # type: ignore[attr-defined]  # as users do
+    seen = without_side_effects([("holder", holder), ("kept", {"of": holder})])
+    with pytest.raises(SideEffectError, match="keeps something"), seen:
+        holder.calls = 1  # type: ignore[attr-defined]  # as users do
     assert not vars(holder)
 
 
