@@ -140,3 +140,14 @@ def test_a_forward_that_refuses_a_layout_is_noted_and_a_backward_that_does_fails
         backward="return 3 * grad_output.view(-1).view(x.shape)",
         **parts,
     )
+
+
+def test_an_empty_tensor_that_reshape_cannot_divide_is_noted_and_one_without_a_first_fails() -> (
+    None
+):
+    parts = {"forward": "return 3 * x", "values": "[[0.5, 1.0, 2.0], [0.25, 3.0, 1.5]]"}
+    divided = "return 3 * grad_output.reshape(len(x), -1)"
+    noted = findings(SIMPLE, backward=divided, **parts)
+    assert [(f.rule, f.severity) for f in noted] == [("GT113", Severity.NOTE)]
+    first = "return 3 * grad_output + 0 * grad_output.reshape(-1)[0]"
+    assert rules(SIMPLE, backward=first, **parts) == ["GT113"]
