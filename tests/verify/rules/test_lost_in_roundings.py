@@ -151,3 +151,13 @@ def test_an_empty_tensor_that_reshape_cannot_divide_is_noted_and_one_without_a_f
     assert [(f.rule, f.severity) for f in noted] == [("GT113", Severity.NOTE)]
     first = "return 3 * grad_output + 0 * grad_output.reshape(-1)[0]"
     assert rules(SIMPLE, backward=first, **parts) == ["GT113"]
+
+
+def test_numbers_drawn_in_the_order_of_memory_may_differ_for_another_layout() -> None:
+    found = rules(
+        SIMPLE,
+        forward="ctx.mask = torch.rand_like(x.detach()) > 0.5; return x * ctx.mask",
+        backward="return grad_output * ctx.mask",
+        values="[[0.5, 1.0, 2.0], [0.25, 3.0, 1.5]]",
+    )
+    assert "GT112" not in found
