@@ -39,9 +39,18 @@ NOT_BATCHABLE = {
 """Name of a case -> why it cannot be batched, or not along every dimension."""
 
 
+NOT_PUSHED = {
+    "written parts": "writes what has a tangent into a view of what has none, which is refused",
+}
+"""Name of a case -> why a tangent of one input alone cannot be pushed through it."""
+
+
 def codes_for(case: OpCase, codes: Sequence[str] = ALL) -> tuple[str, ...]:
     """The rules to ask of a case, or of what is made from it."""
-    return tuple([each for each in codes if each != "GT401" or case.name not in NOT_BATCHABLE])
+    left_out = {"GT401"} if case.name in NOT_BATCHABLE else set()
+    if case.name in NOT_PUSHED:
+        left_out.update(FORWARD)
+    return tuple([each for each in codes if each not in left_out])
 
 
 def objections(subject: FunctionDifferentiable, codes: Sequence[str]) -> list[str]:
