@@ -20,6 +20,7 @@ from gradtool.verify.forward_mode import JvpError, Push, pushes
 from gradtool.verify.judgement import Judgement, judge
 from gradtool.verify.protocol import Array, Differentiable
 from gradtool.verify.randomness import generator, shifted, signed
+from gradtool.verify.roughness import Roughness, rough_gradients
 from gradtool.verify.steps import scales
 
 Gradients = tuple[Array | None, ...]
@@ -105,6 +106,14 @@ class Subject:
         except Exception as error:  # What the user's backward may raise has no bounds.
             return f"{type(error).__name__}: {error}"
         return first, again
+
+    @cached_property
+    def rough_gradients(self) -> list[Roughness] | str:
+        """The gradients that have lost digits; or why that cannot be told."""
+        try:
+            return rough_gradients(self.given.at, self._seed)
+        except Exception as error:  # What backward may raise without a graph has no bounds.
+            return f"{type(error).__name__}: {error}"
 
     @cached_property
     def missing(self) -> tuple[int, ...]:

@@ -70,11 +70,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gradtool.results import Evidence, Severity
+from gradtool.results import COMES_FIRST, Evidence, Severity
 from gradtool.verify.additivity import surplus
 from gradtool.verify.compare import Decision
 from gradtool.verify.deliberate import pattern_of
 from gradtool.verify.diagnosis import diagnose
+from gradtool.verify.rounded import is_only_rounded
 from gradtool.verify.rules._failures import KEEPS_CONTRACT
 from gradtool.verify.rules._judged import answer
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, skipped
@@ -94,6 +95,8 @@ def _check(subject: Subject) -> Answer:
         return skipped(subject.nothing_to_compare)
     if not subject.given.comparisons:
         return skipped("backward returns no gradient")
+    if is_only_rounded(subject):
+        return skipped(f"GT601{COMES_FIRST}")
     return answer(subject.given, _flaws(subject))
 
 

@@ -148,5 +148,6 @@ RULE = Rule(
     severity=Severity.ERROR,
     page=__doc__,
     premises=(*KEEPS_CONTRACT, "GT110"),
+    causes=("GT111",),
     check=_check,
 )

@@ -88,5 +88,6 @@ RULE = Rule(
     severity=Severity.ERROR,
     page=__doc__,
     premises=("GT101", "GT106", "GT203", "GT202"),
+    causes=("GT601",),
     check=_check,
 )
