@@ -67,14 +67,15 @@ def test_submodules_need_no_import_of_their_own(torch: ModuleType) -> None:
 def test_lacking_module_imports_and_its_names_raise_when_used(answered: None) -> None:
     namespace: dict[str, object] = {}
     exec(
-        "import torch.utils.data as data\n"
-        "from torch.utils.data import DataLoader, Dataset\n"
-        "import torch.distributed.fsdp\n"
+        "import torch.distributed.fsdp as fsdp\n"
+        "from torch.distributed.fsdp import FullyShardedDataParallel, StateDictType\n"
+        "import torch.distributed.pipelining\n"
         "from torch._C._functions import anything\n"
-        "class Mine(Dataset): pass\n",
+        "class Mine(FullyShardedDataParallel): pass\n",
         namespace,
     )
-    with pytest.raises(EngineLacksError, match=r"no torch\.utils\.data\.Dataset; .*README.*Mine"):
+    told = r"no torch\.distributed\.fsdp\.FullyShardedDataParallel; .*README.*Mine"
+    with pytest.raises(EngineLacksError, match=told):
         namespace["Mine"]()  # type: ignore[operator]
 
 
