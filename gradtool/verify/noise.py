@@ -43,6 +43,10 @@ It may be constant, or follow its input in steps no finer than those of float16.
 _RANK = 1
 """Which of the looks counts, from the quietest: one may be hidden, and two see a kink."""
 
+_APART = 1e3
+_ELSEWHERE = 37.0
+"""Looks that disagree by the one are borne out by looks the other times as far out."""
+
 _SHARE = 0.25
 """The entries of an output are at least as noisy, relative to their size, as this share of them.
 
@@ -104,9 +108,10 @@ def measure(sampler: Sampler, eps: FloatArray, rng: np.random.Generator) -> Nois
     rounding = _ROUNDINGS * eps * size
     with np.errstate(all="ignore"):
         directions = [_direction(primal, rng) for primal in sampler.primals]
-        measured, rests = _looks(sampler, directions, 1.0)
+        measured, rests = _seen(sampler, directions)
         if rests.any():
-            measured = np.where(rests, _looks(sampler, directions, _COARSE)[0], measured)
+            coarse, _ = _looks(sampler, directions, _COARSE)
+            measured = np.where(rests, coarse[_RANK], measured)
         if (measured > _PLAIN * rounding).any() and any(map(_is_wide, sampler.primals)):
             measured = np.fmin(measured, _nearby(sampler, directions))
         shared = _shared(measured, size, sampler.blocks)
@@ -140,8 +145,24 @@ def _nearby(sampler: Sampler, directions: Sequence[Array | None]) -> FloatArray:
         direction if direction is None else _shortened(direction, primal)
         for direction, primal in zip(directions, sampler.primals, strict=True)
     ]
-    found, rests = _looks(sampler, own, 1.0)
+    found, rests = _seen(sampler, own)
     return np.where(rests, np.inf, found)
+
+
+def _seen(sampler: Sampler, directions: Sequence[Array | None]) -> tuple[FloatArray, BoolArray]:
+    """The noise of each output, and whether it rested in all looks.
+
+    Where as many looks are quiet as are not, it may be hidden from those or a kink be seen by
+    these. Looks from elsewhere tell.
+    """
+    looks, rests = _looks(sampler, directions, 1.0)
+    measured, louder = looks[_RANK], looks[_RANK + 1]
+    torn = louder > _APART * measured
+    if torn.any() and sampler.size <= _NOT_MANY:
+        elsewhere, _ = _looks(sampler, directions, _ELSEWHERE)
+        heard = np.fmax(measured, np.fmin(louder, elsewhere[_RANK]))
+        measured = np.where(torn, heard, measured)
+    return measured, rests
 
 
 def _shortened(direction: Array, primal: Array) -> Array:
@@ -173,7 +194,7 @@ def _direction(primal: Array, rng: np.random.Generator) -> Array | None:
 def _looks(
     sampler: Sampler, directions: Sequence[Array | None], coarseness: float
 ) -> tuple[FloatArray, BoolArray]:
-    """The noise of each output from several looks, and whether it rested in all of them.
+    """The noise of each output from several looks, the quietest first, and whether it rested.
 
     The points of a look lie on one side of the base, as far apart as its spacing.
     """
@@ -187,4 +208,4 @@ def _looks(
         remainders = _DIFFERENCES @ values
         noise.append(_SAFETY * np.sqrt(_GAMMA * np.mean(remainders**2, axis=0)))
         rests &= ~values.any(axis=0)
-    return np.nan_to_num(np.sort(noise, axis=0)[_RANK], nan=0.0, posinf=0.0), rests
+    return np.nan_to_num(np.sort(noise, axis=0), nan=0.0, posinf=0.0), rests
