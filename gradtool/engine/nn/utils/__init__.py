@@ -8,6 +8,9 @@ from typing import Any
 from gradtool.engine._ops.joining import cat, stack
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd.grad_mode import no_grad
+from gradtool.engine.nn.utils import parametrizations, parametrize, stateless
+from gradtool.engine.nn.utils.spectral_norm import remove_spectral_norm, spectral_norm
+from gradtool.engine.nn.utils.weight_norm import remove_weight_norm, weight_norm
 
 
 def _list(parameters: Any) -> list[Tensor]:
@@ -30,15 +33,31 @@ def clip_grad_norm_(
     if not grads:
         return Tensor([0.0]).sum()
     with no_grad():
-        total: Tensor = stack([each.norm(norm_type) for each in grads]).norm(norm_type)
-        if error_if_nonfinite and not bool(total.isfinite()):
-            raise RuntimeError(
-                f"The total norm of order {float(norm_type)} for gradients from `parameters` is "
-                "non-finite, so it cannot be clipped."
-            )
+        total = get_total_norm(grads, norm_type, error_if_nonfinite)
         scale = (max_norm / (total + 1e-6)).clamp(max=1.0)
         for each in grads:
             each.mul_(scale)
+    return total
+
+
+def get_total_norm(
+    tensors: Tensor | Iterable[Tensor],
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """The norm of all elements of all tensors.
+
+    Raises:
+        RuntimeError: `error_if_nonfinite`, and the norm is infinite or NaN.
+    """
+    norms = [each.norm(norm_type) for each in _list(tensors)]
+    total: Tensor = stack(norms).norm(norm_type) if norms else Tensor([0.0]).sum()
+    if error_if_nonfinite and not bool(total.isfinite()):
+        raise RuntimeError(
+            f"The total norm of order {float(norm_type)} for gradients from `parameters` is "
+            "non-finite, so it cannot be clipped."
+        )
     return total
 
 
@@ -67,5 +86,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
 
 
 __all__ = [
-    "clip_grad_norm_", "clip_grad_value_", "parameters_to_vector", "vector_to_parameters",
+    "clip_grad_norm_", "clip_grad_value_", "get_total_norm", "parameters_to_vector",
+    "parametrizations", "parametrize", "remove_spectral_norm", "remove_weight_norm",
+    "spectral_norm", "stateless", "vector_to_parameters", "weight_norm",
 ]  # fmt: skip
