@@ -22,6 +22,7 @@ from gradtool.engine._ops._promotion import result_type
 from gradtool.engine._settings import SETTINGS as _SETTINGS
 from gradtool.engine._tensor import Size, Tensor
 from gradtool.engine.amp.autocast_mode import autocast, is_autocast_enabled
+from gradtool.engine.amp.grad_scaler import GradScaler
 from gradtool.engine.autograd.grad_mode import (
     enable_grad,
     inference_mode,
@@ -63,7 +64,8 @@ _IN_PLACE = """
 
 _SUBMODULES = frozenset(
     """
-    __config__ cuda fft jit library linalg nn ops optim profiler random special testing utils
+    __config__ cuda fft jit library linalg nn ops optim profiler random serialization special
+    testing utils
     """.split()  # noqa: SIM905 - as below
 )
 """What is imported when it is first asked for."""
@@ -121,6 +123,7 @@ def _assert(condition: Any, message: str) -> None:
 
 
 __all__ = [
+    "GradScaler",
     "Size",
     "Tensor",
     "__version__",
@@ -166,6 +169,8 @@ if not TYPE_CHECKING:  # To a type checker every name would be there.
             return getattr(importlib.import_module(f"{__name__}.nn.functional"), name)
         if name in _IN_PLACE:
             return getattr(Tensor, name)
+        if name in ("load", "save"):
+            return getattr(importlib.import_module(f"{__name__}.serialization"), name)
         if name in _SUBMODULES:
             return importlib.import_module(f"{__name__}.{name}")
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

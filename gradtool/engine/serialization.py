@@ -1,0 +1,141 @@
+"""``torch.save`` and ``torch.load``: tensors, and what holds them, in a file and back.
+
+Files are the engine's own: a mark, then a pickle. Those of PyTorch it does not read.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from gradtool.engine import _dtypes
+from gradtool.engine._device import device as device_type
+from gradtool.engine._ops.literals import from_numpy
+from gradtool.engine._tensor import Size, Tensor, to_numpy
+from gradtool.engine.nn.parameter import Parameter
+
+_MARK = b"gradtool tensors 1\n"
+
+
+def save(
+    obj: object,
+    f: Any,
+    pickle_module: Any = pickle,
+    pickle_protocol: int = 2,
+    _use_new_zipfile_serialization: bool = True,
+) -> None:
+    """Write an object to a file, given by its path or open for writing bytes."""
+    held = io.BytesIO()
+    _Pickler(held, protocol=pickle.HIGHEST_PROTOCOL).dump(obj)
+    if hasattr(f, "write"):
+        f.write(_MARK + held.getvalue())
+        return
+    path = Path(f)
+    beside = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        beside.write_bytes(_MARK + held.getvalue())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def load(
+    f: Any,
+    map_location: Any = None,
+    pickle_module: Any = None,
+    *,
+    weights_only: bool | None = None,
+    mmap: bool | None = None,
+    **pickle_load_args: Any,
+) -> Any:
+    """Read an object from a file that `save` wrote.
+
+    With `weights_only`, the default, tensors, numbers, texts and containers of them alone.
+
+    Raises:
+        UnpicklingError: the file is another library's, or holds what `weights_only` forbids.
+    """
+    if hasattr(f, "read"):
+        return _read(f, map_location, weights_only is not False)
+    with Path(f).open("rb") as file:
+        return _read(file, map_location, weights_only is not False)
+
+
+def _read(file: BinaryIO, map_location: Any, weights_only: bool) -> Any:
+    if file.read(len(_MARK)) != _MARK:
+        raise pickle.UnpicklingError(
+            "gradtool's engine reads what its own torch.save wrote; this file is another's"
+        )
+    return _Unpickler(file, map_location, weights_only).load()
+
+
+class _Pickler(pickle.Pickler):
+    """Writes the array of a tensor, and what it is besides."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        """Tensors as arrays; dtypes and devices by their names."""
+        if isinstance(obj, Tensor):
+            kind = "parameter" if isinstance(obj, Parameter) else "tensor"
+            array = to_numpy(obj._array).copy()
+            return _tensor, (kind, array, str(obj.device), obj.requires_grad and obj.is_leaf)
+        if isinstance(obj, _dtypes.dtype):
+            return _dtype, (str(obj).removeprefix("torch."),)
+        return NotImplemented
+
+
+def _tensor(kind: str, array: Any, place: str, requires_grad: bool) -> Tensor:
+    made: Tensor = from_numpy(array).to(place)
+    if kind == "parameter":
+        return Parameter(made, requires_grad)
+    made.requires_grad = requires_grad
+    return made
+
+
+def _dtype(name: str) -> Any:
+    return _dtypes.ALIASES[name]
+
+
+_ALLOWED: dict[tuple[str, str], Any] = {
+    (each.__module__, each.__qualname__): each
+    for each in (OrderedDict, Size, device_type, set, frozenset, complex, bytearray, slice, range)
+} | {(__name__, each.__name__): each for each in (_tensor, _dtype)}
+_OF_ARRAYS = ("numpy", "numpy.core.multiarray", "numpy._core.multiarray", "numpy._core.numeric")
+_ARRAY_PARTS = ("_reconstruct", "ndarray", "dtype", "scalar", "_frombuffer")
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, file: BinaryIO, map_location: Any, weights_only: bool) -> None:
+        super().__init__(file)
+        self._place, self._weights_only = map_location, weights_only
+
+    def find_class(self, module: str, name: str) -> Any:
+        """What a pickle names: with `weights_only` nothing but parts of tensors."""
+        if (module, name) == (__name__, "_tensor"):
+            return self._placed
+        allowed = (module, name) in _ALLOWED or (module in _OF_ARRAYS and name in _ARRAY_PARTS)
+        if self._weights_only and not allowed:
+            raise pickle.UnpicklingError(
+                "Weights only load failed. In PyTorch 2.6, we changed the default value of the "
+                "`weights_only` argument in `torch.load` from `False` to `True`. Re-running "
+                "`torch.load` with `weights_only` set to `False` will likely succeed, but it can "
+                "result in arbitrary code execution. Do it only if you got the file from a "
+                f"trusted source. Unsupported global: GLOBAL {module}.{name}"
+            )
+        return super().find_class(module, name)
+
+    def _placed(self, kind: str, array: Any, place: str, requires_grad: bool) -> Tensor:
+        """The tensor where `map_location` wants it."""
+        where: Any = self._place
+        if isinstance(where, dict):
+            place = where.get(place, place)
+        elif where is not None and not isinstance(where, Callable):  # type: ignore[arg-type] # abc
+            place = str(where)
+        return _tensor(kind, array, place, requires_grad)
+
+
+__all__ = ["load", "save"]

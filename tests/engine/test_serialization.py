@@ -1,0 +1,63 @@
+"""Tensors and what holds them are written to a file and read back."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gradtool.engine.serialization import load
+
+
+def through_a_file(torch: Any, value: Any, **options: Any) -> Any:
+    held = io.BytesIO()
+    torch.save(value, held)
+    held.seek(0)
+    return torch.load(held, **options)
+
+
+def test_what_is_read_is_what_was_written(torch: Any, tmp_path: Path) -> None:
+    value = OrderedDict(
+        x=torch.arange(6.0).reshape(2, 3), y=[1, "a", None, (2.5, True)], z=torch.tensor(1j),
+        dtype=torch.float64, shape=torch.Size([2]),
+    )  # fmt: skip
+    torch.save(value, tmp_path / "held.pt")
+    found = torch.load(tmp_path / "held.pt")
+    assert torch.equal(found["x"], value["x"])
+    assert found["z"].item() == 1j
+    assert (found["y"], found["dtype"], found["shape"]) == (value["y"], torch.float64, (2,))
+    assert [each.name for each in tmp_path.iterdir()] == ["held.pt"]
+
+
+def test_leaves_stay_leaves(torch: Any) -> None:
+    leaf = through_a_file(torch, torch.ones(2, requires_grad=True))
+    parameter = through_a_file(torch, torch.nn.Parameter(torch.ones(2)))
+    assert leaf.requires_grad
+    assert isinstance(parameter, torch.nn.Parameter)
+
+
+def test_the_state_of_a_module_and_its_optimizer(torch: Any) -> None:
+    layer = torch.nn.Linear(2, 1)
+    optimizer = torch.optim.Adam(layer.parameters())
+    layer(torch.ones(1, 2)).sum().backward()
+    optimizer.step()
+    found = through_a_file(torch, {"model": layer.state_dict(), "optim": optimizer.state_dict()})
+    other = torch.nn.Linear(2, 1)
+    other.load_state_dict(found["model"])
+    assert torch.equal(other.weight, layer.weight)
+    assert found["optim"]["state"][0]["step"] == 1
+
+
+def test_classes_are_read_only_where_that_is_allowed(torch: Any) -> None:
+    with pytest.raises(pickle.UnpicklingError, match="Weights only load failed"):
+        through_a_file(torch, Path("x"))
+    assert through_a_file(torch, Path("x"), weights_only=False) == Path("x")
+
+
+def test_a_file_of_another_library_is_refused() -> None:
+    with pytest.raises(pickle.UnpicklingError, match="this file is another's"):
+        load(io.BytesIO(b"PK\x03\x04"))
