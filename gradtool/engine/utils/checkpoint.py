@@ -1,13 +1,22 @@
-"""``torch.utils.checkpoint``: the same values and gradients, with all that was saved kept.
+"""``torch.utils.checkpoint``: a part of a computation that is computed again in the backward walk.
 
-PyTorch computes a checkpointed part again in the backward walk, to save memory. Here nothing is
-computed twice: what is checked is the gradient, which is the same.
+In the forward nothing of it is kept but its arguments. The walk calls the function anew, with the
+random numbers of the first call, and takes from there what it needs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+
+from gradtool.engine._ops.generators import get_rng_state, set_rng_state
+from gradtool.engine._tensor import Tensor
+from gradtool.engine.autograd import backward
+from gradtool.engine.autograd.function import Function
+from gradtool.engine.autograd.grad_mode import enable_grad, no_grad
+from gradtool.engine.autograd.graph import saved_tensors_hooks
 
 
 def checkpoint(
@@ -20,24 +29,160 @@ def checkpoint(
     preserve_rng_state: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """`function` of the arguments. The options are accepted."""
-    return function(*args, **kwargs)
+    """`function` of the arguments, which is called once more in the backward walk.
+
+    Raises:
+        ValueError: there are keyword arguments, which the reentrant way does not take.
+    """
+    if use_reentrant is None:
+        warnings.warn(
+            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. "
+            "Starting in PyTorch 2.9, calling checkpoint without use_reentrant will raise an "
+            "exception. use_reentrant=False is recommended, but if you need to preserve the "
+            "current default behavior, you can pass use_reentrant=True. Refer to docs for more "
+            "details on the differences between the two variants.",
+            stacklevel=2,
+        )
+        use_reentrant = True
+    if not use_reentrant:
+        return _Part(function, args, kwargs, preserve_rng_state).run()
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    check_backward_validity(args)
+    return CheckpointFunction.apply(function, preserve_rng_state, *args)
+
+
+def check_backward_validity(inputs: Sequence[Any]) -> None:
+    """Warn where no argument requires a gradient: none would come through."""
+    if not any(isinstance(each, Tensor) and each.requires_grad for each in inputs):
+        warnings.warn(
+            "None of the inputs have requires_grad=True. Gradients will be None", stacklevel=3
+        )
+
+
+class CheckpointFunction(Function):
+    """The reentrant way: a Function whose backward records the call and walks it."""
+
+    @staticmethod
+    def forward(ctx: Any, run_function: Any, preserve_rng_state: bool, *args: Any) -> Any:
+        """The function of the arguments, not recorded."""
+        ctx.run_function = run_function
+        ctx.state = get_rng_state() if preserve_rng_state else None
+        ctx.tensor_places = [n for n, each in enumerate(args) if isinstance(each, Tensor)]
+        ctx.inputs = [None if isinstance(each, Tensor) else each for each in args]
+        ctx.save_for_backward(*(args[place] for place in ctx.tensor_places))
+        with no_grad():
+            return run_function(*args)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        """The gradients of the arguments; those of what the function closes over accumulate."""
+        inputs = list(ctx.inputs)
+        for place, each in zip(ctx.tensor_places, ctx.saved_tensors, strict=True):
+            inputs[place] = each.detach().requires_grad_(each.requires_grad)
+        with _random_numbers_of(ctx.state), enable_grad():
+            outputs = ctx.run_function(*inputs)
+        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        pairs = [
+            (out, grad)
+            for out, grad in zip(outputs, grads, strict=True)
+            if isinstance(out, Tensor) and out.requires_grad
+        ]
+        if not pairs:
+            raise RuntimeError(
+                "none of output has requires_grad=True, this checkpoint() is not necessary"
+            )
+        backward([out for out, _ in pairs], [grad for _, grad in pairs])
+        found = (each.grad if isinstance(each, Tensor) else None for each in inputs)
+        return None, None, *found
+
+
+class _Part:
+    """The other way: the saved tensors of a call are taken from a second call when asked for."""
+
+    def __init__(
+        self, function: Callable[..., Any], args: Any, kwargs: Any, preserve_rng_state: bool
+    ) -> None:
+        self._call: Callable[[], Any] = lambda: function(*args, **kwargs)
+        self._state = get_rng_state() if preserve_rng_state else None
+        self._count = 0
+        self._again: dict[int, Tensor] = {}
+
+    def run(self) -> Any:
+        """Call the function, and keep numbers in the place of tensors."""
+        with saved_tensors_hooks(self._number, self._tensor):
+            return self._call()
+
+    def _number(self, _tensor: Tensor) -> int:
+        self._count += 1
+        return self._count - 1
+
+    def _tensor(self, number: int) -> Tensor:
+        if number not in self._again:
+            self._compute_again()
+        if number not in self._again:
+            raise RuntimeError(
+                "torch.utils.checkpoint: A different number of tensors was saved during the "
+                "original forward and recomputation.\n"
+                f"Number of tensors saved during forward: {self._count}\n"
+                f"Number of tensors saved during recomputation: {len(self._again)}."
+            )
+        return self._again.pop(number)
+
+    def _compute_again(self) -> None:
+        found: list[Tensor] = []
+
+        def keep(tensor: Tensor) -> Tensor:
+            found.append(tensor)
+            return tensor
+
+        hooks = saved_tensors_hooks(keep, lambda tensor: tensor)
+        with _random_numbers_of(self._state), enable_grad(), hooks:
+            self._call()
+        self._again = dict(enumerate(found))
+
+
+@contextlib.contextmanager
+def _random_numbers_of(state: Tensor | None) -> Iterator[None]:
+    """Draw what was drawn from a state on, and go on after it as if nothing had been drawn."""
+    if state is None:
+        yield
+        return
+    before = get_rng_state()
+    set_rng_state(state)
+    try:
+        yield
+    finally:
+        set_rng_state(before)
 
 
 def checkpoint_sequential(
     functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
 ) -> Any:
-    """One function after another, as ``nn.Sequential`` runs them.
+    """One function after another, in so many parts, all but the last of them checkpointed.
 
     Raises:
         ValueError: there are to be no segments, or more than functions.
     """
-    steps: Sequence[Callable[..., Any]] = list(functions)
+    steps: list[Callable[..., Any]] = list(functions)
     if not 0 < segments <= len(steps):
         raise ValueError(f"segments is {segments}, but there are {len(steps)} functions")
-    for step in steps:
-        input = step(input)
-    return input
+    length = len(steps) // segments
+    for start in range(0, length * (segments - 1), length):
+        part = _chain(steps[start : start + length])
+        input = checkpoint(part, input, use_reentrant=use_reentrant, **kwargs)
+    return _chain(steps[length * (segments - 1) :])(input)
 
 
-__all__ = ["checkpoint", "checkpoint_sequential"]
+def _chain(steps: Sequence[Callable[..., Any]]) -> Callable[[Any], Any]:
+    def run(value: Any) -> Any:
+        for step in steps:
+            value = step(value)
+        return value
+
+    return run
+
+
+__all__ = [
+    "CheckpointFunction", "check_backward_validity", "checkpoint", "checkpoint_sequential",
+]  # fmt: skip
