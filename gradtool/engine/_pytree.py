@@ -29,11 +29,20 @@ def _flatten_into(tree: Any, leaves: list[Any]) -> Rebuild:
         keys = list(tree) if isinstance(tree, OrderedDict) else sorted(tree, key=str)
         entries = {key: _flatten_into(tree[key], leaves) for key in keys}
         made = type(tree) if isinstance(tree, OrderedDict) else dict
-        return lambda values: made((key, part(values)) for key, part in entries.items())
+        order = list(tree)
+        return lambda values: _dict_of(made, order, entries, values)
     if tree is None:
         return lambda _values: None
     leaves.append(tree)
     return next
+
+
+def _dict_of(
+    made: type[dict[Any, Any]], order: list[Any], entries: dict[Any, Rebuild], values: Iterator[Any]
+) -> dict[Any, Any]:
+    """A dict whose leaves come by sorted keys, with its keys in their own order."""
+    parts = {key: part(values) for key, part in entries.items()}
+    return made((key, parts[key]) for key in order)
 
 
 def tree_map(function: Callable[..., Any], tree: Any) -> Any:

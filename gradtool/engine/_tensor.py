@@ -6,6 +6,7 @@ to the class, so that ``x.exp()`` is the function ``exp`` itself, with no call i
 
 from __future__ import annotations
 
+import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -85,14 +86,24 @@ class InferenceStorage(Storage):
         if modes.inference:
             return 0
         raise RuntimeError(
-            "Inference tensors cannot be saved for backward, viewed or changed in place outside "
-            "InferenceMode. Make a clone to get a normal tensor, or use `torch.no_grad()` instead "
-            "of `torch.inference_mode()`."
+            "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
+            "inference mode in computation tracked by autograd. To work around this, you can make "
+            "a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` "
+            "instead of `torch.inference_mode()`."
         )
 
     @version.setter
     def version(self, value: int) -> None:
         pass
+
+
+_NO_GRAD_KEPT = (
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
+    "attribute won't be populated during autograd.backward(). If you indeed want the .grad field "
+    "to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you "
+    "access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead. See "
+    "github.com/pytorch/pytorch/pull/30531 for more information."
+)
 
 
 class Tensor:
@@ -253,7 +264,7 @@ class Tensor:
     def grad_fn(self) -> Node | None:
         """The node that computed it; None for a leaf."""
         node = self._node
-        return node.node if isinstance(node, OutputEdge) else node
+        return None if node is None else node.shown()
 
     @property
     def output_nr(self) -> int:
@@ -263,6 +274,8 @@ class Tensor:
     @property
     def grad(self) -> Tensor | None:
         """The gradient accumulated by `backward`, or None."""
+        if self._grad is None and self._node is not None and not self.retains_grad:
+            warnings.warn(_NO_GRAD_KEPT, UserWarning, stacklevel=2)
         return self._grad
 
     @grad.setter
@@ -323,6 +336,22 @@ class Tensor:
         if self._node is None:
             self.__dict__["_hooked_accumulator"] = node
         return RemovableHandle(hooks_of(node).of_tensor(number), hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
+        """Call ``hook(tensor)`` whenever its gradient was added to ``grad``.
+
+        Raises:
+            RuntimeError: it does not require a gradient, or is no leaf.
+        """
+        if not self._requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self._node is not None:
+            raise RuntimeError(
+                "post accumulate grad hooks cannot be registered on non-leaf tensors"
+            )
+        node: Any = node_and_number(self)[0]
+        self.__dict__["_hooked_accumulator"] = node
+        return RemovableHandle(node.accumulated, hook)
 
     def retain_grad(self) -> None:
         """Keep the gradient in ``grad`` although this is not a leaf.

@@ -114,12 +114,35 @@ class PrimitiveNode(Node):
         if self.plan.keeps_tensors:
             self.saved = FREED
 
+    def __getattr__(self, name: str) -> Any:
+        """``_saved_self``, ``_saved_result`` and so on: what the backward walk needs."""
+        if not name.startswith("_saved_"):
+            raise AttributeError(name)
+        kept = self.plan.names
+        for own in _SAVED.get(name, (name.removeprefix("_saved_"),)):
+            if own in kept:
+                return self._unpack()[kept.index(own)]
+        raise AttributeError(f"{self._name()!r} object has no attribute {name!r}")
+
+    def shown(self) -> Node:
+        """The node as users get it: of a class that has its name, as each of torch's nodes is."""
+        if self.__class__ is PrimitiveNode:
+            self.__class__ = _class_named(self._name())
+        return self
+
+    def name(self) -> str:
+        """The name that ``repr(tensor)`` shows as ``grad_fn``, or that of torch's class in C++."""
+        name = self._name()
+        return f"torch::autograd::{name}" if name.startswith("Copy") else name
+
     def _name(self) -> str:
         """As torch names it: ``MulBackward0``."""
         title: str | None = getattr(self, "title", None)
         if title is not None:
             return title
         name = self.plan.primitive.name.strip("_")
+        if name == "copy_slices":
+            return "CopySlices"
         kept = functools.partial(self.plan.kept, saved=self.saved)
         if name == "slice":
             name = _indexing(kept("key"))
@@ -145,6 +168,20 @@ def _indexing(key: tuple[Any, ...]) -> str:
     return "alias"
 
 
+@functools.cache
+def _class_named(name: str) -> type[PrimitiveNode]:
+    return type(name, (PrimitiveNode,), {"__slots__": (), "__module__": "builtins"})
+
+
+_SAVED = {
+    "_saved_exponent": ("exponent", "y"),
+    "_saved_mat1": ("x",),
+    "_saved_mat2": ("y",),
+    "_saved_other": ("y",),
+    "_saved_result": ("out",),
+    "_saved_self": ("x",),
+}
+"""torch's names of saved values, and what primitives call them."""
 _REDUCTIONS = ("sum", "mean", "prod")
 _SPELLED = {
     "i0e": "SpecialI0E", "i1e": "SpecialI1E", "imag": "Select", "log1p": "Log1P",

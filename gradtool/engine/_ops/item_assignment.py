@@ -6,7 +6,8 @@ from typing import Any
 
 from gradtool.engine._levels import highest
 from gradtool.engine._modes import modes
-from gradtool.engine._ops._keys import parsed
+from gradtool.engine._ops._keys import Key, parsed
+from gradtool.engine._ops.creation import arange
 from gradtool.engine._ops.indexing import index_put, normalise_key, one_for_mask, unlike_dtypes
 from gradtool.engine._ops.inplace import (
     before_change,
@@ -14,6 +15,7 @@ from gradtool.engine._ops.inplace import (
     check_in_place,
     replace,
 )
+from gradtool.engine._ops.node_names import give_name
 from gradtool.engine._tensor import Tensor
 
 
@@ -33,6 +35,7 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
     value = _beside(x, value)
     if _is_followed(x, value):
         replace(x, index_put(before_change(x), key, value))
+        give_name(x, _node_of(parsed(x, key), value))
         return
     check_distinct_elements(x._array)
     if isinstance(value, Tensor) and value.ndim and value.numel() == 1:
@@ -40,6 +43,16 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
     _check_dtype(x, key, value)
     x._array[normalise_key(x, key)] = value._array if isinstance(value, Tensor) else value
     x._bump()
+
+
+def _node_of(key: Key, value: Any) -> str:
+    """What torch has for it: a change of the view that the key picks, or of the whole."""
+    whole = all(isinstance(part, slice) and part == slice(None) for part in key.basic)
+    if key.indices and whole:
+        return "IndexPutBackward0"
+    if whole:
+        return "CopyBackwards" if isinstance(value, Tensor) else "FillBackward3"
+    return "CopySlices"
 
 
 def _check_dtype(x: Tensor, key: Any, value: Any) -> None:
@@ -77,13 +90,39 @@ def fill_(x: Tensor, value: Any) -> Tensor:
     value = _beside(x, value)
     if _is_followed(x, value):
         filled = x.detach().new_zeros(x.shape) + value
-        return replace(x, filled.to(x.dtype))
+        out = replace(x, filled.to(x.dtype))
+        give_name(out, "FillBackward2")
+        return out
     check_distinct_elements(x._array)
     x._array[...] = value._array if isinstance(value, Tensor) else value
     x._bump()
     return x
 
 
+def fill_diagonal_(x: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    """Set the main diagonal to a number; with `wrap` a tall matrix has another below a gap row.
+
+    Raises:
+        RuntimeError: there are less than 2 dimensions, or more than 2 of different extents.
+    """
+    if x.ndim < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if x.ndim > 2 and len(set(x.shape)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    extent = min(x.shape)
+    places = arange(x.numel() if wrap and x.ndim == 2 else 0, device=x.device)
+    if wrap and x.ndim == 2:
+        rows, columns = places // x.shape[1], places % x.shape[1]
+        on_diagonal = rows % (x.shape[1] + 1) == columns
+        mask = on_diagonal.reshape(x.shape)
+        setitem(x, mask, fill_value)
+        return x
+    setitem(x, (arange(extent, device=x.device),) * x.ndim, fill_value)
+    return x
+
+
 def zero_(x: Tensor) -> Tensor:
     """Set every element to zero."""
-    return fill_(x, 0)
+    out = fill_(x, 0)
+    give_name(out, "ZeroBackward0")
+    return out

@@ -175,7 +175,9 @@ METHODS: dict[str, Callable[..., Any]] = {
 """Methods that have no form as a function, or are not in the list of those of the same name."""
 
 PROPERTIES: dict[str, Callable[[Tensor], Any]] = {
+    "is_cpu": lambda x: not x.is_cuda,
     "layout": lambda _x: _settings.strided,
+    "name": lambda _x: None,
     "names": lambda x: (None,) * x.ndim,
     **{
         name: lambda _x: False

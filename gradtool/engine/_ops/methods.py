@@ -68,7 +68,7 @@ from gradtool.engine._ops import (
     windows,
 )
 from gradtool.engine._ops.inplace import in_place
-from gradtool.engine._ops.item_assignment import fill_, setitem, zero_
+from gradtool.engine._ops.item_assignment import fill_, fill_diagonal_, setitem, zero_
 from gradtool.engine._ops.node_names import give_name, named
 from gradtool.engine._tensor import Tensor
 
@@ -181,7 +181,12 @@ def attach() -> None:
     Tensor.__setitem__ = setitem  # type: ignore[method-assign]
     Tensor.__array_priority__ = 1000  # type: ignore[attr-defined]  # NumPy then leaves operators to us
     Tensor.prelu = _prelu  # type: ignore[attr-defined]
-    changes = {"zero_": zero_, "fill_": fill_, "copy_": in_place(_copied, "copy_")}
+    changes = {
+        "zero_": zero_,
+        "fill_": fill_,
+        "fill_diagonal_": fill_diagonal_,
+        "copy_": _copy_,
+    }
     for name, change in changes.items():
         setattr(Tensor, name, change)
     properties = axes.PROPERTIES | complex_parts.PROPERTIES | metadata.PROPERTIES
@@ -229,6 +234,16 @@ def _prelu(x: Tensor, weight: Tensor) -> Tensor:
     return prelu(x, weight)
 
 
+def _copy_(x: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    """Write a tensor, broadcast and cast, over this one."""
+    out = _written(x, src, non_blocking)
+    give_name(out, "CopyBackwards", [src._node] if isinstance(src, Tensor) else [])
+    return out
+
+
 def _copied(x: Tensor, source: Tensor, non_blocking: bool = False) -> Tensor:
     """`source` with the shape and dtype of `x`: what ``copy_`` writes over it."""
     return source.to(device=x.device, dtype=x.dtype, non_blocking=non_blocking).expand(x.shape)
+
+
+_written = in_place(_copied, "copy_")

@@ -52,7 +52,7 @@ def give_name(out: Tensor, title: str, before: Sequence[Any] = ()) -> None:
         return
     if isinstance(node, OutputEdge):
         node = node.node
-    if node.__class__ is PrimitiveNode:
+    if isinstance(node, PrimitiveNode):
         node.title = title
 
 

@@ -73,7 +73,10 @@ def bernoulli_(x: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -
     check_in_place(x)
     if isinstance(p, Tensor):
         return replace(x, bernoulli(p.expand(x.shape), generator=generator).to(x.dtype))
-    return replace(x, bernoulli(x, p, generator=generator))
+    if x.is_contiguous():
+        return replace(x, bernoulli(x, p, generator=generator))
+    drawn = in_memory_order(x, lambda size: bernoulli(x.reshape(size), p, generator=generator))
+    return replace(x, drawn)
 
 
 def _bounds(given: Any, named: dict[str, Any], default: tuple[Any, Any]) -> tuple[Any, Any]:

@@ -70,11 +70,15 @@ class Node:
         """The same, whatever a ctx has been given as its ``name``."""
         return type(self).__name__
 
+    def shown(self) -> Node:
+        """The node as users get it: of a class that has its name."""
+        return self
+
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """(node, output number) that each input's gradient goes to."""
         return tuple(
-            (edge.node, edge.number) if isinstance(edge, OutputEdge) else (edge, 0)
+            (edge.shown(), edge.number if isinstance(edge, OutputEdge) else 0)
             for edge in self._edges
         )
 
@@ -102,22 +106,34 @@ class OutputEdge(Node):
         self._edges = ()
         self._hooks = None
 
+    def shown(self) -> Node:
+        """The node itself."""
+        return self.node.shown()
+
 
 class AccumulateGrad(Node):
     """The end of the graph: adds to the ``grad`` of a leaf."""
 
-    __slots__ = ("variable",)
+    __slots__ = ("accumulated", "variable")
 
     def __init__(self, variable: Tensor) -> None:
         self.variable = variable
+        self.accumulated: dict[int, Hook] = {}
+        """Hooks on the tensor, once its gradient is complete."""
         self._edges = ()
         self._order = _next_leaf_order()
         self._hooks = None
+
+    def name(self) -> str:
+        """The name of torch's class in C++."""
+        return f"torch::autograd::{self._name()}"
 
     def apply(self, grad: Tensor | None, wanted: set[int] | None) -> Gradients:
         """Add to the leaf's ``grad``."""
         if grad is not None:
             self.variable._accumulate(grad)
+            for hook in list(self.accumulated.values()):
+                hook(self.variable)
         return ()
 
 

@@ -96,6 +96,9 @@ class BackwardCFunction(FunctionCtx, Node):
     _saved_for_jvp: tuple[Tensor | None, ...] | None = None
     """What `saved_tensors` shows while ``jvp`` runs."""
 
+    def __repr__(self) -> str:
+        return f"<torch.autograd.function.{self._name()} object at {id(self):#x}>"
+
     def __init__(self) -> None:
         self._order = next_order()
 

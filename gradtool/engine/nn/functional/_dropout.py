@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from gradtool.engine._ops.creation import empty
-from gradtool.engine._ops.random import bernoulli
+from gradtool.engine._ops.random import bernoulli, in_memory_order
 from gradtool.engine._tensor import Size, Tensor
 
 _SATURATION = -1.7580993408473766
@@ -53,8 +54,14 @@ def _dropped(input: Tensor, p: float, training: bool, inplace: bool, shape: Size
 
 
 def _kept(input: Tensor, p: float, shape: Size) -> Tensor:
-    """1 for what stays, 0 for what is dropped with chance `p`."""
-    return bernoulli(empty(shape, dtype=input.dtype, device=input.device), 1 - p)
+    """1 for what stays, 0 for what is dropped with chance `p`, drawn as `input` lies in memory."""
+
+    def draw(size: Any) -> Tensor:
+        return bernoulli(empty(size, dtype=input.dtype, device=input.device), 1 - p)
+
+    if shape == input.shape and not input.is_contiguous():
+        return in_memory_order(input, draw)
+    return draw(shape)
 
 
 def _check_chance(p: float) -> None:

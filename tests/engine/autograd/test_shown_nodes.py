@@ -1,0 +1,98 @@
+"""What users see of nodes: their class, their text, what they saved; hooks on a full gradient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+
+def test_a_node_is_of_a_class_of_its_name(torch: Any) -> None:
+    x = torch.ones(2, requires_grad=True)
+    y = (x * 2).exp()
+    assert type(y.grad_fn).__name__ == y.grad_fn.name() == "ExpBackward0"
+    assert repr(y.grad_fn).startswith("<ExpBackward0 object at 0x")
+    (before, number), *_ = y.grad_fn.next_functions
+    assert (type(before).__name__, number) == ("MulBackward0", 0)
+    leaf = before.next_functions[0][0]
+    assert (type(leaf).__name__, leaf.name()) == (
+        "AccumulateGrad",
+        "torch::autograd::AccumulateGrad",
+    )
+    assert y.grad_fn is y.grad_fn
+
+
+def test_the_node_of_a_function_says_where_it_is_from(torch: Any) -> None:
+    class Same(torch.autograd.Function):  # type: ignore[misc] # of either library
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x.clone()
+
+    y = Same.apply(torch.ones(2, requires_grad=True))
+    assert repr(y.grad_fn).startswith("<torch.autograd.function.SameBackward object at 0x")
+
+
+def test_a_written_view_shows_what_was_done_to_its_base(torch: Any) -> None:
+    y = torch.ones(2, requires_grad=True) * 1
+    y[0] = 3
+    assert repr(y) == "tensor([3., 1.], grad_fn=<CopySlices>)"
+    assert y.grad_fn.name() == "torch::autograd::CopySlices"
+
+
+def test_saved_values_can_be_looked_at(torch: Any) -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    assert torch.equal((x * 3).pow(2).grad_fn._saved_self, x * 3)
+    assert x.pow(2).grad_fn._saved_exponent == 2
+    y = x.exp()
+    assert torch.equal(y.grad_fn._saved_result, y)
+    product = x * x
+    assert product.grad_fn._saved_self is product.grad_fn._saved_other
+    with pytest.raises(AttributeError):
+        y.grad_fn._saved_nothing  # noqa: B018 - asking is the point
+    y.sum().backward()
+    with pytest.raises(RuntimeError, match="after they have already been freed"):
+        y.grad_fn._saved_result  # noqa: B018 - asking is the point
+
+
+def test_a_hook_is_called_once_a_gradient_was_added(torch: Any) -> None:
+    x = torch.ones(2, requires_grad=True)
+    told = []
+    handle = x.register_post_accumulate_grad_hook(lambda leaf: told.append(leaf.grad.tolist()))
+    (x * x).sum().backward()
+    (x * 3).sum().backward()
+    handle.remove()
+    x.sum().backward()
+    assert told == [[2, 2], [5, 5]]
+    with pytest.raises(RuntimeError, match="cannot be registered on non-leaf tensors"):
+        (x * 2).register_post_accumulate_grad_hook(print)
+    with pytest.raises(RuntimeError, match="a tensor that doesn't require gradient"):
+        torch.ones(2).register_post_accumulate_grad_hook(print)
+
+
+def test_asking_a_result_for_its_gradient_warns(torch: Any) -> None:
+    y: Any = torch.ones(2, requires_grad=True) * 2
+    with pytest.warns(UserWarning, match="attribute of a Tensor that is not a leaf"):
+        assert y.grad is None
+    y.retain_grad()
+    y.sum().backward()
+    assert torch.equal(y.grad, torch.ones(2))
+
+
+def test_gradients_of_a_dict_keep_its_order(torch: Any) -> None:
+    found = torch.func.grad(lambda d: (d["b"] * d["a"]).sum())(
+        {"b": torch.ones(1), "a": torch.ones(1) * 2}
+    )
+    assert list(found) == ["b", "a"]
+
+
+def test_a_diagonal_is_filled(torch: Any) -> None:
+    x = torch.ones(2, 3, requires_grad=True)
+    y = (x * 2).fill_diagonal_(0)
+    assert y.tolist() == [[0, 2, 2], [2, 0, 2]]
+    y.sum().backward()
+    assert x.grad.tolist() == [[0, 2, 2], [2, 0, 2]]
+    assert torch.zeros(5, 2).fill_diagonal_(1, wrap=True)[:, 0].tolist() == [1, 0, 0, 1, 0]
+    with pytest.raises(RuntimeError, match="dimensions must larger than 1"):
+        torch.zeros(2).fill_diagonal_(1)
+    with pytest.raises(RuntimeError, match="all dimensions of input must be of equal length"):
+        torch.zeros(2, 2, 3).fill_diagonal_(1)
