@@ -44,8 +44,8 @@ def assert_close(
         raise ValueError("Both 'rtol' and 'atol' must be either specified or unspecified")
     for where, one, other in _pairs(actual, expected, ""):
         found = _difference(
-            as_tensor(one),
-            as_tensor(other),
+            _compared(one),
+            _compared(other),
             tolerances=None if rtol is None or atol is None else (rtol, atol),
             equal_nan=equal_nan,
             check_device=check_device,
@@ -73,13 +73,19 @@ def _pairs(actual: Any, expected: Any, where: str) -> list[tuple[str, Any, Any]]
         keys = list(range(len(expected)))
     else:
         return [(where, actual, expected)]
-    return [
-        pair
-        for key in keys
-        for pair in _pairs(
-            actual[key], expected[key], f"{where}\nThe failure occurred for item [{key!r}]"
-        )
-    ]
+    return [pair for key in keys for pair in _pairs(actual[key], expected[key], _at(where, key))]
+
+
+def _at(where: str, key: Any) -> str:
+    before = where.removeprefix("\n\nThe failure occurred for item ")
+    return f"\n\nThe failure occurred for item {before}[{key!r}]"
+
+
+def _compared(value: Any) -> Tensor:
+    """A tensor of what is compared: numbers with the precision that Python has."""
+    if isinstance(value, float | complex) and not isinstance(value, np.generic):
+        return as_tensor(np.asarray(value))
+    return as_tensor(value)
 
 
 def _difference(
@@ -112,19 +118,39 @@ def _mismatch(actual: Any, expected: Any, rtol: float, atol: float, equal_nan: b
     close = np.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan)
     if close.all():
         return ""
-    wide = [each.astype(np.result_type(each, np.float64)) for each in (actual, expected)]
-    with np.errstate(all="ignore"):
-        absolute = np.where(close, 0, np.abs(wide[0] - wide[1]))
-        relative = np.where(close, 0, absolute / np.abs(wide[1]))
+    exact = rtol == atol == 0
+    absolute, relative = _differences(actual, expected, close)
+    limits = ["", ""] if exact else [f" (up to {atol} allowed)", f" (up to {rtol} allowed)"]
+    verdict = "equal" if exact else "close"
+    if actual.ndim == 0:
+        return (
+            f"Scalars are not {verdict}!\n\nExpected {expected.item()} but got {actual.item()}.\n"
+            f"Absolute difference: {absolute.item()}{limits[0]}\n"
+            f"Relative difference: {relative.item()}{limits[1]}"
+        )
     return (
-        f"Tensor-likes are not close!\n\nMismatched elements: {(~close).sum()} / {close.size} "
+        f"Tensor-likes are not {verdict}!\n\nMismatched elements: {(~close).sum()} / {close.size} "
         f"({100 * (~close).mean():.1f}%)\n"
-        f"Greatest absolute difference: {_greatest(absolute)} (up to {atol} allowed)\n"
-        f"Greatest relative difference: {_greatest(relative)} (up to {rtol} allowed)"
+        f"Greatest absolute difference: {_greatest(absolute)}{limits[0]}\n"
+        f"Greatest relative difference: {_greatest(relative)}{limits[1]}"
     )
 
 
+def _differences(actual: Any, expected: Any, close: Any) -> tuple[Any, Any]:
+    """The absolute and the relative ones, in the precision of what is compared."""
+    if actual.dtype.kind in "biu" and expected.dtype.kind in "biu":
+        actual, expected = (each.astype(np.int64) for each in (actual, expected))
+    with np.errstate(all="ignore"):
+        absolute = np.where(close, actual.dtype.type(0), np.abs(actual - expected))
+        magnitude = np.abs(expected)
+        if magnitude.dtype.kind == "i":  # a ratio of integers has torch's default precision
+            ratio = absolute.astype(np.float32) / magnitude.astype(np.float32)
+        else:
+            ratio = absolute / magnitude
+    return absolute, np.where(close, ratio.dtype.type(0), ratio)
+
+
 def _greatest(differences: Any) -> str:
-    place = np.unravel_index(int(np.argmax(differences)), differences.shape)
-    at = f" at index {tuple(map(int, place))}" if place else ""
-    return f"{differences[place]}{at}"
+    found = int(np.argmax(differences))  # the first NaN, if there is one
+    place = np.unravel_index(found, differences.shape)
+    return f"{differences[place].item()} at index {tuple(map(int, place))}"
