@@ -31,9 +31,13 @@ def test_prints_on_the_engine_what_it_prints_with_pytorch(module: str) -> None:
 def test_pytorch_still_prints_it(
     module: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("torch", reason="runs on PyTorch, which is not installed")
+    torch = pytest.importorskip("torch", reason="runs on PyTorch, which is not installed")
     monkeypatch.syspath_prepend(str(FOLDER))
-    runpy.run_path(str(FOLDER / f"{module}.py"), run_name="__main__")
+    try:
+        runpy.run_path(str(FOLDER / f"{module}.py"), run_name="__main__")
+    finally:
+        torch.set_default_dtype(torch.float32)
+        torch.set_printoptions(profile="default")
     monkeypatch.delitem(sys.modules, "show")
     assert_same(capsys.readouterr().out, (PRINTED / f"{module}.txt").read_text())
 
