@@ -15,6 +15,7 @@ from gradtool.gate.adapters.module_call import ModuleCall
 from gradtool.gate.arguments import adopt, bind_arguments, make_value, show_arguments
 from gradtool.gate.case import Case
 from gradtool.gate.config_format import CaseConfig
+from gradtool.gate.debugger import is_wanted
 from gradtool.gate.infer import Search, infer
 from gradtool.gate.infer_clues import read_clues
 from gradtool.gate.no_case import NoCase
@@ -24,7 +25,7 @@ from gradtool.gate.seeding import global_generators, stable_seed
 from gradtool.gate.settings import Settings
 from gradtool.gate.snippet import one_line_snippet
 from gradtool.gate.subject import Subject
-from gradtool.gate.trial import Trial, attempt
+from gradtool.gate.trial import Trial, attempt, look_again
 
 _NEEDS_CUDA = re.compile(r"\bcuda\b|NVIDIA", re.IGNORECASE)
 """In the refusal of arguments by what runs on CUDA only."""
@@ -180,8 +181,16 @@ def _inferred(subject: Subject, settings: Settings) -> list[CaseConfig]:
 
     search = infer(parameters, read_clues(subject.target, names), tried)
     if not search.cases:
+        _debug_refusal(subject, settings, search.likeliest)
         raise _fruitless(subject, settings, search)
     return search.cases
+
+
+def _debug_refusal(subject: Subject, settings: Settings, likeliest: CaseConfig | None) -> None:
+    """Let a person who wants the debugger see why forward refuses the likeliest arguments."""
+    if likeliest is not None and is_wanted():
+        args, kwargs = _make(subject, settings, likeliest, str(likeliest.name))
+        look_again(subject, *bind_arguments(subject, args, kwargs))
 
 
 def _fruitless(subject: Subject, settings: Settings, search: Search) -> NoCase:

@@ -22,6 +22,11 @@ def debugging() -> Iterator[None]:
         _seen = None
 
 
+def is_wanted() -> bool:
+    """Whether this run opens the debugger."""
+    return _seen is not None
+
+
 def look_at(error: BaseException, is_internal: Callable[[str], bool]) -> None:
     """Open the debugger at the innermost line that is not internal to gradtool."""
     if _seen is None:

@@ -14,7 +14,7 @@ import numpy as np
 from gradtool.engine._placeholder import EngineLacksError
 from gradtool.gate.adapters.library import library
 from gradtool.gate.subject import Subject
-from gradtool.gate.user_errors import summarise
+from gradtool.gate.user_errors import describe, summarise
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,16 @@ def attempt(subject: Subject, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
                 return Trial()  # Forward ran through; a rule says what it did wrong.
             return Trial(refusal=summarise(error))
         return _judge(result)
+
+
+def look_again(subject: Subject, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Run forward once more, heard and seen, and let the debugger look at what it raises."""
+    inputs = [_inner(arg) for arg in args]
+    named = {name: _inner(arg) for name, arg in kwargs.items()}
+    try:
+        subject.call(*inputs, **named)
+    except Exception as error:
+        describe(error, subject.folder)
 
 
 def _judge(result: Any) -> Trial:
