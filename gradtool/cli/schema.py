@@ -16,6 +16,7 @@ from gradtool.cli.streams import reader_may_leave
 
 _KINDS = {
     "report": "gradtool.report.document",
+    "json-lines": "gradtool.report.records",
     "transfer": "gradtool.report.transfer.document",
     "profile": "gradtool.report.profile.document",
 }
@@ -25,7 +26,7 @@ _KINDS = {
 def schema(
     kind: Annotated[str, typer.Argument(metavar="|".join(_KINDS), help="What it describes.")],
 ) -> Callable[[], ExitCode]:
-    """Print the JSON Schema of a JSON report."""
+    """Print the JSON Schema of a JSON report, or of each line of a report as JSON Lines."""
     return partial(_print, _KINDS[choose(kind, list(_KINDS), "schema")])
 
 

@@ -38,12 +38,18 @@ def generated_schema() -> str:
 
 def schema_text(kind: type[msgspec.Struct], title: str, version: int) -> str:
     """The schema of a kind of document of which each says its version."""
-    schema: dict[str, Any] = {
-        "$schema": _DIALECT,
-        "title": f"{title}, version {version}",
-        **msgspec.json.schema(kind),
-    }
-    document = schema["$defs"][kind.__name__]
-    document["properties"]["schema"] = {"const": version}
-    document["required"] = ["schema", *document["required"]]
-    return msgspec.json.format(msgspec.json.encode(schema), indent=2).decode() + "\n"
+    schema = msgspec.json.schema(kind)
+    state_version(schema["$defs"][kind.__name__], version)
+    return titled(schema, title, version)
+
+
+def state_version(definition: dict[str, Any], version: int) -> None:
+    """Have what a schema defines say its version."""
+    definition["properties"]["schema"] = {"const": version}
+    definition["required"] = ["schema", *definition["required"]]
+
+
+def titled(schema: dict[str, Any], title: str, version: int) -> str:
+    """The text of a schema as it is published."""
+    document = {"$schema": _DIALECT, "title": f"{title}, version {version}", **schema}
+    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"

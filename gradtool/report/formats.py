@@ -15,6 +15,7 @@ Renderer = Callable[[Report], str]
 
 FORMATS: dict[str, str] = {
     "json": "gradtool.report.json:render",
+    "json-lines": "gradtool.report.json_lines:render",
     "junit": "gradtool.report.junit:render",
     "sarif": "gradtool.report.sarif:render",
     "github": "gradtool.report.github:render",

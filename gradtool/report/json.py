@@ -20,8 +20,8 @@ def render(report: Report) -> str:
     """The report as indented JSON that decodes to an equal `Report`."""
     document = {
         "schema": report.schema,
-        **_builtins(report),
-        "summary": _builtins(summarize(report)),
+        **builtins_of(report),
+        "summary": builtins_of(summarize(report)),
     }
     text = msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
     return _FLAT_ARRAY.sub(_on_one_line, text)
@@ -36,7 +36,8 @@ def _on_one_line(array: re.Match[str]) -> str:
     return f"[{' '.join(line.strip() for line in array[1].splitlines())}]"
 
 
-def _builtins(value: msgspec.Struct) -> dict[str, Any]:
+def builtins_of(value: msgspec.Struct) -> dict[str, Any]:
+    """The fields of a struct as values that JSON has."""
     plain: dict[str, Any] = msgspec.to_builtins(value, enc_hook=_scalar)
     return {key: _representable(entry) for key, entry in plain.items()}
 

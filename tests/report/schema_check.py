@@ -1,4 +1,4 @@
-"""The schema of the JSON report in its strict form, and every report of a test held against it."""
+"""The schemas of the JSON reports in their strict form, and every report of a test held to them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 import jsonschema
 import pytest
 
-from gradtool.report import json
-from gradtool.report.document import generated_schema
+from gradtool.report import document, json, json_lines, records
 from gradtool.results import Report
+
+Render = Callable[[Report], str]
 
 
 def strict(schema: Any) -> Any:
@@ -28,13 +29,14 @@ def validator(schema: str) -> jsonschema.Draft202012Validator:
     return jsonschema.Draft202012Validator(loaded)
 
 
-def checked(render: Callable[[Report], str]) -> Callable[[Report], str]:
-    """`render`, refusing to return what the schema does not allow."""
-    schema = validator(generated_schema())
+def checked(render: Render, schema: str, split: Callable[[str], list[str]]) -> Render:
+    """`render`, refusing to return what the schema does not allow of one of its documents."""
+    held_to = validator(schema)
 
     def checking(report: Report) -> str:
         text = render(report)
-        schema.validate(stdlib.loads(text))
+        for part in split(text):
+            held_to.validate(stdlib.loads(part))
         return text
 
     return checking
@@ -42,7 +44,11 @@ def checked(render: Callable[[Report], str]) -> Callable[[Report], str]:
 
 @pytest.fixture(scope="session", autouse=True)
 def reports_obey_their_schema() -> Iterator[None]:
-    """Hold every JSON report that a test writes in its own process against the schema."""
+    """Hold every JSON report that a test writes in its own process against its schema."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json, "render", checked(json.render))
+        for module, schema, split in (
+            (json, document.generated_schema(), lambda text: [text]),
+            (json_lines, records.generated_schema(), str.splitlines),
+        ):
+            patch.setattr(module, "render", checked(module.render, schema, split))
         yield

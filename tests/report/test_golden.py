@@ -22,6 +22,7 @@ RENDERERS = {
     "text-quiet.txt": lambda report: plain(report, verbosity=-1),
     "concise.txt": renderer("concise"),
     "report.json": renderer("json"),
+    "json-lines.jsonl": renderer("json-lines"),
     "junit.xml": renderer("junit"),
     "report.sarif": renderer("sarif"),
     "github.txt": renderer("github"),
