@@ -138,8 +138,8 @@ Reports = Annotated[
     typer.Option(
         "--report",
         metavar="FORMAT=PATH",
-        help="Write a report too: json=out.json, or json-lines, junit, sarif, html, markdown, "
-        "github, text, concise. Repeatable; - is standard output.",
+        help="Write a report too: json=out.json, or json-lines, junit, sarif, gitlab, github, "
+        "html, markdown, text, concise. Repeatable; - is standard output.",
     ),
 ]
 CollectOnly = Annotated[

@@ -19,6 +19,7 @@ FORMATS: dict[str, str] = {
     "junit": "gradtool.report.junit:render",
     "sarif": "gradtool.report.sarif:render",
     "github": "gradtool.report.github:render",
+    "gitlab": "gradtool.report.gitlab:render",
     "markdown": "gradtool.report.markdown:render",
     "html": "gradtool.report.html:render",
     "text": "gradtool.report.terminal:plain",

@@ -26,6 +26,7 @@ RENDERERS = {
     "junit.xml": renderer("junit"),
     "report.sarif": renderer("sarif"),
     "github.txt": renderer("github"),
+    "gitlab.json": renderer("gitlab"),
     "markdown.md": renderer("markdown"),
     "html.html": renderer("html"),
 }
