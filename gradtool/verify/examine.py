@@ -16,6 +16,8 @@ _BROKEN = (Verdict.FAIL, Verdict.ERROR)
 _FINE = (Verdict.PASS, Verdict.SKIPPED)
 _DOUBT = "GT603"
 _EVALUATES_A_LOT = frozenset({"GT101", "GT106", "GT201", "GT202", "GT203", "GT204", "GT506"})
+_CALLS_OTHERS = frozenset({"GT111"})
+"""Calls with other numbers than the case's, of whose gradients nothing is verified."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,9 @@ def examine(
         seed: Of everything random.
         atol: Overrides the default absolute tolerance.
         rtol: Overrides the default relative tolerance.
-        executed: Collects the lines of the Function that are executed, those that only the
-            numeric derivatives execute left out: tracing them would take too long.
+        executed: Collects the lines of the Function that are executed. Left out are those that
+            only the numeric derivatives execute, because tracing them would take too long, and
+            those of calls of which nothing is verified.
         twin: The same Function at the same case on the CPU, where it runs on another device.
 
     Returns:
@@ -95,7 +98,7 @@ class _Inquiry:
         return skipped(f"{broken}{COMES_FIRST}") if broken else answer
 
     def _checked(self, rule: Rule, check: Callable[[Subject], Answer]) -> Answer:
-        if self._executed is None or rule.code in _EVALUATES_A_LOT:
+        if self._executed is None or rule.code in _EVALUATES_A_LOT | _CALLS_OTHERS:
             return check(self._subject)
         with self._subject.function.traced() as lines:
             answer = check(self._subject)

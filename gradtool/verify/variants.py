@@ -88,7 +88,8 @@ def _kind(dtype: np.dtype[Any]) -> str:
 
 
 def _cast(array: Array, kind: str) -> Array:
-    return array.astype(_OTHER[kind]) if kind in _OTHER else array
+    with np.errstate(over="ignore"):  # Infinity is what the narrower dtype makes of it.
+        return array.astype(_OTHER[kind]) if kind in _OTHER else array
 
 
 def _evaluated(subject: Subject, point: Sequence[Array]) -> Sequence[Array | None] | None:

@@ -63,7 +63,11 @@ print("fetched")
 
 
 def test_a_tutorial_runs_as_it_stands(
-    cupy: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    cupy: Any,
+    scripts_run_here: None,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     cuda._hook_class.cache_clear()
     script = tmp_path / "tutorial.py"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from gradtool.gate import torch_alias
 from gradtool.gate.options import UsageError
 from gradtool.gate.run_script import run_script
 
@@ -30,23 +29,14 @@ def write(tmp_path: Path) -> Callable[..., str]:
 
 
 @pytest.fixture
-def ours(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
-    """Run a script in this process, which is put in order afterwards."""
-    monkeypatch.setattr(sys, "argv", list(sys.argv))
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setattr(sys, "excepthook", sys.__excepthook__)
-    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
-    entered = 0
+def ours(scripts_run_here: None, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a script in this process."""
 
     def run(script: str, *arguments: str, all_frames: bool = False) -> Outcome:
-        nonlocal entered
         code = run_script(script, arguments, all_frames=all_frames)
-        entered += 1
         return (code, *capsys.readouterr())
 
-    yield run
-    for _ in range(entered):
-        torch_alias._alias.leave()
+    return run
 
 
 def theirs(script: str, *arguments: str) -> Outcome:
