@@ -42,6 +42,10 @@ ChangedSince = Annotated[
 LastFailed = Annotated[
     bool, typer.Option("--lf", "--last-failed", help="Only Functions that failed last time.")
 ]
+FailedFirst = Annotated[
+    bool,
+    typer.Option("--ff", "--failed-first", help="Begin with the Functions that failed last time."),
+]
 NoCache = Annotated[
     bool,
     typer.Option("--no-cache", help="Do not remember in .gradtool_cache what failed."),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gradtool.report.terminal.console import Color
 
 
-_Kept = tuple[str | None, bool, bool, bool]
+_Kept = tuple[str | None, bool, bool, bool, bool]
 """The fields of `gradtool.cli.keeping.Kept`, which is loaded when the work begins."""
 
 
@@ -54,6 +54,7 @@ def check(
     no_ignores: adoption.NoIgnores = False,
     changed_since: adoption.ChangedSince = None,
     last_failed: adoption.LastFailed = False,
+    failed_first: adoption.FailedFirst = False,
     no_cache: adoption.NoCache = False,
     allow_empty: adoption.AllowEmpty = False,
     exit_zero: adoption.ExitZero = False,
@@ -104,7 +105,7 @@ def check(
         color=cast("Color", choose(color, cli.COLORS, "value of --color:")),
         verbosity=verbose - quiet,
     )
-    kept = (baseline, write_baseline, last_failed, not no_cache)
+    kept = (baseline, write_baseline, last_failed, failed_first, not no_cache)
     task = _collect if collect_only else partial(_check, exit_zero)
     return partial(task, options, kept, reports or (), display)
 

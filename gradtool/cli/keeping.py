@@ -41,6 +41,7 @@ class Kept:
     write: bool = False
     """Add to it."""
     last_failed: bool = False
+    failed_first: bool = False
     cache: bool = True
 
 
@@ -57,8 +58,12 @@ class Keeper:
         self._must_mend = False
         """The cache has something that cannot be read."""
         self._failed = self._read_failed()
-        failed = tuple(sorted(self._failed)) if kept.last_failed else None
-        self.options = msgspec.structs.replace(options, only_failed=failed)
+        failed = tuple(sorted(self._failed))
+        self.options = msgspec.structs.replace(
+            options,
+            only_failed=failed if kept.last_failed else None,
+            first=failed if kept.failed_first else (),
+        )
         """The options of the run."""
 
     def settled(self, report: Report) -> Report:
@@ -138,8 +143,9 @@ def keeping(kept: Kept, options: CheckOptions) -> Iterator[Keeper]:
         UsageError: The baseline cannot be read, or not be written though that was asked for.
     """
     name = kept.baseline or (FILE_NAME if kept.write else None)
-    if kept.last_failed and not kept.cache:
-        raise UsageError("--lf needs the cache: leave --no-cache away")
+    if (kept.last_failed or kept.failed_first) and not kept.cache:
+        flag = "--lf" if kept.last_failed else "--ff"
+        raise UsageError(f"{flag} needs the cache: leave --no-cache away")
     baseline = None if name is None else read_baseline(name, may_be_new=kept.write)
     with contextlib.ExitStack() as stack:
         place = None
@@ -151,7 +157,7 @@ def keeping(kept: Kept, options: CheckOptions) -> Iterator[Keeper]:
 
 
 def _node(row: Row) -> str:
-    """What ``--lf`` asks again: the Function, or the module that did not import."""
+    """What ``--lf`` and ``--ff`` mean: the Function, or the module that did not import."""
     return row.module.path if row.function is None else f"{row.module.path}::{row.function.name}"
 
 

@@ -1,4 +1,4 @@
-"""What failed in the last run, kept in a cache for ``--lf``.
+"""What failed in the last run, kept in a cache for ``--lf`` and ``--ff``.
 
 Only failures are kept, by node id. A run changes what it asked about and leaves the rest.
 """
@@ -20,8 +20,8 @@ FILES = {
     "CACHEDIR.TAG": "Signature: 8a477f597d28d172789f06886806bc55\n"
     "# This folder is a cache of gradtool: https://bford.info/cachedir/\n",
     ".gitignore": "*\n",
-    "README.md": "# gradtool's cache\n\nWhat failed in the last run, for `gradtool check --lf`. "
-    "It may be deleted at any time.\nDo not commit it.\n",
+    "README.md": "# gradtool's cache\n\nWhat failed in the last run, for `gradtool check --lf` "
+    "and `--ff`.\nIt may be deleted at any time. Do not commit it.\n",
 }
 """What the folder has beside the cache, so that backups, git and people know it for one."""
 

@@ -58,6 +58,8 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Only modules that a change since this commit of git can concern."""
     only_failed: tuple[str, ...] | None = None
     """Only these Functions, and all of these modules, by their node ids; None: all."""
+    first: tuple[str, ...] = ()
+    """These Functions, and those of these modules, are begun before the others."""
     allow_empty: bool = False
     """A run that finds no Function is right, and a file that cannot hold one is not imported."""
     no_ignores: bool = False

@@ -13,6 +13,7 @@ from gradtool.gate.config_format import CaseConfig
 from gradtool.gate.engines import require_engine, shown
 from gradtool.gate.executor import Executor, Outcome, executing
 from gradtool.gate.options import CheckOptions, Watcher
+from gradtool.gate.order import checked_in_order
 from gradtool.gate.requirements import held_to
 from gradtool.gate.rulebook import rulebook
 from gradtool.gate.settings import Settings
@@ -92,7 +93,8 @@ class _Run:
         """Find out what there is to check, and check it."""
         self.plan()
         watcher.started(len(self.units))
-        self._outcome = self._executor.check(self.units, watcher)
+        first = self._options.first
+        self._outcome = checked_in_order(self._executor, self.units, first, watcher)
         self.interrupted = self._outcome.interrupted
 
     def results(self, done: Sequence[Done | None]) -> tuple[ModuleResult, ...]:

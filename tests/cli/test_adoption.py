@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -98,6 +99,62 @@ def test_last_failed_asks_only_what_failed(run: Run) -> None:
     assert code == 0
     assert "--lf: no failure is known, so everything is checked" in out
     assert "3 Functions, 3 cases" in out
+
+
+def traced(source: str) -> str:
+    """The module, whose Functions leave their names in a file when they are called."""
+    told = r"        with open('trace', 'a') as file:\n            file.write('\2 ')\n"
+    return re.sub(r"(class (\w+).*?def forward\(.*?\):\n)", rf"\1{told}", source, flags=re.S)
+
+
+def begun() -> list[str]:
+    """The Functions that were called, in the order in which they were first."""
+    names = Path("trace").read_text().split()
+    Path("trace").unlink()
+    return list(dict.fromkeys(names))
+
+
+def without_times(path: str) -> str:
+    return re.sub(r'"seconds": .*', "", Path(path).read_text().partition('"modules"')[2])
+
+
+@pytest.mark.parametrize("where", [("--no-isolation",), ("-j", "1")])
+def test_failed_first_moves_the_start_and_nothing_else(run: Run, where: tuple[str, ...]) -> None:
+    write(a=traced(GOOD), b=traced(WRONG))
+    asked = ("check", ".", "--select", "GT101", *where)
+    assert run(*asked, "--report", "json=before.json")[0] == 1
+    assert begun() == ["Square", "Product", "Cube"]
+    assert run(*asked, "--ff", "--report", "json=after.json")[0] == 1
+    assert begun() == ["Cube", "Square", "Product"]
+    assert without_times("before.json") == without_times("after.json")
+    code, out, _ = run(*asked, "--failed-first", "--lf")
+    assert (code, begun()) == (1, ["Cube"])
+    assert "1 Function, 1 case" in out
+
+
+def test_failed_first_of_a_module_begins_with_all_of_it(run: Run) -> None:
+    write(a=traced(GOOD), b=f"{WRONG}\nraise ValueError\n")
+    assert check(run, ".")[0] == 4
+    write(b=traced(WRONG))
+    begun()
+    check(run, ".", "--ff")
+    assert begun() == ["Cube", "Square", "Product"]
+
+
+@pytest.mark.parametrize("flag", ["--lf", "--ff"])
+def test_what_failed_last_is_not_known_without_the_cache(run: Run, flag: str) -> None:
+    write(ops=WRONG)
+    code, out, err = check(run, ".", flag, "--no-cache")
+    assert (code, out) == (2, "")
+    assert err == f"error: {flag} needs the cache: leave --no-cache away\n"
+
+
+def test_where_nothing_failed_failed_first_is_as_always(run: Run) -> None:
+    write(fine=GOOD)
+    code, out, _ = check(run, ".", "--ff")
+    assert code == 0
+    assert out.splitlines()[-1].startswith("2 Functions, 2 cases")
+    assert not Path(".gradtool_cache").exists()
 
 
 def test_a_function_that_failed_under_another_name_is_still_found(run: Run) -> None:
