@@ -6,7 +6,7 @@ What it does
 Takes the second derivative as a function of its inputs and compares what autograd says of its
 derivative with what evaluations show. It is asked of small cases, when the second is right.
 Where autograd's third derivative is not a number, as of a root at zero, or evaluations do not
-show it well enough, nothing is said.
+show it well enough, the rule is skipped and says which.
 
 Why it matters
 --------------
@@ -88,6 +88,7 @@ from gradtool.verify.wording import off
 from gradtool.verify.worst import evidence, find_worst
 
 if TYPE_CHECKING:
+    from gradtool.verify.judgement import Judgement
     from gradtool.verify.subject import Subject
 
 _MOST = 40
@@ -107,8 +108,19 @@ def _check(subject: Subject) -> Answer:
         return passed("the second derivative is constant")
     flaws = tuple(_flaws(subject))
     if not flaws and subject.third.worst in {Decision.UNVERIFIED, Decision.FAIL}:
-        return skipped("the third derivative cannot be told well enough")
+        return skipped(_why_nothing_is_said(subject.third))
     return answer(subject.third, flaws)
+
+
+def _why_nothing_is_said(third: Judgement) -> str:
+    """Whose fault it is that no number was wrong and not all are right."""
+    undecided = (c.analytic[c.decision >= Decision.UNVERIFIED] for c in third.comparisons)
+    analytic = np.concatenate(list(undecided))
+    if np.isnan(analytic).any():
+        return "the third derivative that autograd computes is not a number"
+    if np.isinf(analytic).any():
+        return "the third derivative that autograd computes is infinite"
+    return "the third derivative cannot be told well enough"
 
 
 def _flaws(subject: Subject) -> Iterator[Flaw]:

@@ -1,0 +1,54 @@
+"""Where nothing is said of a third derivative, the reason says whose fault that is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gradtool.gate.options import CheckOptions
+from gradtool.gate.runner import check
+from gradtool.results import CheckResult, Verdict
+
+MODULE = """
+import torch
+from torch.autograd import Function
+
+
+class Ramp(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return (x * (x > 0)) ** {power}
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * {power} * (x > 0) * (x * (x > 0)) ** ({power} - 1)
+
+    @staticmethod
+    def sample_inputs():
+        yield (torch.tensor([-1.5, 0.75, 2.0], dtype=torch.double, requires_grad=True),)
+"""
+
+
+def third(power: float, tmp_path: Path) -> CheckResult:
+    (tmp_path / "ramp.py").write_text(MODULE.format(power=power), encoding="utf-8")
+    report = check(CheckOptions(paths=(str(tmp_path / "ramp.py"),), strict=True))
+    assert not list(report.findings())
+    checks = (
+        check
+        for module in report.modules
+        for function in module.functions
+        for case in function.cases
+        for check in case.checks
+    )
+    return next(check for check in checks if check.rule == "GT204")
+
+
+def test_a_third_derivative_that_is_not_a_number_is_told_from_one_that_is_right(
+    tmp_path: Path,
+) -> None:
+    """To the left autograd has zero times the infinite slope of a root."""
+    nan = third(2.5, tmp_path)
+    assert nan.verdict is Verdict.SKIPPED
+    assert nan.reason == "the third derivative that autograd computes is not a number"
+    assert third(4.0, tmp_path).verdict is Verdict.PASS
