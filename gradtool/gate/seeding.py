@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from gradtool.gate.adapters.generators import drawn, go_to
 from gradtool.gate.adapters.library import library
 
 
@@ -34,13 +35,12 @@ def global_generators(seed: int) -> Iterator[None]:
     The user's code may draw from them, and must draw the same numbers in every run.
     """
     torch = library().torch
-    before = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    before, of_library = drawn(), torch.get_rng_state()
     random.seed(seed)
     np.random.seed(seed % 2**32)
     torch.manual_seed(seed)
     try:
         yield
     finally:
-        random.setstate(before[0])
-        np.random.set_state(before[1])
-        torch.set_rng_state(before[2])
+        go_to(before)
+        torch.set_rng_state(of_library)

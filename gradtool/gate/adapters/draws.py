@@ -6,15 +6,15 @@ put back before each call it is one function, which has a derivative.
 
 from __future__ import annotations
 
-import pickle
-import random
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
+from gradtool.gate.adapters.generators import Drawn, drawn, go_to
 from gradtool.gate.adapters.library import library
+
+_States = tuple[Drawn, bytes]
 
 
 class Draws:
@@ -24,7 +24,7 @@ class Draws:
     """
 
     def __init__(self) -> None:
-        self._start: tuple[Any, ...] | None = None
+        self._start: _States | None = None
         self._looked = False
         self._free = False
 
@@ -55,16 +55,15 @@ class Draws:
         try:
             yield
         finally:
-            if pickle.dumps(before) != pickle.dumps(_states()):
+            if _states() != before:
                 self._start = before
 
 
-def _states() -> tuple[Any, ...]:
-    return random.getstate(), np.random.get_state(), library().torch.get_rng_state().numpy()
+def _states() -> _States:
+    return drawn(), library().torch.get_rng_state().numpy().tobytes()
 
 
-def _go_to(states: tuple[Any, ...]) -> None:
-    random.setstate(states[0])
-    np.random.set_state(states[1])
+def _go_to(states: _States) -> None:
+    go_to(states[0])
     torch = library().torch
-    torch.set_rng_state(torch.from_numpy(states[2]))
+    torch.set_rng_state(torch.from_numpy(np.frombuffer(states[1], np.uint8).copy()))

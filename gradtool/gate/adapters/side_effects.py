@@ -6,7 +6,6 @@ example, and may be left batched. Such a run is an error here, and the buffers a
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FunctionType, ModuleType
@@ -16,6 +15,7 @@ import numpy as np
 
 from gradtool.engine import Tensor
 from gradtool.gate.adapters.captured import digest, is_of_the_engine, visited
+from gradtool.gate.adapters.generators import drawn
 from gradtool.gate.adapters.library import library
 
 
@@ -35,10 +35,10 @@ def without_side_effects(roots: Sequence[tuple[str, Any]]) -> Iterator[None]:
     buffers, objects = visited(roots)
     holders = [_Holder(each) for each in objects if _Holder.has_entries(each)]
     before = [_kept(name, value) for name, value in buffers]
-    draws = _position()
+    before_any = drawn()
     try:
         yield
-        if _position() != draws:
+        if drawn() != before_any:
             raise SideEffectError("it draws random numbers")
         for kept in before:
             if kept.is_changed():
@@ -151,10 +151,3 @@ class _KeptOfPyTorch:
 def _kept(name: str, buffer: Any) -> _Kept | _KeptOfPyTorch:
     is_known = isinstance(buffer, Tensor | np.ndarray)
     return _Kept(name, buffer) if is_known else _KeptOfPyTorch(name, buffer)
-
-
-def _position() -> tuple[Any, ...]:
-    """Where Python's and NumPy's global generators are."""
-    state = np.random.get_state(legacy=False)
-    mersenne = state["state"]
-    return random.getstate(), mersenne["key"].tobytes(), mersenne["pos"], state["has_gauss"]

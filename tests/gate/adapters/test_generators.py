@@ -1,0 +1,56 @@
+"""Where the global generators stand is seen whatever was drawn, and can be gone back to."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from gradtool.gate.adapters.generators import drawn, go_to
+
+
+@pytest.fixture(autouse=True)
+def _as_before() -> Iterator[None]:
+    generator = np.random.get_bit_generator()
+    before = random.getstate(), np.random.get_state()
+    yield
+    np.random.set_bit_generator(generator)
+    random.setstate(before[0])
+    np.random.set_state(before[1])
+
+
+DRAWS = {
+    "python": random.random,
+    "numpy": np.random.rand,
+    "normal": np.random.randn,
+    "integer": lambda: np.random.randint(3),
+}
+
+
+@pytest.mark.parametrize("draw", DRAWS)
+@pytest.mark.parametrize("held", [False, True])
+def test_whatever_is_drawn_is_seen_and_drawn_again(draw: str, held: bool) -> None:
+    np.random.seed(0)
+    if held:
+        np.random.randn()  # Two normal numbers are drawn at a time, and the second is held.
+    before = drawn()
+    assert drawn() == before
+    first = DRAWS[draw]()
+    assert drawn() != before
+    go_to(before)
+    assert drawn() == before
+    assert DRAWS[draw]() == first
+
+
+def test_another_generator_in_the_place_of_the_first_is_seen_and_asked() -> None:
+    np.random.seed(0)
+    before = drawn()
+    np.random.set_bit_generator(np.random.PCG64(0))
+    other = drawn()
+    assert other != before
+    first = np.random.rand()
+    assert drawn() != other
+    go_to(other)
+    assert np.random.rand() == first
