@@ -234,7 +234,7 @@ class Report(Struct, frozen=True, kw_only=True):
     strict: bool = False
     modules: tuple[ModuleResult, ...] = ()
     configs: tuple[str, ...] = ()
-    """Configuration files that were read."""
+    """Configuration files that were read, and options that gave values of their own."""
     left_out: tuple[str, ...] = ()
     """Codes of rules that were not asked because ``--select`` or ``--ignore`` said so."""
     deselected: int = 0

@@ -14,6 +14,7 @@ import typer
 from gradtool.cli import adoption
 from gradtool.cli import options as cli
 from gradtool.cli.choices import choose, split
+from gradtool.cli.configured import configured
 from gradtool.cli.exit_codes import ExitCode, collected_code, exit_code
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def check(
     context: typer.Context,
     paths: cli.Paths,
     config: cli.Config = None,
+    isolated: cli.Isolated = False,
     keyword: cli.Keyword = None,
     select: cli.Select = None,
     ignore: cli.Ignore = None,
@@ -73,7 +75,7 @@ def check(
 
     options = CheckOptions(
         paths=tuple(paths),
-        config=config,
+        **configured(config, isolated),
         keyword=keyword,
         select=split(select),
         ignore=split(ignore),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gradtool.cli import options as cli
+from gradtool.cli.configured import configured
 from gradtool.cli.exit_codes import ExitCode
 from gradtool.cli.streams import reader_may_leave
 
@@ -24,18 +25,21 @@ def config(
     path: Annotated[
         str, typer.Argument(metavar="[PATH]", help="A file or a folder.", show_default=False)
     ] = ".",
-    named: cli.Config = None,
+    config: cli.Config = None,
+    isolated: cli.Isolated = False,
 ) -> Callable[[], ExitCode]:
     """Print which configuration holds for a path, and where each value comes from."""
-    return partial(_config, path, named)
+    return partial(_config, path, config or (), isolated)
 
 
-def _config(path: str, named: str | None) -> ExitCode:
+def _config(path: str, given: Sequence[str], isolated: bool) -> ExitCode:
     from gradtool.gate.configs import config_of
+    from gradtool.gate.options import CheckOptions
     from gradtool.gate.targets import shown_path
 
-    found = config_of(path, named)
-    place = "no gradtool.yaml" if found.path is None else shown_path(found.path)
+    found = config_of(CheckOptions(paths=(path,), **configured(given, isolated)))
+    none = "no file (--isolated)" if isolated else "no gradtool.yaml"
+    place = none if found.path is None else shown_path(found.path)
     rows = list(_rows(found, place))
     keys, values = (max(len(row[column]) for row in rows) for column in (0, 1))
     with reader_may_leave(sys.stdout):
@@ -52,11 +56,22 @@ def _rows(found: Config, place: str) -> Iterator[_Row]:
         value = getattr(found.check, key)
         is_given = value is not None and value != ()
         told = value if is_given else DEFAULTS.get(key)
-        yield key, spelled(told), place if is_given else "default"
+        origin = found.document.origin(("check", key)) or place
+        yield key, spelled(told), origin if is_given else "default"
     for name, function in found.functions.items():
         cases = f"{len(function.cases)} case{'' if len(function.cases) == 1 else 's'}"
         ignored = [f"{rule} ignored" for rule in function.ignore]
-        yield name, ", ".join([cases, *ignored]), place
+        yield name, ", ".join([cases, *ignored]), ", ".join(_origins(found, name, place))
+
+
+def _origins(found: Config, name: str, place: str) -> Iterator[str]:
+    """Where what is known of a Function comes from: the file, options, or both."""
+    whole = ("functions", name)
+    if found.document.origin(whole) is None:
+        yield place
+    own = [origin for at, origin in found.document.origins.items() if at[:2] == whole]
+    above = found.document.origins.get(whole[:1])
+    yield from dict.fromkeys([*([above] if above and not own else []), *own])
 
 
 def spelled(value: Any) -> str:

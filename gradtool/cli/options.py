@@ -21,8 +21,16 @@ Paths = Annotated[
     ),
 ]
 Config = Annotated[
-    str | None,
-    typer.Option("--config", metavar="FILE", help="Configuration in place of the one found."),
+    list[str] | None,
+    typer.Option(
+        "--config",
+        metavar="FILE|KEY=VALUE",
+        help="Configuration in place of the one found, or one value of it, "
+        "such as check.timeout=120. Repeatable.",
+    ),
+]
+Isolated = Annotated[
+    bool, typer.Option("--isolated", help="Read no configuration file: as if there were none.")
 ]
 Keyword = Annotated[
     str | None,

@@ -12,6 +12,7 @@ import typer
 
 from gradtool.cli import options as cli
 from gradtool.cli.choices import choose
+from gradtool.cli.configured import configured
 from gradtool.cli.exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ def profile(
     context: typer.Context,
     paths: cli.Paths,
     config: cli.Config = None,
+    isolated: cli.Isolated = False,
     keyword: cli.Keyword = None,
     cases: Annotated[
         list[str] | None,
@@ -60,7 +62,7 @@ def profile(
 
     options = CheckOptions(
         paths=_with_cases(paths, cases or ()),
-        config=config,
+        **configured(config, isolated),
         keyword=keyword,
         seed=seed,
         device=device,

@@ -7,16 +7,20 @@ that names the file, the line and the key.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from gradtool.gate.config_format import Defaults, File, FunctionConfig
 from gradtool.gate.config_mistakes import refuse_mistakes
+from gradtool.gate.overrides import Override, overridden
 from gradtool.gate.schema import decode
-from gradtool.gate.yaml_document import Document, Where, read_document
+from gradtool.gate.yaml_document import Document, read_document
 
 FILE_NAME = "gradtool.yaml"
+
+_NOTHING = Document(FILE_NAME, {"version": 1}, {})
+"""What is read where there is no file."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +30,8 @@ class Config:
     check: Defaults = field(default_factory=Defaults)
     functions: Mapping[str, FunctionConfig] = field(default_factory=dict)
     path: Path | None = None
-    lines: Mapping[Where, int] = field(default_factory=dict)
+    document: Document = _NOTHING
+    """What it was read from."""
 
     @property
     def folder(self) -> Path:
@@ -54,20 +59,46 @@ class Config:
         return not path or (self.folder / path).resolve() == module.resolve()
 
 
-def load_config(path: str | os.PathLike[str]) -> Config:
+def load_config(path: str | os.PathLike[str], overrides: Sequence[Override] = ()) -> Config:
     """Read and check the configuration file at `path`.
 
+    Args:
+        path: Where it is.
+        overrides: Values that hold in place of its own.
+
     Raises:
-        UsageError: The file cannot be read or something in it is wrong.
+        UsageError: The file cannot be read, or something in it or in `overrides` is wrong.
     """
     place = Path(path)
     document = read_document(place, _shown(place))
     if document.value is None:
         raise document.error((), "the file is empty: its first line should be 'version: 1'")
+    return _read(document, place.resolve(), overrides)
+
+
+def config_without_file(overrides: Sequence[Override] = ()) -> Config:
+    """The configuration where there is no file.
+
+    Raises:
+        UsageError: Something in `overrides` is wrong.
+    """
+    return _read(_NOTHING, None, overrides) if overrides else Config()
+
+
+def _read(document: Document, path: Path | None, overrides: Sequence[Override]) -> Config:
+    """The configuration of a document, which must be right without overrides too."""
+    file = _checked(document)
+    if overrides:
+        document = overridden(document, overrides)
+        file = _checked(document)
+    return Config(file.check, file.functions, path, document)
+
+
+def _checked(document: Document) -> File:
     _require_version(document)
     file = decode(document, File)
     refuse_mistakes(document, file)
-    return Config(file.check, file.functions, place.resolve(), document.lines)
+    return file
 
 
 def find_config(folder: Path) -> Path | None:

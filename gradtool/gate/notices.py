@@ -37,8 +37,7 @@ class Notices:
             here = not path or (config.folder / path).resolve() == target.path.resolve()
             meant = nearest(name, names)
             if here and name not in names and meant and meant not in config.functions:
-                line = config.lines.get(("functions", key), 1)
-                place = f"{config.path.name if config.path else ''}:{line}"
+                place = config.document.place(("functions", key))
                 self._configured[
                     f"{place}: no Function {name!r} in {target.shown} (did you mean {meant!r}?)"
                 ] = None

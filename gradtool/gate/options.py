@@ -23,6 +23,10 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Files, folders, ``file.py::Function`` or ``file.py::Function[case]``."""
     config: str | None = None
     """A configuration file to use in place of the one found beside or above each module."""
+    overrides: tuple[str, ...] = ()
+    """``KEY=VALUE``: values of the configuration, in place of those of a file."""
+    no_config: bool = False
+    """No configuration file is read."""
     keyword: str | None = None
     """``-k``: a boolean expression of words found in node ids, as pytest's."""
     select: tuple[str, ...] = ()

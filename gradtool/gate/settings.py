@@ -132,10 +132,14 @@ def _flags(options: CheckOptions) -> tuple[str, ...]:
         "--rtol": options.rtol,
         "--memory-limit": options.memory_limit,
     }
+    pairs = [("--config", pair) for pair in options.overrides]
     told = [
-        f"{flag} {shlex.quote(str(value))}" for flag, value in given.items() if value is not None
+        f"{flag} {shlex.quote(str(value))}"
+        for flag, value in [*given.items(), *pairs]
+        if value is not None
     ]
-    return (*told, *(["--no-ignores"] if options.no_ignores else []))
+    switches = {"--isolated": options.no_config, "--no-ignores": options.no_ignores}
+    return (*told, *(flag for flag, is_on in switches.items() if is_on))
 
 
 def _is_any(*values: float | None) -> bool:

@@ -8,8 +8,8 @@ twice is an error rather than a silent last-one-wins.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,18 +28,29 @@ _CORE = "tag:yaml.org,2002:"
 
 @dataclass(frozen=True)
 class Document:
-    """A YAML file: its value, and the line of everything in it."""
+    """A YAML file: its value, and where everything in it comes from."""
 
     name: str
     """The file as messages name it."""
     value: Any
-    lines: dict[Where, int]
+    lines: Mapping[Where, int]
+    origins: Mapping[Where, str] = field(default_factory=dict)
+    """What gave the values that are not of the file."""
 
     def error(self, where: Where, message: str) -> UsageError:
-        """A usage error that names the file and the line of `where`."""
-        while where and where not in self.lines:
+        """A usage error that names the file and the line of `where`, or what else gave it."""
+        return UsageError(f"{self.place(where)}: {message}")
+
+    def place(self, where: Where) -> str:
+        """``gradtool.yaml:3``, or what else gave `where` or what it is part of."""
+        while where and where not in self.origins and where not in self.lines:
             where = where[:-1]
-        return UsageError(f"{self.name}:{self.lines.get(where, 1)}: {message}")
+        return self.origins.get(where) or f"{self.name}:{self.lines.get(where, 1)}"
+
+    def origin(self, where: Where) -> str | None:
+        """What gave `where`, or the whole that it is part of; None where it is of the file."""
+        parts = (where[:end] for end in range(len(where), 0, -1))
+        return next((self.origins[part] for part in parts if part in self.origins), None)
 
 
 def read_document(path: Path, name: str | None = None) -> Document:
@@ -59,14 +70,21 @@ def read_document(path: Path, name: str | None = None) -> Document:
     return parse_document(text, name)
 
 
-def parse_document(text: str, name: str) -> Document:
-    """Parse `text`, which messages call `name`; raises as `read_document` does."""
+def parse_document(text: str, name: str, *, has_lines: bool = True) -> Document:
+    """Parse `text`, which messages call `name`; raises as `read_document` does.
+
+    Args:
+        text: A file, or a value of one.
+        name: What messages call it.
+        has_lines: They name its lines too.
+    """
+    source = _Source(name, has_lines)
     try:
         root = yaml.compose(text, Loader=_CoreLoader)
-        maker = _Maker(name)
+        maker = _Maker(source)
         return Document(name, maker.make(root, ()) if root else None, maker.lines)
     except yaml.MarkedYAMLError as error:
-        raise _syntax_error(name, error) from None
+        raise _syntax_error(source, error) from None
     except yaml.YAMLError as error:
         reason = str(error).splitlines()[0]
         raise UsageError(f"{name} is not valid YAML: {reason}") from None
@@ -74,11 +92,23 @@ def parse_document(text: str, name: str) -> Document:
         raise UsageError(f"{name} is nested too deeply") from None
 
 
-def _syntax_error(name: str, error: yaml.MarkedYAMLError) -> UsageError:
+@dataclass(frozen=True)
+class _Source:
+    """What a text is called in messages."""
+
+    name: str
+    has_lines: bool
+
+    def at(self, line: int) -> str:
+        """The name, with the line where that says more."""
+        return f"{self.name}:{line}" if self.has_lines else self.name
+
+
+def _syntax_error(source: _Source, error: yaml.MarkedYAMLError) -> UsageError:
     mark = error.problem_mark or error.context_mark
     line = mark.line + 1 if mark else 1
     context = f"{error.context}, " if error.context else ""
-    return UsageError(f"{name}:{line}: not valid YAML: {context}{error.problem}")
+    return UsageError(f"{source.at(line)}: not valid YAML: {context}{error.problem}")
 
 
 class _CoreLoader(yaml.SafeLoader):
@@ -123,9 +153,9 @@ _MAKERS: dict[str, Callable[[str], Any]] = {
 class _Maker:
     """Makes values of nodes and remembers the line of each."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, source: _Source) -> None:
         self.lines: dict[Where, int] = {}
-        self._name = name
+        self._source = source
         self._open: set[int] = set()
         self._made = 0
 
@@ -177,7 +207,7 @@ class _Maker:
         return made
 
     def _error(self, node: yaml.Node, message: str) -> UsageError:
-        return UsageError(f"{self._name}:{_line(node)}: {message}")
+        return UsageError(f"{self._source.at(_line(node))}: {message}")
 
 
 def _line(node: yaml.Node) -> int:

@@ -58,6 +58,7 @@ def test_exit_zero_silences_1_and_nothing_else(gate, run: Run) -> None:
 def test_options_reach_the_gate_as_they_were_given(gate, run: Run) -> None:
     run(
         *("check", "a.py", "b.py::F", "--config", "c.yaml", "-k", "not slow"),
+        *("--config", "check.seed=3", "--config", "functions.F.atol=1"),
         *("--select", "GT1,GT201", "--select", "GT5", "--ignore", "GT506", "--exclude", "old, new"),
         *("--strict", "--seed", "7", "--device", "cuda", "--dtype", "float32"),
         *("--atol", "1e-4", "--rtol", "0", "--timeout", "2.5", "--memory-limit", "1GiB"),
@@ -66,6 +67,7 @@ def test_options_reach_the_gate_as_they_were_given(gate, run: Run) -> None:
     options = gate.options
     assert options.paths == ("a.py", "b.py::F")
     assert (options.config, options.keyword) == ("c.yaml", "not slow")
+    assert options.overrides == ("check.seed=3", "functions.F.atol=1")
     assert options.select == ("GT1", "GT201", "GT5")
     assert (options.ignore, options.exclude) == (("GT506",), ("old", "new"))
     assert (options.strict, options.seed) == (True, 7)
@@ -101,6 +103,7 @@ def test_options_that_were_not_given_are_left_to_the_configuration(gate, run: Ru
         (["check", "a.py", "-j", "0"], "-j takes a number of 1 or more, or auto, got '0'"),
         (["check", "a.py", "-j", "many"], "got 'many'"),
         (["check", "a.py", "--executor", "das"], "did you mean 'dask'?"),
+        (["check", "a.py", "--config", "x", "--config", "y"], "two files, x and y: name one"),
         (["check", "a.py", "--report", "json"], "write --report json=PATH"),
         (["check", "a.py", "--report", "json="], "write --report json=PATH"),
         (["check", "a.py", "--report", "json=no/such/folder/x"], "No such file or directory"),

@@ -55,3 +55,26 @@ def test_without_a_file_the_defaults_hold(run: Run) -> None:
 )
 def test_what_is_not_there_is_refused(run: Run, arguments: list[str], message: str) -> None:
     assert run("config", *arguments) == (2, "", f"error: {message}\n")
+
+
+def test_what_options_give_is_told_with_the_option(run: Run) -> None:
+    Path("gradtool.yaml").write_text(FILE)
+    given = ("check.timeout=7", "functions.Square.atol=1", "functions.New.rtol=2")
+    code, out, err = run("config", *(f"--config={pair}" for pair in given))
+    assert (code, err) == (0, "")
+    rows = told(out)
+    assert rows["timeout"] == ("7", "--config check.timeout=7")
+    assert rows["exclude"] == ("wrong, old", "gradtool.yaml")
+    own = "gradtool.yaml, --config functions.Square.atol=1"
+    assert rows["Square"] == ("1 case, GT505 ignored", own)
+    assert rows["New"] == ("0 cases", "--config functions.New.rtol=2")
+
+
+def test_isolated_from_files_the_defaults_hold(run: Run) -> None:
+    Path("gradtool.yaml").write_text("nonsense")
+    code, out, _ = run("config", "--isolated", "--config", "check.seed=3")
+    assert code == 0
+    assert out.startswith("configuration for .: no file (--isolated)\n")
+    rows = told(out)
+    assert rows.pop("seed") == ("3", "--config check.seed=3")
+    assert {row[-1] for row in rows.values()} == {"default"}

@@ -1,5 +1,6 @@
 """The whole line, from the command line through the gate and back, without stand-ins."""
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -67,7 +68,6 @@ def test_a_wrong_gradient_is_reported_with_all_it_takes_to_act(run: Run) -> None
 
 
 def test_the_replay_command_finds_the_same_thing_again(run: Run) -> None:
-    import shlex
 
     Path("wrong.py").write_text(WRONG)
     run("check", "wrong.py", "--report", "json=first.json", "--seed", "3")
@@ -101,3 +101,48 @@ def test_every_rule_has_a_page(run: Run) -> None:
     assert code == 0
     for rule in RULES.values():
         assert f"{rule.code} {rule.name} ({rule.severity.value})\n" in out
+
+
+def test_options_override_single_values_and_the_replay_has_them(run: Run) -> None:
+    Path("wrong.py").write_text(WRONG)
+    Path("gradtool.yaml").write_text("version: 1\ncheck: {seed: 1, atol: 1e-9}\n")
+    given = ("--config", "check.seed=2", "--config", "functions['wrong.py::Square'].rtol=1e-9")
+    code, out, _ = run("check", "wrong.py", *given, "--report", "json=first.json")
+    assert code == 1
+    report = msgspec.json.decode(Path("first.json").read_bytes(), type=Report)
+    assert report.seed == 2
+    origins = f"gradtool.yaml, {given[0]} {given[1]}, {given[2]} {given[3]}"
+    assert f"configuration: {origins}\n" in out
+    (finding,) = report.findings()
+    found, again, _ = run(*shlex.split(finding.replay or "")[1:])
+    assert found == 1
+    assert f"configuration: {origins}\n" in again
+    assert run("check", "wrong.py", *given, "--seed", "5", "--report", "json=b.json")[0] == 1
+    assert msgspec.json.decode(Path("b.json").read_bytes(), type=Report).seed == 5
+
+
+def test_isolated_from_files_and_so_is_the_replay(run: Run) -> None:
+    Path("wrong.py").write_text(WRONG)
+    Path("gradtool.yaml").write_text("nonsense")
+    assert run("check", "wrong.py")[0] == 2
+    code, out, _ = run("check", "wrong.py", "--isolated")
+    assert code == 1
+    assert "configuration: no file (--isolated)\n" in out
+    (replay,) = (line for line in out.splitlines() if line.startswith("  replay "))
+    assert replay.endswith(" --isolated")
+    code, out, err = run("check", "wrong.py", "--isolated", "--config", "gradtool.yaml")
+    assert (code, out) == (2, "")
+    assert err == "error: --isolated reads no file: leave --config gradtool.yaml away\n"
+
+
+def test_values_given_by_options_take_nothing_out_of_a_baseline(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    Path("wrong.py").write_text(WRONG)
+    run("check", "wrong.py", "--write-baseline")
+    before = Path("gradtool-baseline.json").read_bytes()
+    loose = ("--config", "functions.Square.atol=100", "--ignore", "GT511")
+    code, _, _ = run("check", "wrong.py", "--baseline", "gradtool-baseline.json", *loose)
+    assert code == 0
+    assert Path("gradtool-baseline.json").read_bytes() == before

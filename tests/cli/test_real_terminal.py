@@ -92,3 +92,15 @@ def test_failed_first_shows_at_once_that_it_still_fails(terminal: Terminal) -> N
     assert "\nb.py:12: GT101 gradient of `x` differs from the derivative" in screen
     assert "\n3 Functions, 3 cases: 2 passed, 1 failed" in screen
     assert "1/3" not in screen
+
+
+def test_the_header_says_what_the_configuration_is_made_of(terminal: Terminal) -> None:
+    Path("a.py").write_text(GOOD)
+    Path("gradtool.yaml").write_text("nonsense")
+    given = ("--isolated", "--config", "check.timeout=90")
+    terminal.run("check", "a.py", "--select", "GT101", *given)
+    screen = terminal.wait(is_done)
+    assert "\nconfiguration: no file (--isolated), --config check.timeout=90\n" in screen
+    terminal.run("check", "a.py", "--config", "check.timout=9")
+    message = "error: --config check.timout=9: unknown key 'timout' in check (did you mean 'timeout'?)"
+    terminal.wait(lambda screen: f"\n{message}\ndone\n" in screen)

@@ -33,13 +33,27 @@ PAGE = ROOT / "docs" / "configuration.md"
 HEADER = """# Configuration
 
 gradtool looks for `gradtool.yaml` beside each module and above it, up to the folder that holds
-`.git`; the nearest one counts, and nothing is merged. `--config FILE` names one for the whole run.
-The header of the output says which files were read. Options of the command line override the
-file, and the file overrides the defaults. `gradtool config src` prints which file holds for a path
-and where each value comes from.
+`.git`; the nearest one counts, and nothing is merged. `--config FILE` names one for the whole run,
+`--isolated` reads none. The header of the output says what was read.
 
-Unknown keys, keys given twice and values of the wrong kind are errors that name the line and, where
-there is one, the key that was probably meant. Numbers may be written `1e-6`.
+`--config KEY=VALUE` gives a single value in place of the file's, with the key spelled from the root
+of the file on and the value written as in it; `null` stands for the default:
+
+```sh
+gradtool check samples/linear.py --config "functions['linear.py::LinearFunction'].atol=1e-9"
+gradtool check samples/exp.py --isolated --config "check.select=[GT1, GT2]"
+```
+
+An option of its own, such as `--timeout`, overrides `--config KEY=VALUE`, this overrides the file,
+and the file overrides the defaults. `gradtool config` prints what holds for a path, and where each
+value comes from:
+
+```sh
+gradtool config samples --config check.seed=3
+```
+
+Unknown keys, keys given twice and values of the wrong kind are errors that name the line or the
+option and, where there is one, the key that was probably meant. Numbers may be written `1e-6`.
 
 This page is written by `python tests/docs/write_configuration.py`.
 """
