@@ -11,6 +11,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator
 
+from gradtool.circumstances import Environment, Relaxation, Shard
 from gradtool.evidence import Evidence, JacobianBlock, LadderCurve, Source, Struct, scalar
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "LadderCurve",
     "Location",
     "ModuleResult",
+    "Relaxation",
     "Report",
     "RuleInfo",
     "Severity",
@@ -110,6 +112,8 @@ class Finding(Struct, frozen=True, kw_only=True):
     """A command line that reproduces just this finding."""
     known: bool = False
     """The baseline has it, so it does not fail the gate."""
+    seeds: tuple[int, ...] = ()
+    """Where the run had several: those that have it. All else is of the first."""
 
 
 class CheckResult(Struct, frozen=True, kw_only=True):
@@ -149,6 +153,8 @@ class CaseResult(Struct, frozen=True, kw_only=True):
     """One line for each argument, as ``weight: float64[30, 20]``."""
     source: str = ""
     """Where the arguments come from: ``config``, ``sample_inputs`` or ``inferred``."""
+    relaxed: Relaxation | None = None
+    """The tolerance that holds for it, where one was given."""
     checks: tuple[CheckResult, ...] = ()
     cost: Cost = Cost()
     seconds: float = 0.0
@@ -203,27 +209,6 @@ class RuleInfo(Struct, frozen=True, kw_only=True):
     """What ``gradtool explain`` prints of it."""
 
 
-class Environment(Struct, frozen=True, kw_only=True):
-    """What the run ran on."""
-
-    gradtool: str
-    python: str
-    numpy: str
-    platform: str
-    engine: str = "bundled"
-    device: str = "cpu"
-
-
-class Shard(Struct, frozen=True, kw_only=True):
-    """Which part of a run a report is of."""
-
-    number: int
-    """From 1 to `count`."""
-    count: int
-    nodes: tuple[str, ...] = ()
-    """Functions and modules of the whole run in its order, those of other shards included."""
-
-
 class Report(Struct, frozen=True, kw_only=True):
     """A whole run."""
 
@@ -231,6 +216,8 @@ class Report(Struct, frozen=True, kw_only=True):
     environment: Environment
     command: str = ""
     seed: int = 0
+    seeds: int = 1
+    """How many seeds each check was made with, from `seed` on."""
     strict: bool = False
     modules: tuple[ModuleResult, ...] = ()
     configs: tuple[str, ...] = ()

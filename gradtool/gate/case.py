@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any
 
 
@@ -22,9 +23,12 @@ class Case:
         name: Name in node ids and reports; numbered when it is left out.
         atol: Absolute tolerance of this case.
         rtol: Relative tolerance of this case.
+        reason: Why it needs a tolerance of its own; reports tell it.
+        expires: The last day on which it is meant to have it, a date or ``"2027-01-31"``.
 
     Raises:
         TypeError: `args` is not a tuple or list of arguments, such as a bare tensor.
+        ValueError: `expires` is no date.
     """
 
     args: Sequence[Any] = ()
@@ -32,6 +36,8 @@ class Case:
     name: str | None = field(default=None, kw_only=True)
     atol: float | None = field(default=None, kw_only=True)
     rtol: float | None = field(default=None, kw_only=True)
+    reason: str | None = field(default=None, kw_only=True)
+    expires: date | str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if not isinstance(self.args, tuple | list):
@@ -39,3 +45,12 @@ class Case:
                 f"Case takes a tuple of arguments, not a {type(self.args).__name__}: "
                 "write Case((x,)) for a single one"
             )
+        if self.expires is not None:
+            _require_date(self.expires)
+
+
+def _require_date(value: date | str) -> None:
+    try:
+        date.fromisoformat(str(value))
+    except ValueError:
+        raise ValueError(f"expires is a date such as '2027-01-31', got {value!r}") from None

@@ -20,12 +20,14 @@ from gradtool.gate.infer import Search, infer
 from gradtool.gate.infer_clues import read_clues
 from gradtool.gate.no_case import NoCase
 from gradtool.gate.plain import is_sayable
+from gradtool.gate.relaxing import Given, relaxation
 from gradtool.gate.samples import has_samples, read_samples
 from gradtool.gate.seeding import global_generators, stable_seed
 from gradtool.gate.settings import Settings
 from gradtool.gate.snippet import one_line_snippet
 from gradtool.gate.subject import Subject
 from gradtool.gate.trial import Trial, attempt, look_again
+from gradtool.results import Relaxation
 
 _NEEDS_CUDA = re.compile(r"\bcuda\b|NVIDIA", re.IGNORECASE)
 """In the refusal of arguments by what runs on CUDA only."""
@@ -48,6 +50,8 @@ class ResolvedCase:
     rtol: float | None
     arguments: tuple[str, ...]
     """One line for each argument."""
+    relaxed: Relaxation | None = None
+    """Its tolerance, where one was given."""
     written: CaseConfig | None = None
     """The case as a configuration writes it; None where its tensors were given."""
 
@@ -88,8 +92,7 @@ def given_cases(
     made = []
     for case, name in zip(cases, names, strict=True):
         args, kwargs = adopt(case.args, case.kwargs, settings)
-        tolerances = settings.tolerances(case.atol, case.rtol)
-        made.append(_resolved(subject, settings, args, kwargs, tolerances, name, source))
+        made.append(_resolved(subject, settings, args, kwargs, case, name, source))
     return made
 
 
@@ -107,8 +110,7 @@ def _drawn(
 ) -> ResolvedCase:
     """A case whose tensors are drawn here."""
     args, kwargs = _make(subject, settings, case, name)
-    tolerances = settings.tolerances(case.atol, case.rtol)
-    made = _resolved(subject, settings, args, kwargs, tolerances, name, source)
+    made = _resolved(subject, settings, args, kwargs, case, name, source)
     return replace(made, written=case if is_sayable(case) else None)
 
 
@@ -129,12 +131,12 @@ def _resolved(
     settings: Settings,
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
-    tolerances: tuple[float | None, float | None],
+    case: Given,
     name: str,
     source: str,
 ) -> ResolvedCase:
     bound, named = _with_parameters(subject, *bind_arguments(subject, args, kwargs))
-    atol, rtol = tolerances
+    atol, rtol = settings.tolerances(case.atol, case.rtol)
     return ResolvedCase(
         name=name,
         source=source,
@@ -144,6 +146,7 @@ def _resolved(
         atol=atol,
         rtol=rtol,
         arguments=show_arguments(subject, bound, named),
+        relaxed=relaxation(settings, case),
     )
 
 

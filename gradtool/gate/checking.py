@@ -40,7 +40,9 @@ _ALWAYS = sorted(code for code in RULES if code.startswith(codes.RUNNING))
 
 def listed_case(case: ResolvedCase) -> CaseResult:
     """A case with no check made."""
-    return CaseResult(name=case.name, arguments=case.arguments, source=case.source)
+    return CaseResult(
+        name=case.name, arguments=case.arguments, source=case.source, relaxed=case.relaxed
+    )
 
 
 def listed_function(planned: PlannedFunction) -> FunctionResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -23,6 +24,10 @@ class CaseConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Absolute tolerance of this case."""
     rtol: Tolerance | None = None
     """Relative tolerance of this case."""
+    reason: str | None = None
+    """Why its tolerance is needed; unset: that of the Function's."""
+    expires: date | None = None
+    """The last day of its tolerance, such as `2027-01-31`; after it, GT512 fails."""
 
 
 class ModuleConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -47,6 +52,10 @@ class FunctionConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     """Absolute tolerance of each of its cases."""
     rtol: Tolerance | None = None
     """Relative tolerance of each of its cases."""
+    reason: str | None = None
+    """Why the tolerance is needed, as reports tell it."""
+    expires: date | None = None
+    """The last day of the tolerance, such as `2027-01-31`; after it, GT512 fails."""
     ignore: dict[str, str] = {}
     """Rules that are not asked: each by its code, or the start of one, with the reason why."""
 

@@ -51,6 +51,7 @@ def _mistakes(file: File) -> Iterator[tuple[Where, str]]:
         for code, reason in function.ignore.items():
             yield from _ignore_mistake(code, reason, (*where, "ignore", code))
         yield from _case_name_mistakes(function, where)
+        yield from _tolerance_mistakes(function, where)
 
 
 def _device_mistake(device: str) -> Iterator[tuple[Where, str]]:
@@ -95,6 +96,17 @@ def _case_name_mistakes(function: FunctionConfig, where: Where) -> Iterator[tupl
         if case.name in seen:
             yield place, f"case name {case.name!r} appears twice in {spelled(where)}"
         seen.add(case.name)
+
+
+def _tolerance_mistakes(function: FunctionConfig, where: Where) -> Iterator[tuple[Where, str]]:
+    """What is said of a tolerance that is not there."""
+    said: list[tuple[FunctionConfig | CaseConfig, Where]] = [(function, where)]
+    said += [(case, (*where, "cases", i)) for i, case in enumerate(function.cases)]
+    for one, place in said:
+        for key in ("reason", "expires"):
+            if getattr(one, key) is not None and one.atol is None and one.rtol is None:
+                message = f"{spelled((*place, key))} is of a tolerance: give atol or rtol beside it"
+                yield (*place, key), message
 
 
 def _check_arguments(document: Document, call: CaseConfig | ModuleConfig, where: Where) -> None:

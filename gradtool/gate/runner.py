@@ -14,6 +14,7 @@ from gradtool.gate.engines import require_engine, shown
 from gradtool.gate.executor import Executor, Outcome, executing
 from gradtool.gate.options import CheckOptions, Watcher
 from gradtool.gate.order import checked_in_order
+from gradtool.gate.relaxing import in_force
 from gradtool.gate.requirements import held_to
 from gradtool.gate.rulebook import rulebook
 from gradtool.gate.settings import Settings
@@ -134,7 +135,11 @@ class _Run:
             deselected=sum(each.deselected for each in done if each),
             passed_over=tuple(agenda.selection.passed_over),
             may_be_empty=self._options.allow_empty or agenda.selection.is_unchanged,
-            notices=(*agenda.notices.lines(modules), *agenda.selection.notices),
+            notices=(
+                *agenda.notices.lines(modules),
+                *agenda.selection.notices,
+                *in_force(modules),
+            ),
             rules=rulebook(modules),
             seconds=seconds,
             interrupted=self.interrupted,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from datetime import date
 from functools import cache
 from typing import Any, TypeVar
 
@@ -136,10 +137,19 @@ def _fits(value: Any, kind: types.Type) -> bool:
             return number and math.isfinite(value) and _within(value, kind)
         case types.StrType():
             return isinstance(value, str)
+        case types.DateType():
+            return isinstance(value, str) and _is_date(value)
         case types.LiteralType():
             return not isinstance(value, bool) and value in kind.values
         case _:
             return False
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
 
 
 def _within(value: float, kind: types.IntType | types.FloatType) -> bool:
@@ -156,6 +166,8 @@ def _expectation(kind: types.Type) -> str:
             return "a number" + _bounds(kind)
         case types.StrType():
             return "text"
+        case types.DateType():
+            return "a date such as 2027-01-31"
         case types.LiteralType():
             return _alternatives(kind.values)
         case types.VarTupleType():

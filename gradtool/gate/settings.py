@@ -7,6 +7,7 @@ unit of work can be handed to another process.
 from __future__ import annotations
 
 import shlex
+from datetime import date
 from typing import TypeVar
 
 import msgspec
@@ -57,6 +58,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     atol: float | None = None
     """Holds where a case has no tolerance of its own."""
     rtol: float | None = None
+    reason: str | None = None
+    """Why the Function has a tolerance of its own."""
+    expires: date | None = None
+    """The last day on which that is meant to be there."""
     codes: tuple[str, ...] = ()
     """Rules that are asked, sorted."""
     ignored: dict[str, str] = {}
@@ -103,6 +108,8 @@ def settings_for(options: CheckOptions, check: Defaults, function: FunctionConfi
         flag_rtol=options.rtol,
         atol=_first(function.atol, check.atol, default=None),
         rtol=_first(function.rtol, check.rtol, default=None),
+        reason=function.reason,
+        expires=function.expires,
         codes=tuple(sorted(selected)),
         ignored=ignored,
         ignored_for_reason=tuple(sorted(codes.matching(function.ignore))),

@@ -11,6 +11,7 @@ from gradtool.gate.account import Account
 from gradtool.gate.bench import check_planned, listed
 from gradtool.gate.options import CheckOptions
 from gradtool.gate.plan import plan_subject
+from gradtool.gate.relaxing import in_force
 from gradtool.gate.rulebook import rulebook
 from gradtool.gate.runner import environment, left_out
 from gradtool.gate.subject import Subject
@@ -36,6 +37,7 @@ def check_subject(
         environment=environment(np.__version__, settings),
         seed=settings.seed,
         modules=modules,
+        notices=tuple(in_force(modules)),
         left_out=left_out(settings),
         rules=rulebook(modules),
         seconds=time.perf_counter() - started,

@@ -11,6 +11,7 @@ from pathlib import Path
 from gradtool.gate import codes
 from gradtool.gate.finding import make_finding
 from gradtool.gate.plan import PlannedFunction
+from gradtool.gate.relaxing import expired
 from gradtool.gate.settings import Settings
 from gradtool.gate.targets import shown_path
 from gradtool.results import CaseResult, CheckResult, Finding, Location, Verdict
@@ -40,15 +41,29 @@ class Checked:
 def whole_checks(planned: PlannedFunction, cases: Sequence[Checked]) -> list[CheckResult]:
     """The answers of the rules that need all cases of a Function."""
     asked = planned.unit.settings.codes
-    if not cases or not all(case.is_complete for case in cases):
-        return []
+    checks = []
+    if codes.EXPIRED in asked:
+        checks.append(_expired(planned, cases))
+    if cases and all(case.is_complete for case in cases):
+        checks += _of_all(planned, cases)
+    return [check for check in checks if check.findings]
+
+
+def _expired(planned: PlannedFunction, cases: Sequence[Checked]) -> CheckResult:
+    unit, location = planned.unit, planned.subject.location
+    return expired(unit.node, location, [case.result for case in cases], unit.settings)
+
+
+def _of_all(planned: PlannedFunction, cases: Sequence[Checked]) -> list[CheckResult]:
+    """The answers for which every case must have come to its end."""
+    asked = planned.unit.settings.codes
     is_whole = not planned.deselected and not planned.unit.only
     checks = []
     if codes.NEEDLESS in asked and is_whole:
         checks.append(_needless(planned, cases))
     if codes.NOT_EXECUTED in asked and _all_right(cases):
         checks.append(_not_executed(planned, cases))
-    return [check for check in checks if check.findings]
+    return checks
 
 
 def _all_right(cases: Iterable[Checked]) -> bool:

@@ -19,7 +19,7 @@ _AT_A_CASE = (
 )
 """What can happen to any case, whatever rules are selected."""
 
-_AS_A_WHOLE = (codes.NEEDLESS, codes.NOT_EXECUTED)
+_AS_A_WHOLE = (codes.NEEDLESS, codes.EXPIRED, codes.NOT_EXECUTED)
 """Rules that need all cases of a Function; they are silent where they found nothing."""
 
 
@@ -27,7 +27,7 @@ def asked_of_case(unit: Unit) -> Sequence[str]:
     """The rules that are asked at each case of a Function, in the order of their codes."""
     ignored = {code for code in unit.settings.ignored_for_reason if code != codes.NO_CASE}
     asked = {*_AT_A_CASE, *unit.settings.codes, *ignored}
-    return sorted(asked - {codes.NOT_IMPORTED, codes.NO_CASE, codes.NOT_EXECUTED})
+    return sorted(asked - {codes.NOT_IMPORTED, codes.NO_CASE, codes.EXPIRED, codes.NOT_EXECUTED})
 
 
 def asked_of_function(unit: Unit, found: FunctionResult) -> Sequence[str]:

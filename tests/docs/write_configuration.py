@@ -55,6 +55,10 @@ gradtool config samples --config check.seed=3
 Unknown keys, keys given twice and values of the wrong kind are errors that name the line or the
 option and, where there is one, the key that was probably meant. Numbers may be written `1e-6`.
 
+A tolerance may say why it is needed (`reason`) and until when (`expires`). Every run lists the
+tolerances that are in force. One that is more than ten times what is needed is GT511, and one whose
+last day has passed is GT512, an error; it holds all the same until it is removed.
+
 This page is written by `python tests/docs/write_configuration.py`.
 """
 
@@ -136,7 +140,8 @@ def _value(kind: Any) -> str:
         case types.StructType():
             return "mapping"
         case _:
-            return {types.BoolType: "true or false", types.StrType: "text"}.get(type(kind), "any")
+            words = {types.BoolType: "true or false", types.StrType: "text", types.DateType: "date"}
+            return words.get(type(kind), "any")
 
 
 def _number(kind: types.IntType | types.FloatType) -> str:

@@ -97,7 +97,8 @@ BROKEN = {
     ),
     "unknown key without a neighbour": (
         LINEAR + "    zzz: 1.0\n",
-        "4: unknown key 'zzz' in functions.Linear (known: cases, module, atol, rtol, ignore)",
+        "4: unknown key 'zzz' in functions.Linear "
+        "(known: cases, module, atol, rtol, reason, expires, ignore)",
     ),
     "unknown key in a quoted name": (
         V + 'functions:\n  "ops.py::F":\n    rtoll: 1\n',
@@ -290,7 +291,8 @@ BROKEN = {
     "a tag of one's own": (V + "check: {seed: !big 3}\n", "2: tag !big is not used here"),
     "a merge": (
         V + "check: &c {seed: 1}\nfunctions:\n  F:\n    <<: *c\n",
-        "5: unknown key '<<' in functions.F (known: cases, module, atol, rtol, ignore)",
+        "5: unknown key '<<' in functions.F "
+        "(known: cases, module, atol, rtol, reason, expires, ignore)",
     ),
     "an alias in itself": (V + "functions: &f\n  A: *f\n", "2: an alias contains itself"),
     "a collection as a key": (

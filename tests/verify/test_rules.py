@@ -52,6 +52,7 @@ def test_only_what_fails_before_a_case_has_no_check():
         "GT006",
         "GT007",
         "GT008",
+        "GT512",
         "GT604",
     ]
 

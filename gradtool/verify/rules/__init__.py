@@ -68,6 +68,7 @@ class _Rules(Mapping[str, Rule]):
             "gt509_hidden_alias",
             "gt510_leak",
             "gt511_needless_setting",
+            "gt512_expired_tolerance",
             "gt601_backward_loses_precision",
             "gt602_not_differentiable_here",
             "gt603_not_verified",

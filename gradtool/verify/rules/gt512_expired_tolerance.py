@@ -1,0 +1,77 @@
+"""A tolerance is still there though its day has passed.
+
+What it does
+------------
+
+Compares the day under ``expires``, beside a tolerance in the configuration or in a ``Case``, with
+today's in UTC. The tolerance holds all the same, so that this is the one finding; the summary of
+every run lists the tolerances that are in force, with their reasons and days.
+
+Why it matters
+--------------
+
+A tolerance is often given for the time until something is mended. Nobody remembers it then, and it
+lets other mistakes of its size pass.
+
+Wrong example
+-------------
+
+    from gradtool import Case, Function, randn
+
+
+    class Radians(Function):
+        @staticmethod
+        def forward(ctx, degrees):
+            return degrees * (3.141592653589793 / 180)
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return grad_output * 0.01745
+
+        @staticmethod
+        def sample_inputs():
+            degrees = randn(3, requires_grad=True)
+            yield Case((degrees,), rtol=1e-3, reason="0.01745 is short", expires="2020-01-31")
+
+Right example
+-------------
+
+    from gradtool import Case, Function, randn
+
+
+    class Radians(Function):
+        @staticmethod
+        def forward(ctx, degrees):
+            return degrees * (3.141592653589793 / 180)
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return grad_output * (3.141592653589793 / 180)
+
+        @staticmethod
+        def sample_inputs():
+            yield Case((randn(3, requires_grad=True),))
+
+How to fix
+----------
+
+Mend what needs the tolerance and remove it, or give it a later day and say why.
+
+Reference
+---------
+
+The same is done with deprecations that name the release in which they end.
+"""
+
+from __future__ import annotations
+
+from gradtool.results import Severity
+from gradtool.verify.rules._rule import Rule
+
+RULE = Rule(
+    code="GT512",
+    name="expired-tolerance",
+    summary="A tolerance is still there though its day has passed.",
+    severity=Severity.ERROR,
+    page=__doc__,
+)
