@@ -97,9 +97,10 @@ def _noise(function: Differentiable, point: Sequence[Array], seed: int) -> tuple
 
 
 def _is_suspect(gradient: FloatArray, jitter: FloatArray, dtype: np.dtype) -> bool:
+    """Whether the larger entries jitter by much of their size; one of zeros has none to lose."""
     bearable = _bearable(dtype)
     large = np.abs(gradient) >= _SIGNIFICANT * np.abs(gradient).max(initial=0.0)
-    return bool(gradient.size and (jitter > bearable * np.abs(gradient))[large].any())
+    return bool(gradient.any() and (jitter > bearable * np.abs(gradient))[large].any())
 
 
 def _bearable(dtype: np.dtype) -> float:

@@ -5,7 +5,9 @@ What it does
 
 Makes the first extent of the first input zero, and every extent equal to it, and where forward
 accepts that and returns finite numbers, runs backward: it must not raise, and must return
-gradients of the inputs' shapes. That a ``reshape`` to -1 is ambiguous there is only noted.
+gradients of the inputs' shapes. That a ``reshape`` to -1 is ambiguous there, or a product of
+empty matrices singular, is only noted. A backward that raises for an extent of one as well, such
+as that of a decomposition of tall matrices, is not blamed for its failure at zero.
 
 Why it matters
 --------------
@@ -68,7 +70,7 @@ import numpy as np
 
 from gradtool.results import Severity
 from gradtool.verify.coordinates import is_continuous
-from gradtool.verify.protocol import Array
+from gradtool.verify.protocol import Array, Observation
 from gradtool.verify.rules._rule import Answer, Rule, failed, passed, skipped
 from gradtool.verify.rules._same import stopped
 
@@ -79,13 +81,16 @@ _HINT = "handle tensors without elements, or refuse them in forward"
 _AMBIGUOUS = "unspecified dimension size -1"
 """What reshape says where it is to work out an extent of a tensor without elements."""
 
+_SINGULAR = "LinAlgError"
+"""What solvers raise for the product of empty matrices, which is zero."""
+
 _WHEN = "for empty inputs that forward accepts"
 
 
 def _check(subject: Subject) -> Answer:
     if subject.nothing_to_compare:
         return skipped(subject.nothing_to_compare)
-    empty = _emptied(subject.first.primals)
+    empty = _shortened(subject.first.primals, 0)
     if empty is None:
         return skipped("no input has an extent to make zero")
     with warnings.catch_warnings():  # A mean of nothing is no news: this rule asks for it.
@@ -97,30 +102,48 @@ def _asked(subject: Subject, empty: Sequence[Array]) -> Answer:
     forward = subject.function.call(empty)
     if forward.failure:
         return passed("forward does not accept empty inputs")
-    cotangents = [
-        np.ones_like(output)
-        if output is not None and is_continuous(output.dtype) and graphed
-        else None
-        for output, graphed in zip(forward.outputs, forward.output_requires_grad, strict=True)
-    ]
+    cotangents = _ones(forward)
     if all(c is None for c in cotangents):
         return passed("no output requires a gradient for empty inputs")
     if any(o is not None and not np.isfinite(o).all() for o in forward.outputs):
         return passed("forward has no finite result for empty inputs")
     flaw = stopped(subject.function.call(empty, cotangents), _WHEN, _HINT)
-    if flaw and _AMBIGUOUS in flaw.message:
-        flaw = replace(flaw, severity=Severity.NOTE)
-    return failed(flaw) if flaw else passed()
+    if not flaw:
+        return passed()
+    if _AMBIGUOUS in flaw.message or _SINGULAR in flaw.message:
+        return failed(replace(flaw, severity=Severity.NOTE))
+    if _raises_for_one(subject):
+        return passed("backward does not accept an extent of one either")
+    return failed(flaw)
 
 
-def _emptied(primals: Sequence[Array]) -> list[Array] | None:
-    """The primals with zero for the first extent of the first, wherever that extent occurs."""
+def _raises_for_one(subject: Subject) -> bool:
+    """Whether backward fails where the extent that was made zero is one."""
+    single = _shortened(subject.first.primals, 1)
+    assert single is not None
+    forward = subject.function.call(single)
+    if forward.failure:
+        return False
+    return subject.function.call(single, _ones(forward)).failure is not None
+
+
+def _ones(forward: Observation) -> list[Array | None]:
+    """A cotangent of ones for each output that has a graph."""
+    return [
+        np.ones_like(output)
+        if output is not None and is_continuous(output.dtype) and graphed
+        else None
+        for output, graphed in zip(forward.outputs, forward.output_requires_grad, strict=True)
+    ]
+
+
+def _shortened(primals: Sequence[Array], length: int) -> list[Array] | None:
+    """The primals with the first extent of the first cut to `length`, wherever it occurs."""
     extent = next((p.shape[0] for p in primals if p.ndim and is_continuous(p.dtype)), None)
     if not extent:
         return None
-    return [
-        np.zeros(tuple(0 if size == extent else size for size in p.shape), p.dtype) for p in primals
-    ]
+    kept = {extent: slice(length)}
+    return [np.array(p[tuple(kept.get(size, slice(None)) for size in p.shape)]) for p in primals]
 
 
 RULE = Rule(
