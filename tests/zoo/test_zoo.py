@@ -18,7 +18,9 @@ from gradtool.results import FunctionResult, Verdict
 from gradtool.verify.rules import RULES
 from tests.zoo.members import DIAGNOSES, ZOO, Member, members, results, strict_findings
 
-pytestmark = pytest.mark.xdist_group("zoo")  # One process checks the zoo, for all of them.
+of_the_wrong = pytest.mark.xdist_group("wrong zoo")
+of_the_right = pytest.mark.xdist_group("right zoo")
+"""One process checks all of a kind."""
 
 SEEDS = range(int(os.environ.get("GRADTOOL_ZOO_SEEDS", "2")))
 
@@ -33,10 +35,20 @@ def by_id(member: Member) -> str:
     return member.id
 
 
-@cache
 def checked(kind: str, seed: int) -> dict[str, FunctionResult]:
     """All of one kind in one run, as a user would check a folder."""
-    return results(check(CheckOptions(paths=(str(ZOO / kind),), strict=True, seed=seed)))
+    found = _run(kind, seed)
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
+@cache
+def _run(kind: str, seed: int) -> dict[str, FunctionResult] | Exception:
+    try:
+        return results(check(CheckOptions(paths=(str(ZOO / kind),), strict=True, seed=seed)))
+    except Exception as error:  # Told of every member, without another run for each.
+        return error
 
 
 def found(member: Member, kind: str, seed: int) -> list[tuple[str, str]]:
@@ -66,6 +78,7 @@ def test_every_wrong_gradient_says_what_mistake_it_is() -> None:
     assert (silent, unknown) == ([], [])
 
 
+@of_the_wrong
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("member", WRONG, ids=by_id)
 def test_a_wrong_function_trips_exactly_its_rules(member: Member, seed: int) -> None:
@@ -73,6 +86,7 @@ def test_a_wrong_function_trips_exactly_its_rules(member: Member, seed: int) -> 
     assert {rule for rule, _ in said} == member.expect, said
 
 
+@of_the_wrong
 @pytest.mark.parametrize("member", WRONG, ids=by_id)
 def test_a_finding_points_to_the_place_of_the_mistake(member: Member) -> None:
     findings = strict_findings(checked("wrong", 0)[member.id])
@@ -80,6 +94,7 @@ def test_a_finding_points_to_the_place_of_the_mistake(member: Member) -> None:
     assert {Path(f.location.path).name for f in findings} == {member.path.name}
 
 
+@of_the_right
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("member", RIGHT, ids=by_id)
 def test_a_right_function_passes_under_strict(member: Member, seed: int) -> None:
@@ -87,6 +102,7 @@ def test_a_right_function_passes_under_strict(member: Member, seed: int) -> None
     assert checked("right", seed)[member.id].verdict is Verdict.PASS
 
 
+@of_the_right
 @pytest.mark.parametrize("member", RIGHT, ids=by_id)
 def test_the_gradient_of_a_right_function_was_really_compared(member: Member) -> None:
     verdicts = [
@@ -99,6 +115,7 @@ def test_the_gradient_of_a_right_function_was_really_compared(member: Member) ->
     assert set(verdicts) == {Verdict.PASS}
 
 
+@of_the_wrong
 def test_the_diagnosis_names_the_mistake() -> None:
     wrong = [member for member in WRONG if member.diagnosis in DIAGNOSES]
     unnamed = [member.id for member in wrong if not is_named(member)]
