@@ -102,5 +102,7 @@ def test_the_header_says_what_the_configuration_is_made_of(terminal: Terminal) -
     screen = terminal.wait(is_done)
     assert "\nconfiguration: no file (--isolated), --config check.timeout=90\n" in screen
     terminal.run("check", "a.py", "--config", "check.timout=9")
-    message = "error: --config check.timout=9: unknown key 'timout' in check (did you mean 'timeout'?)"
+    message = (
+        "error: --config check.timout=9: unknown key 'timout' in check (did you mean 'timeout'?)"
+    )
     terminal.wait(lambda screen: f"\n{message}\ndone\n" in screen)
