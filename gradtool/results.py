@@ -221,7 +221,7 @@ class Report(Struct, frozen=True, kw_only=True):
     strict: bool = False
     modules: tuple[ModuleResult, ...] = ()
     configs: tuple[str, ...] = ()
-    """Configuration files that were read, and options that gave values of their own."""
+    """Configuration files that were read; options and variables that gave values themselves."""
     left_out: tuple[str, ...] = ()
     """Codes of rules that were not asked because ``--select`` or ``--ignore`` said so."""
     deselected: int = 0

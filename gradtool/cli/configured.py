@@ -1,7 +1,8 @@
-"""What options say of the configuration, for every command that takes one."""
+"""What options and the environment say of the configuration, for commands that take one."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +18,8 @@ def configured(given: Sequence[str] | None, isolated: bool) -> dict[str, Any]:
         UsageError: Two files were given.
     """
     from gradtool.gate.overrides import split_config
+    from gradtool.gate.variables import of_environment
 
     file, pairs = split_config(given or ())
-    return {"config": file, "overrides": pairs, "no_config": isolated}
+    variables = of_environment(os.environ)
+    return {"config": file, "overrides": pairs, "variables": variables, "no_config": isolated}

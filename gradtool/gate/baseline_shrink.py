@@ -29,7 +29,7 @@ _GONE = (NOT_OFFERED, IGNORED)
 def vanished(baseline: Baseline, report: Report, options: CheckOptions) -> frozenset[Entry]:
     """The entries that the run of `report` has shown to be no longer true."""
     asked_otherwise = (options.dtype, options.atol, options.rtol)
-    reconfigured = options.no_config or options.overrides
+    reconfigured = options.no_config or options.overrides or options.variables
     if report.interrupted or reconfigured or any(v is not None for v in asked_otherwise):
         return frozenset()
     found = {entry.fingerprint for entry in entries_of(baseline, report).values()}

@@ -1,6 +1,6 @@
 """The configuration of each file of a run: the one that was named, or the nearest above it.
 
-Values that options give hold in each of them, and where there is none.
+Values that options or the environment give hold in each of them, and where there is none.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gradtool.gate.config import (
     load_config,
 )
 from gradtool.gate.options import CheckOptions, UsageError
-from gradtool.gate.overrides import parse_override
+from gradtool.gate.overrides import parse_override, parse_variable
 from gradtool.gate.targets import matches, shown_path
 
 
@@ -42,7 +42,10 @@ class Configs:
 
     def __init__(self, options: CheckOptions) -> None:
         self._options = options
-        self._overrides = [parse_override(text) for text in options.overrides]
+        self._overrides = [
+            *map(parse_variable, options.variables),
+            *map(parse_override, options.overrides),
+        ]
         self._without_file = config_without_file(self._overrides)
         self._named = self._for_all()
         self._by_folder: dict[Path, Config] = {}

@@ -25,6 +25,8 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
     """A configuration file to use in place of the one found beside or above each module."""
     overrides: tuple[str, ...] = ()
     """``KEY=VALUE``: values of the configuration, in place of those of a file."""
+    variables: tuple[str, ...] = ()
+    """``GRADTOOL_TIMEOUT=120``: values given by the environment, which `overrides` override."""
     no_config: bool = False
     """No configuration file is read."""
     keyword: str | None = None

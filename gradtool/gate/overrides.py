@@ -1,8 +1,9 @@
-"""Single values of the configuration that are given without a file: ``--config KEY=VALUE``.
+"""Single values of the configuration that are given without a file.
 
-A key is spelled as messages spell it, from the root of the file on: ``check.timeout``,
-``functions['ops.py::Square'].atol``. A value is written as in the file. Both become part of the
-document before it is read, so the same mistakes are found in the same words.
+``--config KEY=VALUE`` gives one, with a key that is spelled as messages spell it, from the root of
+the file on: ``check.timeout``, ``functions['ops.py::Square'].atol``. Each key of ``check`` has an
+environment variable too, such as ``GRADTOOL_TIMEOUT``. A value is written as in the file. All
+become part of the document before it is read, so the same mistakes are found in the same words.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from gradtool.gate.config_format import Defaults, File
 from gradtool.gate.options import UsageError
 from gradtool.gate.schema import spelled
 from gradtool.gate.suggest import nearest
+from gradtool.gate.variables import VARIABLES
 from gradtool.gate.yaml_document import Document, Where, parse_document
 
 _STEP = re.compile(r"""\.?([^\W\d]\w*)|\[(\d{1,9})\]|\['([^']*)'\]|\["([^"]*)"\]""")
@@ -50,20 +52,38 @@ def _is_pair(text: str) -> bool:
     return "=" in text and not os.path.exists(text)  # noqa: PTH110 - never raises
 
 
+def parse_variable(text: str) -> Override:
+    """Read ``GRADTOOL_TIMEOUT=120``.
+
+    Raises:
+        UsageError: The value is no YAML.
+    """
+    name, _, value = text.partition("=")
+    return Override(("check", VARIABLES[name]), _value(value, _named(text)), _named(text))
+
+
+def _named(text: str) -> str:
+    return text if text.isprintable() else ascii(text)[1:-1]
+
+
+def _value(text: str, origin: str) -> Any:
+    if not text.strip():
+        raise UsageError(f"{origin}: the value is missing; null stands for the default")
+    return parse_document(text, origin, has_lines=False).value
+
+
 def parse_override(text: str) -> Override:
     """Read ``KEY=VALUE``.
 
     Raises:
         UsageError: It is not of this form, or the value is no YAML.
     """
-    origin = f"--config {text if text.isprintable() else ascii(text)[1:-1]}"
+    origin = f"--config {_named(text)}"
     where, rest = _key(text)
     if not where or not rest.startswith("="):
         raise UsageError(f"{origin}: no such file, and no KEY=VALUE such as {_FORM}")
     _require_root(where[0], origin)
-    if not rest[1:].strip():
-        raise UsageError(f"{origin}: the value is missing; null stands for the default")
-    return Override(where, parse_document(rest[1:], origin, has_lines=False).value, origin)
+    return Override(where, _value(rest[1:], origin), origin)
 
 
 def _key(text: str) -> tuple[Where, str]:

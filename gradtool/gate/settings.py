@@ -16,6 +16,7 @@ from gradtool.gate import codes
 from gradtool.gate.config_format import Defaults, FunctionConfig
 from gradtool.gate.options import CheckOptions
 from gradtool.gate.sizes import parse_size
+from gradtool.gate.variables import as_pair
 
 T = TypeVar("T")
 D = TypeVar("D")
@@ -139,7 +140,7 @@ def _flags(options: CheckOptions) -> tuple[str, ...]:
         "--rtol": options.rtol,
         "--memory-limit": options.memory_limit,
     }
-    pairs = [("--config", pair) for pair in options.overrides]
+    pairs = [("--config", p) for p in (*map(as_pair, options.variables), *options.overrides)]
     told = [
         f"{flag} {shlex.quote(str(value))}"
         for flag, value in [*given.items(), *pairs]

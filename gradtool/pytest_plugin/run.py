@@ -9,6 +9,7 @@ import pytest
 
 from gradtool.gate.options import CheckOptions, UsageError
 from gradtool.gate.session import Session
+from gradtool.gate.variables import of_environment
 from gradtool.pytest_plugin.items import ModuleFile
 
 RUN = pytest.StashKey["Run"]()
@@ -29,6 +30,7 @@ class Run:
         options = CheckOptions(
             paths=(),
             config=path,
+            variables=of_environment(os.environ),
             engine=config.getini("gradtool_engine") or None,
             strict=config.getini("gradtool_strict"),
             isolation=hasattr(os, "fork"),

@@ -78,3 +78,18 @@ def test_isolated_from_files_the_defaults_hold(run: Run) -> None:
     rows = told(out)
     assert rows.pop("seed") == ("3", "--config check.seed=3")
     assert {row[-1] for row in rows.values()} == {"default"}
+
+
+def test_the_environment_is_told_as_an_origin_and_options_override_it(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("gradtool.yaml").write_text(FILE)
+    monkeypatch.setenv("GRADTOOL_TIMEOUT", "90")
+    monkeypatch.setenv("GRADTOOL_SEED", "5")
+    code, out, _ = run("config", "--config", "check.seed=6")
+    assert code == 0
+    assert told(out)["timeout"] == ("90", "GRADTOOL_TIMEOUT=90")
+    assert told(out)["seed"] == ("6", "--config check.seed=6")
+    monkeypatch.setenv("GRADTOOL_TIMEOUT", "soon")
+    message = "GRADTOOL_TIMEOUT=soon: check.timeout must be a number above 0, got 'soon'"
+    assert run("config") == (2, "", f"error: {message}\n")

@@ -44,12 +44,14 @@ gradtool check samples/linear.py --config "functions['linear.py::LinearFunction'
 gradtool check samples/exp.py --isolated --config "check.select=[GT1, GT2]"
 ```
 
-An option of its own, such as `--timeout`, overrides `--config KEY=VALUE`, this overrides the file,
-and the file overrides the defaults. `gradtool config` prints what holds for a path, and where each
-value comes from:
+Each key of `check` has an environment variable as well: `GRADTOOL_TIMEOUT=120`.
+
+An option of its own, such as `--timeout`, overrides `--config KEY=VALUE`, this overrides the
+environment, the environment the file, and the file the defaults. `gradtool config` prints what
+holds for a path, and where each value comes from:
 
 ```sh
-gradtool config samples --config check.seed=3
+GRADTOOL_TIMEOUT=120 gradtool config samples --config check.seed=3
 ```
 
 Unknown keys, keys given twice and values of the wrong kind are errors that name the line or the
