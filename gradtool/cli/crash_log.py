@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 _PACKAGES = (
@@ -20,6 +20,7 @@ _PACKAGES = (
     "pyyaml",
     "cupy-cuda12x",
     "cupy-cuda13x",
+    "torch",
 )
 
 
@@ -59,6 +60,8 @@ def _lines(error: BaseException, command: str) -> Sequence[str]:
         f"python: {sys.version}",
         f"platform: {platform.platform()}",
         *(f"{package}: {_version(package)}" for package in _PACKAGES),
+        f"CUDA: {_known(_cuda)}",
+        f"configuration: {_known(_configuration)}",
         "",
         "".join(traceback.format_exception(error)),
     ]
@@ -69,3 +72,27 @@ def _version(package: str) -> str:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
         return "not installed"
+
+
+def _known(question: Callable[[], str]) -> str:
+    """The answer to a question; the log has to be written even where there is none."""
+    try:
+        return question()
+    except Exception as error:
+        return f"unknown: {error!r}"
+
+
+def _cuda() -> str:
+    """The version that the driver offers."""
+    from gradtool.device.driver import driver_version
+
+    offered = driver_version()
+    return "no driver" if offered is None else ".".join(map(str, offered))
+
+
+def _configuration() -> str:
+    """The file that holds in the current folder."""
+    from gradtool.gate.config import find_config
+
+    found = find_config(Path.cwd())
+    return "no gradtool.yaml" if found is None else str(found)

@@ -9,6 +9,7 @@ import pytest
 from gradtool.cli.errors import guarded
 from gradtool.cli.exit_codes import ExitCode
 from gradtool.gate.options import UsageError
+from tests.gate.modules import GOOD
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -102,3 +103,26 @@ def test_a_log_that_cannot_be_written_anywhere_is_said(gate, run: Run, monkeypat
     code, _, err = run("check", "a.py")
     assert code == 3
     assert "no log could be written" in err
+
+
+def test_the_log_of_a_fault_in_a_worker_names_the_function(run: Run, empty_folder: Path) -> None:
+    sabotage = "\nfrom gradtool.gate.bench import Bench\nBench.check = None\n"
+    Path("ops.py").write_text(GOOD + sabotage)
+    Path("gradtool.yaml").write_text("version: 1\n")
+    code, _, err = run("check", "ops.py", "-j", "1")
+    assert code == 3
+    assert "TypeError: 'NoneType' object is not callable" in err
+    (log,) = empty_folder.glob("gradtool-crash-*.log")
+    assert "In a worker:\nops.py::Square\nTraceback (most recent call last)" in log.read_text()
+    assert f"configuration: {empty_folder / 'gradtool.yaml'}\n" in log.read_text()
+
+
+def test_the_log_is_written_though_the_configuration_cannot_be_looked_for(
+    gate, run: Run, empty_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gradtool.gate.config.find_config", raising(OSError("gone")))
+    gate.during = raising(KeyError("x"))
+    assert run("check", "a.py")[0] == 3
+    (log,) = empty_folder.glob("gradtool-crash-*.log")
+    assert "configuration: unknown: TypeError" in log.read_text()
+    assert "KeyError: 'x'" in log.read_text()

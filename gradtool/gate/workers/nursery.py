@@ -43,10 +43,11 @@ def main(control: int) -> NoReturn:
     os._exit(code)
 
 
-def fault_of(error: BaseException) -> Fault:
-    """What to tell of a fault of gradtool's own."""
+def fault_of(error: BaseException, about: str = "") -> Fault:
+    """What to tell of a fault of gradtool's own, in the work on `about`."""
     summary = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
-    return Fault(summary=summary, traceback="".join(traceback.format_exception(error)))
+    told = "".join(traceback.format_exception(error))
+    return Fault(summary=summary, traceback=f"{about}\n{told}" if about else told)
 
 
 class _Nursery:

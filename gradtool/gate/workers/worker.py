@@ -70,6 +70,17 @@ def main(messages: int, output: int, words: int) -> NoReturn:
     os._exit(0)
 
 
+def _subject(request: Request) -> str:
+    """What a request is about: a module, a Function or a device."""
+    match request:
+        case AskSurvey(survey=survey):
+            return survey.shown
+        case AskDevice(device=device):
+            return device
+        case _:
+            return request.unit.node
+
+
 class _Worker:
     """Answers requests. Also the `Listener` of the bench that it works at."""
 
@@ -91,7 +102,7 @@ class _Worker:
             except MemoryError:
                 os._exit(NO_MEMORY)
             except BaseException as error:
-                self._send(fault_of(error))
+                self._send(fault_of(error, _subject(request)))
             self._surroundings.expect_the_end_in(None)
             self._surroundings.put_back()
             self._send(Idle(spoiled=self._spoiled or threading.active_count() > 1))
