@@ -15,7 +15,7 @@ import numpy as np
 from gradtool.verify.coordinates import FloatArray, real_view
 from gradtool.verify.functionals import parts
 from gradtool.verify.protocol import Array
-from gradtool.verify.sampler import Evaluate, Point, Sampler
+from gradtool.verify.sampler import Evaluate, Point, Sampler, moved
 from gradtool.verify.steps import epsilon
 
 __all__ = ["Differences", "Evaluate", "Line", "Sampler", "central_differences", "moved"]
@@ -81,14 +81,6 @@ def part_line(
     return Line(sampler, move, scale, eps * scale)
 
 
-def moved(primals: Sequence[Array], directions: Sequence[Array | None], t: float) -> list[Array]:
-    """`primals` moved by `t` along `directions`, each in its own dtype."""
-    return [
-        primal if direction is None else (primal + t * direction).astype(primal.dtype)
-        for primal, direction in zip(primals, directions, strict=True)
-    ]
-
-
 def _replaced(primals: list[Array], index: int, primal: Array) -> list[Array]:
     return [*primals[:index], primal, *primals[index + 1 :]]
 
@@ -129,10 +121,11 @@ def central_differences(lines: Sequence[Line], steps: Sequence[float], rows: int
     count = max(1, lines[0].sampler.most_at_once // 2) if lines else 1
     for start in range(0, len(lines), count):
         found = sample(places[2 * start : 2 * (start + count)])
-        for column, (here, there) in enumerate(zip(found[::2], found[1::2], strict=True), start):
-            (ahead, plus), (back, minus) = here, there
-            base = lines[column].base
-            with np.errstate(all="ignore"):
-                value[:, column] = (plus - minus) / (ahead - back)
-                gap[:, column] = np.abs((plus - base) / ahead - (minus - base) / back)
+        gone = np.array([distance for distance, _ in found])[:, None]
+        values = np.array([outputs for _, outputs in found])
+        ahead, back, plus, minus = gone[::2], gone[1::2], values[::2], values[1::2]
+        here, base = slice(start, start + len(plus)), lines[start].base
+        with np.errstate(all="ignore"):
+            value[:, here] = ((plus - minus) / (ahead - back)).T
+            gap[:, here] = np.abs((plus - base) / ahead - (minus - base) / back).T
     return Differences(value, gap, np.asarray(steps, dtype=np.float64))

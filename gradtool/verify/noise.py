@@ -12,15 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 from math import factorial
 
 import numpy as np
 
 from gradtool.verify.coordinates import BoolArray, FloatArray, is_continuous, real_view
 from gradtool.verify.functionals import parts
-from gradtool.verify.jacobian import Sampler, moved
 from gradtool.verify.protocol import Array
+from gradtool.verify.sampler import Sampler
 from gradtool.verify.steps import epsilon, scales_beside, typical_scale
 
 _POINTS = 10
@@ -199,13 +198,10 @@ def _looks(
     The points of a look lie on one side of the base, as far apart as its spacing.
     """
     distances = [(_CLEARANCE + k) * coarseness * s for s in _SPACINGS for k in range(_POINTS)]
-    points = (moved(sampler.primals, directions, t) for t in distances)
-    found = iter(sampler.at_many(points, len(distances)))
-    noise, rests = [], np.ones(sampler.size, bool)
-    for _ in _SPACINGS:
-        values = np.array(list(islice(found, _POINTS)))
-        values -= values[0].copy()
-        remainders = _DIFFERENCES @ values
-        noise.append(_SAFETY * np.sqrt(_GAMMA * np.mean(remainders**2, axis=0)))
-        rests &= ~values.any(axis=0)
+    values = np.array(list(sampler.at_moved(directions, distances)))
+    values = values.reshape(len(_SPACINGS), _POINTS, sampler.size)
+    values -= values[:, :1].copy()
+    remainders = _DIFFERENCES @ values
+    noise = _SAFETY * np.sqrt(_GAMMA * np.mean(remainders**2, axis=1))
+    rests = np.asarray(~values.any(axis=(0, 1)))
     return np.nan_to_num(np.sort(noise, axis=0), nan=0.0, posinf=0.0), rests

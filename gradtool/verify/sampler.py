@@ -9,6 +9,7 @@ ever relied on to let something pass; see `gradtool.verify.derivatives`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -26,6 +27,9 @@ EvaluateMany = Callable[[Sequence[Array], Sequence[bool]], Stacked]
 
 Point = Sequence[Array]
 """One array for each primal. Those that are the sampler's own objects have not moved."""
+
+Stacks = tuple[Sequence[Array], Sequence[bool]]
+"""Each primal, at the base and then at each of many points if it moves, and whether it does."""
 
 _BYTES_AT_ONCE = 2**21
 """Of the arrays that a batch is made from and that come of it: about what caches hold."""
@@ -100,28 +104,47 @@ class Sampler:
         points = iter(points)
         most = self.most_at_once
         while part := list(islice(points, most if min(count, most) >= _FEWEST else 1)):
-            found = self._at_once(part) if len(part) >= _FEWEST else None
-            yield from map(self.at, part) if found is None else found
+            yield from self._at_each(part.__getitem__, len(part), partial(self._stacked, part))
 
-    def _at_once(self, points: Sequence[Point]) -> FloatArray | None:
-        """The outputs at all `points` in one call; None where that cannot be."""
+    def at_moved(
+        self, directions: Sequence[Array | None], distances: Sequence[float]
+    ) -> Iterator[FloatArray]:
+        """The outputs at the base moved by each of `distances` along `directions`."""
+        step = self.most_at_once
+        for start in range(0, len(distances), step):
+            part = distances[start : start + step]
+            yield from self._at_each(
+                partial(_moved_by, self.primals, directions, part),
+                len(part),
+                partial(_stacks_moved, self.primals, directions, part),
+            )
+
+    def _at_each(
+        self, point: Callable[[int], Point], count: int, stacks: Callable[[], Stacks]
+    ) -> Iterable[FloatArray]:
+        """The outputs at each `point`, in one call at all of them if that can be."""
+        found = self._at_once(point, count, stacks) if count >= _FEWEST else None
+        return map(self.at, map(point, range(count))) if found is None else found
+
+    def _at_once(
+        self, point: Callable[[int], Point], count: int, stacks: Callable[[], Stacks]
+    ) -> FloatArray | None:
+        """The outputs at all points in one call; None where that cannot be."""
         if self._evaluate_many is None:
             return None
         with np.errstate(all="ignore"):
             try:
-                with self._patience.limited(len(points)):
-                    found = self._batch(points)
+                with self._patience.limited(count):
+                    found = self._batch(*stacks(), count)
             except Exception:  # One of the points may be out of the domain.
                 return None
-        if found is None or not self._is_borne_out(points, found):
+        if found is None or not self._is_borne_out(point, found):
             self._evaluate_many = None
             return None
         self.is_batched = True
         return found[1:]
 
-    def _batch(self, points: Sequence[Point]) -> FloatArray | None:
-        """The outputs at the base, then at each of `points`."""
-        assert self._evaluate_many is not None
+    def _stacked(self, points: Sequence[Point]) -> Stacks:
         moves = [
             any(point[at] is not primal for point in points)
             for at, primal in enumerate(self.primals)
@@ -130,17 +153,24 @@ class Sampler:
             np.stack([primal, *(point[at] for point in points)]) if move else primal
             for at, (primal, move) in enumerate(zip(self.primals, moves, strict=True))
         ]
+        return stacks, moves
+
+    def _batch(
+        self, stacks: Sequence[Array], moves: Sequence[bool], count: int
+    ) -> FloatArray | None:
+        """The outputs at the base, then at each of `count` points."""
+        assert self._evaluate_many is not None
         found = self._evaluate_many(stacks, moves)
         if not found.batched:
             return None
-        rows = self._outputs.flatten_many(found.arrays, len(points) + 1)
+        rows = self._outputs.flatten_many(found.arrays, count + 1)
         return rows if self._rows is None else np.array([self._rows.of(row) for row in rows])
 
-    def _is_borne_out(self, points: Sequence[Point], found: FloatArray) -> bool:
+    def _is_borne_out(self, point: Callable[[int], Point], found: FloatArray) -> bool:
         """Whether two examples of a batch are what they are alone."""
-        chosen = int(self._redone.integers(len(points)))
+        chosen = int(self._redone.integers(len(found) - 1))
         return self._is_close(found[0], self.base) and self._is_close(
-            found[1 + chosen], self.at(points[chosen])
+            found[1 + chosen], self.at(point(chosen))
         )
 
     def _is_close(self, one: FloatArray, other: FloatArray) -> bool:
@@ -150,3 +180,34 @@ class Sampler:
         largest = float(np.nan_to_num(np.abs(other), posinf=0.0).max(initial=0.0))
         allowed = _ROUNDINGS * eps * largest
         return np.allclose(one, other, rtol=0.0, atol=allowed, equal_nan=True)
+
+
+def moved(primals: Sequence[Array], directions: Sequence[Array | None], t: float) -> list[Array]:
+    """`primals` moved by `t` along `directions`, each in its own dtype."""
+    return [
+        primal if direction is None else (primal + t * direction).astype(primal.dtype)
+        for primal, direction in zip(primals, directions, strict=True)
+    ]
+
+
+def _moved_by(
+    primals: Sequence[Array],
+    directions: Sequence[Array | None],
+    distances: Sequence[float],
+    number: int,
+) -> list[Array]:
+    return moved(primals, directions, distances[number])
+
+
+def _stacks_moved(
+    primals: Sequence[Array], directions: Sequence[Array | None], distances: Sequence[float]
+) -> Stacks:
+    """The base and what `moved` returns for each of `distances`."""
+    far = np.array([0.0, *distances])
+    stacks = [
+        primal
+        if direction is None
+        else (primal + np.multiply.outer(far, direction)).astype(primal.dtype)
+        for primal, direction in zip(primals, directions, strict=True)
+    ]
+    return stacks, [direction is not None for direction in directions]

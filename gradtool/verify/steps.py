@@ -8,6 +8,7 @@ which puts a central difference near ``eps ** (1/3)``; MXNet for steps that are 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,7 @@ def scales_beside(coordinates: Array, typical: float) -> FloatArray:
 
 def power_of_two(length: float) -> float:
     """The power of two next below `length`."""
-    return float(2.0 ** np.floor(np.log2(length)))
+    return math.ldexp(0.5, math.frexp(length)[1]) if 0 < length < math.inf else length
 
 
 def cheap_step(scale: float, eps: float) -> float:

@@ -22,14 +22,18 @@ _DEEPEST = 5
 _MOST = 2000
 """Objects looked at: what lies deeper, or beyond, is no buffer of a Function."""
 
+_FEW_BYTES = 4096
+"""That are compared as they are: a digest of them would take longer."""
+
 Buffers = dict[str, tuple[Any, bytes]]
 """Each buffer by its name, with a digest of its bytes."""
 
 
 def digest(buffer: Any) -> bytes:
-    """A digest of the bytes of a tensor or array."""
+    """The bytes of a tensor or array, or a digest where they are many."""
     array = buffer if isinstance(buffer, np.ndarray) else library().array(buffer)
-    return blake2b(array.tobytes(), digest_size=16).digest()
+    found = array.tobytes()
+    return found if len(found) <= _FEW_BYTES else blake2b(found, digest_size=16).digest()
 
 
 def buffers(roots: Iterable[tuple[str, Any]]) -> Buffers:
@@ -157,12 +161,13 @@ def _variables(function: FunctionType) -> Iterator[tuple[str, Any]]:
             yield name, cell.cell_contents
         except ValueError:  # not assigned yet
             continue
-    for name in sorted(_names(function.__code__)):
+    for name in _names(function.__code__):
         if name in function.__globals__:
             yield name, function.__globals__[name]
 
 
-def _names(code: CodeType) -> set[str]:
-    """The global names, among others, that code and the code inside it uses."""
+@functools.lru_cache(maxsize=4096)
+def _names(code: CodeType) -> tuple[str, ...]:
+    """The global names, among others, that code and the code inside it uses, in order."""
     inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
-    return set(code.co_names).union(*(_names(each) for each in inner))
+    return tuple(sorted(set(code.co_names).union(*(_names(each) for each in inner))))

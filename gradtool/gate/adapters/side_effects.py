@@ -35,21 +35,20 @@ def without_side_effects(roots: Sequence[tuple[str, Any]]) -> Iterator[None]:
     buffers, objects = visited(roots)
     holders = [_Holder(each) for each in objects if _Holder.has_entries(each)]
     before = [_kept(name, value) for name, value in buffers]
-    before_any = drawn()
+    draws = drawn()
     try:
         yield
-        if drawn() != before_any:
+        if drawn() != draws:
             raise SideEffectError("it draws random numbers")
         for kept in before:
             if kept.is_changed():
                 raise SideEffectError(f"it changes {kept.name}")
         if any(holder.is_changed() for holder in holders):
             raise SideEffectError("it keeps something for another call")
-    finally:
-        for holder in holders:
-            holder.restore()
-        for kept in before:
-            kept.restore()
+    except BaseException:
+        for each in (*holders, *before):
+            each.restore()
+        raise
 
 
 class _Holder:
