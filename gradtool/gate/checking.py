@@ -115,7 +115,9 @@ def _examined(
             twin=None if settings.device == "cpu" else _on_host(subject, case),
         )
     checks = {
-        each.rule.code: _doubted(case, check_result(node, subject, each, settings))
+        each.rule.code: _excused(
+            settings, _doubted(case, check_result(node, subject, each, settings))
+        )
         for each in outcomes
         if each.rule.code in reported
     }
@@ -140,6 +142,15 @@ def _doubted(case: ResolvedCase, check: CheckResult) -> CheckResult:
         for each in check.findings
     ]
     return msgspec.structs.replace(check, findings=tuple(findings))
+
+
+def _excused(settings: Settings, check: CheckResult) -> CheckResult:
+    """A check without doubts about a derivative that the gradient is declared not to be."""
+    declared = codes.WRONG_GRADIENT in settings.ignored_for_reason
+    if check.rule != codes.NOT_VERIFIED or check.verdict is not Verdict.UNVERIFIED or not declared:
+        return check
+    reason = settings.ignored[codes.WRONG_GRADIENT]
+    return CheckResult(rule=check.rule, verdict=Verdict.SKIPPED, reason=reason)
 
 
 def _on_host(subject: Subject, case: ResolvedCase) -> FunctionDifferentiable:

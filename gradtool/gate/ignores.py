@@ -94,10 +94,17 @@ class _Heed:
         return f"{IGNORED}a comment on line {comment.line}: {comment.reason}"
 
     def _silencing(self, finding: Finding) -> Comment | None:
+        """What excuses a finding; a doubt about a derivative also what excuses another gradient."""
+        found = self._covering(finding, finding.rule)
+        if found or finding.rule != codes.NOT_VERIFIED:
+            return found
+        return self._covering(finding, codes.WRONG_GRADIENT)
+
+    def _covering(self, finding: Finding, rule: str) -> Comment | None:
         location = finding.location
         there = self._ignores.of(location.path)
-        return self._of_whole(finding.rule) or next(
-            (c for c in there if finding.rule in c.rules and c.covers(location.line)), None
+        return self._of_whole(rule) or next(
+            (c for c in there if rule in c.rules and c.covers(location.line)), None
         )
 
     def _of_whole(self, rule: str) -> Comment | None:

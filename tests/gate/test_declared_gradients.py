@@ -1,0 +1,63 @@
+"""Of a gradient that is declared to be no derivative, no doubt is left about the derivative."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gradtool.gate.options import CheckOptions
+from gradtool.gate.runner import check
+from gradtool.results import Verdict
+
+MODULE = """
+import torch
+from torch.autograd import Function
+
+
+class Quantize(Function):{comment}
+    @staticmethod
+    def forward(ctx, x, scale=0.1):
+        q = torch.round(x / scale)
+        ctx.save_for_backward((q >= -8) & (q <= 7))
+        return q.clamp(-8, 7) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output * inside, None
+
+    @staticmethod
+    def sample_inputs():
+        yield (torch.tensor([0.33, -0.21, 1.7, -2.4], dtype=torch.double, requires_grad=True),)
+"""
+COMMENT = "  # gradtool: ignore[GT101] straight through"
+CONFIGURATION = """
+version: 1
+functions:
+  Quantize: {ignore: {GT101: straight through}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("comment", "configuration", "verdict", "rules"),
+    [
+        ("", "version: 1", Verdict.UNVERIFIED, ["GT603"]),
+        (COMMENT, "version: 1", Verdict.PASS, []),
+        ("", CONFIGURATION, Verdict.PASS, []),
+    ],
+)
+def test_who_declares_another_gradient_need_not_ignore_doubts_too(
+    comment: str,
+    configuration: str,
+    verdict: Verdict,
+    rules: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("quantize.py").write_text(MODULE.format(comment=comment), encoding="utf-8")
+    Path("gradtool.yaml").write_text(configuration, encoding="utf-8")
+    report = check(CheckOptions(paths=("quantize.py",), strict=True))
+    assert [finding.rule for finding in report.findings()] == rules
+    assert report.verdict is verdict
