@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 import typer
 
-from gradtool.cli import adoption
+from gradtool.cli import adoption, again
 from gradtool.cli import options as cli
 from gradtool.cli.choices import choose, split
 from gradtool.cli.configured import configured
@@ -38,6 +38,7 @@ def check(
     exclude: cli.Exclude = None,
     strict: cli.Strict = None,
     seed: cli.Seed = None,
+    flake: again.Flake = None,
     device: cli.Device = None,
     engine: cli.Engine = None,
     dtype: cli.Dtype = None,
@@ -82,6 +83,7 @@ def check(
         exclude=split(exclude),
         strict=strict,
         seed=seed,
+        flake=flake,
         device=device,
         engine=engine and choose(engine, cli.ENGINES, "value of --engine:"),
         dtype=dtype and choose(dtype, cli.DTYPES, "value of --dtype:"),

@@ -82,6 +82,7 @@ def _require_same_run(parts: Sequence[Part]) -> None:
             ("version", first.report.environment.gradtool, part.report.environment.gradtool),
             ("engine", first.report.environment.engine, part.report.environment.engine),
             ("seed", first.report.seed, part.report.seed),
+            ("number of seeds", first.report.seeds, part.report.seeds),
             ("left-out rules", first.report.left_out, part.report.left_out),
         ):
             if ours != theirs:

@@ -74,6 +74,8 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How many Functions must have been checked."""
     require_double_backward: bool = False
     """Every Function must pass double backward, or be excused for a reason."""
+    flake: int | None = None
+    """How many seeds to make each check with, from `seed` on; None: one."""
     strict: bool | None = None
     """Warnings fail the gate too. None leaves it to the configuration."""
     command: str = ""

@@ -12,6 +12,7 @@ from gradtool.gate.agenda import Agenda, Module
 from gradtool.gate.config_format import CaseConfig
 from gradtool.gate.engines import require_engine, shown
 from gradtool.gate.executor import Executor, Outcome, executing
+from gradtool.gate.flake import Folded, folded, with_seeds
 from gradtool.gate.options import CheckOptions, Watcher
 from gradtool.gate.order import checked_in_order
 from gradtool.gate.relaxing import in_force
@@ -90,12 +91,18 @@ class _Run:
         """All that there is to check."""
         return [unit for module in self._modules for unit in module.units]
 
+    @property
+    def _asked(self) -> list[Unit]:
+        """The same, with each of the seeds."""
+        return with_seeds(self.units, self._options.flake or 1)
+
     def check(self, watcher: Watcher) -> None:
         """Find out what there is to check, and check it."""
         self.plan()
-        watcher.started(len(self.units))
+        units = self._asked
+        watcher.started(len(units))
         first = self._options.first
-        self._outcome = checked_in_order(self._executor, self.units, first, watcher)
+        self._outcome = checked_in_order(self._executor, units, first, watcher)
         self.interrupted = self._outcome.interrupted
 
     def results(self, done: Sequence[Done | None]) -> tuple[ModuleResult, ...]:
@@ -117,17 +124,33 @@ class _Run:
         if self._options.no_ignores:
             return list(done)
         heeded = self._agenda.ignores.heeded
-        return [each and heeded(each, unit) for each, unit in zip(done, self.units, strict=False)]
+        return [each and heeded(each, unit) for each, unit in zip(done, self._asked, strict=False)]
+
+    def _folded(self) -> Folded:
+        """One answer for each of `units`."""
+        done = self._heeded(self._outcome.done)
+        count = self._options.flake or 1
+        return Folded(done) if count == 1 else folded(self.units, done, count)
+
+    def _notices(self, found: Folded, modules: Sequence[ModuleResult]) -> tuple[str, ...]:
+        lines = [*self._agenda.notices.lines(modules), *self._agenda.selection.notices]
+        lines += in_force(modules)
+        if self._options.flake and not self.interrupted:
+            same = f"no verdict differs between {self._options.flake} seeds"
+            lines += found.differing or ([same] if modules else [])
+        return tuple(lines)
 
     def report(self, seconds: float) -> Report:
         """All that was found out."""
         agenda, options = self._agenda, self._options
-        done = self._heeded(self._outcome.done)
+        found = self._folded()
+        done = found.done
         modules = self.results(done)
         report = Report(
             environment=environment(self._executor.numpy, agenda.settings),
             command=self._options.command,
             seed=agenda.settings.seed,
+            seeds=options.flake or 1,
             strict=agenda.strict,
             modules=modules,
             configs=agenda.configs,
@@ -135,11 +158,7 @@ class _Run:
             deselected=sum(each.deselected for each in done if each),
             passed_over=tuple(agenda.selection.passed_over),
             may_be_empty=self._options.allow_empty or agenda.selection.is_unchanged,
-            notices=(
-                *agenda.notices.lines(modules),
-                *agenda.selection.notices,
-                *in_force(modules),
-            ),
+            notices=self._notices(found, modules),
             rules=rulebook(modules),
             seconds=seconds,
             interrupted=self.interrupted,

@@ -20,7 +20,7 @@ from itertools import groupby
 from gradtool.report.findings import as_text, title
 from gradtool.report.problems import told
 from gradtool.report.rows import Row, rows
-from gradtool.report.summary import summary_line
+from gradtool.report.summary import seeds, summary_line
 from gradtool.report.verdicts import STOPPING, standing, stops
 from gradtool.report.words import evaluations, one_line, printable
 from gradtool.results import CheckResult, Finding, Report, Verdict
@@ -67,7 +67,7 @@ def _facts(report: Report) -> dict[str, str]:
         "gradtool": ran_on.gradtool,
         "engine": ran_on.engine,
         "device": ran_on.device,
-        "seed": str(report.seed),
+        "seed": seeds(report),
         "python": ran_on.python,
         "numpy": ran_on.numpy,
         "platform": ran_on.platform,

@@ -12,7 +12,7 @@ from gradtool.report.evidence import margin
 from gradtool.report.findings import advice, title, worst_first
 from gradtool.report.problems import problems
 from gradtool.report.rows import Row, rows
-from gradtool.report.summary import counts, opening, remarks, summarize
+from gradtool.report.summary import counts, opening, remarks, seeds, summarize
 from gradtool.report.verdicts import STOPPING
 from gradtool.report.words import duration, one_line, plural, printable
 from gradtool.results import Finding, Report, Severity, Verdict
@@ -59,7 +59,7 @@ def _head(report: Report) -> Iterator[str]:
     yield ""
     yield escaped(
         f"gradtool {ran_on.gradtool}, {ran_on.engine} engine, {ran_on.device}, "
-        f"seed {report.seed}, NumPy {ran_on.numpy}, Python {ran_on.python}"
+        f"seed {seeds(report)}, NumPy {ran_on.numpy}, Python {ran_on.python}"
     )
     if report.notices:
         yield ""

@@ -80,10 +80,19 @@ def counts(summary: Summary) -> list[tuple[Verdict, str]]:
     ]
 
 
+def seeds(report: Report) -> str:
+    """``0``, or ``0 to 19``."""
+    last = report.seed + report.seeds - 1
+    return f"{report.seed}" if report.seeds == 1 else f"{report.seed} to {last}"
+
+
 def opening(report: Report, summary: Summary) -> str:
     """How much was looked at: ``3 Functions, 4 cases``."""
     stopped = "interrupted: " if report.interrupted else ""
-    return f"{stopped}{plural(summary.functions, 'Function')}, {plural(summary.cases, 'case')}"
+    more = f" with {report.seeds} seeds" if report.seeds > 1 else ""
+    return (
+        f"{stopped}{plural(summary.functions, 'Function')}, {plural(summary.cases, 'case')}{more}"
+    )
 
 
 def remarks(report: Report, summary: Summary) -> str:

@@ -260,7 +260,7 @@ FLAGS = [
     *("--no-isolation", "--executor", "--scheduler", "--baseline", "--write-baseline", "--lf"),
     *("--no-ignores", "--changed-since", "--no-cache", "--allow-empty", "--require-functions"),
     *("--require-double-backward", "--format", "--report", "--collect-only", "--color"),
-    *("--seed=1", "--report=json=out.json", "--exit-zero"),
+    *("--seed=1", "--report=json=out.json", "--exit-zero", "--flake"),
 ]
 VALUES = [
     *("ops.py", ".", "no.py", "ops.py::F", "ops.py::F[", "ops.py::", "::", "", "-", "a b", "1"),

@@ -12,7 +12,15 @@ from gradtool.report.html.finding import finding_section
 from gradtool.report.html.style import STYLE
 from gradtool.report.problems import told
 from gradtool.report.rows import Row, rows
-from gradtool.report.summary import Summary, counts, opening, remarks, summarize, total_cost
+from gradtool.report.summary import (
+    Summary,
+    counts,
+    opening,
+    remarks,
+    seeds,
+    summarize,
+    total_cost,
+)
 from gradtool.report.verdicts import STOPPING, overall
 from gradtool.report.words import duration, evaluations
 from gradtool.results import CheckResult, Finding, Report, RuleInfo, Verdict
@@ -92,7 +100,7 @@ def _facts(report: Report) -> ET.Element:
         "Command": report.command,
         "Ran on": f"gradtool {ran_on.gradtool}, {ran_on.engine} engine, {ran_on.device}, "
         f"NumPy {ran_on.numpy}, Python {ran_on.python}, {ran_on.platform}",
-        "Seed": str(report.seed),
+        "Seed": seeds(report),
         "Took": evaluations(total_cost(report)),
         "Configuration": ", ".join(report.configs),
         "Notices": "\n".join(report.notices),

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from gradtool.report.problems import problems
 from gradtool.report.rows import rows
-from gradtool.report.summary import counts, opening, remarks, summarize, total_cost
+from gradtool.report.summary import counts, opening, remarks, seeds, summarize, total_cost
 from gradtool.report.terminal.console import make_console
 from gradtool.report.terminal.findings import write_findings
 from gradtool.report.terminal.page import Page
@@ -53,7 +53,7 @@ def _write_header(page: Page, report: Report) -> None:
     ran_on = report.environment
     line = Text(f"gradtool {ran_on.gradtool}", style=STRONG)
     about = (
-        f"{ran_on.engine} engine, {ran_on.device}, seed {report.seed}, "
+        f"{ran_on.engine} engine, {ran_on.device}, seed {seeds(report)}, "
         f"NumPy {ran_on.numpy}, Python {ran_on.python}"
     )
     page.wrapped(line.append(f"  {about}", style="not bold dim"), indent=2, first=Text())
