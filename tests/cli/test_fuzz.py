@@ -29,6 +29,7 @@ from gradtool.cli.exit_codes import ExitCode
 from gradtool.gate.agenda import Agenda
 from gradtool.gate.baseline import Baseline, entries_of, read_baseline
 from gradtool.gate.options import CheckOptions, UsageError
+from gradtool.report.formats import FORMATS
 from gradtool.results import ModuleResult, Report, Shard
 
 ROOT = Path(__file__).parents[2]
@@ -230,7 +231,7 @@ def read_baseline_of(content: bytes) -> frozenset[Any]:
 @given(
     first=as_bytes(changed(SHARDS[0])) | noise | cut(json.dumps(SHARDS[0]).encode()),
     second=as_bytes(st.just(SHARDS[1])) | as_bytes(changed(SHARDS[1])),
-    form=st.sampled_from(["json", "html", "sarif", "junit", "markdown", "github", "text"]),
+    form=st.sampled_from(sorted(FORMATS)),
 )
 def test_merge_inputs_are_united_or_refused(first: bytes, second: bytes, form: str) -> None:
     Path("1.json").write_bytes(first)
@@ -260,13 +261,19 @@ FLAGS = [
     *("--no-isolation", "--executor", "--scheduler", "--baseline", "--write-baseline", "--lf"),
     *("--no-ignores", "--changed-since", "--no-cache", "--allow-empty", "--require-functions"),
     *("--require-double-backward", "--format", "--report", "--collect-only", "--color"),
+<<<<<<< HEAD
     *("--seed=1", "--report=json=out.json", "--exit-zero", "--flake"),
+=======
+    *("--seed=1", "--report=json=out.json", "--exit-zero"),
+    *("--isolated", "--ff", "--report=gitlab=out.json", "--report=json-lines=-"),
+>>>>>>> fb906ec (Feed the new options and formats to the fuzzer)
 ]
 VALUES = [
     *("ops.py", ".", "no.py", "ops.py::F", "ops.py::F[", "ops.py::", "::", "", "-", "a b", "1"),
     *("-1", "0", "1/2", "2/1", "nan", "inf", "1e400", "GT1", "GT101", "GT9", "cuda", "float32"),
     *("json=out.json", "json=", "=", "html=no/out.html", "sarif=.", "a and", "not (a or b)"),
     *("some.yaml", "known.json", "none", "4GiB", "auto", "text", "never", "HEAD", "dask", "both"),
+    *("check.seed=3", "check.sed=3", "check=", "functions['a'].atol=[", "version=null", "[0]=1"),
     *("report", "transfer", "wrong-gradient", "1.json", "\udcff", "é\n", "9" * 40, "x" * 300, "\0"),
 ]
 COMMANDS = ["check", "check", "check", "check ops.py", "explain", "config", "merge", "schema", "no"]
