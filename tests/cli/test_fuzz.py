@@ -261,12 +261,8 @@ FLAGS = [
     *("--no-isolation", "--executor", "--scheduler", "--baseline", "--write-baseline", "--lf"),
     *("--no-ignores", "--changed-since", "--no-cache", "--allow-empty", "--require-functions"),
     *("--require-double-backward", "--format", "--report", "--collect-only", "--color"),
-<<<<<<< HEAD
     *("--seed=1", "--report=json=out.json", "--exit-zero", "--flake"),
-=======
-    *("--seed=1", "--report=json=out.json", "--exit-zero"),
     *("--isolated", "--ff", "--report=gitlab=out.json", "--report=json-lines=-"),
->>>>>>> fb906ec (Feed the new options and formats to the fuzzer)
 ]
 VALUES = [
     *("ops.py", ".", "no.py", "ops.py::F", "ops.py::F[", "ops.py::", "::", "", "-", "a b", "1"),
