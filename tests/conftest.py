@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from gradtool.gate import torch_alias
+from gradtool.gate import torch_alias, torch_gaps, torch_types
 
 settings.register_profile("shared machines", deadline=None)
 settings.load_profile("shared machines")  # How long an example takes says nothing there.
@@ -21,6 +21,9 @@ def scripts_run_here(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setattr(sys, "excepthook", sys.__excepthook__)
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+    monkeypatch.setattr(torch_gaps, "shown_as_torch", False)
+    monkeypatch.setattr(torch_types, "show", lambda _module: None)
+    monkeypatch.setattr(torch_types, "show_private", lambda: None)
     depth = torch_alias._alias._depth
     yield
     while torch_alias._alias._depth > depth:

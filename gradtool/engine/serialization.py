@@ -104,6 +104,9 @@ _ALLOWED: dict[tuple[str, str], Any] = {
     (each.__module__, each.__qualname__): each
     for each in (OrderedDict, Size, device_type, set, frozenset, complex, bytearray, slice, range)
 } | {(__name__, each.__name__): each for each in (_tensor, _dtype)}
+_ALLOWED |= {("torch", each.__name__): each for each in (Size, device_type)}
+"""Classes have torch's names in the process of a script."""
+
 _OF_ARRAYS = ("numpy", "numpy.core.multiarray", "numpy._core.multiarray", "numpy._core.numeric")
 _ARRAY_PARTS = ("_reconstruct", "ndarray", "dtype", "scalar", "_frombuffer")
 

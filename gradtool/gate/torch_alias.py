@@ -45,7 +45,8 @@ def answer_torch_imports() -> Iterator[None]:
 
 
 def install() -> None:
-    """Let ``import torch`` give the engine for the rest of the process."""
+    """Let ``import torch`` give the engine for the rest of the process, under torch's names."""
+    torch_gaps.shown_as_torch = True
     _alias.enter()
 
 

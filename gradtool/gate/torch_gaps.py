@@ -10,7 +10,12 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
+from gradtool.gate import torch_types
+
 _ENGINE = "gradtool.engine"
+shown_as_torch = False
+"""Whether the engine's classes say that they are torch's, in a process that is a script's own."""
+
 _LACKING = "__gradtool_lacking__"
 """Marks a module that holds placeholders only."""
 
@@ -51,8 +56,12 @@ def complete(module: ModuleType) -> None:
     if not isinstance(own, _Answer):
         name = "torch" + module.__name__.removeprefix(_ENGINE)
         vars(module)["__getattr__"] = _Answer(name, module, own)
+        if shown_as_torch:
+            torch_types.show(module)
         if name == "torch":
             _complete_tensor(module.Tensor)
+            if shown_as_torch:
+                torch_types.show_private()
 
 
 def restore_engine() -> None:

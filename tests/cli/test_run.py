@@ -40,10 +40,28 @@ def test_threads_that_outlive_the_script_import_torch_too(tmp_path: Path) -> Non
         "def late():\n"
         "    time.sleep(0.2)\n"
         "    import torch.nn\n"
-        "    print(torch.nn.Module.__module__)\n"
+        "    print(torch.nn.Module.__module__, torch.__version__)\n"
         "threading.Thread(target=late).start()\n"
     )
-    assert gradtool_run(script).stdout == "gradtool.engine.nn.modules.module\n"
+    assert gradtool_run(script).stdout == "torch.nn.modules.module 2.13.0+gradtool\n"
+
+
+def test_classes_have_torchs_names_and_are_saved_by_them(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import io, pickle, torch\n"
+        "x, file = torch.ones(2), io.BytesIO()\n"
+        "torch.save({'size': x.shape, 'x': x}, file)\n"
+        "file.seek(0)\n"
+        "print(type(x), type(x.dtype), torch.load(file)['size'])\n"
+        "print(torch.optim.SGD, type(pickle.loads(pickle.dumps(torch.nn.ReLU()))))\n"
+    )
+    done = gradtool_run(script)
+    assert (done.stdout, done.stderr) == (
+        "<class 'torch.Tensor'> <class 'torch.dtype'> torch.Size([2])\n"
+        "<class 'torch.optim.sgd.SGD'> <class 'torch.nn.modules.activation.ReLU'>\n",
+        "",
+    )
 
 
 @pytest.mark.parametrize(

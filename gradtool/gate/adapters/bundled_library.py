@@ -26,7 +26,7 @@ class _Bundled:
     torch: Any = engine
     Tensor: type[Any] = engine.Tensor
     Function: type[Any] = engine.autograd.Function
-    packages: tuple[str, ...] = ("gradtool.engine",)
+    packages: tuple[str, ...] = ("gradtool.engine", "torch")
 
     @property
     def version(self) -> str:

@@ -84,11 +84,11 @@ def holds_others(value: Any) -> bool:
 def is_of_the_engine(value: Any) -> bool:
     """Whether a class, a function or an object is the engine's own; Modules are their user's."""
     module = (value if isinstance(value, type | FunctionType) else type(value)).__module__
-    return _is_of_the_library(module) and not module.startswith(f"{library().torch.__name__}.nn")
+    return _is_of_the_library(module) and not _is_of_the_library(module, ".nn")
 
 
-def _is_of_the_library(module: str) -> bool:
-    return any(f"{module}.".startswith(f"{package}.") for package in library().packages)
+def _is_of_the_library(module: str, part: str = "") -> bool:
+    return any(f"{module}.".startswith(f"{package}{part}.") for package in library().packages)
 
 
 class _Search:
