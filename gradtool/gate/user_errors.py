@@ -11,6 +11,7 @@ from types import TracebackType
 
 import gradtool
 from gradtool.gate import debugger
+from gradtool.gate.adapters.library import library
 from gradtool.gate.targets import shown_path
 from gradtool.results import Location
 
@@ -60,11 +61,18 @@ def _location(error: BaseException, home: Path) -> Location | None:
         return Location(path=shown_path(Path(error.filename)), line=error.lineno)
     frames = [(f.filename, f.lineno) for f in traceback.extract_tb(error.__traceback__)]
     users = [frame for frame in frames if not _is_internal(frame[0])]
-    nearest = [frame for frame in users if Path(frame[0]).is_relative_to(home)] or users
+    nearest = [frame for frame in users if Path(frame[0]).is_relative_to(home)]
+    nearest = nearest or [frame for frame in users if not _is_of_the_library(frame[0])]
     if not nearest:
         return None
     filename, line = nearest[-1]
     return Location(path=shown_path(Path(filename)), line=line)
+
+
+def _is_of_the_library(filename: str) -> bool:
+    """Whether a file is part of the library that the user's code computes with."""
+    folders = getattr(library().torch, "__path__", ())
+    return any(Path(filename).is_relative_to(folder) for folder in folders)
 
 
 def _detail(error: BaseException) -> str:

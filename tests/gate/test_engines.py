@@ -252,6 +252,15 @@ def test_a_function_for_cuda_only_says_so_on_the_cpu(write, engine, line):
     assert finding.hint == "it needs CUDA: check it on a machine that has it, with --device cuda"
 
 
+@pytest.mark.parametrize("engine", ["bundled", torch_engine])
+def test_what_the_engine_says_of_a_gradient_is_told_at_the_users_backward(write, engine):
+    write({"shaped.py": ON_CUDA.format(line="pass").replace("g * 2", "g.new_zeros(7)")})
+    report = check(CheckOptions(paths=("shaped.py",), engine=engine))
+    (finding,) = [each for each in report.findings() if each.rule == "GT103"]
+    assert finding.location.path == "shaped.py"
+    assert "return g.new_zeros(7)" in "".join(finding.source.lines)
+
+
 STRAIGHT = """
 import torch
 class Rounded(torch.autograd.Function):
