@@ -29,7 +29,7 @@ _Kept = tuple[str | None, bool, bool, bool, bool]
 
 def check(
     context: typer.Context,
-    paths: cli.Paths,
+    paths: again.Paths = None,
     config: cli.Config = None,
     isolated: cli.Isolated = False,
     keyword: cli.Keyword = None,
@@ -39,6 +39,7 @@ def check(
     strict: cli.Strict = None,
     seed: cli.Seed = None,
     flake: again.Flake = None,
+    replay: again.Replay = None,
     device: cli.Device = None,
     engine: cli.Engine = None,
     dtype: cli.Dtype = None,
@@ -72,10 +73,12 @@ def check(
 ) -> Callable[[], ExitCode]:
     """Check the gradients of the Functions in files and folders."""
     from gradtool.cli.display import Display
-    from gradtool.gate.options import CheckOptions
+    from gradtool.gate.options import CheckOptions, UsageError
 
+    if not paths and replay is None:
+        raise UsageError("Missing argument 'PATH...'.")
     options = CheckOptions(
-        paths=tuple(paths),
+        paths=tuple(paths or ()),
         **configured(config, isolated),
         keyword=keyword,
         select=split(select),
@@ -104,12 +107,16 @@ def check(
         require_double_backward=require_double_backward,
         command=context.obj,
     )
+    if replay is not None:
+        from gradtool.cli.replaying import replayed
+
+        options = replayed(options, replay, last_failed=last_failed)
     display = Display(
         form=form and choose(form, cli.FORMATS, "value of --format:"),
         color=cast("Color", choose(color, cli.COLORS, "value of --color:")),
         verbosity=verbose - quiet,
     )
-    kept = (baseline, write_baseline, last_failed, failed_first, not no_cache)
+    kept = (baseline, write_baseline, last_failed, failed_first, not no_cache and replay is None)
     task = _collect if collect_only else partial(_check, exit_zero)
     return partial(task, options, kept, reports or (), display)
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from gradtool.cli.replaying import cached
 from gradtool.cli.targets import Target, claim_file, replace
 from gradtool.gate import last_run
 from gradtool.gate.baseline import (
@@ -126,11 +127,13 @@ class Keeper:
         failing = {_node(row) for row in rows(report) if row.verdict in STOPPING}
         whole = is_whole(self.options)
         failed = last_run.updated(self._failed, report, failing, is_whole=whole)
-        if failed == self._failed and not self._must_mend:
-            return
+        files = cached(report)
+        if failed != self._failed or self._must_mend:
+            files[last_run.FILE] = last_run.text(failed)
         try:
-            _make_folder(Path(last_run.FOLDER))
-            replace(Path(last_run.FOLDER, last_run.FILE), last_run.text(failed))
+            for name, text in files.items():
+                _make_folder(Path(last_run.FOLDER))
+                replace(Path(last_run.FOLDER, name), text)
         except OSError as error:
             self._notices.append(f"warning: {last_run.FOLDER} cannot be written: {_reason(error)}")
 

@@ -20,8 +20,8 @@ FILES = {
     "CACHEDIR.TAG": "Signature: 8a477f597d28d172789f06886806bc55\n"
     "# This folder is a cache of gradtool: https://bford.info/cachedir/\n",
     ".gitignore": "*\n",
-    "README.md": "# gradtool's cache\n\nWhat failed in the last run, for `gradtool check --lf` "
-    "and `--ff`.\nIt may be deleted at any time. Do not commit it.\n",
+    "README.md": "# gradtool's cache\n\nWhat failed in the last run, for `gradtool check --lf`, "
+    "`--ff` and `--replay`.\nIt may be deleted at any time. Do not commit it.\n",
 }
 """What the folder has beside the cache, so that backups, git and people know it for one."""
 

@@ -87,6 +87,7 @@ def test_last_failed_asks_only_what_failed(run: Run) -> None:
         "README.md",
         ".gitignore",
         "last.json",
+        "findings.json",
     }
     assert (folder / "CACHEDIR.TAG").read_text().startswith("Signature: 8a477f597d28d172789f06886")
     code, out, _ = check(run, ".", "--lf")

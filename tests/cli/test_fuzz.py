@@ -261,7 +261,7 @@ FLAGS = [
     *("--no-isolation", "--executor", "--scheduler", "--baseline", "--write-baseline", "--lf"),
     *("--no-ignores", "--changed-since", "--no-cache", "--allow-empty", "--require-functions"),
     *("--require-double-backward", "--format", "--report", "--collect-only", "--color"),
-    *("--seed=1", "--report=json=out.json", "--exit-zero", "--flake"),
+    *("--seed=1", "--report=json=out.json", "--exit-zero", "--flake", "--replay"),
     *("--isolated", "--ff", "--report=gitlab=out.json", "--report=json-lines=-"),
 ]
 VALUES = [
