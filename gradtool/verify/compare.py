@@ -77,11 +77,14 @@ def is_unresolved(
 
 
 def is_trifling(analytic: FloatArray, numeric: Estimate, trifles: FloatArray) -> BoolArray:
-    """Which entries are lost in roundings, on both sides: whatever they say means nothing."""
-    stepped = numeric.status == Status.STEPPED
+    """Which entries are lost in roundings, on both sides: whatever they say means nothing.
+
+    What is not a number on the one side, or not known on the other, is no trifle.
+    """
+    sided = np.isin(numeric.status, (Status.STEPPED, Status.KINK))
     slope = np.fmax(np.abs(numeric.left), np.abs(numeric.right))
-    bound = np.where(stepped, slope, np.abs(numeric.value) + numeric.error)
-    return np.asarray(np.fmax(np.abs(analytic), bound) <= trifles)
+    bound = np.where(sided, slope, np.abs(numeric.value) + numeric.error)
+    return np.asarray((np.abs(analytic) <= trifles) & (bound <= trifles))
 
 
 def is_inside(analytic: FloatArray, numeric: Estimate, tolerance: Tolerance) -> BoolArray:

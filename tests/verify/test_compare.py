@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from gradtool.verify.compare import Decision, decide
+from gradtool.verify.compare import Decision, decide, is_trifling, is_unresolved
 from gradtool.verify.estimate import Estimate, Status
 from gradtool.verify.tolerance import Tolerance
 
@@ -92,3 +92,101 @@ def test_the_scale_is_that_of_the_block():
     apart = decide(value, estimate, tolerance, [slice(0, 1), slice(1, 2)])
     assert together.tolist() == [[Decision.PASS] * 2] * 2
     assert apart.tolist() == [[Decision.PASS] * 2, [Decision.UNVERIFIED] * 2]
+
+
+def _estimate(values, errors, status=Status.KNOWN, slope=NAN):
+    """One row of entries that all have the same status."""
+    shape = (1, len(values))
+    return Estimate(
+        np.array([values], dtype=float),
+        np.array([errors], dtype=float),
+        np.full(shape, status, np.int8),
+        np.full(shape, 0.0 if status == Status.STEPPED else NAN),
+        np.full(shape, slope),
+    )
+
+
+def _unresolved(analytic, estimate, decisions, trifles=1e-6):
+    row = np.array([analytic], dtype=float)
+    decision = np.array([decisions], np.int8)
+    return is_unresolved(row, estimate, np.full(row.shape, trifles), decision)[0].tolist()
+
+
+@pytest.mark.parametrize(
+    ("beside", "decided", "expected"),
+    [
+        (0.7, Decision.PASS, True),
+        (0.0, Decision.PASS, False),
+        (0.7, Decision.FAIL, False),
+        (0.7, Decision.KINK, False),
+    ],
+)
+def test_an_entry_below_the_roundings_is_let_go_beside_one_that_was_told(beside, decided, expected):
+    estimate = _estimate([1e-8, beside], [5e-7, 1e-12])
+    found = _unresolved([1e-8, beside], estimate, [Decision.UNVERIFIED, decided])
+    assert found == [expected, False]
+
+
+@pytest.mark.parametrize(
+    ("analytic", "value", "error", "expected"),
+    [
+        (4e-6, 4e-6, 3.9e-7, True),
+        (4e-6, 4e-6, 4.1e-7, False),
+        (4e-5, 4e-5, 1.1e-6, False),
+        (4e-13, 4e-13, 5e-13, True),
+        (4e-13, 4e-13, 7e-13, False),
+        (2e-12, 4e-13, 5e-13, False),
+    ],
+)
+def test_an_entry_alone_must_be_told_roughly_or_be_next_to_nothing(
+    analytic, value, error, expected
+):
+    estimate = _estimate([value], [error])
+    assert _unresolved([analytic], estimate, [Decision.UNVERIFIED]) == [expected]
+
+
+@pytest.mark.parametrize("decision", [Decision.PASS, Decision.KINK, Decision.FAIL])
+def test_what_is_decided_is_not_let_go(decision):
+    estimate = _estimate([1e-8, 0.7], [5e-7, 1e-12])
+    found = _unresolved([1e-8, 0.7], estimate, [decision, Decision.PASS])
+    assert found == [False, False]
+
+
+def test_what_nothing_is_known_of_is_not_let_go():
+    for status in (Status.UNKNOWN, Status.OUTSIDE):
+        estimate = _estimate([NAN, 0.7], [NAN, 1e-12], status)
+        found = _unresolved([1e-8, 0.7], estimate, [Decision.UNVERIFIED, Decision.PASS])
+        assert found == [False, False]
+
+
+@pytest.mark.parametrize(("slope", "expected"), [(9e-7, True), (1.1e-6, False)])
+def test_of_steps_the_slope_is_what_is_not_known(slope, expected):
+    estimate = _estimate([NAN, 0.7], [NAN, 1e-12], Status.STEPPED, slope)
+    found = _unresolved([1e-8, 0.7], estimate, [Decision.UNVERIFIED, Decision.PASS])
+    assert found == [expected, False]
+
+
+@pytest.mark.parametrize(
+    ("analytic", "value", "error", "expected"),
+    [
+        (9e-7, 5e-7, 4e-7, True),
+        (1.1e-6, 5e-7, 4e-7, False),
+        (9e-7, 7e-7, 4e-7, False),
+        (0.0, 0.0, 9e-7, True),
+        (0.0, -1.1e-6, 0.0, False),
+        (0.0, NAN, NAN, False),
+        (NAN, 0.0, 0.0, False),
+        (INF, 0.0, 0.0, False),
+    ],
+)
+def test_a_trifle_is_one_on_both_sides(analytic, value, error, expected):
+    trifles = np.full((1, 1), 1e-6)
+    found = is_trifling(np.array([[analytic]]), _estimate([value], [error]), trifles)
+    assert found.tolist() == [[expected]]
+
+
+@pytest.mark.parametrize(("slope", "expected"), [(9e-7, True), (1.1e-6, False)])
+def test_steps_are_a_trifle_by_their_slope(slope, expected):
+    trifles = np.full((1, 1), 1e-6)
+    estimate = _estimate([NAN], [NAN], Status.STEPPED, slope)
+    assert is_trifling(np.zeros((1, 1)), estimate, trifles).tolist() == [[expected]]
