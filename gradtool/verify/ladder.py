@@ -12,7 +12,7 @@ domain, the other side's limit stands.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,11 @@ _RESTING = 3
 FLAT = 8.0
 """Moves within this many times the noise are no moves."""
 
+_FINEST = 6
+_UNHEARD = 2.0**-10
+_STEADY = 2.0
+"""The finest rungs refute a noise when all moves are far below it, and slopes nearly agree."""
+
 
 @dataclass(frozen=True)
 class Samples:
@@ -67,6 +72,22 @@ class Samples:
     def has_come_to_rest(self) -> BoolArray:
         """Whether a row does not move at all at the finest rungs."""
         return np.asarray((self.moves[-_RESTING:] == 0).all(axis=0))
+
+    def unmasked(self) -> Samples:
+        """These, with the noise that the finest rungs show where they refute the one given.
+
+        What turns many times within the spacing of the points where noise is measured looks
+        like noise there. A row that is flat next to it, and yet follows its input steadily, by
+        far less, is such a one.
+        """
+        right, left, steps = self.right[-_FINEST:], self.left[-_FINEST:], self.steps[-_FINEST:]
+        slopes = np.concatenate([right, left])
+        least, most = np.abs(slopes).min(axis=0), np.abs(slopes).max(axis=0)
+        steady = (np.abs(slopes.sum(axis=0)) == np.abs(slopes).sum(axis=0)) & (least > 0)
+        below = self.moves[-_FINEST:].max(axis=0) <= _UNHEARD * self.noise[-_FINEST:].min(axis=0)
+        finer = steady & below & (most <= _STEADY * least) & (self.flat_from() < len(self.steps))
+        shown = FLAT * (np.abs(right - left) * steps[:, None]).max(axis=0)
+        return replace(self, noise=np.where(finer, shown, self.noise)) if finer.any() else self
 
     def flat_from(self) -> NDArray[np.intp]:
         """The first rung from which on a row moves by no more than noise can account for.
@@ -127,7 +148,7 @@ class Ladder:
         steps, central, right, left, moves, noise = (
             np.array(column) for column in zip(*self._rungs, strict=True)
         )
-        return Samples(steps, self._line.base, central, right, left, moves, noise)
+        return Samples(steps, self._line.base, central, right, left, moves, noise).unmasked()
 
     def is_exhausted(self) -> bool:
         """Whether a smaller step would mean nothing."""
@@ -155,20 +176,29 @@ def limits(samples: Samples) -> Limits:
 
 def climb(line: Line, noise: Noise, wanted: BoolArray) -> Samples:
     """Sample `line` until no smaller step can sharpen a limit of a `wanted` row."""
-    return climb_all([line], noise, [wanted])[0]
+    return climb_all([line], noise, [wanted], [np.zeros_like(wanted)])[0]
 
 
-def climb_all(lines: Sequence[Line], noise: Noise, wanted: Sequence[BoolArray]) -> list[Samples]:
-    """As `climb` of each of `lines`; what is sampled at a time, is of all of them."""
+def climb_all(
+    lines: Sequence[Line],
+    noise: Noise,
+    wanted: Sequence[BoolArray],
+    contested: Sequence[BoolArray],
+) -> list[Samples]:
+    """As `climb` of each of `lines`; what is sampled at a time, is of all of them.
+
+    Rows that are flat are left, but for those of which it is `contested`.
+    """
     ladders = [Ladder(line, noise) for line in lines]
     _sample(ladders, _LEAST_RUNGS)
-    wanted = [
+    moving = [
         rows & (ladder.samples().flat_from() == _LEAST_RUNGS)
         for rows, ladder in zip(wanted, ladders, strict=True)
     ]
-    climbing = list(zip(ladders, wanted, strict=True))
+    deeper = [rows & claimed for rows, claimed in zip(wanted, contested, strict=True)]
+    climbing = list(zip(ladders, moving, deeper, strict=True))
     while climbing := [each for each in climbing if _goes_on(*each, noise)]:
-        _sample([ladder for ladder, _ in climbing], _STRIDE)
+        _sample([ladder for ladder, *_ in climbing], _STRIDE)
     return [ladder.samples() for ladder in ladders]
 
 
@@ -179,11 +209,15 @@ def _sample(ladders: Sequence[Ladder], rungs: int) -> None:
         ladder.take(found[2 * rungs * number : 2 * rungs * (number + 1)])
 
 
-def _goes_on(ladder: Ladder, wanted: BoolArray, noise: Noise) -> bool:
-    """Whether another rung might tell more about a wanted row."""
+def _goes_on(ladder: Ladder, wanted: BoolArray, contested: BoolArray, noise: Noise) -> bool:
+    """Whether another rung might tell more about a wanted row, or a contested one is flat yet."""
     if ladder.is_exhausted():
         return False
     samples = ladder.samples()
+    is_flat = samples.flat_from() < ladder.count
+    if (contested & is_flat).any():
+        return True
+    wanted = wanted | contested
     restless = wanted & noise.rests & ~samples.has_come_to_rest()
     return bool(restless.any()) or _can_sharpen(samples, wanted)
 

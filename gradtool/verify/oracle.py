@@ -123,6 +123,7 @@ def _appeal(question: Question, estimate: Estimate, doubt: BoolArray) -> None:
             [question.lines[column] for column in columns],
             question.noise,
             [pending[:, column] for column in columns],
+            [_contested(question, column) for column in columns],
         )
         for column, samples in zip(columns, climbed, strict=True):
             rows = pending[:, column]
@@ -137,6 +138,13 @@ def _appeal(question: Question, estimate: Estimate, doubt: BoolArray) -> None:
             break
         doubt = doubt | _loud(question, estimate)
         batch *= 2
+
+
+def _contested(question: Question, column: int) -> BoolArray:
+    """Which rows are claimed to move by more than their noise, and are too noisy to be sure."""
+    reach = question.lines[column].scale
+    moves = np.abs(question.analytic[:, column]) * reach > question.noise.floor
+    return np.asarray(moves & ~question.noise.is_plain(question.base))
 
 
 def _distrust(question: Question, estimate: Estimate) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import linecache
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +37,9 @@ _SAME = 1e-3
 _WRONG = 1e-2
 _ROUNDINGS = 1e4
 """A gradient may differ by this part of the largest, and what so many roundings leave."""
+
+_LOST = 32.0
+"""Roundings of its own that an entry of an output is off when it is what cancelled."""
 
 _POINTS = 8
 _AROUND = 2.0**-4
@@ -130,17 +133,29 @@ def wrong_gradient(
             continue
         place = subject.function.arguments.index(argument)
         off = np.abs(found - expected).max(initial=0.0)
-        if (
-            np.isfinite(off)
-            and off > _allowed(variant, own, expected, variant.primals[place])
-            and not _is_erratic(subject, variant, place, found - expected)
-        ):
+        if np.isfinite(off) and off > _allowed(variant, own, expected, variant.primals[place]):
             share = off / np.abs(expected).max(initial=0.0) if expected.any() else np.inf
-            return Flaw(
+            flaw = Flaw(
                 message=f"gradient of `{argument.name}` differs {when}, by {share:.2g} of its size",
                 hint=hint,
             )
+            if not _is_erratic(subject, variant, place, found - expected):
+                return flaw
+            if not _loses_digits(subject, variant):
+                note = f"{flaw.message}: what nearly cancels in backward is lost in roundings"
+                return replace(flaw, message=note, severity=Severity.NOTE)
     return None
+
+
+def _loses_digits(subject: Subject, variant: Variant) -> bool:
+    """Whether some entry of an output has far fewer digits in single precision."""
+    coarse, fine = (_evaluated(subject, point) for point in (variant.primals, variant.own))
+    for one, other in zip(coarse or (), fine or (), strict=True):
+        if one is not None and other is not None and is_continuous(one.dtype):
+            eps = max(epsilon(one.dtype), epsilon(other.dtype))
+            if (np.abs(one - other) > _LOST * eps * np.abs(other)).any():
+                return True
+    return False
 
 
 def _is_erratic(subject: Subject, variant: Variant, place: int, off: Array) -> bool:

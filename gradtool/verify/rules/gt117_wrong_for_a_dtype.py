@@ -5,9 +5,9 @@ What it does
 
 Calls the Function at the same point with its float64 inputs in float32, or the other way round.
 Where forward accepts them and computes the same, the gradient must be the same. A backward that
-raises there is a note, since whoever needs that dtype will see it. So is a wrong gradient for
-complex inputs, where the methods speak of complex numbers. A Function that refuses a dtype is
-not asked.
+raises there is a note, since whoever needs that dtype will see it. So is a gradient that loses
+its digits in float32 where the outputs keep theirs, and a wrong gradient for complex inputs,
+where the methods speak of complex numbers. A Function that refuses a dtype is not asked.
 
 Why it matters
 --------------

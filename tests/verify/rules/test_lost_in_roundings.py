@@ -161,3 +161,18 @@ def test_numbers_drawn_in_the_order_of_memory_may_differ_for_another_layout() ->
         values="[[0.5, 1.0, 2.0], [0.25, 3.0, 1.5]]",
     )
     assert "GT112" not in found
+
+
+def test_digits_that_single_precision_loses_in_backward_alone_are_noted() -> None:
+    quotient = "return grad_output * ((x + 1e-6).tanh() - (x - 1e-6).tanh()) / 2e-6"
+    parts = {"forward": "return x.tanh()", "values": "[0.3, 0.7, 1.1, -0.9, 1.7, -0.2]"}
+    found = [f for f in findings(SIMPLE, backward=quotient, **parts) if f.rule == "GT117"]
+    assert [f.severity for f in found] == [Severity.NOTE]
+    assert "lost in roundings" in found[0].message
+
+
+def test_what_turns_many_times_between_two_numbers_seen_is_not_taken_for_constant() -> None:
+    parts = {"forward": "return (1e8 * x).sin()", "values": "[0.3, -1.7]"}
+    right = "return grad_output * 1e8 * (1e8 * x).cos()"
+    assert "GT101" not in rules(SIMPLE, backward=right, **parts)
+    assert "GT101" in rules(SIMPLE, backward=right + " * 2", **parts)
