@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.device import module_of
+from gradtool.engine._modes import modes
 from gradtool.engine._ops._dims import Ints, as_ints
 from gradtool.engine._ops._kinds import constant, linear
 from gradtool.engine._ops._unsupported import (
@@ -90,7 +91,7 @@ def _memory_of(x: Tensor) -> tuple[Tensor, int]:
     if x._level is not None or (base is None and x.is_contiguous()):
         return x.contiguous(), 0
     if base is None or not base.is_contiguous():
-        if x._requires_grad:
+        if x._requires_grad and modes.grad:
             return x.contiguous(), 0
         base = alias(_owner(x._array).reshape(-1, order="A"), x._shared_storage())
     return base, (x.data_ptr() - base.data_ptr()) // x.itemsize

@@ -6,7 +6,8 @@ What it does
 Makes two calls, first both forwards, then both backwards, and compares with each call on its
 own. The other call has a point nearby; the entries in another order, other numbers among the
 arguments and other random numbers; and another shape. Outputs that change after forward has
-returned, and gradients that change after backward has, break this rule too.
+returned, and gradients that change after backward has, break this rule too, and so does a
+gradient at a point nearby that is wrong there and exactly that of the first point.
 
 Why it matters
 --------------
@@ -65,17 +66,25 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from gradtool.results import Severity
+from gradtool.verify.compare import Decision
+from gradtool.verify.derivatives import Derivatives
 from gradtool.verify.other_calls import OtherCall, other_calls
+from gradtool.verify.randomness import generator, shifted
 from gradtool.verify.rules._failures import KEEPS_CONTRACT
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
 from gradtool.verify.rules._same import stopped, unlike
+from gradtool.verify.suspicion import suspects
 from gradtool.verify.wording import listed
 
 if TYPE_CHECKING:
-    from gradtool.verify.protocol import Observation
+    from gradtool.verify.protocol import Array, Observation
     from gradtool.verify.subject import Subject
 
+_NEARBY = 2.0**-3
+_LOOKS = 4
 _HINT = "keep what backward needs on ctx, not on the class or in a buffer that is used again"
 
 
@@ -85,7 +94,7 @@ def _check(subject: Subject) -> Answer:
     with warnings.catch_warnings():  # The other call is none that the user asked for.
         warnings.simplefilter("ignore")
         found = (_met(subject, other) for other in other_calls(subject))
-        flaw = next((each for each in found if each), None)
+        flaw = next((each for each in found if each), None) or _stale(subject)
     return failed(flaw) if flaw else passed()
 
 
@@ -104,6 +113,38 @@ def _met(subject: Subject, other: OtherCall) -> Flaw | None:
         flaw = unlike(subject, first.gradients, baseline, when, _HINT)
         flaw = flaw or unlike(subject, second.gradients, other.gradients, when, _HINT)
     return flaw
+
+
+def _stale(subject: Subject) -> Flaw | None:
+    """Whether a later call, at another point, gives the gradient of the first, and is wrong."""
+    if Decision.FAIL in (subject.given.worst, subject.withheld.worst):
+        return None
+    first, seed = subject.first, subject.seed
+    point = shifted(first.primals, _NEARBY, generator(seed, "a later call"))
+    later = subject.function.call(point, first.cotangents).gradients
+    baseline = first.baseline.gradients or ()
+    if later is None or not any(g is not None and g.any() for g in later):
+        return None
+    if not all(_equal(one, other) for one, other in zip(later, baseline, strict=False)):
+        return None
+    try:
+        if not any(suspects(subject.function, point, seed + look) for look in range(_LOOKS)):
+            return None
+    except Exception:  # The user's code need not be defined there.
+        return None
+    there = Derivatives(subject.function, point, seed=seed)
+    wrong = [i for i in there.inputs if (there.comparison(i).decision == Decision.FAIL).any()]
+    if not wrong:
+        return None
+    names = listed([f"`{subject.function.arguments[i].name}`" for i in wrong])
+    return Flaw(
+        message=f"gradient of {names} at another point is that of the first call, and wrong there",
+        hint=_HINT,
+    )
+
+
+def _equal(one: Array | None, other: Array | None) -> bool:
+    return one is other if one is None or other is None else np.array_equal(one, other)
 
 
 def _overwritten(subject: Subject, first: Observation) -> Flaw | None:

@@ -325,3 +325,36 @@ class ThresholdOnCotangent(Function):
     def backward(ctx, grad_output):
         grad = 4 * grad_output
         return grad.where(grad.abs() > 1.0, zeros_like(grad))
+
+
+class ClippedFarOut(Function):
+    """Clips where no gradient comes in the usual run."""
+
+    expect = {"GT107"}
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.sin()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return (grad_output * x.cos()).clamp(-100, 100)
+
+
+class TinyDropped(Function):
+    """Takes tiny gradients for roundings."""
+
+    expect = {"GT107"}
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 4
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        grad = 4 * grad_output
+        return grad.where(grad.abs() > 1e-4, zeros_like(grad))

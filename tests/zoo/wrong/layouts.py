@@ -105,3 +105,25 @@ class CotangentWithStridesOfInput(Function):
     @staticmethod
     def sample_inputs():
         yield (rand(2, 4),)
+
+
+class InputReadInOrderOfMemory(Function):
+    """Forward reads the memory of its input from the first element on, as kernels do."""
+
+    expect = {"GT112"}
+    at = "forward"
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        flat = as_strided(x, (x.numel(),), (1,), x.storage_offset())
+        return flat.reshape(x.shape) ** 2
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 2 * grad_output * x
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(3, 4),)
