@@ -121,7 +121,7 @@ class Agenda:
             problem = answer.problem if self._is_ours(target.shown) else None
             return Module(target.shown, problem) if problem else None
         if not answer.functions:
-            self.notices.passed_over(target)
+            self.notices.passed_over(target, answer.private)
         self.notices.discovered(target, config, answer.functions)
         lines = dict(zip(answer.functions, answer.lines, strict=True))
         wanted = self.selection.wanted(target.shown, answer.functions)

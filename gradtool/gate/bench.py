@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from gradtool.gate.checking import check_case, listed_function
 from gradtool.gate.construct import constructed
 from gradtool.gate.deadline import deadline
-from gradtool.gate.discover import can_define_functions, discover, named
+from gradtool.gate.discover import can_define_functions, discover, named, private_names
 from gradtool.gate.engines import BOTH, BUNDLED, TORCH, require_device_of
 from gradtool.gate.load import LoadedModule, Loader, LoadError, parse
 from gradtool.gate.mishaps import import_mishap, not_imported
@@ -72,6 +72,7 @@ class Bench:
         return Surveyed(
             functions=tuple(subject.name for subject in subjects),
             lines=tuple(subject.location.line for subject in subjects),
+            private=() if subjects else private_names(loaded),
         )
 
     def check(

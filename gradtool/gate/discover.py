@@ -27,8 +27,8 @@ def discover(loaded: LoadedModule, shown: str, configured: Iterable[str] = ()) -
     """The Functions, and operators with a gradient, that the module itself defines.
 
     Imported ones belong to their own module. A leading underscore says that a Function is
-    not for use on its own; one without a forward is a base for others. Of modules and
-    callables those are found that are `configured`.
+    not for use on its own; one without a forward, or with an abstract method, is a base for
+    others. Of modules and callables those are found that are `configured`.
     """
     subjects = [
         _subject(loaded, shown, name, value)
@@ -47,6 +47,12 @@ def discover(loaded: LoadedModule, shown: str, configured: Iterable[str] = ()) -
         if name not in known and _is_described(value := getattr(loaded.module, name, None))
     ]
     return sorted(subjects, key=lambda subject: subject.location.line or 0)
+
+
+def private_names(loaded: LoadedModule) -> tuple[str, ...]:
+    """The Functions of the module whose names begin with an underscore."""
+    names = (name for name, value in _own_names(loaded) if is_function(value))
+    return tuple([name for name in names if name.startswith("_")])
 
 
 def named(loaded: LoadedModule, shown: str, names: Iterable[str]) -> list[Subject]:

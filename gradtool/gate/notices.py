@@ -23,9 +23,12 @@ class Notices:
         self._named: list[str] = []
         self._configured: dict[str, None] = {}
 
-    def passed_over(self, target: Target) -> None:
-        """A file has no Function."""
-        if target.named:
+    def passed_over(self, target: Target, private: Sequence[str] = ()) -> None:
+        """A file has no Function but `private` ones."""
+        if private:
+            told = f"{target.shown} defines Functions for its own use only: {', '.join(private)}"
+            self._named.append(f"{told}; to check one, name it: {target.shown}::{private[0]}")
+        elif target.named:
             self._named.append(f"{target.shown} defines no Function")
         else:
             self._walked.append(target.shown)

@@ -50,9 +50,16 @@ class Subject:
 
 
 def is_function(value: object) -> bool:
-    """Whether `value` is a Function that can be checked: one with a forward."""
+    """Whether `value` is a Function that can be checked: one with a forward, nothing abstract."""
     return (
         isinstance(value, type)
         and issubclass(value, library().Function)
         and getattr(value, "forward", None) is not library().Function.forward
+        and not _is_abstract(value)
     )
+
+
+def _is_abstract(cls: type[Any]) -> bool:
+    """Whether a method waits for a subclass to define it."""
+    methods = (inspect.getattr_static(cls, name, None) for name in dir(cls))
+    return any(getattr(method, "__isabstractmethod__", False) for method in methods)

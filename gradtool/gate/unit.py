@@ -35,6 +35,8 @@ class Surveyed(msgspec.Struct, frozen=True, kw_only=True):
     """In the order of the source, or as they were asked for."""
     lines: tuple[int | None, ...] = ()
     """Where each is defined."""
+    private: tuple[str, ...] = ()
+    """Where it has none of these: Functions that are found only when they are named."""
     problem: CheckResult | None = None
     """Why the module could not be loaded."""
 

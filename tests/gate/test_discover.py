@@ -12,6 +12,7 @@ from gradtool.gate.load import LoadedModule, Loader, parse
 from gradtool.gate.options import UsageError
 
 SOURCE = """
+    import abc
     from gradtool import Function
     from base import Base, Imported, Scaled
 
@@ -30,6 +31,16 @@ SOURCE = """
         @staticmethod
         def backward(ctx, g):
             return g
+
+    class Template(Function):
+        @classmethod
+        @abc.abstractmethod
+        def formula(cls, x):
+            pass
+
+        @classmethod
+        def forward(cls, ctx, x):
+            return cls.formula(x)
 
     class _Private(Function):
         forward = backward = staticmethod(method)

@@ -144,6 +144,20 @@ def test_a_named_module_without_a_function_is_in_the_report(write: Write) -> Non
     assert report.notices == ("util.py defines no Function",)
 
 
+def test_functions_that_are_private_are_told_and_how_to_check_them(write: Write) -> None:
+    lines = (
+        "from gradtool import Function",
+        "class _Own(Function):",
+        "    forward = backward = len",
+    )
+    write({"ops.py": "\n".join(lines), "util.py": "X = 1"})
+    told = (
+        "ops.py defines Functions for its own use only: _Own; to check one, name it: ops.py::_Own"
+    )
+    assert told in run("ops.py").notices
+    assert run().notices[0] == told
+
+
 def test_a_function_without_a_case_is_a_finding(write: Write) -> None:
     source = """
         from gradtool import Function
