@@ -11,7 +11,6 @@ from types import TracebackType
 
 import gradtool
 from gradtool.gate import debugger
-from gradtool.gate.adapters.library import library
 from gradtool.gate.targets import shown_path
 from gradtool.results import Location
 
@@ -71,6 +70,8 @@ def _location(error: BaseException, home: Path) -> Location | None:
 
 def _is_of_the_library(filename: str) -> bool:
     """Whether a file is part of the library that the user's code computes with."""
+    from gradtool.gate.adapters.library import library  # It loads NumPy.
+
     folders = getattr(library().torch, "__path__", ())
     return any(Path(filename).is_relative_to(folder) for folder in folders)
 
