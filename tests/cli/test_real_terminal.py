@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -35,7 +36,8 @@ class Terminal:
     """A terminal of 100 columns and 40 rows, with a shell of its own."""
 
     def __init__(self, folder: Path) -> None:
-        self._tmux = ("tmux", "-L", f"gradtool-{os.getpid()}", "-f", os.devnull)
+        # A server of its own, below a path that is short enough for a socket.
+        self._place = tempfile.TemporaryDirectory(prefix="tmux-")
         self._do("new-session", "-d", "-x", "100", "-y", "40", "-c", str(folder), "sh")
 
     def run(self, *arguments: str) -> None:
@@ -58,13 +60,18 @@ class Terminal:
 
     def close(self) -> None:
         """End the terminal and what runs in it."""
-        self._do("kill-server")
+        with self._place:
+            self._do("kill-server")
 
     def _do(self, *arguments: str) -> str:
-        done = subprocess.run(
-            [*self._tmux, *arguments], check=True, capture_output=True, text=True, timeout=10
-        )
-        return done.stdout
+        return subprocess.run(
+            ["tmux", "-f", os.devnull, *arguments],
+            env={**os.environ, "TMUX_TMPDIR": self._place.name},
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=10,
+        ).stdout
 
 
 @pytest.fixture
