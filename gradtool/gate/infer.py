@@ -51,6 +51,12 @@ _DOMAINS: tuple[Domain, ...] = (
 )
 """Where values are drawn from: anywhere, then the domains of log, of logit and of acosh."""
 
+_DTYPES: tuple[Domain, ...] = ({"dtype": "complex128"}, {"dtype": "float32"})
+"""What tensors may be for a Function that takes none of float64."""
+
+_OTHER_DTYPES_BUDGET = 20
+"""Calls in the search with each of these."""
+
 
 @dataclass
 class Search:
@@ -111,7 +117,16 @@ class _Seeker:
             self._best(telling, "inferred", _DOMAINS, _FIRST_PHASE)
             or self._best(telling, "inferred", _DOMAINS[1:3], _SECOND_PHASE)
             or self._best(rest, "inferred", _DOMAINS, BUDGET)
+            or self._of_another_dtype(telling)
         )
+
+    def _of_another_dtype(self, telling: Sequence[Candidate]) -> _Found | None:
+        """The best candidate among tensors of a dtype that few Functions insist on."""
+        for domain in _DTYPES:
+            limit = min(BUDGET, self.search.calls + _OTHER_DTYPES_BUDGET)
+            if found := self._best(telling, "inferred", (domain,), limit):
+                return found
+        return None
 
     def spell_out(self, found: _Found, parameters: Parameters) -> _Found:
         """The same with defaults spelled out, if backward then accepts it.

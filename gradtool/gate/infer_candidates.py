@@ -15,8 +15,8 @@ from gradtool.gate.infer_roles import TENSOR, Role, Shape, constant, roles
 from gradtool.gate.infer_shapes import Shapes, optional_shapes, schemes
 
 Parameters = tuple[inspect.Parameter, ...]
-Domain = dict[str, float]
-"""``low`` and ``high`` of the values of tensors; empty for the standard normal."""
+Domain = dict[str, float | str]
+"""``low`` and ``high`` of the values of tensors, or their dtype; empty for the standard normal."""
 
 _COMBINATIONS = 40
 """Ways to assign roles to parameters that are considered."""
@@ -110,8 +110,9 @@ def _ranked(parameters: Parameters, clues: Clues, cost: float) -> Iterator[tuple
 
 
 def _roles(parameter: inspect.Parameter, clues: Clues, among: Parameters) -> list[Role]:
-    """The roles of `parameter`; alone it is a tensor, whatever it is called."""
-    return [TENSOR] if len(among) == 1 else roles(parameter, clues)
+    """The roles of `parameter`; alone or beside a query it is a tensor, whatever it is called."""
+    beside_query = parameter.name == "k" and any(other.name == "q" for other in among)
+    return [TENSOR] if len(among) == 1 or beside_query else roles(parameter, clues)
 
 
 def _costly(found: Sequence[Role]) -> list[tuple[float, Role]]:

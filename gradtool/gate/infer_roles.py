@@ -41,6 +41,8 @@ TENSOR = Role()
 def roles(parameter: inspect.Parameter, clues: Clues) -> list[Role]:
     """Ways to fill `parameter`, most likely first; never empty."""
     name, note = _plain_name(parameter), _annotation(parameter)
+    if _TABLE_NAMES.fullmatch(name) and parameter.name in clues.undifferentiated:
+        return [Role(gradient=False)]
     following = _following(name, differentiated=parameter.name not in clues.undifferentiated)
     if "Tensor" in note:
         return [*following, TENSOR]
@@ -112,12 +114,16 @@ _MASKS = [
 _INDEX_NAMES = re.compile(r"(.*_)?(idx|indx|index|indices|inds|ids|offsets|lengths|segments?)")
 _TARGET_NAMES = re.compile(r"(.*_)?(labels?|targets?|y_true|ground_truth)|classes")
 _COUNT_NAMES = re.compile(r"(num|n)_.*")
+_TABLE_NAMES = re.compile(r"(.*_)?(cos|sin)|freqs(_cis)?|running_(mean|var)")
+"""Tensors that are made once and are never learnt, where backward says so too."""
+_LABELS_APART = {"padding_idx", "ignore_index"}
+"""A plain number among labels or indices that counts for nothing."""
 _MASK_NAMES = re.compile(r"(.*_)?(mask|masks|keep|valid|cond|condition)")
 
 
 def _following(name: str, *, differentiated: bool) -> list[Role]:
     """Roles of a tensor whose shape follows from the first one, for names that promise one."""
-    if _COUNT_NAMES.fullmatch(name):
+    if _COUNT_NAMES.fullmatch(name) or name in _LABELS_APART:
         return []
     if _TARGET_NAMES.fullmatch(name):
         return [*_INDICES[1:], Role(_like, differentiated, follows=True), *_FULL_INDICES]
@@ -144,6 +150,7 @@ def _like(base: Shape) -> dict[str, Any]:
 
 
 _NAMED: list[tuple[str, tuple[Any, ...]]] = [
+    (r"padding_idx|ignore_index", (1, -100)),
     (r"inplace|in_place|ceil_mode", (False, True)),
     (r"(is|use|has|with|do|return|keep)_.*|training|train|keepdims?|flag", (True, False)),
     (r"reverse|descending|largest|align_corners|normalized?|causal|affine", (True, False)),

@@ -16,7 +16,7 @@ Shapes = tuple[Shape, ...]
 
 _ONE: list[Shapes] = [
     ((3, 4),), ((4,),), ((2, 3, 4),), ((2, 3, 4, 5),), ((4, 6),), ((2, 6, 4),), ((2, 4, 6, 3),),
-    ((2, 3, 4, 6),), ((9,),), ((3, 3),), ((2, 3, 3),), ((),), ((1,),),
+    ((2, 3, 4, 6),), ((9,),), ((5, 3),), ((5, 2),), ((3, 3),), ((2, 3, 3),), ((),), ((1,),),
 ]  # fmt: skip
 
 _TWO: list[Shapes] = [
@@ -33,6 +33,7 @@ _TWO: list[Shapes] = [
     ((2, 3, 6, 5), (4, 3, 3, 2)),  # convolution of images
     ((6, 5), (3, 2)),  # one image, one kernel
     ((8,), (3,)),
+    ((2, 3, 8), (3, 3)),  # one kernel a channel
     ((3, 4), (3,)),
     ((3, 4), (3, 1)),
     ((3, 20), (3, 5)),  # four gates and a state
@@ -42,6 +43,7 @@ _TWO: list[Shapes] = [
     ((3, 4), ()),
     ((3, 3), (3, 4)),  # a linear system
     ((3, 3), (3,)),
+    ((3,), (3, 3)),
     ((3, 3), (3, 3)),
     ((), ()),
 ]
@@ -53,6 +55,8 @@ _THREE: list[Shapes] = [
     ((3, 5), (3, 4), (4, 5)),  # addmm
     ((3, 4), (4, 5), (3, 5)),
     ((3, 4), (4, 5), (5, 6)),  # a chain of products
+    ((3, 4), (4, 5), (4, 5)),  # two projections, one of them a gate
+    ((3, 4), (5, 4), (5, 4)),
     ((2, 3, 4), (2, 5, 4), (2, 5, 6)),  # batched attention
     ((2, 2, 3, 4), (2, 2, 5, 4), (2, 2, 5, 6)),
     ((3, 4), (3, 4), (3, 4)),
@@ -68,11 +72,22 @@ _THREE: list[Shapes] = [
     ((2, 3, 4), (2, 3, 4), (2, 3, 4)),
     ((3, 4), (4,), ()),
     ((3, 4), (), ()),
+    ((3, 4), (3, 4), (3,)),  # pairs of rows and what each is to be
+    ((3, 4), (5, 4), ()),  # distances with one scale
+    ((3, 4), (3,), (4,)),  # a matrix with a vector on either side
     ((3, 3), (3, 3), (3, 3)),
     ((), (), ()),
 ]
 
-_RECURRENT: dict[int, list[Shapes]] = {
+_LAYERS: dict[int, list[Shapes]] = {
+    4: [
+        ((3, 4), (3, 5), (15, 4), (15, 5)),  # GRU cell without biases
+        ((3, 4), (3, 5), (4, 5), (5, 5)),
+        ((2, 3, 4), (3, 5), (4, 5), (5, 5)),  # all steps of a recurrent layer
+        ((3, 4), (4, 5), (4, 5), (5, 4)),  # gated layer and back
+        ((3, 4), (5, 4), (5, 4), (4, 5)),
+        ((3, 4), (5, 4), (2, 4), (5, 2)),  # layer with an update of low rank
+    ],
     5: [
         ((3, 4), (20, 9), (20,), (3, 5), (3, 5)),  # LSTM cell, weights of [h, x] in one
         ((3, 4), (15, 9), (15,), (3, 5), (3, 5)),
@@ -128,12 +143,13 @@ def _layers(names: tuple[str, ...], *, transposed: bool) -> Shapes | None:
 
 def _by_number(count: int) -> list[Shapes]:
     few = {1: _ONE, 2: _TWO, 3: _THREE}
-    return few[count] if count in few else [*_RECURRENT.get(count, []), *_many(count)]
+    return few[count] if count in few else [*_LAYERS.get(count, []), *_many(count)]
 
 
 def _many(count: int) -> list[Shapes]:
     alike: list[Shape] = [(3, 4), (4,), (2, 3, 4), (2, 3, 4, 5)]
-    rows = [((3, 4), *[(4,)] * (count - 1)), ((2, 3, 4), *[(3,)] * (count - 1))]
+    rest = count - 1
+    rows = [((3, 4), *[(4,)] * rest), *((x, *[(3,)] * rest) for x in ((2, 3, 4), (2, 3, 4, 5)))]
     return [*((shape,) * count for shape in alike), *rows, ((3, 3),) * count, ((),) * count]
 
 

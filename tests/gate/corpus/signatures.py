@@ -783,3 +783,109 @@ class RotatedPairs(Function):
         ga, gb = g.chunk(2, -1)
         turned = torch.cat([ga * cos + gb * sin, gb * cos - ga * sin], -1)
         return turned, ga * a + gb * b, gb * a - ga * b
+
+
+class GatedLinear(Function):
+    """A vector would do for each weight in forward, but not in backward."""
+
+    EXPECTED = [["x: float64[3, 4]", "w1: float64[4, 5]", "w2: float64[4, 5]"]]
+
+    @staticmethod
+    def forward(ctx, x, w1, w2):
+        ctx.save_for_backward(x, w1, w2)
+        return (x @ w1) * (x @ w2)
+
+    @staticmethod
+    def backward(ctx, g):
+        x, w1, w2 = ctx.saved_tensors
+        first, second = g * (x @ w2), g * (x @ w1)
+        return first.mm(w1.t()) + second.mm(w2.t()), x.t().mm(first), x.t().mm(second)
+
+
+class GruWithoutBiases(Function):
+    EXPECTED = [
+        ["x: float64[3, 4]", "h: float64[3, 5]", "w_ih: float64[15, 4]", "w_hh: float64[15, 5]"]
+    ]
+
+    @staticmethod
+    def forward(ctx, x, h, w_ih, w_hh):
+        ctx.save_for_backward(x, h, w_ih, w_hh)
+        i_r, i_z, i_n = (x @ w_ih.t()).chunk(3, 1)
+        h_r, h_z, h_n = (h @ w_hh.t()).chunk(3, 1)
+        return (i_r + h_r) + (i_z + h_z) * h + i_n * h_n
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, h, w_ih, w_hh = ctx.saved_tensors
+        _, i_z, i_n = (x @ w_ih.t()).chunk(3, 1)
+        _, h_z, h_n = (h @ w_hh.t()).chunk(3, 1)
+        for_i = torch.cat([g, g * h, g * h_n], 1)
+        for_h = torch.cat([g, g * h, g * i_n], 1)
+        return for_i @ w_ih, for_h @ w_hh + g * (i_z + h_z), for_i.t() @ x, for_h.t() @ h
+
+
+class RotatedQueriesAndKeys(Function):
+    """The tables are made once: backward has no gradient for them."""
+
+    EXPECTED = [
+        [
+            "q: float64[3, 4]",
+            "k: float64[3, 4]",
+            "cos: float64[3, 4] (no gradient)",
+            "sin: float64[3, 4] (no gradient)",
+        ]
+    ]
+
+    @staticmethod
+    def forward(ctx, q, k, cos, sin):
+        ctx.save_for_backward(cos, sin)
+        return q * cos + k * sin, k * cos - q * sin
+
+    @staticmethod
+    def backward(ctx, for_q, for_k):
+        cos, sin = ctx.saved_tensors
+        return for_q * cos - for_k * sin, for_q * sin + for_k * cos, None, None
+
+
+class PairOfParts(Function):
+    EXPECTED = [["z: complex128[3, 4]"]]
+
+    @staticmethod
+    def forward(ctx, z):
+        return torch.view_as_real(z).clone()
+
+    @staticmethod
+    def backward(ctx, g):
+        return torch.view_as_complex(g.contiguous())
+
+
+class SingleOnly(Function):
+    EXPECTED = [["x: float32[3, 4]"]]
+
+    @staticmethod
+    def forward(ctx, x):
+        assert x.dtype == torch.float32
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * g
+
+
+class LookUpWithPadding(Function):
+    """The place of the padding is a number, not a tensor of indices."""
+
+    EXPECTED = [["weight: float64[3, 4]", "indices: int64[5]"]]
+
+    @staticmethod
+    def forward(ctx, weight, indices, padding_idx=None):
+        ctx.save_for_backward(indices)
+        ctx.rows, ctx.padding_idx = weight.shape[0], padding_idx
+        return weight[indices]
+
+    @staticmethod
+    def backward(ctx, g):
+        (indices,) = ctx.saved_tensors
+        grad = torch.zeros(ctx.rows, g.shape[-1], dtype=g.dtype)
+        return grad.index_add(0, indices, g), None, None
