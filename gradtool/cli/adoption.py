@@ -22,6 +22,15 @@ WriteBaseline = Annotated[
         help="Add what is found now to the baseline, by default gradtool-baseline.json.",
     ),
 ]
+BaselineCommit = Annotated[
+    str | None,
+    typer.Option(
+        "--baseline-commit",
+        metavar="REF",
+        help="Known findings are those that were there where the work left a commit of git, "
+        "whose files are checked too.",
+    ),
+]
 NoIgnores = Annotated[
     bool,
     typer.Option(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gradtool.report.terminal.console import Color
 
 
-_Kept = tuple[str | None, bool, bool, bool, bool]
+_Kept = tuple[str | None, bool, bool, bool, bool, str | None]
 """The fields of `gradtool.cli.keeping.Kept`, which is loaded when the work begins."""
 
 
@@ -55,6 +55,7 @@ def check(
     scheduler: cli.Scheduler = None,
     baseline: adoption.Baseline = None,
     write_baseline: adoption.WriteBaseline = False,
+    baseline_commit: adoption.BaselineCommit = None,
     no_ignores: adoption.NoIgnores = False,
     changed_since: adoption.ChangedSince = None,
     last_failed: adoption.LastFailed = False,
@@ -116,7 +117,8 @@ def check(
         color=cast("Color", choose(color, cli.COLORS, "value of --color:")),
         verbosity=verbose - quiet,
     )
-    kept = (baseline, write_baseline, last_failed, failed_first, not no_cache and replay is None)
+    cache = not no_cache and replay is None
+    kept = (baseline, write_baseline, last_failed, failed_first, cache, baseline_commit)
     task = _collect if collect_only else partial(_check, exit_zero)
     return partial(task, options, kept, reports or (), display)
 

@@ -19,6 +19,7 @@ import msgspec
 from gradtool.cli.replaying import cached
 from gradtool.cli.targets import Target, claim_file, replace
 from gradtool.gate import last_run
+from gradtool.gate.base_commit import BaseCommit
 from gradtool.gate.baseline import (
     FILE_NAME,
     Baseline,
@@ -44,6 +45,8 @@ class Kept:
     last_failed: bool = False
     failed_first: bool = False
     cache: bool = True
+    commit: str | None = None
+    """The commit whose findings are known too."""
 
 
 class Keeper:
@@ -56,6 +59,7 @@ class Keeper:
         self._baseline = baseline
         self._place = place
         self._notices: list[str] = []
+        self._commit = None if kept.commit is None else BaseCommit(kept.commit, options)
         self._must_mend = False
         """The cache has something that cannot be read."""
         self._failed = self._read_failed()
@@ -71,10 +75,12 @@ class Keeper:
         """The report with known findings marked, once what is to be kept is written.
 
         Raises:
-            UsageError: The baseline cannot be written.
+            UsageError: The baseline cannot be written, or the other commit not be checked.
         """
         if self._baseline is not None:
             report = with_known(report, self._settle(self._baseline, report))
+        if self._commit is not None:
+            report = _compared(report, self._commit)
         if self._kept.cache and not report.interrupted:
             self._remember(report)
         return msgspec.structs.replace(report, notices=(*report.notices, *self._notices))
@@ -143,7 +149,8 @@ def keeping(kept: Kept, options: CheckOptions) -> Iterator[Keeper]:
     """What is kept, for the time of one run.
 
     Raises:
-        UsageError: The baseline cannot be read, or not be written though that was asked for.
+        UsageError: The baseline cannot be read, or not be written though that was asked for, or
+            there is no commit to compare with.
     """
     name = kept.baseline or (FILE_NAME if kept.write else None)
     if (kept.last_failed or kept.failed_first) and not kept.cache:
@@ -157,6 +164,14 @@ def keeping(kept: Kept, options: CheckOptions) -> Iterator[Keeper]:
                 place = claim_file(Path(name))
             stack.callback(place.close)
         yield Keeper(kept, options, baseline, place)
+
+
+def _compared(report: Report, commit: BaseCommit) -> Report:
+    """The report with what was found at `commit` marked; as it is, when that is interrupted."""
+    try:
+        return commit.compared(report)
+    except KeyboardInterrupt:
+        return msgspec.structs.replace(report, interrupted=True)
 
 
 def _node(row: Row) -> str:
