@@ -13,7 +13,7 @@ import typer
 
 from gradtool.cli import adoption, again
 from gradtool.cli import options as cli
-from gradtool.cli.choices import choose, split
+from gradtool.cli.choices import choose, printed_form, split
 from gradtool.cli.configured import configured
 from gradtool.cli.exit_codes import ExitCode, collected_code, exit_code
 
@@ -113,7 +113,7 @@ def check(
 
         options = replayed(options, replay, last_failed=last_failed)
     display = Display(
-        form=form and choose(form, cli.FORMATS, "value of --format:"),
+        form=form and printed_form(form),
         color=cast("Color", choose(color, cli.COLORS, "value of --color:")),
         verbosity=verbose - quiet,
     )

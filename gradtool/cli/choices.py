@@ -24,6 +24,22 @@ def choose(value: str, known: Sequence[str], what: str) -> str:
     raise UsageError(f"unknown {what} {value!r}{known_names(value, known)}")
 
 
+def printed_form(form: str) -> str:
+    """The value of ``--format``.
+
+    Raises:
+        UsageError: It is unknown, or of a report that is written and not printed.
+    """
+    from gradtool.cli.options import FORMATS
+    from gradtool.report.formats import FORMATS as WRITTEN
+
+    if form in WRITTEN and form not in FORMATS:
+        from gradtool.gate.options import UsageError
+
+        raise UsageError(f"--format {form}: write --report {form}=- for it on standard output")
+    return choose(form, FORMATS, "value of --format:")
+
+
 def split(values: Sequence[str] | None) -> tuple[str, ...]:
     """The values of an option that is repeated, or given once with commas, or both."""
     parts = (part.strip() for value in values or () for part in value.split(","))

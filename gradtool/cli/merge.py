@@ -11,7 +11,7 @@ import typer
 
 from gradtool.cli import adoption
 from gradtool.cli import options as cli
-from gradtool.cli.choices import choose
+from gradtool.cli.choices import choose, printed_form
 from gradtool.cli.exit_codes import ExitCode, exit_code
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def merge(
     from gradtool.cli.display import Display
 
     display = Display(
-        form=form and choose(form, cli.FORMATS, "value of --format:"),
+        form=form and printed_form(form),
         color=cast("Color", choose(color, cli.COLORS, "value of --color:")),
         verbosity=verbose - quiet,
     )
