@@ -37,7 +37,7 @@ mul = binary("mul", np.multiply, ("y", "x"))
 bare_div = binary(
     "div",
     quiet(np.true_divide),
-    (Product(lambda g, y: g / y), Product(lambda g, y, out: -(g * out) / y)),
+    (Product(lambda g, y: g / y), Product(lambda g, x, y: -g * ((x / y) / y))),
     of_integers="float",
 )
 

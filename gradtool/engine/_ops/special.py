@@ -20,7 +20,7 @@ erfcx = unary(
     refusing_half("erfcx_cpu", special("special.erfcx", scipy="erfcx")),
     lambda x, out: 2 * x * out - _SLOPE,
 )
-erfinv = unary("erfinv", special("erfinv"), lambda out: exp(out * out) / _SLOPE)
+erfinv = unary("erfinv", special("erfinv"), lambda x: _slope_of_erfinv(x))
 ndtri = unary(
     "special_ndtri",
     refusing_half("ndtri_cpu", special("special.ndtri", scipy="ndtri")),
@@ -36,6 +36,12 @@ log_ndtr = unary(
 def ndtr(x: Tensor) -> Tensor:
     """The part of a standard normal distribution below `x`."""
     return erfc(x / -_ROOT) / 2
+
+
+def _slope_of_erfinv(x: Tensor) -> Tensor:
+    """Of the input: PyTorch lets the output be changed before backward."""
+    out: Tensor = erfinv(x)
+    return exp(out * out) / _SLOPE
 
 
 __all__ = ["erf", "erfc", "erfinv"]
