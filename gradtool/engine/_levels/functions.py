@@ -148,7 +148,7 @@ def batched(level: BatchLevel, function: Any, args: tuple[Any, ...], kwargs: dic
     return tuple([_placed(level, each, dim) for each, dim in zip(output, out_dims)])
 
 
-def _placed(level: BatchLevel, value: Any, dim: int | None) -> Any:
-    if dim is None or not isinstance(value, Tensor):
-        return value
-    return level.wrap(value.movedim(dim, 0) if dim else value)
+def _placed(level: BatchLevel, value: Any, dim: Any) -> Any:
+    from gradtool.engine._levels.generated import placed_in
+
+    return placed_in(value, dim, lambda each, at: level.wrap(each.movedim(at, 0) if at else each))

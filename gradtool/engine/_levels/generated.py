@@ -6,6 +6,7 @@ the examples along the first dimension, and batched again for the original's bac
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from gradtool.engine._levels.batch import BatchLevel
@@ -79,6 +80,30 @@ class _Batch:
         dims = tuple([0 if self.level.owns(value) else None for value in values])
         return tuple([self.level.below(value) for value in values]), dims
 
+    def lower_nested(self, value: Any) -> tuple[Any, Any]:
+        """As `lower`, of an output that may be a container of tensors."""
+        if isinstance(value, dict):
+            pairs = {key: self.lower_nested(each) for key, each in value.items()}
+            return {k: v for k, (v, _) in pairs.items()}, {k: dim for k, (_, dim) in pairs.items()}
+        if type(value) in {list, tuple}:
+            found = [self.lower_nested(each) for each in value]
+            return type(value)(v for v, _ in found), type(value)(dim for _, dim in found)
+        (lowered,), (dim,) = self.lower((value,))
+        return lowered, dim
+
+    def lift_nested(self, value: Any, dim: Any) -> Any:
+        """As `lift`, of such an output."""
+        return placed_in(value, dim, lambda each, _: self.level.wrap(each))
+
+
+def placed_in(value: Any, dim: Any, place: Callable[[Tensor, int], Any]) -> Any:
+    """`value` with each tensor in it that `dim` has a dimension for as `place` returns it."""
+    if isinstance(dim, dict):
+        return {key: placed_in(each, dim[key], place) for key, each in value.items()}
+    if isinstance(dim, list | tuple):
+        return type(value)(placed_in(v, d, place) for v, d in zip(value, dim))
+    return place(value, dim) if dim is not None and isinstance(value, Tensor) else value
+
 
 class batched_function:
     """The Function for a batch, for one placing of the batch dimension among the arguments."""
@@ -88,9 +113,11 @@ class batched_function:
         self.size, self.randomness = level.size, level.randomness
         self.dims = dims
         self.out_dims: Any = None
+        self.shapes: list[Any] = []
 
     def call(self, values: list[Any]) -> tuple[Any, Any]:
         """Outputs one level below, and where the examples are in each."""
+        self.shapes = [value.shape if isinstance(value, Tensor) else () for value in values]
         return self._make().apply(*values), self.out_dims
 
     def _level(self) -> BatchLevel:
@@ -139,10 +166,7 @@ class batched_function:
         return Batched
 
     def _lowered(self, batch: _Batch, output: Any) -> Any:
-        if not isinstance(output, tuple):
-            (value,), (self.out_dims,) = batch.lower((output,))
-            return value
-        values, self.out_dims = batch.lower(output)
+        values, self.out_dims = batch.lower_nested(output)
         return values
 
     def _lowered_like_outputs(self, batch: _Batch, output: Any) -> Any:
@@ -163,9 +187,7 @@ class batched_function:
         return value if dim is None else value.unsqueeze(0).expand(self.size, *value.shape)
 
     def _lifted(self, batch: _Batch, output: Any) -> Any:
-        if not isinstance(output, tuple):
-            return batch.lift((output,), (self.out_dims,))[0]
-        return batch.lift(output, self.out_dims)
+        return batch.lift_nested(output, self.out_dims)
 
     def _backward(self, ctx: Any, cotangents: tuple[Any, ...]) -> Any:
         from gradtool.engine.autograd.function import backward_method
@@ -178,14 +200,20 @@ class batched_function:
                 _ContextView(ctx, batch), *batch.lift(cotangents, out_dims)
             )
             grads = returned if isinstance(returned, tuple) else (returned,)
-            return tuple([self._gradient(batch, each, dim) for each, dim in zip(grads, self.dims)])
+            places = zip(grads, self.dims, self.shapes)
+            return tuple([self._gradient(batch, *place) for place in places])
 
-    def _gradient(self, batch: _Batch, value: Any, dim: int | None) -> Any:
-        """A gradient for an argument: of each example, or summed where all share the argument."""
+    def _gradient(self, batch: _Batch, value: Any, dim: int | None, shape: Any) -> Any:
+        """A gradient for an argument: of each example, or summed where all share the argument.
+
+        One of each example is reduced to the shape of its argument, as a walk would reduce it.
+        """
         if not isinstance(value, Tensor):
             return value
         if dim is not None:
-            return self._with_examples(batch, value, 0)
+            own = tuple(shape[1:])
+            reduced = value if tuple(value.shape) == own else value.sum_to_size(own)
+            return self._with_examples(batch, reduced, 0)
         if batch.level.owns(value):
             return batch.level.below(value).sum(0)
         return value * self.size

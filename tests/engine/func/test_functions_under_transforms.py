@@ -90,6 +90,55 @@ def test_generated_rule_with_a_shared_argument(torch):
     assert y.grad.item() == 6.0
 
 
+def test_generated_rule_reduces_what_was_broadcast(torch):
+    class Mul(torch.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x, y):
+            return x * y
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+
+        @staticmethod
+        def backward(ctx, g):
+            x, y = ctx.saved_tensors
+            return g * y, g * x
+
+    x = double(torch, *range(12)).reshape(2, 3, 2).requires_grad_()
+    y = double(torch, 5.0, 6.0, 7.0, 8.0).reshape(2, 2).requires_grad_()
+    torch.func.vmap(Mul.apply)(x, y).sum().backward()
+    assert y.grad.tolist() == [[6.0, 9.0], [24.0, 27.0]]
+    assert x.grad[:, 0].tolist() == [[5.0, 6.0], [7.0, 8.0]]
+
+
+def test_generated_rule_of_outputs_in_containers(torch):
+    class Exp(torch.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x):
+            result = x.exp()
+            return result, {"result": [result.clone()]}
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(output[1]["result"][0])
+
+        @staticmethod
+        def backward(ctx, g, _):
+            (result,) = ctx.saved_tensors
+            return g * result.sum() * 2
+
+    x = double(torch, 0.0, 0.0, 0.0, 0.0).reshape(2, 2).requires_grad_()
+    out, others = torch.func.vmap(Exp.apply)(x)
+    assert others["result"][0].tolist() == out.tolist()
+    out.sum().backward()
+    assert x.grad.tolist() == [[4.0, 4.0], [4.0, 4.0]]
+
+
 def test_own_vmap(torch):
     seen = []
 
