@@ -161,6 +161,18 @@ class Derivatives:
             self._comparisons[argument] = self._compare(argument)
         return self._comparisons[argument]
 
+    def is_bent(self, comparison: Comparison) -> bool:
+        """Whether outputs that look wrong have no derivative here, hidden from all coordinates.
+
+        Among three equal numbers none moves the second largest, and yet all three together do.
+        """
+        argument, numeric = comparison.argument, comparison.numeric
+        wrong = (comparison.decision == Decision.FAIL).any(axis=1)
+        if self.layout.directions[argument] is not None or not wrong.any():
+            return False
+        adds_up = self._numeric.adds_up(argument, numeric, comparison.tolerance)
+        return not adds_up[wrong].any()
+
     def _compare(self, argument: int) -> Comparison:
         """Compare with batched runs; whatever does not pass so, is redone one by one."""
         comparison = self._judged(argument)

@@ -1,9 +1,10 @@
 """Which point decides: the case's own, or one nearby where the derivative exists.
 
-At a kink, or where no limit is found, there is little to hold a gradient against. The same
-formula is then judged a small step away. Only where that does not help either does the
-case's own point decide, kinks and doubts included. An oracle that is merely blunt, because
-the function is noisy or moves in steps, would be as blunt anywhere.
+At a kink, or where no limit is found, there is little to hold a gradient against; nor is there
+where slopes along the coordinates do not make up the slope across them. The same formula is
+then judged a small step away. Only where that does not help either does the case's own point
+decide, kinks and doubts included. An oracle that is merely blunt, because the function is noisy
+or moves in steps, would be as blunt anywhere.
 """
 
 from __future__ import annotations
@@ -45,12 +46,19 @@ def judge(
 ) -> Judgement:
     """Compare the derivatives with respect to `arguments`, at a point that can decide."""
     comparisons = _compare(own, arguments)
-    if _worst(comparisons) not in _DECISIVE and any(_is_singular(c) for c in comparisons):
-        for point in nearby():
-            others = _compare(point, arguments) if _is_sound(point, own) else ()
-            if others and _worst(others) in _DECISIVE:
-                return Judgement(point, others, comparisons)
+    for point in nearby() if _wants_another(own, comparisons) else ():
+        others = _compare(point, arguments) if _is_sound(point, own) else ()
+        if others and _worst(others) in _DECISIVE:
+            return Judgement(point, others, comparisons)
     return Judgement(own, comparisons, comparisons)
+
+
+def _wants_another(own: Derivatives, comparisons: Sequence[Comparison]) -> bool:
+    """Whether another point might decide where this one does not, or wrongly."""
+    if _worst(comparisons) in _DECISIVE:
+        wrong = [c for c in comparisons if (c.decision == Decision.FAIL).any()]
+        return bool(wrong) and all(own.is_bent(c) for c in wrong)
+    return any(_is_singular(c) for c in comparisons)
 
 
 def _compare(derivatives: Derivatives, arguments: Sequence[int]) -> tuple[Comparison, ...]:

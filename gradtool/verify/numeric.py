@@ -10,7 +10,7 @@ import numpy as np
 from gradtool.results import LadderCurve
 from gradtool.verify.coordinates import BoolArray, FloatArray
 from gradtool.verify.curve import ladder_curve
-from gradtool.verify.estimate import Estimate
+from gradtool.verify.estimate import Estimate, Status
 from gradtool.verify.functionals import Directions
 from gradtool.verify.jacobian import Line, coordinate_line, part_line
 from gradtool.verify.layout import Layout
@@ -36,6 +36,9 @@ _QUIET = 64.0
 _HUSHED = 1e-13
 """Noise beyond so many roundings of an output, and beyond this, is more than rounding."""
 
+_APART = 1e-3
+"""From what part of themselves on slopes along and across the coordinates are told apart."""
+
 _STEPPING = 2.0**20
 """A difference of numbers so many roundings larger than itself follows its input in steps."""
 
@@ -53,6 +56,7 @@ class Numeric:
         at_once: bool = False,
     ) -> None:
         self._layout = layout
+        self._seed = seed
         self._own_eps = layout.eps()
         wide = widened(function.evaluate, primals, layout.outputs)
         eps = self._own_eps if wide is None else np.full(layout.rows, epsilon(np.dtype(float)))
@@ -80,20 +84,24 @@ class Numeric:
 
     def jacobian(self, argument: int, analytic: FloatArray, tolerance: Tolerance) -> Estimate:
         """The derivative with respect to one argument, as sharp as the claim `analytic` demands."""
-        primal = self._sampler.primals[argument]
-        lines = self._lines(argument)
-        return answer(
-            Question(
-                lines=lines,
-                base=self._sampler.base,
-                analytic=analytic,
-                noise=self._noise,
-                tolerance=tolerance,
-                blocks=self._layout.blocks(),
-                eps=epsilon(primal.dtype),
-                least=self._resolution(lines),
-            )
-        )
+        return self._answer(argument, self._lines(argument), analytic, tolerance)
+
+    def adds_up(self, argument: int, known: Estimate, tolerance: Tolerance) -> BoolArray:
+        """For which outputs the slopes `known` along all coordinates make up one across them.
+
+        Where a function has a derivative they do. An output for which too little is known of
+        them adds up as well.
+        """
+        rng = generator(self._seed, "across")
+        directions = Directions(rng, self._sampler.primals[argument], 1)
+        along = directions.combined(np.ones(1))
+        expected = known.value @ along
+        line = self._line(argument, directions, 0)
+        across = self._answer(argument, [line], np.nan_to_num(expected)[:, None], tolerance)
+        size = np.abs(known.value) @ np.abs(along) + np.abs(across.value[:, 0])
+        slack = known.error @ np.abs(along) + across.error[:, 0] + _APART * size
+        bent = np.abs(expected - across.value[:, 0]) > slack
+        return np.asarray(~(bent | (across.status[:, 0] == Status.KINK)))
 
     def least(self, argument: int) -> FloatArray:
         """What is added to every error for the case's own precision."""
@@ -120,6 +128,22 @@ class Numeric:
     def curve(self, argument: int, row: int, column: int) -> LadderCurve:
         """The difference quotients of one entry at falling steps."""
         return ladder_curve(self._lines(argument)[column], self._noise, row)
+
+    def _answer(
+        self, argument: int, lines: Sequence[Line], analytic: FloatArray, tolerance: Tolerance
+    ) -> Estimate:
+        return answer(
+            Question(
+                lines=lines,
+                base=self._sampler.base,
+                analytic=analytic,
+                noise=self._noise,
+                tolerance=tolerance,
+                blocks=self._layout.blocks(),
+                eps=epsilon(self._sampler.primals[argument].dtype),
+                least=self._resolution(lines),
+            )
+        )
 
     def _resolution(self, lines: Sequence[Line]) -> FloatArray:
         """What the case's own precision cannot resolve of a slope, where samples are finer.

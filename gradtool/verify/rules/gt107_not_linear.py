@@ -94,11 +94,14 @@ def _check(subject: Subject) -> Answer:
         flaw = _unlike(subject, plain, found, factor)
         if flaw:
             return failed(flaw)
-    rough = subject.rough_gradients
-    if subject.given.worst is Decision.FAIL or (rough and not isinstance(rough, str)):
+    if subject.given.worst is Decision.FAIL or _is_rough(subject):
         return passed()  # A low precision shows first, and underflows far out.
     flaw = _far_out(subject, plain)
     return failed(flaw) if flaw else passed()
+
+
+def _is_rough(subject: Subject) -> bool:
+    return bool(subject.rough_gradients) and not isinstance(subject.rough_gradients, str)
 
 
 def _far_out(subject: Subject, plain: Gradients) -> Flaw | None:

@@ -304,6 +304,31 @@ class SortNotUndone(Function):
         yield (x,)
 
 
+class MedianOfEqualDoubled(Function):
+    """Wrong wherever it is looked at, though equal inputs hide the derivative here."""
+
+    expect = {"GT101"}
+    diagnosis = "factor"
+
+    @staticmethod
+    def forward(ctx, x):
+        values, places = torch.median(x, -1, keepdim=True)
+        ctx.save_for_backward(places)
+        ctx.n = x.shape[-1]
+        return values
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (places,) = ctx.saved_tensors
+        zeros = grad_output.new_zeros(*grad_output.shape[:-1], ctx.n)
+        return zeros.scatter(-1, places, 2 * grad_output)
+
+    @staticmethod
+    def sample_inputs():
+        x = torch.tensor([[1.0, 1.0, 1.0, 0.5, 2.0]], dtype=torch.float64, requires_grad=True)
+        yield (x,)
+
+
 class LookupOverwritesRepeats(Function):
     """An embedding row that is looked up twice gets one of its two gradients."""
 
