@@ -20,7 +20,7 @@ from gradtool.verify.protocol import Array, Differentiable, Primals
 _BYTES_AT_ONCE = 2**21
 """Of the cotangents and gradients of the rows asked of one forward: about what caches hold."""
 
-_FEWEST = 3
+_FEWEST = 12
 """Rows below which a batch costs more than it saves."""
 
 _SAME = 1e-9

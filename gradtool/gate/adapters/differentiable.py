@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from copy import copy
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,11 @@ class FunctionDifferentiable:
         self.defines_jvp = cls is not None and cls.jvp is not library().Function.jvp
         self.defines_vmap = cls is not None and batching.is_declared(cls)
         self.generates_vmap = cls is not None and bool(cls.generate_vmap_rule)
-        self.lines = lines_of(cls)
+
+    @cached_property
+    def lines(self) -> frozenset[SourceLine]:
+        """The lines of the Function's own methods that can be executed."""
+        return lines_of(self._bound.cls)
 
     @property
     def draws_random_numbers(self) -> bool:
