@@ -75,8 +75,14 @@ def working_eps(noise: Noise, base: FloatArray, finest: float) -> float:
     """The precision that a function shows, where it is worse than its inputs', `finest`."""
     size = np.abs(base)
     relative = noise.floor[size > 0] / (2 * size[size > 0])
-    shown = float(np.median(relative)) if relative.size else 0.0
+    shown = _median(relative) if relative.size else 0.0
     return max(finest, min(shown, _COARSEST))
+
+
+def _median(values: FloatArray) -> float:
+    """As NumPy's, which takes ten times as long to tell it of a few numbers."""
+    ordered, middle = np.sort(values), len(values) // 2
+    return float(ordered[middle] + ordered[~middle]) / 2
 
 
 def _cheap(question: Question, differences: Differences) -> Estimate:
@@ -101,7 +107,7 @@ def _doubt(question: Question, differences: Differences, estimate: Estimate) -> 
     slope = np.fmax(np.abs(question.analytic), np.abs(estimate.value))
     kinked = differences.gap > _KINK * slope + 4 * estimate.error
     outside = ~is_inside(question.analytic, estimate, question.tolerance)
-    settled = np.isin(estimate.status, (Status.FLAT, Status.OUTSIDE))
+    settled = (estimate.status == Status.FLAT) | (estimate.status == Status.OUTSIDE)
     return np.asarray(~settled & (kinked | outside)) | _loud(question, estimate)
 
 

@@ -8,6 +8,7 @@ which puts a central difference near ``eps ** (1/3)``; MXNet for steps that are 
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -20,6 +21,7 @@ _PART = 2**16
 """Coordinates looked at together: bounds the memory that it takes."""
 
 
+@functools.cache
 def epsilon(dtype: np.dtype[Any]) -> float:
     """The spacing of floating-point numbers at 1 in `dtype`, real or complex."""
     return float(np.finfo(dtype).eps)

@@ -18,6 +18,9 @@ _HALF = 1e-2
 _SINGLE = 1e-3
 _DOUBLE = 1e-6
 
+_EPS_OF_SINGLE = float(np.finfo(np.float32).eps)
+_EPS_OF_DOUBLE = float(np.finfo(np.float64).eps)
+
 ROUNDINGS = 100.0
 """Rounding errors, in units of the precision, that a gradient may carry from its largest entry."""
 
@@ -36,9 +39,9 @@ _AT_MOST = 0.1
 
 def default_rtol(eps: float) -> float:
     """The relative tolerance for a function that computes with precision `eps`."""
-    if eps > np.finfo(np.float32).eps:
+    if eps > _EPS_OF_SINGLE:
         return _HALF
-    return _SINGLE if eps > np.finfo(np.float64).eps else _DOUBLE
+    return _SINGLE if eps > _EPS_OF_DOUBLE else _DOUBLE
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,7 @@ class Tolerance:
         return np.maximum(part * scale, self.atol or 0.0)
 
     def _underflow(self) -> FloatArray:
-        return np.array([[_UNDERFLOW[bool(eps <= np.finfo(np.float64).eps)]] for eps in self.eps])
+        return np.array([[_UNDERFLOW[bool(eps <= _EPS_OF_DOUBLE)]] for eps in self.eps])
 
     def _rtol(self) -> FloatArray:
         if self.rtol is not None:
