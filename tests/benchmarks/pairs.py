@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 ROUNDS = 7
-LEAST = 0.02
-"""Seconds that a batch of one side's runs takes at least."""
+LEAST = 0.06
+"""Seconds that a batch of one side's runs takes at least: some clocks count in hundredths."""
 
 
 class Pair(NamedTuple):
@@ -36,8 +36,8 @@ class Timed(NamedTuple):
 def timed(pair: Pair, rounds: int = ROUNDS) -> Timed:
     """Run both sides in turn, once before the first round that counts."""
     pair.ours(), pair.theirs()
-    repeats = _repeats(pair.ours)
-    turns = [(_mean(pair.ours, repeats), _mean(pair.theirs, repeats)) for _ in range(rounds)]
+    here, there = _repeats(pair.ours), _repeats(pair.theirs)
+    turns = [(_mean(pair.ours, here), _mean(pair.theirs, there)) for _ in range(rounds)]
     ours, theirs = (statistics.median(side) for side in zip(*turns, strict=True))
     return Timed(pair.name, ours, theirs, statistics.median(a / b for a, b in turns))
 
@@ -50,7 +50,9 @@ def timed_alone(run: Callable[[], Any], rounds: int = ROUNDS) -> float:
 
 
 def _repeats(run: Callable[[], Any]) -> int:
-    return max(1, int(LEAST / max(_seconds(run), 1e-6)))
+    start = time.perf_counter()
+    run()
+    return max(1, int(LEAST / (time.perf_counter() - start)))
 
 
 def _mean(run: Callable[[], Any], repeats: int) -> float:
