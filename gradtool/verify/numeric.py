@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -97,7 +98,9 @@ class Numeric:
         along = directions.combined(np.ones(1))
         expected = known.value @ along
         line = self._line(argument, directions, 0)
-        across = self._answer(argument, [line], np.nan_to_num(expected)[:, None], tolerance)
+        jitter = np.broadcast_to(tolerance.jitter, known.value.shape) @ np.abs(along)
+        wavering = replace(tolerance, jitter=jitter[:, None])
+        across = self._answer(argument, [line], np.nan_to_num(expected)[:, None], wavering)
         size = np.abs(known.value) @ np.abs(along) + np.abs(across.value[:, 0])
         slack = known.error @ np.abs(along) + across.error[:, 0] + _APART * size
         bent = np.abs(expected - across.value[:, 0]) > slack
