@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
+from gradtool.engine._ops.bessel import (
+    bessel_j0,
+    bessel_j1,
+    bessel_y0,
+    bessel_y1,
+    modified_bessel_k0,
+    modified_bessel_k1,
+    scaled_modified_bessel_k0,
+    scaled_modified_bessel_k1,
+    spherical_bessel_j0,
+)
 from gradtool.engine._ops.elementwise import exp2, expm1, log1p, round
 from gradtool.engine._ops.elementwise import sigmoid as expit
 from gradtool.engine._ops.gamma import digamma, i0, i0e, i1, i1e, polygamma
@@ -15,6 +26,10 @@ psi = digamma
 modified_bessel_i0, modified_bessel_i1 = i0, i1
 
 __all__ = [
+    "bessel_j0",
+    "bessel_j1",
+    "bessel_y0",
+    "bessel_y1",
     "digamma",
     "entr",
     "erf",
@@ -36,14 +51,19 @@ __all__ = [
     "logsumexp",
     "modified_bessel_i0",
     "modified_bessel_i1",
+    "modified_bessel_k0",
+    "modified_bessel_k1",
     "multigammaln",
     "ndtr",
     "ndtri",
     "polygamma",
     "psi",
     "round",
+    "scaled_modified_bessel_k0",
+    "scaled_modified_bessel_k1",
     "sinc",
     "softmax",
+    "spherical_bessel_j0",
     "xlog1py",
     "xlogy",
 ]

@@ -66,7 +66,13 @@ _LISTED: Final[dict[str, Claim]] = {
         ("lu_order", frozenset({_dtypes.int32})),
         ("ignored", SMOOTH | INTEGERS),
         ("sum_to_size", SMOOTH | frozenset({_dtypes.int64})),
-        ("special_erfcx special_log_ndtr special_ndtri", BITS | FLOATS),
+        (
+            "special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 special_erfcx "
+            "special_log_ndtr special_modified_bessel_k0 special_modified_bessel_k1 special_ndtri "
+            "special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1 "
+            "special_spherical_bessel_j0",
+            BITS | FLOATS,
+        ),
         ("unfold_backward", BOOL | SMOOTH),
         ("bincount_of_weights", INTEGERS | REAL),
         ("bincount bitwise_left_shift bitwise_right_shift gcd lcm", INTEGERS),

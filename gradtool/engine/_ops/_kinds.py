@@ -59,7 +59,7 @@ def unary(
     ``keep``.
     """
     if of_integers == "float":
-        compute = _of_floats(compute)
+        compute = of_floats(compute)
     primitive = elementwise(name, compute, derivative, arguments=("x",))
 
     def operation(x: Tensor) -> Tensor:
@@ -167,7 +167,7 @@ def _with_number(
         return computed(primitive, arrays)
 
 
-def _of_floats(compute: Callable[..., Any]) -> Callable[..., Any]:
+def of_floats(compute: Callable[..., Any]) -> Callable[..., Any]:
     """`compute`, with integers made floats of the default dtype first, as torch does."""
 
     def floating(x: Any) -> Any:

@@ -33,7 +33,8 @@ REASONS: dict[str, str] = {
             Tensor.is_shared Tensor.is_signed Tensor.item Tensor.nelement Tensor.numpy Tensor.size
             Tensor.sparse_dim Tensor.storage_offset Tensor.stride Tensor.tolist""",
         "it is about recording, and tested with it": """
-            Tensor.backward Tensor.detach Tensor.register_hook Tensor.retain_grad""",
+            Tensor.backward Tensor.detach Tensor.register_hook
+            Tensor.register_post_accumulate_grad_hook Tensor.retain_grad""",
         "it is about devices and memory, and tested with them": """
             Tensor.cpu Tensor.cuda Tensor.pin_memory Tensor.record_stream Tensor.to_dense""",
         "it takes a shape or a name, and is tested with dtypes and shapes by cases": """

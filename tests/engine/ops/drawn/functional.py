@@ -293,6 +293,10 @@ SPECIAL: dict[str, Op] = {
     **each("special.i0e special.i1 special.i1e", op(of_one(within(0.2, 2), dtypes=WIDE),
                                                     tolerance=1e-4)),
     "special.ndtri": op(of_one(within(0.2, 0.8), dtypes=WIDE), tolerance=1e-4),
+    **each("special.bessel_j0 special.bessel_j1 special.bessel_y0 special.bessel_y1 "
+           "special.modified_bessel_k0 special.modified_bessel_k1 special.spherical_bessel_j0 "
+           "special.scaled_modified_bessel_k0 special.scaled_modified_bessel_k1",
+           op(of_one(within(0.2, 2), dtypes=WIDE), tolerance=1e-6)),
     "special.xlog1py": op(of_two(normal, positive, dtypes=WIDE, number=2.5)),
 }  # fmt: skip
 
