@@ -169,13 +169,14 @@ class _Reader:
         self.dims: list[int] = []
         self.indices: list[Tensor] = []
         self.masked: list[int] = []
-        """How many dimensions each boolean tensor, or what stands for one, indexes."""
+        """How many dimensions each boolean tensor, or flag that stands for one, indexes."""
 
     def read(self, part: Any) -> None:
         """Read one part."""
         if isinstance(part, Tensor):
             self._read_tensor(part)
         elif isinstance(part, bool):
+            self.masked.append(1)
             self._read_flag(part)
         elif part is None:
             self._keep(None)
@@ -211,7 +212,6 @@ class _Reader:
         """A dimension of extent one, picked or not."""
         kind, number = self.device.type, self.device.index
         chosen = made_on(kind, number, lambda library: library.zeros(int(flag), np.int64))
-        self.masked.append(1)
         self._index_by(wrap(chosen), None)
 
     def _read_tensor(self, part: Tensor) -> None:
@@ -233,7 +233,7 @@ class _Reader:
 
     def _read_mask(self, mask: Tensor) -> None:
         if mask.ndim == 0:
-            self._read_flag(bool(mask))
+            self._read_flag(bool(mask))  # torch takes no tensor of one element for a mask.
             return
         covered = self.shape[self.axis : self.axis + mask.ndim]
         if mask._array.shape != covered:
