@@ -98,20 +98,36 @@ class SecondEngine:
             here = Examined(one, seed=case.seed)
             if here.nothing_to_check or here.first.baseline.failure or one.draws_random_numbers:
                 return None
-            point = here.first.primals, here.first.cotangents
+            at = here.first
             args, kwargs = sent(case.args), sent(case.kwargs)
             buffers = sent(_buffers(subject))
         with self._running(self._loaded.active):
             _buffers(self._subject).update(received(buffers))
             twin = _differentiable(self._subject, received(args), received(kwargs))
-            there = twin.call(*point)
+            there = twin.call(at.primals, at.cotangents)
             outcomes, _ = examine(
                 twin, codes=sorted(settings.codes), seed=case.seed, atol=case.atol, rtol=case.rtol
             )
-        flaw = disagreement(here, there) or _other_rules(checked.result.checks, outcomes)
+        flaw = disagreement(here, at, there)
+        if flaw:
+            flaw = self._beside_ties(first, here, twin, flaw)
+        flaw = flaw or _other_rules(checked.result.checks, outcomes)
         verdict = Verdict.FAIL if flaw else Verdict.PASS
         outcome = Outcome(RULES[codes.ENGINES], verdict, flaws=(flaw,) if flaw else ())
         return check_result(node, subject, outcome, settings)
+
+    def _beside_ties(
+        self, first: Active, here: Examined, twin: FunctionDifferentiable, flaw: Flaw
+    ) -> Flaw | None:
+        """What is left of `flaw` nearby, where equal entries leave open which of them is meant."""
+        with self._running(first):
+            if not here.given.is_bent:
+                return flaw
+            at = here.given.at
+            _ = at.baseline
+        with self._running(self._loaded.active):
+            there = twin.call(at.primals, at.cotangents)
+        return disagreement(here, at, there)
 
     @contextmanager
     def _running(self, active: Active) -> Iterator[None]:

@@ -36,6 +36,11 @@ class Judgement:
         return self.comparisons is not self.own
 
     @property
+    def is_bent(self) -> bool:
+        """Whether what looks wrong at the case's own point is right at the one that decides."""
+        return _worst(self.own) is Decision.FAIL and self.worst is Decision.PASS
+
+    @property
     def worst(self) -> Decision:
         """The worst decision on any entry."""
         return _worst(self.comparisons)

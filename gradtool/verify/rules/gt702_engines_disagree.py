@@ -69,6 +69,7 @@ from gradtool.verify.rules._same import alike, stopped, unlike
 from gradtool.verify.steps import epsilon
 
 if TYPE_CHECKING:
+    from gradtool.verify.derivatives import Derivatives
     from gradtool.verify.protocol import Array, Observation
     from gradtool.verify.subject import Subject
 
@@ -80,13 +81,13 @@ _CANCELLED = 64
 _HINT = "find the first operation whose result differs"
 
 
-def disagreement(subject: Subject, there: Observation) -> Flaw | None:
-    """A flaw where `there`, the subject's first call under PyTorch, shows something else."""
-    here = subject.first.baseline
+def disagreement(subject: Subject, at: Derivatives, there: Observation) -> Flaw | None:
+    """A flaw where `there`, the call at the point `at` under PyTorch, shows something else."""
+    here = at.baseline
     flaw = stopped(there, f"{_WHEN} only", _HINT) or _outputs(here, there)
     if flaw or here.gradients is None or there.gradients is None:
         return flaw
-    sizes = (np.abs(each).max(initial=0.0) for each in subject.first.cotangents if each is not None)
+    sizes = (np.abs(each).max(initial=0.0) for each in at.cotangents if each is not None)
     sent = float(max(sizes, default=0.0))
     gradients = [
         one if one is not None and other is not None and _close(one, other, sent) else other
