@@ -10,8 +10,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from types import FrameType
 
 _AGAIN = 1.0
@@ -22,25 +21,12 @@ class TimedOut(BaseException):
     """Time is up. Like an interrupt, it is nothing that code handles as an error."""
 
 
-@contextmanager
-def deadline(seconds: float | None) -> Iterator[None]:
+def deadline(seconds: float | None) -> AbstractContextManager[None]:
     """Raise `TimedOut` in the block when it takes longer than `seconds`.
 
     An alarm that was set before goes off when it would have.
     """
-    if seconds is None or not _has_alarm():
-        yield
-        return
-    started = time.monotonic()
-    handler = signal.signal(signal.SIGALRM, _ring)
-    delay, interval = signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
-    try:
-        yield
-    finally:
-        left = delay and max(delay - (time.monotonic() - started), 1e-6)
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, handler)
-        signal.setitimer(signal.ITIMER_REAL, left, interval)
+    return nullcontext() if seconds is None or not _has_alarm() else _Deadline(seconds)
 
 
 def _has_alarm() -> bool:
@@ -48,5 +34,28 @@ def _has_alarm() -> bool:
     return main and hasattr(signal, "SIGALRM")
 
 
-def _ring(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001 - a handler's signature
-    raise TimedOut
+class _Deadline(AbstractContextManager[None]):
+    """A class, so that the frames in which the alarm must not raise are known.
+
+    An error raised at the beginning or end of the block would leave the alarm on.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    def __enter__(self) -> None:
+        self._started = time.monotonic()
+        self._handler = signal.signal(signal.SIGALRM, self._ring)
+        self._before = signal.setitimer(signal.ITIMER_REAL, self._seconds, _AGAIN)
+
+    def __exit__(self, *_error: object) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, self._handler)
+        delay, interval = self._before
+        left = delay and max(delay - (time.monotonic() - self._started), 1e-6)
+        signal.setitimer(signal.ITIMER_REAL, left, interval)
+
+    def _ring(self, _signum: int, frame: FrameType | None) -> None:
+        own = (_Deadline.__enter__.__code__, _Deadline.__exit__.__code__)
+        if frame is None or frame.f_code not in own:
+            raise TimedOut
