@@ -19,6 +19,8 @@ _EVALUATES_A_LOT = frozenset({"GT101", "GT106", "GT201", "GT202", "GT203", "GT20
 _CALLS_OTHERS = frozenset({"GT111"})
 """Calls with other numbers than the case's, of whose gradients nothing is verified."""
 
+_NOT_TRACED = _EVALUATES_A_LOT | _CALLS_OTHERS
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -98,7 +100,7 @@ class _Inquiry:
         return skipped(f"{broken}{COMES_FIRST}") if broken else answer
 
     def _checked(self, rule: Rule, check: Callable[[Subject], Answer]) -> Answer:
-        if self._executed is None or rule.code in _EVALUATES_A_LOT | _CALLS_OTHERS:
+        if self._executed is None or rule.code in _NOT_TRACED:
             return check(self._subject)
         with self._subject.function.traced() as lines:
             answer = check(self._subject)

@@ -77,6 +77,17 @@ def unary(
     return _named(operation, name)
 
 
+def without_derivative(name: str, compute: Callable[..., Any]) -> Operation:
+    """An elementwise function of one tensor, through which no gradient goes."""
+    primitive = elementwise(name, compute, arguments=("x",))
+
+    def operation(x: Tensor) -> Tensor:
+        require_tensor(name, x)
+        return primitive(x)
+
+    return _named(operation, name)
+
+
 def binary(
     name: str,
     compute: Callable[..., Any],

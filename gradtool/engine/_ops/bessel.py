@@ -7,28 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.engine._ops._kinds import Operation, elementwise, of_floats
-from gradtool.engine._ops._promotion import require_tensor
+from gradtool.engine._ops._kinds import Operation, of_floats, without_derivative
 from gradtool.engine._ops._quiet import quiet
 from gradtool.engine._ops._special_library import special
 from gradtool.engine._ops._unsupported import refusing_complex, refusing_half
-from gradtool.engine._tensor import Tensor
 
 
-def _without_derivative(name: str, compute: Callable[..., Any]) -> Operation:
-    checked = of_floats(refusing_half(f"{name}_cpu", compute))
-    primitive = elementwise(f"special_{name}", checked, arguments=("x",))
-
-    def operation(x: Tensor) -> Tensor:
-        require_tensor(f"special_{name}", x)
-        return primitive(x)
-
-    operation.__name__ = operation.__qualname__ = name
-    return operation
+def _bessel(name: str, compute: Callable[..., Any]) -> Operation:
+    floating = of_floats(refusing_half(f"{name}_cpu", compute))
+    return without_derivative(f"special_{name}", floating)
 
 
 def _of_scipy(name: str, scipy: str) -> Operation:
-    return _without_derivative(name, special(f"special.{name}", scipy=scipy))
+    return _bessel(name, special(f"special.{name}", scipy=scipy))
 
 
 bessel_j0, bessel_j1 = _of_scipy("bessel_j0", "j0"), _of_scipy("bessel_j1", "j1")
@@ -37,7 +28,7 @@ modified_bessel_k0 = _of_scipy("modified_bessel_k0", "k0")
 modified_bessel_k1 = _of_scipy("modified_bessel_k1", "k1")
 scaled_modified_bessel_k0 = _of_scipy("scaled_modified_bessel_k0", "k0e")
 scaled_modified_bessel_k1 = _of_scipy("scaled_modified_bessel_k1", "k1e")
-spherical_bessel_j0 = _without_derivative(
+spherical_bessel_j0 = _bessel(
     "spherical_bessel_j0",
     refusing_complex("spherical_bessel_j0_cpu", quiet(lambda x: np.sinc(x / np.pi))),
 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine._ops._applying import computed, promoted
-from gradtool.engine._ops._kinds import REAL_NUMBERS, Operation, elementwise
+from gradtool.engine._ops._kinds import REAL_NUMBERS, Operation, elementwise, without_derivative
 from gradtool.engine._ops._promotion import require_tensor
 from gradtool.engine._ops._quiet import quiet
 from gradtool.engine._ops._unsupported import TYPE_NAMES, refusing_complex
@@ -46,24 +46,19 @@ not_equal, less, less_equal, greater, greater_equal = ne, lt, le, gt, ge
 # ---- of one tensor --------------------------------------------------------------------------
 
 
-def _test(name: str, compute: Callable[..., Any]) -> Operation:
-    primitive = elementwise(name, compute, arguments=("x",))
-
-    def operation(x: Tensor) -> Tensor:
-        require_tensor(name, x)
-        return primitive(x)
-
-    operation.__name__ = operation.__qualname__ = name
-    return operation
-
-
-isfinite = _test("isfinite", np.isfinite)
-isinf = _test("isinf", np.isinf)
-isnan = _test("isnan", np.isnan)
-isposinf = _test("isposinf", refusing_complex("isposinf", lambda x: np.isinf(x) & (x > 0)))
-isneginf = _test("isneginf", refusing_complex("isneginf", lambda x: np.isinf(x) & (x < 0)))
-isreal = _test("isreal", lambda x: x.imag == 0 if x.dtype.kind == "c" else np.ones_like(x, bool))
-signbit = _test(
+isfinite = without_derivative("isfinite", np.isfinite)
+isinf = without_derivative("isinf", np.isinf)
+isnan = without_derivative("isnan", np.isnan)
+isposinf = without_derivative(
+    "isposinf", refusing_complex("isposinf", lambda x: np.isinf(x) & (x > 0))
+)
+isneginf = without_derivative(
+    "isneginf", refusing_complex("isneginf", lambda x: np.isinf(x) & (x < 0))
+)
+isreal = without_derivative(
+    "isreal", lambda x: x.imag == 0 if x.dtype.kind == "c" else np.ones_like(x, bool)
+)
+signbit = without_derivative(
     "signbit",
     refusing_complex("signbit", lambda x: x < 0 if x.dtype.kind in "iub" else np.signbit(x)),
 )

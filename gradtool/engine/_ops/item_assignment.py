@@ -47,10 +47,9 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
 
 def _node_of(key: Key, value: Any) -> str:
     """What torch has for it: a change of the view that the key picks, or of the whole."""
-    whole = all(isinstance(part, slice) and part == slice(None) for part in key.basic)
-    if key.indices and whole:
+    if key.indices and key.is_trivial:
         return "IndexPutBackward0"
-    if whole:
+    if key.is_trivial:
         return "CopyBackwards" if isinstance(value, Tensor) else "FillBackward3"
     return "CopySlices"
 
@@ -109,15 +108,14 @@ def fill_diagonal_(x: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
         raise RuntimeError("dimensions must larger than 1")
     if x.ndim > 2 and len(set(x.shape)) > 1:
         raise RuntimeError("all dimensions of input must be of equal length")
-    extent = min(x.shape)
-    places = arange(x.numel() if wrap and x.ndim == 2 else 0, device=x.device)
     if wrap and x.ndim == 2:
+        places = arange(x.numel(), device=x.device)
         rows, columns = places // x.shape[1], places % x.shape[1]
         on_diagonal = rows % (x.shape[1] + 1) == columns
         mask = on_diagonal.reshape(x.shape)
         setitem(x, mask, fill_value)
         return x
-    setitem(x, (arange(extent, device=x.device),) * x.ndim, fill_value)
+    setitem(x, (arange(min(x.shape), device=x.device),) * x.ndim, fill_value)
     return x
 
 
