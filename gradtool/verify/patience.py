@@ -12,7 +12,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType
 
 _FIRST = 1.0
@@ -45,33 +45,45 @@ class Patience:
         yield
         self._known = time.process_time() - started
 
-    @contextmanager
-    def limited(self, times: int = 1) -> Iterator[None]:
+    def limited(self, times: int = 1) -> AbstractContextManager[None]:
         """Interrupt the block when it takes far longer than that, for so many evaluations.
 
         Raises:
             OutOfPatienceError: It did.
         """
         if not _has_timer():
-            yield
-            return
-        seconds = times * max(self._least, _TIMES * self._known)
-        handler = signal.signal(signal.SIGVTALRM, _interrupt)
-        left, interval = signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
-        try:
-            yield
-        except _Interrupt as interrupt:
-            self._least = _LATER
-            raise OutOfPatienceError("an evaluation took far too long") from interrupt
-        finally:
-            signal.setitimer(signal.ITIMER_VIRTUAL, left, interval)
-            signal.signal(signal.SIGVTALRM, handler)
+            return nullcontext()
+        return _Limit(self, times * max(self._least, _TIMES * self._known))
+
+    def is_over(self) -> None:
+        """Note that an evaluation was given up: the next have less time."""
+        self._least = _LATER
+
+
+class _Limit(AbstractContextManager[None]):
+    """A class, so that the frames in which the timer must not raise are known."""
+
+    def __init__(self, patience: Patience, seconds: float) -> None:
+        self._patience = patience
+        self._seconds = seconds
+
+    def __enter__(self) -> None:
+        self._handler = signal.signal(signal.SIGVTALRM, self._ring)
+        self._before = signal.setitimer(signal.ITIMER_VIRTUAL, self._seconds)
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        signal.setitimer(signal.ITIMER_VIRTUAL, *self._before)
+        signal.signal(signal.SIGVTALRM, self._handler)
+        if isinstance(error, _Interrupt):
+            self._patience.is_over()
+            raise OutOfPatienceError("an evaluation took far too long") from error
+
+    def _ring(self, _signum: int, frame: FrameType | None) -> None:
+        own = (_Limit.__enter__.__code__, _Limit.__exit__.__code__)
+        if frame is None or frame.f_code not in own:
+            raise _Interrupt
 
 
 def _has_timer() -> bool:
     main = threading.current_thread() is threading.main_thread()
     return main and hasattr(signal, "ITIMER_VIRTUAL")
-
-
-def _interrupt(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001 - a handler's signature
-    raise _Interrupt

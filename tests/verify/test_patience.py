@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import threading
+import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -28,6 +30,20 @@ def test_an_endless_loop_is_interrupted_although_it_handles_errors(
     monkeypatch.setattr(patience, "_FIRST", 0.05)
     with pytest.raises(OutOfPatienceError), Patience().limited():
         _never_ends()
+
+
+def test_a_limit_at_the_end_of_the_block_leaves_no_timer_behind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(patience, "_FIRST", 1e-3)
+    handler = signal.getsignal(signal.SIGVTALRM)
+    for number in range(100):
+        with contextlib.suppress(OutOfPatienceError), Patience().limited():
+            end = time.process_time() + 1e-3 - 2e-5 * (number % 20)
+            while time.process_time() < end:
+                pass
+        assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0, 0)
+        assert signal.getsignal(signal.SIGVTALRM) is handler
 
 
 def _never_ends() -> None:
