@@ -2,18 +2,17 @@
 
 An iteration that ends when it has converged to 1e-10 never ends in float32, nor where its
 numbers are not numbers any more. The limit is on the processor's time, which a busy machine
-does not use up, and ends loops in Python, not a single call that never returns from compiled
-code. Where there is no such timer, or on another thread than the main one, there is no limit.
+does not use up. Where there is no such timer, or on another thread than the main one, there is
+no limit.
 """
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from types import FrameType
+from contextlib import AbstractContextManager, contextmanager
+
+from gradtool.verify.interruption import PROCESSOR, interrupted_after
 
 _FIRST = 1.0
 _LATER = 0.1
@@ -51,39 +50,10 @@ class Patience:
         Raises:
             OutOfPatienceError: It did.
         """
-        if not _has_timer():
-            return nullcontext()
-        return _Limit(self, times * max(self._least, _TIMES * self._known))
+        seconds = times * max(self._least, _TIMES * self._known)
+        return interrupted_after(seconds, PROCESSOR, _LATER, _Interrupt, self._give_up)
 
-    def is_over(self) -> None:
-        """Note that an evaluation was given up: the next have less time."""
+    def _give_up(self) -> OutOfPatienceError:
+        """The next evaluations have less time."""
         self._least = _LATER
-
-
-class _Limit(AbstractContextManager[None]):
-    """A class, so that the frames in which the timer must not raise are known."""
-
-    def __init__(self, patience: Patience, seconds: float) -> None:
-        self._patience = patience
-        self._seconds = seconds
-
-    def __enter__(self) -> None:
-        self._handler = signal.signal(signal.SIGVTALRM, self._ring)
-        self._before = signal.setitimer(signal.ITIMER_VIRTUAL, self._seconds)
-
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        signal.setitimer(signal.ITIMER_VIRTUAL, *self._before)
-        signal.signal(signal.SIGVTALRM, self._handler)
-        if isinstance(error, _Interrupt):
-            self._patience.is_over()
-            raise OutOfPatienceError("an evaluation took far too long") from error
-
-    def _ring(self, _signum: int, frame: FrameType | None) -> None:
-        own = (_Limit.__enter__.__code__, _Limit.__exit__.__code__)
-        if frame is None or frame.f_code not in own:
-            raise _Interrupt
-
-
-def _has_timer() -> bool:
-    main = threading.current_thread() is threading.main_thread()
-    return main and hasattr(signal, "ITIMER_VIRTUAL")
+        return OutOfPatienceError("an evaluation took far too long")

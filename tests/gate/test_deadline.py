@@ -39,14 +39,3 @@ def test_an_alarm_at_the_end_of_the_block_leaves_none_behind() -> None:
             busy(5e-4 - 1e-6 * (number % 50))
         assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
         assert signal.getsignal(signal.SIGALRM) is handler
-
-
-def test_the_outer_of_two_limits_holds_after_the_inner() -> None:
-    def both() -> None:
-        with deadline(0.05):
-            with deadline(60):
-                busy(0.01)
-            busy(60)
-
-    with pytest.raises(TimedOut):
-        both()

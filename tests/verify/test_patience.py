@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import signal
-import threading
 import time
 from collections.abc import Sequence
 
@@ -50,20 +49,6 @@ def _never_ends() -> None:
     while True:
         with contextlib.suppress(Exception):
             sum(range(100))
-
-
-def test_on_another_thread_there_is_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "_FIRST", 1e-3)
-    done: list[int] = []
-
-    def work() -> None:
-        with Patience().limited():
-            done.append(sum(range(10**6)))
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    assert done
 
 
 def test_a_point_at_which_an_iteration_never_ends_is_outside_the_domain(

@@ -1,0 +1,101 @@
+"""A timer that interrupts a block, and that is off again when the block ends.
+
+It is a signal, which Python delivers between two of its instructions: it ends loops in Python,
+not a single call that never returns from compiled code. An error raised while the block is
+entered or left would leave the timer on. So these are methods of a class, in whose frames
+nothing is raised, nor in what runs on top of them: what traces lines runs there as well.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from types import FrameType
+from typing import NamedTuple
+
+
+class Timer(NamedTuple):
+    """A timer of the system's; by names, for not every system has it."""
+
+    signal: str
+    name: str
+    clock: Callable[[], float]
+    """What it runs by, in seconds."""
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it can interrupt this thread."""
+        main = threading.current_thread() is threading.main_thread()
+        return main and hasattr(signal, self.signal)
+
+
+WALL = Timer("SIGALRM", "ITIMER_REAL", time.monotonic)
+PROCESSOR = Timer("SIGVTALRM", "ITIMER_VIRTUAL", time.process_time)
+
+
+def interrupted_after(
+    seconds: float,
+    timer: Timer,
+    again: float,
+    raised: type[BaseException],
+    told: Callable[[], BaseException] | None = None,
+) -> AbstractContextManager[None]:
+    """Raise in the block when it takes longer, if the timer is there.
+
+    A timer that was set before goes off when it would have.
+
+    Args:
+        seconds: How long the block may take.
+        timer: Whose seconds.
+        again: Seconds after which it is raised once more, in case the block swallowed it.
+        raised: What is raised in the block.
+        told: What is raised at the end of the block in place of that.
+    """
+    if not timer.is_there:
+        return nullcontext()
+    return _Interruption(seconds, timer, again, raised, told)
+
+
+class _Interruption(AbstractContextManager[None]):
+    def __init__(
+        self,
+        seconds: float,
+        timer: Timer,
+        again: float,
+        raised: type[BaseException],
+        told: Callable[[], BaseException] | None,
+    ) -> None:
+        self._seconds = seconds
+        self._again = again
+        self._raised = raised
+        self._told = told
+        self._clock = timer.clock
+        self._timer: int = getattr(signal, timer.name)
+        self._signal: signal.Signals = getattr(signal, timer.signal)
+
+    def __enter__(self) -> None:
+        self._started = self._clock()
+        self._handler = signal.signal(self._signal, self._ring)
+        self._before = signal.setitimer(self._timer, self._seconds, self._again)
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        signal.setitimer(self._timer, 0)
+        signal.signal(self._signal, self._handler)
+        delay, interval = self._before
+        left = delay and max(delay - (self._clock() - self._started), 1e-6)
+        signal.setitimer(self._timer, left, interval)
+        if self._told is not None and isinstance(error, self._raised):
+            raise self._told() from error
+
+    def _ring(self, _signum: int, frame: FrameType | None) -> None:
+        while frame is not None:
+            if frame.f_code in _OWN:
+                return
+            frame = frame.f_back
+        raise self._raised
+
+
+_OWN = (_Interruption.__enter__.__code__, _Interruption.__exit__.__code__)

@@ -1,0 +1,109 @@
+"""A timer that interrupts a block is off when the block ends, whatever runs meanwhile."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from types import FrameType
+
+import pytest
+
+from gradtool.verify.interruption import PROCESSOR, WALL, Timer, interrupted_after
+
+
+class Rang(BaseException):
+    """What is raised."""
+
+
+@pytest.fixture(params=[WALL, PROCESSOR], ids=lambda timer: timer.name)
+def timer(request: pytest.FixtureRequest) -> Timer:
+    found: Timer = request.param
+    assert _left(found) == (0, 0)
+    return found
+
+
+@pytest.fixture
+def other_tracing() -> Iterator[None]:
+    before = sys.gettrace()
+    yield
+    sys.settrace(before)
+
+
+def _left(timer: Timer) -> tuple[float, float]:
+    return signal.getitimer(getattr(signal, timer.name))
+
+
+def _busy(seconds: float, timer: Timer) -> None:
+    end = timer.clock() + seconds
+    while timer.clock() < end:
+        pass
+
+
+def test_a_long_block_is_interrupted(timer: Timer) -> None:
+    with pytest.raises(Rang), interrupted_after(0.01, timer, 1.0, Rang):
+        _busy(60, timer)
+    assert _left(timer) == (0, 0)
+
+
+def test_it_is_raised_again_where_the_block_swallows_it(timer: Timer) -> None:
+    def deaf() -> None:
+        for _ in range(3):
+            with suppress(Rang):
+                _busy(60, timer)
+        _busy(60, timer)
+
+    with pytest.raises(Rang), interrupted_after(0.01, timer, 0.01, Rang):
+        deaf()
+
+
+def test_the_end_of_the_block_may_tell_it_otherwise(timer: Timer) -> None:
+    with (
+        pytest.raises(ValueError, match="too long"),
+        interrupted_after(0.01, timer, 1.0, Rang, lambda: ValueError("too long")),
+    ):
+        _busy(60, timer)
+
+
+def test_nothing_is_raised_in_what_traces_the_end_of_the_block(
+    timer: Timer, other_tracing: None
+) -> None:
+    traced = 0
+
+    def slow(frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal traced
+        if frame.f_code.co_name == "__exit__" and event == "call":
+            traced += 1
+            _busy(0.1, timer)
+
+    with interrupted_after(0.05, timer, 1.0, Rang):
+        sys.settrace(slow)
+    sys.settrace(None)
+    assert traced == 1
+    assert _left(timer) == (0, 0)
+
+
+def test_a_timer_that_was_set_before_goes_off_after_all(timer: Timer) -> None:
+    def both() -> None:
+        with interrupted_after(0.05, timer, 0.01, Rang):
+            with interrupted_after(60, timer, 1.0, KeyError):
+                _busy(0.01, timer)
+            _busy(60, timer)
+
+    with pytest.raises(Rang):
+        both()
+    assert _left(timer) == (0, 0)
+
+
+def test_on_another_thread_there_is_none(timer: Timer) -> None:
+    def work() -> None:
+        with interrupted_after(1e-3, timer, 1.0, Rang):
+            time.sleep(0.01)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert _left(timer) == (0, 0)
