@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 import re
 import sys
-from importlib.metadata import distributions
 
 LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 """The driver's library."""
@@ -33,6 +32,8 @@ def driver_version() -> tuple[int, int] | None:
 
 def installed_cupy() -> list[str]:
     """The packages that bring a ``cupy``, with their versions."""
+    from importlib.metadata import distributions  # 20 ms that only this needs
+
     named = [(each.metadata["Name"] or "", each.version) for each in distributions()]
     return sorted({f"{name} {number}" for name, number in named if _BRINGS_CUPY.fullmatch(name)})
 

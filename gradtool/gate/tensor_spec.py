@@ -1,8 +1,7 @@
 """A tensor as configuration describes it.
 
 ``{shape: [20, 20]}`` is float64 and standard normal; ``low`` and ``high`` make it uniform;
-``values`` says every entry. NumPy is loaded only for ``values``, so that a configuration can
-be read by a process that computes nothing.
+``values`` says every entry.
 """
 
 from __future__ import annotations
@@ -11,6 +10,8 @@ import math
 from typing import Annotated, Any, Literal
 
 import msgspec
+
+from gradtool.gate.spec_values import ValuesError, bounds, fits, kind, numbers
 
 DType = Literal[
     "float16",
@@ -63,16 +64,12 @@ def problem_with(spec: TensorSpec) -> str | None:
 def _problem_with_values(spec: TensorSpec) -> str | None:
     if spec.low is not None or spec.high is not None:
         return "has 'values', so 'low' and 'high' mean nothing: leave them out"
-    import numpy as np
-
     try:
-        array = np.array(spec.values)
-    except (ValueError, OverflowError):
-        return "'values' must be a list of rows of equal length"
-    if array.dtype.kind not in "bif":
-        return "'values' must hold numbers only"
-    dtype = spec.dtype or dtype_of(array.dtype.kind)
-    if not _can_have_gradient(dtype) and not np.array_equal(array.astype(dtype), array):
+        entries = numbers(spec.values)
+    except ValuesError as error:
+        return str(error)
+    dtype = spec.dtype or dtype_of(kind(entries))
+    if not _can_have_gradient(dtype) and not all(fits(entry, dtype) for entry in entries):
         return f"'values' do not fit {dtype}"
     return _problem_with_gradient(spec, dtype)
 
@@ -101,8 +98,7 @@ def _problem_with_bounds(spec: TensorSpec) -> str | None:
 def _problem_with_integers(low: float, high: float, dtype: str) -> str | None:
     if low != math.floor(low) or high != math.floor(high):
         return f"is {dtype}, so 'low' and 'high' must be whole numbers"
-    signed, bits = dtype.startswith("i"), int(dtype.lstrip("uint"))
-    least, most = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
+    least, most = bounds(dtype)
     if low < least or high > most:
         return f"'low' and 'high' must lie within {dtype}"
     return None
