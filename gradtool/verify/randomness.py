@@ -20,6 +20,7 @@ _LARGEST = 1.5
 GRAIN = 256
 """Random numbers are whole multiples of one over this."""
 _LAST_DIGITS = 4
+_SIGNS = np.array([-1.0, 1.0])
 
 
 def generator(seed: int, purpose: str) -> np.random.Generator:
@@ -33,7 +34,7 @@ def signed(rng: np.random.Generator, shape: int | tuple[int, ...]) -> FloatArray
     They have so few digits that every floating dtype holds them exactly.
     """
     size = np.round(rng.uniform(_SMALLEST, _LARGEST, shape) * GRAIN) / GRAIN
-    return np.asarray(size * rng.choice([-1.0, 1.0], shape))
+    return np.asarray(size * _SIGNS[rng.integers(0, 2, shape)])
 
 
 def unit(rng: np.random.Generator, size: int) -> FloatArray:

@@ -175,21 +175,27 @@ class _Kept(NamedTuple):
     """What a call may change of a tensor, as it was before."""
 
     tensor: Tensor
-    values: Array
+    values: bytes
     version: int
     node: Node | None
 
     @classmethod
     def of(cls, tensor: Tensor) -> _Kept:
-        return cls(tensor, copied(tensor), tensor._version, tensor._node)
+        return cls(tensor, _values(tensor), tensor._version, tensor._node)
 
     def restore(self) -> None:
         """Put it back."""
-        if not _same_bytes(copied(self.tensor), self.values):
-            _write(self.tensor, self.values)
-        if self.tensor._version != self.version:
-            self.tensor._shared_storage().version = self.version
-        self.tensor._node = self.node
+        tensor = self.tensor
+        if _values(tensor) != self.values:
+            array = tensor._array
+            _write(tensor, np.frombuffer(self.values, array.dtype).reshape(array.shape))
+        if tensor._version != self.version:
+            tensor._shared_storage().version = self.version
+        tensor._node = self.node
+
+
+def _values(tensor: Tensor) -> bytes:
+    return to_numpy(tensor._array).tobytes()
 
 
 def copied(tensor: Tensor) -> Array:

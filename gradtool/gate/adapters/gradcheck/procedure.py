@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from gradtool.engine import Tensor
 from gradtool.engine.autograd.gradcheck import GradcheckError
 from gradtool.gate.adapters.gradcheck.agreement import compare
 from gradtool.gate.adapters.gradcheck.batched import (
@@ -65,11 +66,10 @@ class _Procedure:
     def _ask_the_rest_of_backward(self) -> None:
         if self._settings.check_batched_grad:
             expect_batched_backward(self._sides, self._settings)
-        self._expect_zero_for_zero()
-        if self._settings.check_undefined_grad:
-            self._expect_zero_for_undefined(self._sides.graphed)
-            for at in self._sides.graphed if len(self._sides.graphed) > 1 else ():
-                self._expect_zero_for_undefined((at,))
+        with self._sides.examined.called() as outputs:
+            self._expect_zero_for_zero(outputs)
+            if self._settings.check_undefined_grad:
+                self._expect_zero_for_undefined(outputs)
 
     def _expect_constant(self) -> None:
         """No output requires a gradient: none may depend on an input."""
@@ -126,22 +126,16 @@ class _Procedure:
             if depends_on_once_differentiable(outputs):
                 yield "A backward marked @once_differentiable took part: it has no derivative."
 
-    def _expect_zero_for_zero(self) -> None:
-        with self._sides.examined.called() as outputs:
-            gradients = self._sides.pull_back(outputs, self._sides.zeros)
-            self._expect_zeros(gradients, "backward not multiplied by grad_output")
+    def _expect_zero_for_zero(self, outputs: Sequence[Tensor]) -> None:
+        gradients = self._sides.pull_back(outputs, self._sides.zeros)
+        self._expect_zeros(gradients, "backward not multiplied by grad_output")
 
-    def _expect_zero_for_undefined(self, missing: tuple[int, ...]) -> None:
-        """The outputs `missing` have no cotangent, the others one of zeros."""
-        sides = self._sides
-        given = {at: zero for at, zero in sides.zeros.items() if at not in missing}
-        with sides.examined.called() as outputs:
+    def _expect_zero_for_undefined(self, outputs: Sequence[Tensor]) -> None:
+        """All outputs have no cotangent, then one of them, the others one of zeros."""
+        graphed = self._sides.graphed
+        for missing in (graphed, *((at,) for at in graphed if len(graphed) > 1)):
             try:
-                if given:
-                    gradients = sides.pull_back(outputs, given)
-                else:
-                    chosen = [outputs[at] for at in missing]
-                    gradients = undefined_gradients(chosen, sides.examined.targets)
+                gradients = self._gradients_without(outputs, missing)
             except Exception as error:
                 numbers = ", ".join(map(str, missing))
                 raise GradcheckError(
@@ -153,6 +147,14 @@ class _Procedure:
                 "Expected all input grads to be undefined or zero when all output grads are "
                 "undefined or zero",
             )
+
+    def _gradients_without(self, outputs: Sequence[Tensor], missing: tuple[int, ...]) -> Gradients:
+        """Where the outputs `missing` have no cotangent and the others one of zeros."""
+        given = {at: zero for at, zero in self._sides.zeros.items() if at not in missing}
+        if given:
+            return self._sides.pull_back(outputs, given)
+        chosen = [outputs[at] for at in missing]
+        return undefined_gradients(chosen, self._sides.examined.targets)
 
     def _expect_zeros(self, gradients: Gradients, complaint: str) -> None:
         allowed = _CLOSE_TO_ZERO if self._settings.masked else 0.0
