@@ -15,7 +15,7 @@ def configured(given: Sequence[str] | None, isolated: bool) -> dict[str, Any]:
         isolated: ``--isolated`` was given.
 
     Raises:
-        UsageError: Two files were given.
+        UsageError: Two files were given, or a variable is misspelt.
     """
     from gradtool.gate.overrides import split_config
     from gradtool.gate.variables import of_environment

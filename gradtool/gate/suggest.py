@@ -6,10 +6,13 @@ import difflib
 from collections.abc import Iterable
 
 
-def nearest(name: str, valid: Iterable[str]) -> str | None:
-    """The valid name that looks most like `name`, or None when none looks like it."""
+def nearest(name: str, valid: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The valid name that looks most like `name`, or None when none looks like it.
+
+    `cutoff` says how much it has to, from 0 to 1.
+    """
     by_folded = {candidate.casefold(): candidate for candidate in valid}
-    close = difflib.get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(name.casefold(), by_folded, n=1, cutoff=cutoff)
     return by_folded[close[0]] if close else None
 
 

@@ -27,16 +27,16 @@ class Run:
         """
         named = config.getini("gradtool_config")
         path = str(config.rootpath / named) if named else None
-        options = CheckOptions(
-            paths=(),
-            config=path,
-            variables=of_environment(os.environ),
-            engine=config.getini("gradtool_engine") or None,
-            strict=config.getini("gradtool_strict"),
-            isolation=hasattr(os, "fork"),
-            jobs=1,
-        )
         try:
+            options = CheckOptions(
+                paths=(),
+                config=path,
+                variables=of_environment(os.environ),
+                engine=config.getini("gradtool_engine") or None,
+                strict=config.getini("gradtool_strict"),
+                isolation=hasattr(os, "fork"),
+                jobs=1,
+            )
             self.session = Session(options)
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None

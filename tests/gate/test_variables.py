@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,13 @@ def test_each_key_has_a_variable_and_no_other_is_looked_at() -> None:
     assert set(VARIABLES.values()) == set(Defaults.__struct_fields__)
     given = {"GRADTOOL_SEED": "3", "GRADTOOL_ATOL": "", "GRADTOOL_OTHER": "1", "SEED": "4"}
     assert of_environment(given) == ("GRADTOOL_SEED=3",)
+
+
+@pytest.mark.parametrize("name", ["GRADTOOL_TIMOUT", "GRADTOOL_TIMEOUTS", "GRADTOOL_timeout"])
+def test_a_misspelt_name_is_refused(name: str) -> None:
+    expected = f"{name}: no such environment variable (did you mean 'GRADTOOL_TIMEOUT'?)"
+    with pytest.raises(UsageError, match=re.escape(expected)):
+        of_environment({"GRADTOOL_SEED": "3", name: "1"})
 
 
 def test_an_option_overrides_a_pair_a_pair_a_variable_and_a_variable_the_file(
