@@ -42,9 +42,10 @@ class Push:
 
 
 class JvpError(Exception):
-    """The user's jvp raised; the cause says what."""
+    """The user's jvp raised, or returned what is no tangent of the outputs; it says which."""
 
-    def __init__(self, alone: int | None) -> None:
+    def __init__(self, told: str, alone: int | None) -> None:
+        super().__init__(told)
         self.alone = alone
 
 
@@ -52,7 +53,7 @@ def pushes(function: Examinable, judgements: list[Judgement], seed: int) -> list
     """A few tangents pushed through the Function's jvp.
 
     Raises:
-        JvpError: the user's jvp raised, for the tangents that it names.
+        JvpError: the user's jvp failed, for the tangents that it names.
     """
     at = judgements[0].at
     comparisons = [each for judgement in judgements for each in judgement.comparisons]
@@ -86,7 +87,11 @@ def _pushed(
     try:
         (outputs,) = function.jvps(at.primals, [_tangents(at, weights)])
     except Exception as error:  # What the user's jvp may raise has no bounds.
-        raise JvpError(alone) from error
+        raise JvpError(f"jvp raised {type(error).__name__}: {error}", alone) from error
+    for number, (output, block) in enumerate(zip(outputs, at.layout.outputs.blocks, strict=True)):
+        if output is not None and output.dtype.kind == "c" and not block.is_complex:
+            told = f"jvp returns a complex tangent for output {number}, which is {block.dtype}"
+            raise JvpError(told, alone)
     return outputs
 
 

@@ -155,15 +155,14 @@ class Subject:
 
     @cached_property
     def jvp_failure(self) -> str | None:
-        """What the user's jvp raises; None when it returns."""
+        """What the user's jvp does instead of returning tangents; None when it returns them."""
         try:
             _ = self.pushes
         except JvpError as raised:
-            told = f"{type(raised.__cause__).__name__}: {raised.__cause__}"
             if raised.alone is None:
-                return told
+                return str(raised)
             return (
-                f"{told}, where only `{self.function.arguments[raised.alone].name}` has a tangent"
+                f"{raised}, where only `{self.function.arguments[raised.alone].name}` has a tangent"
             )
         return None
 

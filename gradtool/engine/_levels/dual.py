@@ -10,6 +10,20 @@ from gradtool.engine._levels.jvp import jvp_of_primitive
 from gradtool.engine._tensor import Tensor, alias
 
 
+def check_size(primal: Tensor, tangent: Tensor) -> None:
+    """Refuse a tangent of another shape than what it is the tangent of.
+
+    Raises:
+        RuntimeError: it is one.
+    """
+    if primal.shape != tangent.shape:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original "
+            f"Tensor, this is not supported. Tensor is of size {list(primal.shape)} while the "
+            f"given forward gradient is of size {list(tangent.shape)}."
+        )
+
+
 class DualTensor(Wrapped):
     """A primal with a tangent; operations push both forward."""
 

@@ -6,6 +6,7 @@ batching calls its vmap, or batches its methods when it says that they allow it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradtool.engine._modes import modes
@@ -83,16 +84,31 @@ def pushed_forward(
     ctx._saved_for_jvp = None
     outputs = output if isinstance(output, tuple) else (output,)
     tangents = returned if isinstance(returned, tuple) else (returned,)
-    if len(tangents) != len(outputs):
-        raise RuntimeError(
-            f"{function.__name__}.jvp: expected {len(outputs)} tangents, one for each output, "
-            f"got {len(tangents)}"
-        )
+    _check_tangents(function, outputs, tangents)
     duals = tuple(
         level.wrap(each, tangent) if isinstance(each, Tensor) and tangent is not None else each
         for each, tangent in zip(outputs, tangents)
     )
     return duals if isinstance(output, tuple) else duals[0]
+
+
+def _check_tangents(function: Any, outputs: Sequence[Any], tangents: Sequence[Any]) -> None:
+    """Refuse what a jvp returns when it is no tangent of the outputs."""
+    from gradtool.engine._levels.dual import check_size
+
+    if len(tangents) != len(outputs):
+        raise RuntimeError(
+            f"{function.__name__}.jvp: expected {len(outputs)} tangents, one for each output, "
+            f"got {len(tangents)}"
+        )
+    for at, (output, tangent) in enumerate(zip(outputs, tangents)):
+        if tangent is not None and not isinstance(tangent, Tensor):
+            raise RuntimeError(
+                f"{function.__name__}.jvp: expected a tensor or None for output {at}, "
+                f"got {type(tangent).__name__}"
+            )
+        if tangent is not None and isinstance(output, Tensor):
+            check_size(output, tangent)
 
 
 def _with_their_graph(saved: tuple[Tensor | None, ...], raw: Any, output: Any) -> tuple[Any, ...]:

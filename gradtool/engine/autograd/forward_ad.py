@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from gradtool.engine._levels.dual import DualLevel
+from gradtool.engine._levels.dual import DualLevel, check_size
 from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor
 
@@ -92,12 +92,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             raise ValueError(
                 f"Expected {name} to be floating point or complex, but got: {value.dtype}"
             )
-    if tensor._array.shape != tangent._array.shape:
-        raise RuntimeError(
-            "Trying to set a forward gradient that has a different size than that of the original "
-            f"Tensor, this is not supported. Tensor is of size {list(tensor.shape)} while the "
-            f"given forward gradient is of size {list(tangent.shape)}."
-        )
+    check_size(tensor, tangent)
     if current.owns(tensor):
         raise RuntimeError("Cannot make a dual tensor of a tensor that has a tangent already")
     return current.wrap(tensor, tangent)

@@ -116,7 +116,7 @@ def _check(subject: Subject) -> Answer:
     if _changes_what_it_gets(subject):
         return skipped("jvp changes in place what it computes with")
     if subject.jvp_failure:
-        return failed(Flaw(message=f"jvp raised {subject.jvp_failure}"))
+        return failed(Flaw(message=subject.jvp_failure))
     if Decision.UNVERIFIED in (subject.given.worst, subject.withheld.worst):
         return unverified("the numeric derivative cannot be told well enough")
     found = tuple(_flaws(subject))

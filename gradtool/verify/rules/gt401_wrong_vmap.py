@@ -129,6 +129,11 @@ def _differs(subject: Subject, batch: Batch) -> Flaw | None:
 def _compared(
     batched: Sequence[Array | None], loop: Sequence[Sequence[Array | None]], in_dims: InDims
 ) -> Flaw | None:
+    if len(batched) != len(loop[0]):
+        return Flaw(
+            message=f"vmap with in_dims={in_dims} returns {_outputs(len(batched))}, "
+            f"the loop {_outputs(len(loop[0]))}"
+        )
     for output, found in enumerate(batched):
         expected = [example[output] for example in loop]
         if found is None or any(each is None for each in expected):
@@ -143,6 +148,10 @@ def _compared(
         if flaw:
             return flaw
     return None
+
+
+def _outputs(count: int) -> str:
+    return f"{count} {'output' if count == 1 else 'outputs'}"
 
 
 def _values_differ(found: Array, reference: Array, output: int, in_dims: InDims) -> Flaw | None:

@@ -38,6 +38,24 @@ def test_tangent_enters_a_constant(torch):
         assert fw.unpack_dual(out).tangent.tolist() == [6.0, 8.0]
 
 
+@pytest.mark.parametrize("shape", [(), (1,), (1, 2), (3,)])
+def test_a_function_gives_each_output_a_tangent_of_its_size(torch, shape):
+    class Doubled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def jvp(ctx, tangent):
+            return tangent.new_ones(shape)
+
+    fw = torch.autograd.forward_ad
+    with fw.dual_level():
+        x = fw.make_dual(double(torch, 1.0, 2.0), double(torch, 3.0, 4.0))
+        with pytest.raises(RuntimeError, match="has a different size than that of the original"):
+            Doubled.apply(x)
+
+
 def test_forward_over_reverse(torch):
     fw = torch.autograd.forward_ad
     x = double(torch, 2.0).requires_grad_()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 import gradtool
 import gradtool.engine as torch
 from gradtool import Function
@@ -104,6 +106,25 @@ def test_a_jvp_that_raises():
     assert "ZeroDivisionError: here" in found(with_methods(jvp=staticmethod(fails)))["GT301"]
 
 
+@pytest.mark.parametrize(
+    ("returned", "told"),
+    [
+        (lambda t: t.sum(0), "jvp raised RuntimeError: Trying to set a forward gradient that has"),
+        (lambda t: t.unsqueeze(0), "jvp raised RuntimeError: Trying to set a forward gradient"),
+        (lambda t: t.tolist(), "jvp raised RuntimeError: Changed.jvp: expected a tensor or None"),
+        (lambda t: (t, t), "jvp raised RuntimeError: Changed.jvp: expected 1 tangents"),
+        (lambda t: t + 0j, "jvp returns a complex tangent for output 0, which is float64"),
+        (lambda t: t.int(), "jvp differs from the derivative"),
+    ],
+)
+def test_a_jvp_that_returns_no_tangent_of_the_output(returned, told):
+    def jvp(ctx, tx, ty):
+        x, y = ctx.saved_tensors
+        return returned(tx * y + x * ty)
+
+    assert found(with_methods(jvp=staticmethod(jvp)))["GT301"].startswith(told)
+
+
 def test_a_jvp_of_less_precision():
     def single(ctx, tx, ty):
         x, y = ctx.saved_tensors
@@ -127,6 +148,14 @@ def test_a_vmap_that_ignores_where_the_examples_are():
         vmap=staticmethod(lambda info, in_dims, x, y: (Product.apply(x, y), 0)),
     )
     assert list(found(wrong)) == ["GT401"]
+
+
+def test_a_vmap_with_more_outputs_than_forward():
+    def rule(info, in_dims, x, y):
+        return (x, y), in_dims
+
+    message = found(with_methods(generate_vmap_rule=False, vmap=staticmethod(rule)))["GT401"]
+    assert message.endswith("returns 2 outputs, the loop 1 output")
 
 
 def test_a_vmap_of_the_wrong_values():
