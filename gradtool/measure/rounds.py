@@ -36,7 +36,7 @@ def sample_in_turn(
     Returns:
         Whether all are done.
     """
-    end = clock() + round(seconds * 1e9)
+    end = clock() + seconds * 1e9
     waiting = [subject for subject in subjects if not subject.done()]
     while waiting:
         for subject in waiting:

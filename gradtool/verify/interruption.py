@@ -35,6 +35,9 @@ class Timer(NamedTuple):
 WALL = Timer("SIGALRM", "ITIMER_REAL", time.monotonic)
 PROCESSOR = Timer("SIGVTALRM", "ITIMER_VIRTUAL", time.process_time)
 
+FOR_EVER = 365 * 24 * 3600.0
+"""Seconds that nothing takes. What sets a timer by the system's calls refuses far longer ones."""
+
 
 def interrupted_after(
     seconds: float,
@@ -68,7 +71,7 @@ class _Interruption(AbstractContextManager[None]):
         raised: type[BaseException],
         told: Callable[[], BaseException] | None,
     ) -> None:
-        self._seconds = seconds
+        self._seconds = min(FOR_EVER, seconds)
         self._again = again
         self._raised = raised
         self._told = told

@@ -219,6 +219,11 @@ def test_usage(
     assert message in capsys.readouterr().err
 
 
+def test_limits_longer_than_timers_go_are_none(tmp_path: Path) -> None:
+    limits = ("--timeout", "1e308", "--budget", "1e308")
+    assert profiled(tmp_path, GOOD, "ops.py::Square", *limits)[0] == 0
+
+
 def test_a_case_can_be_chosen(tmp_path: Path) -> None:
     code, report = profiled(tmp_path, GOOD, "ops.py::Square", "--case", "inferred")
     assert (code, len(report["functions"])) == (0, 1)

@@ -64,3 +64,7 @@ def test_the_time_ends_it() -> None:
     assert not sample_in_turn(subjects, seconds=4.0, clock=lambda: next(readings))
     assert "".join(log) == "aba"
     assert not sample_in_turn(subjects, seconds=-1.0, clock=lambda: 0)
+
+
+def test_a_budget_longer_than_clocks_go_is_none() -> None:
+    assert sample_in_turn([Subject("a", 2, [])], seconds=1e308)

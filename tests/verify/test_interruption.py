@@ -49,6 +49,13 @@ def test_a_long_block_is_interrupted(timer: Timer) -> None:
     assert _left(timer) == (0, 0)
 
 
+@pytest.mark.parametrize("seconds", [1e10, 1e308, float("inf")])
+def test_longer_than_a_timer_goes_is_for_ever(timer: Timer, seconds: float) -> None:
+    with interrupted_after(seconds, timer, 1.0, Rang):
+        assert _left(timer)[0] > 1e7
+    assert _left(timer) == (0, 0)
+
+
 def test_it_is_raised_again_where_the_block_swallows_it(timer: Timer) -> None:
     def deaf() -> None:
         for _ in range(3):

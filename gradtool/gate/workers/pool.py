@@ -23,6 +23,9 @@ _CHUNK = 2**16
 _FAREWELL = 10.0
 """Seconds that the nursery may take to end its workers."""
 
+_LONGEST_WAIT = 3600.0
+"""Seconds after which it is asked again who is late: no system waits for a month at a time."""
+
 
 class WorkerFault(Exception):  # noqa: N818 - a fault of gradtool's own, and named so
     """Gradtool failed in a worker."""
@@ -120,7 +123,7 @@ class Pool:
 
     def _time_left(self) -> float | None:
         ends = [s.job.until for s in self._seats.values() if s.job and s.job.until is not None]
-        return max(min(ends) - time.monotonic(), 0) if ends else None
+        return min(max(min(ends) - time.monotonic(), 0), _LONGEST_WAIT) if ends else None
 
     def _kill_late(self) -> None:
         now = time.monotonic()

@@ -10,6 +10,7 @@ import os
 import sys
 
 from gradtool.gate.workers.deaths import GRACE
+from gradtool.verify.interruption import FOR_EVER
 
 _FAR = 200
 """File descriptors of gradtool's own begin here, out of the way of a careless ``closerange``."""
@@ -51,7 +52,8 @@ class Surroundings:
             faulthandler.cancel_dump_traceback_later()
         else:
             with contextlib.suppress(RuntimeError):  # It needs a thread: there may be none left.
-                faulthandler.dump_traceback_later(seconds + GRACE / 2, file=self._words)
+                late = min(FOR_EVER, seconds + GRACE / 2)
+                faulthandler.dump_traceback_later(late, file=self._words)
 
 
 def _text(descriptor: int) -> io.TextIOWrapper:

@@ -180,3 +180,11 @@ def test_results_do_not_depend_on_processes(tmp_path: Path) -> None:
             found.append(comparable(read(tmp_path)))
     assert found[0] == found[1] == found[2]
     assert Counter(len(module["functions"]) for module in found[0]) == {1: 3}
+
+
+@pytest.mark.parametrize("timeout", ["2200000", "1e10", "1e308"])
+def test_a_timeout_longer_than_timers_go_is_none(tmp_path: Path, timeout: str) -> None:
+    write(tmp_path, {"good.py": source(GOOD)})
+    with Marked() as marked:
+        done = gradtool(tmp_path, marked, "good.py", "-j", "1", "--timeout", timeout)
+    assert (done.returncode, done.stderr) == (0, "")
