@@ -57,7 +57,7 @@ Strict = Annotated[
 ]
 Seed = Annotated[
     int | None,
-    typer.Option("--seed", metavar="N", min=0, help="Seed of the random arguments."),
+    typer.Option("--seed", metavar="N", min=0, max=2**64 - 1, help="Seed of the random arguments."),
 ]
 Device = Annotated[
     str | None, typer.Option("--device", metavar="DEVICE", help="Where to run: cpu or cuda.")

@@ -16,6 +16,7 @@ import msgspec
 
 from gradtool.fingerprint import fingerprints
 from gradtool.gate import codes
+from gradtool.gate.options import UsageError
 from gradtool.gate.unit import Done, Unit
 from gradtool.results import CaseResult, CheckResult, Cost, Finding, Verdict, worst
 
@@ -30,6 +31,9 @@ _EVERY = frozenset({codes.NEEDLESS, codes.EXPIRED, codes.NOT_EXECUTED})
 _LISTED = 10
 """Seeds that a line names before it only counts the others."""
 
+_LARGEST = 2**64 - 1
+"""The largest seed that there is."""
+
 _WORDS = {
     Verdict.ERROR: "failed",
     Verdict.FAIL: "failed",
@@ -38,7 +42,14 @@ _WORDS = {
 
 
 def with_seeds(units: Sequence[Unit], count: int) -> list[Unit]:
-    """All units with their seed, then all with the next, `count` times."""
+    """All units with their seed, then all with the next, `count` times.
+
+    Raises:
+        UsageError: The last seed is no machine integer.
+    """
+    first = max((unit.settings.seed for unit in units), default=0)
+    if first > _LARGEST - (count - 1):
+        raise UsageError(f"--flake {count} goes beyond the largest seed when it begins at {first}")
     return [_shifted(unit, by) for by in range(count) for unit in units]
 
 

@@ -94,6 +94,8 @@ def test_options_that_were_not_given_are_left_to_the_configuration(gate, run: Ru
         (["check", "a.py", "--sed", "3"], "--seed"),
         (["check", "a.py", "--seed", "three"], "--seed"),
         (["check", "a.py", "--seed", "-1"], "--seed"),
+        (["check", "a.py", "--seed", str(2**64)], "--seed"),
+        (["profile", "a.py", "--seed", str(2**64)], "--seed"),
         (["check", "a.py", "--seed"], "--seed"),
         (["check", "a.py", "--format", "txt"], "--format: 'txt' (did you mean 'text'?)"),
         (["check", "a.py", "--format", "q"], "--format: 'q' (known: text, concise, github)"),

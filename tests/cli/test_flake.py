@@ -164,6 +164,16 @@ def test_fewer_than_two_seeds_are_refused(run: Run, count: str) -> None:
     assert len(err.splitlines()) == 1
 
 
+def test_seeds_beyond_the_largest_are_refused(run: Run) -> None:
+    Path("ops.py").write_text(GOOD)
+    code, out, err = run("check", "ops.py", "--seed", str(2**64 - 2), "--flake", "3")
+    assert (code, out) == (2, "")
+    assert err == (
+        "error: --flake 3 goes beyond the largest seed when it begins at 18446744073709551614\n"
+    )
+    assert run("check", "ops.py", "--seed", str(2**64 - 2), "--flake", "2")[0] == 0
+
+
 def test_unverified_is_a_verdict_of_its_own() -> None:
     from gradtool.gate.flake import folded
     from gradtool.gate.settings import Settings
