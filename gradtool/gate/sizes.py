@@ -10,6 +10,9 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
 LEAST = 2**20
 """A limit below this is a slip: a forgotten unit."""
 
+_TOO_MUCH = 2**60
+"""What no system takes as a limit."""
+
 
 def parse_size(text: str) -> int | None:
     """The number of bytes; None for ``none``.
@@ -22,7 +25,9 @@ def parse_size(text: str) -> int | None:
     match = _SIZE.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"must be a size such as 512MiB or 4GiB, or none, got {text!r}")
-    size = int(float(match[1]) * _UNITS[match[2].lower()])
+    size = float(match[1]) * _UNITS[match[2].lower()]
     if size < LEAST:
         raise ValueError(f"must be 1MiB or more, got {text!r}: is the unit missing?")
-    return size
+    if size >= _TOO_MUCH:
+        raise ValueError(f"must be below 1048576TiB, or none, got {text!r}")
+    return int(size)
