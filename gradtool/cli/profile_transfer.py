@@ -120,7 +120,7 @@ def _measure_and_write(
         report = wanted.answered(_watched(options, wanted, quiet, color))
         with write_all(outputs, report) as is_stdout_taken:
             _show(report, quiet, color, to_stderr=is_stdout_taken)
-    return exit_code(report)
+    return exit_code(report, compared_nothing=wanted.compared_nothing(report))
 
 
 def _watched(options: TransferOptions, wanted: Any, quiet: int, color: str) -> TransferReport:
@@ -165,14 +165,21 @@ def _show(report: TransferReport, quiet: int, color: str, *, to_stderr: bool) ->
         render(report, make_console(stream, cast("Any", color)), verbosity=-quiet)
 
 
-def exit_code(report: TransferReport) -> ExitCode:
-    """What a run ends with: interrupted; a regression or a threshold missed; nothing measured."""
+def exit_code(report: TransferReport, *, compared_nothing: bool = False) -> ExitCode:
+    """Interrupted; a regression or a threshold missed; nothing measured, or nothing compared."""
     if report.interrupted:
         return ExitCode.INTERRUPTED
     regressed = any(change.regressed for change in report.changes)
     if regressed or not all(each.met for each in report.requirements):
         return ExitCode.FAILED
+    if compared_nothing or not _has_measured(report):
+        return ExitCode.NOTHING_CHECKED
+    return ExitCode.PASSED
+
+
+def _has_measured(report: TransferReport) -> bool:
+    """Whether a cell has a number; a probe, where no cell was asked for."""
+    if report.cells:
+        return any(cell.done for cell in report.cells)
     records = (report.asynchrony, report.hazards, report.pinning, report.overlap, report.nodes)
-    probed = any(not each.unavailable for group in records for each in group)
-    measured = any(cell.done for cell in report.cells)
-    return ExitCode.PASSED if measured or probed else ExitCode.NOTHING_CHECKED
+    return any(not each.unavailable for group in records for each in group)

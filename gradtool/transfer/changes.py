@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -11,6 +12,12 @@ from msgspec.structs import replace
 from gradtool.measure.bootstrap import ratio
 from gradtool.transfer.errors import TransferError
 from gradtool.transfer_results import SCHEMA_VERSION, Cell, Change, TransferReport
+
+_Key = tuple[str, str]
+"""What a cell is known by in both runs: its id and its row."""
+
+_NAMED = 3
+"""How many cells that were not compared a notice names."""
 
 
 def parse_share(text: str) -> float:
@@ -76,18 +83,34 @@ def compared(report: TransferReport, old: TransferReport, limit: float) -> Trans
     before = {_key(cell): cell for cell in old.cells if cell.done}
     after = {_key(cell): cell for cell in report.cells if cell.done}
     changes = tuple(_change(before[key], after[key], limit) for key in after if key in before)
-    unmatched = tuple(sorted(" ".join(key).strip() for key in before.keys() ^ after.keys()))
+    gone, new = _names(before.keys() - after.keys()), _names(after.keys() - before.keys())
     notices = list(report.notices)
     if old.header.device != report.header.device:
         notices.append(
             f"compared with a run on another device: {old.header.device}, not "
             f"{report.header.device}"
         )
+    if not changes:
+        notices.append("--compare: nothing was compared: no cell was measured in both runs")
+    notices += _not_compared(gone, "the earlier run")
+    notices += _not_compared(new, "this run")
+    unmatched = tuple(sorted(gone + new))
     return replace(report, changes=changes, unmatched=unmatched, notices=tuple(notices))
 
 
-def _key(cell: Cell) -> tuple[str, str]:
+def _not_compared(names: list[str], run: str) -> Iterator[str]:
+    """A line about the cells that only one run has, if there are any."""
+    if names:
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        yield f"not compared, measured in {run} only: {', '.join(names[:_NAMED])}{more}"
+
+
+def _key(cell: Cell) -> _Key:
     return cell.id, cell.row
+
+
+def _names(keys: set[_Key]) -> list[str]:
+    return sorted(" ".join(key).strip() for key in keys)
 
 
 def _change(before: Cell, after: Cell, limit: float) -> Change:

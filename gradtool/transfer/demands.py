@@ -44,3 +44,7 @@ class Demands:
         met = tuple(requirements.decide(threshold, report) for threshold in self.thresholds)
         report = replace(report, requirements=met)
         return report if self.earlier is None else compared(report, self.earlier, self.limit)
+
+    def compared_nothing(self, report: TransferReport) -> bool:
+        """Whether a comparison was asked for that had nothing to compare."""
+        return self.earlier is not None and not report.changes

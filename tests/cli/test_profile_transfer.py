@@ -108,6 +108,42 @@ def test_the_exit_code_follows_from_a_comparison(
     assert code == 0
 
 
+def of(scenario: str, small: tuple[str, ...]) -> tuple[str, ...]:
+    """The same run of another scenario."""
+    return (*small[:2], scenario, *small[3:])
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "html"])
+def test_a_comparison_of_nothing_does_not_pass(run: Run, small: tuple[str, ...], form: str) -> None:
+    assert run(*small, "--report", "json=old.json")[0] == 0
+    flags = ("--compare", "old.json", "--report", f"{form}=r")
+    code, out, err = run(*of("staged", small), *flags)
+    assert (code, err) == (5, "")
+    for text in (out, Path("r").read_text()):
+        told = " ".join(text.replace("\\", "").split())
+        assert "nothing was compared: no cell was measured in both runs" in told
+        assert "not compared, measured in the earlier run only: pageable.d2h.blocking[" in told
+        assert "and 21 more" in told
+
+
+def test_probes_do_not_pass_for_cells_that_were_asked_for(
+    run: Run, small: tuple[str, ...], paper: Callable[..., None]
+) -> None:
+    paper(refused=("pinned",))
+    code, out, _ = run(*of("pinned", small), "--report", "json=r.json")
+    assert code == 5
+    assert out.splitlines()[-1].startswith("0 cells measured")
+    assert any(
+        "unavailable" not in each for each in json.loads(Path("r.json").read_text())["overlap"]
+    )
+
+
+def test_probes_alone_pass_where_no_cell_was_asked_for(run: Run, small: tuple[str, ...]) -> None:
+    code, out, _ = run(*of("staged", small), "--direction", "d2d")
+    assert code == 0
+    assert out.splitlines()[-1].startswith("0 cells measured")
+
+
 def test_an_interrupt_prints_what_was_measured(
     run: Run, small: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:

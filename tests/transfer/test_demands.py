@@ -117,8 +117,26 @@ def test_cells_of_one_run_only_are_named(report: TransferReport) -> None:
     half = replace(report, cells=report.cells[:2])
     found = compared(half, report, 0.1)
     assert len(found.unmatched) == len(report.cells) - 2
+    named = ", ".join(found.unmatched[:3])
+    more = f" and {len(found.unmatched) - 3} more"
+    assert found.notices[-1] == f"not compared, measured in the earlier run only: {named}{more}"
     other = replace(report, header=replace(report.header, device="Paper 1"))
     assert "another device: Paper 1, not Paper 0" in compared(report, other, 0.1).notices[-1]
+
+
+def test_runs_that_share_no_cell_say_so(report: TransferReport) -> None:
+    first, second = (replace(report, cells=(cell,)) for cell in report.cells[:2])
+    found = compared(first, second, 0.1)
+    assert found.changes == ()
+    assert found.notices[-3:] == (
+        "--compare: nothing was compared: no cell was measured in both runs",
+        f"not compared, measured in the earlier run only: {report.cells[1].id}",
+        f"not compared, measured in this run only: {report.cells[0].id}",
+    )
+
+
+def test_runs_of_the_same_cells_have_nothing_to_say(report: TransferReport) -> None:
+    assert compared(report, report, 0.1).notices == report.notices
 
 
 def test_simulated_and_real_runs_are_never_compared(report: TransferReport) -> None:
