@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from gradtool.cli.exit_codes import ExitCode
+from gradtool.cli.exit_codes import ExitCode, interrupted
 
 
 def guarded(action: Callable[[], ExitCode], *, command: str, verbose: bool = False) -> ExitCode:
@@ -23,7 +23,7 @@ def guarded(action: Callable[[], ExitCode], *, command: str, verbose: bool = Fal
     except UsageError as error:
         return refuse(str(error))
     except (KeyboardInterrupt, BrokenPipeError):
-        return ExitCode.INTERRUPTED
+        return interrupted()
     except BaseException as error:
         # SystemExit as well: checked code that ends the process must not choose its exit code.
         return _apologize(error, command, verbose)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Iterator
 
+from gradtool.gate.interrupts import ended_by
 from gradtool.report.verdicts import STOPPING, answers, overall, standing
 from gradtool.results import ModuleResult, Report
 
@@ -29,8 +30,18 @@ class ExitCode(enum.IntEnum):
     """At least one module could not be imported."""
     NOTHING_CHECKED = 5
     """There was nothing to check, or all of it was skipped."""
+    HUNG_UP = 129
+    """Interrupted because the terminal is gone, by SIGHUP."""
     INTERRUPTED = 130
     """Stopped from outside before the end."""
+    TERMINATED = 143
+    """Interrupted by SIGTERM, as when a CI job is called off."""
+
+
+def interrupted() -> ExitCode:
+    """The exit code of a command that was interrupted: 128 and the number of the signal."""
+    number = ended_by()
+    return ExitCode.INTERRUPTED if number is None else ExitCode(128 + number)
 
 
 def exit_code(report: Report, *, strict: bool) -> ExitCode:
@@ -41,7 +52,7 @@ def exit_code(report: Report, *, strict: bool) -> ExitCode:
         strict: Whether warnings stop the gate.
     """
     if report.interrupted:
-        return ExitCode.INTERRUPTED
+        return interrupted()
     stopping = set(_stopping_rules(report, strict))
     if stopping - {_NOT_IMPORTED} or report.unmet:
         return ExitCode.FAILED

@@ -28,6 +28,7 @@ from gradtool.gate.baseline import (
     with_known,
 )
 from gradtool.gate.baseline_shrink import is_whole, vanished
+from gradtool.gate.interrupts import gently_terminated
 from gradtool.gate.options import CheckOptions, UsageError
 from gradtool.report.rows import Row, rows
 from gradtool.report.verdicts import STOPPING
@@ -157,7 +158,7 @@ def keeping(kept: Kept, options: CheckOptions) -> Iterator[Keeper]:
         flag = "--lf" if kept.last_failed else "--ff"
         raise UsageError(f"{flag} needs the cache: leave --no-cache away")
     baseline = None if name is None else read_baseline(name, may_be_new=kept.write)
-    with contextlib.ExitStack() as stack:
+    with gently_terminated(), contextlib.ExitStack() as stack:
         place = None
         if kept.write and name is not None:
             with _explained(name):

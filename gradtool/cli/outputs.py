@@ -9,6 +9,7 @@ from typing import Any
 
 from gradtool.cli.choices import choose
 from gradtool.cli.targets import STDOUT, Target, claim
+from gradtool.gate.interrupts import gently_terminated
 from gradtool.gate.options import UsageError
 from gradtool.report.formats import FORMATS, renderer
 
@@ -88,7 +89,7 @@ def claimed(
     """
     everything = [*(_parsed(request, formats, find) for request in requests), *others]
     _refuse_repetition([wanted.name for wanted in everything])
-    with contextlib.ExitStack() as stack:
+    with gently_terminated(), contextlib.ExitStack() as stack:
         outputs = []
         for wanted in everything:
             with _explained(wanted):

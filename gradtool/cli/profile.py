@@ -13,7 +13,7 @@ import typer
 from gradtool.cli import options as cli
 from gradtool.cli.choices import choose
 from gradtool.cli.configured import configured
-from gradtool.cli.exit_codes import ExitCode
+from gradtool.cli.exit_codes import ExitCode, interrupted
 
 if TYPE_CHECKING:
     from gradtool.gate.options import CheckOptions
@@ -135,7 +135,7 @@ def exit_code(report: ProfileReport) -> ExitCode:
     from gradtool.report.profile.rows import failed
 
     if report.interrupted:
-        return ExitCode.INTERRUPTED
+        return interrupted()
     broken = [function for function in report.functions if failed(function)]
     if any(function.rule != _NOT_IMPORTED for function in broken):
         return ExitCode.FAILED

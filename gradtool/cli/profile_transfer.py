@@ -12,7 +12,7 @@ import typer
 
 from gradtool.cli import transfer_options as cli
 from gradtool.cli.choices import choose, split
-from gradtool.cli.exit_codes import ExitCode
+from gradtool.cli.exit_codes import ExitCode, interrupted
 from gradtool.cli.options import COLORS, Color, Quiet
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def _show(report: TransferReport, quiet: int, color: str, *, to_stderr: bool) ->
 def exit_code(report: TransferReport, *, compared_nothing: bool = False) -> ExitCode:
     """Interrupted; a regression or a threshold missed; nothing measured, or nothing compared."""
     if report.interrupted:
-        return ExitCode.INTERRUPTED
+        return interrupted()
     regressed = any(change.regressed for change in report.changes)
     if regressed or not all(each.met for each in report.requirements):
         return ExitCode.FAILED

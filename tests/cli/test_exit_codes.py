@@ -112,7 +112,9 @@ def test_the_numbers_are_api() -> None:
         "INTERNAL": 3,
         "NOT_IMPORTED": 4,
         "NOTHING_CHECKED": 5,
+        "HUNG_UP": 129,
         "INTERRUPTED": 130,
+        "TERMINATED": 143,
     }
 
 

@@ -193,9 +193,9 @@ def test_a_configuration_that_is_broken_there_is_one_line(
     nothing_is_left(repository)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupt_leaves_no_tree_behind(
-    repository: Path, write: Write, temporary: Path, number: signal.Signals
+    repository: Path, write: Write, temporary: Path, number: signal.Signals, code: int
 ) -> None:
     sleepy = "import os, time\nif 'gradtool-' in os.path.abspath(__file__): time.sleep(60)\n"
     write({"src/ops.py": sleepy + WRONG})
@@ -211,7 +211,7 @@ def test_an_interrupt_leaves_no_tree_behind(
     while not list(temporary.glob("gradtool-*/tree/src/ops.py")) and time.monotonic() < until:
         time.sleep(0.02)
     process.send_signal(number)
-    assert process.wait(30) == 130
+    assert process.wait(30) == code
     nothing_is_left(repository)
     assert list(temporary.iterdir()) == []
     assert Path("out.json").exists()
