@@ -7,6 +7,7 @@ early leaves neither half a report nor a damaged old one.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sys
@@ -72,7 +73,9 @@ class _File:
 
     def __init__(self, path: Path) -> None:
         # Resolved, so that a symbolic link stays one and the file behind it is replaced.
-        self._path = path.resolve()
+        self._path = Path(os.path.realpath(path))
+        if self._path.is_symlink():  # What it stands for could not be told: it leads to itself.
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         self._partial = self._path.with_name(f".{self._path.name}.{os.getpid()}.partial")
         self._partial.touch(exist_ok=False)
 

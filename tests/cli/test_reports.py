@@ -62,6 +62,14 @@ def test_one_place_that_fails_late_keeps_nothing_else_from_being_written(gate, r
     assert out.splitlines()[-1].startswith("6 Functions, 7 cases")
 
 
+def test_a_link_that_leads_to_itself_is_refused_and_stays(gate, run: Run) -> None:
+    Path("l.json").symlink_to("l.json")
+    code, out, err = run("check", "ops", "--report", "json=l.json")
+    assert (code, out) == (2, "")
+    assert err == "error: --report: cannot write l.json: Too many levels of symbolic links\n"
+    assert [path.name for path in Path().iterdir()] == ["l.json"]
+
+
 def test_every_format_can_be_written_in_one_run(gate, run: Run) -> None:
     run("check", "ops", *(f"--report={form}={form}.out" for form in FORMATS))
     assert all(Path(f"{form}.out").stat().st_size > 500 for form in FORMATS)
