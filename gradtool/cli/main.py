@@ -9,10 +9,19 @@ _WITH_WORKERS = {"check", "profile"}
 _WITHOUT = {"--no-isolation", "--pdb", "-h", "--help"}
 """Options after which no worker is wanted."""
 
+_INTERRUPTED = 130
+"""As `gradtool.cli.exit_codes` has it, which may not have been loaded yet."""
+
 
 def main() -> int:
     """Run the command line of this process and return the exit code; never raises."""
-    arguments = sys.argv[1:]
+    try:
+        return _main(sys.argv[1:])
+    except KeyboardInterrupt:  # While the command line was still being loaded.
+        return _INTERRUPTED
+
+
+def _main(arguments: list[str]) -> int:
     if not _wants_workers(arguments):
         from gradtool.cli.app import main
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from types import ModuleType
 
 import pytest
 
 from gradtool.cli import main as command
+from gradtool.cli.exit_codes import ExitCode
 from gradtool.gate.workers import launch
 
 
@@ -60,6 +62,21 @@ def test_a_command_without_workers_starts_none(
 ) -> None:
     run(monkeypatch, *arguments)
     assert ahead == []
+
+
+@pytest.mark.parametrize("arguments", [["check", "ops.py"], ["explain"]])
+def test_an_interrupt_while_the_command_loads_is_quiet(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    def load(name: str) -> object:
+        raise KeyboardInterrupt
+
+    application = ModuleType("gradtool.cli.app")
+    application.__getattr__ = load
+    monkeypatch.setitem(sys.modules, "gradtool.cli.app", application)
+    assert run(monkeypatch, *arguments) == command._INTERRUPTED == ExitCode.INTERRUPTED
+    assert capfd.readouterr() == ("", "")
+    assert not launch._ahead
 
 
 def test_the_pool_takes_over_what_was_started() -> None:
