@@ -174,15 +174,24 @@ def _answered(module: Module, answers: Iterator[Done | None]) -> list[Done]:
 
 
 def environment(numpy: str, settings: Settings) -> Environment:
-    """What the run ran on; `numpy` is the version that the work was done with."""
+    """What the run ran on; `numpy` is the version of the work, empty if none was begun."""
     return Environment(
         gradtool=gradtool.__version__,
         python=platform.python_version(),
-        numpy=numpy,
+        numpy=numpy or _installed("numpy"),
         platform=f"{platform.system()} {platform.machine()}",
         engine=shown(settings.engine),
         device=settings.device,
     )
+
+
+def _installed(package: str) -> str:
+    from importlib import metadata
+
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "unknown"
 
 
 def left_out(settings: Settings) -> tuple[str, ...]:
