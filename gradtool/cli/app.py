@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import shlex
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from typing import Annotated, Any, cast
 
 import typer
@@ -98,7 +100,15 @@ def _dispatch(arguments: list[str], command: str) -> ExitCode:
 
 
 def _parse(arguments: list[str], command: str) -> Any:
-    return app(arguments, prog_name="gradtool", standalone_mode=False, obj=command)
+    """What Typer returns; the help or version that it prints is kept from it and written here.
+
+    Click would end the process where the reader of what it prints has left.
+    """
+    with redirect_stdout(io.StringIO()) as printed:
+        work = app(arguments, prog_name="gradtool", standalone_mode=False, obj=command)
+    with streams.reader_may_leave(sys.stdout):
+        sys.stdout.write(printed.getvalue())
+    return work
 
 
 def _verbose(arguments: list[str]) -> bool:

@@ -27,9 +27,19 @@ from gradtool.cli.app import main
 raise SystemExit(main())
 """
 
+_HERE = f"import sys; sys.path.insert(0, {str(_SOURCE)!r}); from gradtool.cli.main import main"
+
 
 def command(*arguments: str) -> list[str]:
     return [sys.executable, "-c", _PROGRAM, "check", "--no-cache", "ops", *arguments]
+
+
+PRINTED = [["--version"], ["--help"], ["check", "--help"], []]
+"""What is printed while the command line is parsed."""
+
+
+def gradtool_itself(*arguments: str) -> list[str]:
+    return [sys.executable, "-c", f"{_HERE}; raise SystemExit(main())", *arguments]
 
 
 def environment(**variables: str) -> dict[str, str]:
@@ -80,4 +90,31 @@ def test_a_full_disk_is_told_in_one_line(tmp_path: Path) -> None:
         done = subprocess.run(command(), stdout=full, stderr=subprocess.PIPE, cwd=tmp_path)
     told = b"error: the output cannot be written: No space left on device\n"
     assert (done.returncode, done.stderr) == (2, told)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("arguments", PRINTED)
+def test_help_onto_a_full_disk_is_told_in_one_line(tmp_path: Path, arguments: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            gradtool_itself(*arguments), stdout=full, stderr=subprocess.PIPE, cwd=tmp_path
+        )
+    told = b"error: the output cannot be written: No space left on device\n"
+    assert (done.returncode, done.stderr) == (2, told)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_of_the_help_may_leave(tmp_path: Path, unbuffered: str) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            gradtool_itself("--help"), stdout=writing, stderr=subprocess.PIPE, cwd=tmp_path,
+            env=environment(PYTHONUNBUFFERED=unbuffered),
+        )  # fmt: skip
+    finally:
+        os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
     assert list(tmp_path.iterdir()) == []
