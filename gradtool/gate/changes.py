@@ -9,6 +9,7 @@ from gradtool.gate.configs import Configs
 from gradtool.gate.git import changed_files, repository
 from gradtool.gate.load import dotted_name
 from gradtool.gate.local_imports import LocalImports
+from gradtool.gate.real_path import real_path
 from gradtool.gate.targets import Target
 
 
@@ -29,7 +30,7 @@ def concerned(targets: Sequence[Target], ref: str, configs: Configs) -> list[Tar
     return [
         target
         for target in targets
-        if not everything.isdisjoint(_sources(target.path.resolve(), configs, imports))
+        if not everything.isdisjoint(_sources(real_path(target.path), configs, imports))
     ]
 
 
@@ -43,6 +44,6 @@ def _sources(path: Path, configs: Configs, imports: LocalImports) -> Iterator[Pa
 
 def _roots(targets: Sequence[Target], tops: Sequence[Path]) -> Iterator[Path]:
     """Where local imports may start: where modules of the run do, and as repositories do."""
-    yield from dict.fromkeys(dotted_name(target.path.resolve())[0] for target in targets)
+    yield from dict.fromkeys(dotted_name(real_path(target.path))[0] for target in targets)
     for top in tops:
         yield from (top, top / "src")

@@ -14,6 +14,7 @@ from pathlib import Path
 from gradtool.gate.config_format import Defaults, File, FunctionConfig
 from gradtool.gate.config_mistakes import refuse_mistakes
 from gradtool.gate.overrides import Override, overridden
+from gradtool.gate.real_path import real_path
 from gradtool.gate.schema import decode
 from gradtool.gate.yaml_document import Document, read_document
 
@@ -56,7 +57,7 @@ class Config:
         path, _, function = key.rpartition("::")
         if function != name:
             return False
-        return not path or (self.folder / path).resolve() == module.resolve()
+        return not path or real_path(self.folder / path) == real_path(module)
 
 
 def load_config(path: str | os.PathLike[str], overrides: Sequence[Override] = ()) -> Config:
@@ -73,7 +74,7 @@ def load_config(path: str | os.PathLike[str], overrides: Sequence[Override] = ()
     document = read_document(place, _shown(place))
     if document.value is None:
         raise document.error((), "the file is empty: its first line should be 'version: 1'")
-    return _read(document, place.resolve(), overrides)
+    return _read(document, real_path(place), overrides)
 
 
 def config_without_file(overrides: Sequence[Override] = ()) -> Config:
@@ -104,8 +105,9 @@ def _checked(document: Document) -> File:
 def find_config(folder: Path) -> Path | None:
     """The nearest ``gradtool.yaml`` in `folder` or above it, within its repository."""
     for place in (folder, *folder.parents):
-        if (place / FILE_NAME).is_file():
-            return place / FILE_NAME
+        file = place / FILE_NAME
+        if file.is_file() or file.is_symlink():  # Wherever it leads: reading it will tell.
+            return file
         if (place / ".git").exists():
             return None
     return None

@@ -16,6 +16,7 @@ from gradtool.gate.config import (
 )
 from gradtool.gate.options import CheckOptions, UsageError
 from gradtool.gate.overrides import parse_override, parse_variable
+from gradtool.gate.real_path import real_path
 from gradtool.gate.targets import matches, shown_path
 
 
@@ -59,7 +60,7 @@ class Configs:
         """
         if self._named is not None:
             return self._named
-        folder = file.resolve().parent
+        folder = real_path(file).parent
         if folder not in self._by_folder:
             self._by_folder[folder] = self._load(find_config(folder))
         return self._by_folder[folder]
@@ -85,7 +86,7 @@ class Configs:
         if self._options.exclude:
             return matches(entry, Path.cwd(), self._options.exclude)
         config = self.nearest(entry)
-        return matches(entry.resolve(), config.folder, config.check.exclude)
+        return matches(real_path(entry), config.folder, config.check.exclude)
 
     def read(self) -> tuple[str, ...]:
         """The files that were read, and what gave other values, as reports show them."""

@@ -24,6 +24,7 @@ from gradtool.gate.deadline import TimedOut
 from gradtool.gate.engines import BUNDLED, computing_with, engine_imports
 from gradtool.gate.import_root import RESERVED, ImportRoot
 from gradtool.gate.interrupts import is_interruptible
+from gradtool.gate.real_path import real_path
 from gradtool.gate.targets import shown_path
 from gradtool.gate.torch_alias import (
     COMPILED_EXTENSION,
@@ -76,7 +77,7 @@ class Loader:
         Raises:
             LoadError: It cannot be read or parsed, or raises when it is imported.
         """
-        path = path.resolve()
+        path = real_path(path)
         tree = parse(path)
         folder, name = dotted_name(path)
         root = self._roots.setdefault(folder, ImportRoot(folder))

@@ -7,6 +7,7 @@ from typing import Any
 
 from gradtool.gate.config import Config
 from gradtool.gate.options import CheckOptions
+from gradtool.gate.real_path import real_path
 from gradtool.gate.suggest import nearest
 from gradtool.gate.targets import Target
 
@@ -37,7 +38,7 @@ class Notices:
         """A file has Functions: a key of the configuration may have meant one of them."""
         for key in config.functions:
             path, _, name = key.rpartition("::")
-            here = not path or (config.folder / path).resolve() == target.path.resolve()
+            here = not path or real_path(config.folder / path) == real_path(target.path)
             meant = nearest(name, names)
             if here and name not in names and meant and meant not in config.functions:
                 place = config.document.place(("functions", key))

@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from gradtool.gate.options import UsageError
+from gradtool.gate.real_path import real_path
 from gradtool.gate.suggest import nearest
 
 Excluded = Callable[[Path], bool]
@@ -57,7 +58,7 @@ def find_targets(paths: tuple[str, ...], excluded: Excluded) -> list[Target]:
             raise UsageError("a path is empty: write . for the current folder")
         name, function, case = split_node_id(text)
         for path, named in _files(Path(name), function is not None, excluded):
-            known = _readable(path.resolve())
+            known = _readable(real_path(path))
             target = targets.setdefault(known, Target(path, shown_path(path), named))
             target.named |= named
             target.add(function, case)

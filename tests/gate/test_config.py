@@ -400,3 +400,13 @@ def test_the_search_ends_at_the_root_of_the_repository(tmp_path: Path) -> None:
     assert find_config(tmp_path / "repo") is None
     here = write(tmp_path / "repo", V)
     assert find_config(inner) == here
+
+
+def test_a_file_that_links_to_itself_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("gradtool.yaml").symlink_to("gradtool.yaml")
+    assert find_config(tmp_path) == tmp_path / "gradtool.yaml"
+    with pytest.raises(UsageError, match=r"gradtool\.yaml cannot be read: Too many levels"):
+        load_config("gradtool.yaml")

@@ -233,6 +233,11 @@ def test_after_a_failure_the_module_is_not_half_imported(tmp_path: Path) -> None
         loader.load(tmp_path / "ops.py")
 
 
+def test_a_link_to_itself_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "ops.py").symlink_to("ops.py")
+    assert "cannot be read: Too many levels" in refused(tmp_path / "ops.py").message
+
+
 def test_a_relative_import_without_a_package_is_explained(tmp_path: Path) -> None:
     write(tmp_path, {"ops.py": "from .helper import X", "helper.py": "X = 1"})
     hint = refused(tmp_path / "ops.py").hint

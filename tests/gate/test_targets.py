@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.gate.options import UsageError
+from gradtool.gate.configs import Configs
+from gradtool.gate.options import CheckOptions, UsageError
 from gradtool.gate.targets import Target, find_targets, matches, split_node_id
 
 
@@ -128,6 +129,14 @@ def test_what_cannot_be_a_module_is_refused(tree: Path, path: str, message: str)
     with pytest.raises(UsageError) as refused:
         find_targets((path,), nothing)
     assert str(refused.value) == message
+
+
+def test_links_that_lead_nowhere_are_met_on_a_walk(tree: Path) -> None:
+    (tree / "sub/deep/loop.py").symlink_to("loop.py")
+    (tree / "sub/deep/lost.py").symlink_to("nowhere.py")
+    excluded = Configs(CheckOptions(paths=("sub",))).excludes
+    found = shown(find_targets(("sub/deep",), excluded))
+    assert found == ["sub/deep/d.py", "sub/deep/loop.py", "sub/deep/lost.py"]
 
 
 def test_a_name_too_long_for_the_system_is_refused_in_one_line(tree: Path) -> None:
