@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradtool.cli.choices import choose
-from gradtool.cli.targets import STDOUT, Target, claim
+from gradtool.cli.targets import STDOUT, Target, claim, place_of
 from gradtool.gate.interrupts import gently_terminated
 from gradtool.gate.options import UsageError
 from gradtool.report.formats import FORMATS, renderer
@@ -108,8 +108,9 @@ def _parsed(request: str, formats: Mapping[str, str], find: Callable[[str], Rend
 
 
 def _refuse_repetition(names: list[str]) -> None:
-    for name in names:
-        if names.count(name) > 1:
+    places = [place_of(name) for name in names]
+    for name, place in zip(names, places, strict=True):
+        if places.count(place) > 1:
             raise UsageError(f"--report: two reports for {name}; give each its own file")
 
 

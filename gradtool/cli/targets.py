@@ -43,6 +43,11 @@ def claim(name: str) -> Target:
     return _Stream(path, "w") if path.exists() and not path.is_file() else _File(path)
 
 
+def place_of(name: str) -> str:
+    """The one name of the place that `name` stands for, however it is spelt."""
+    return name if name == STDOUT else os.path.realpath(name)
+
+
 class _Stdout:
     """Standard output."""
 

@@ -62,6 +62,23 @@ def test_one_place_that_fails_late_keeps_nothing_else_from_being_written(gate, r
     assert out.splitlines()[-1].startswith("6 Functions, 7 cases")
 
 
+@pytest.mark.parametrize("again", ["./rep/x", "rep//x", "link/x"])
+def test_one_place_by_two_names_is_still_one(gate, run: Run, again: str) -> None:
+    Path("rep").mkdir()
+    Path("link").symlink_to("rep")
+    code, _, err = run("check", "ops", "--report", "json=rep/x", "--report", f"sarif={again}")
+    assert code == 2
+    assert err == "error: --report: two reports for rep/x; give each its own file\n"
+    assert list(Path("rep").iterdir()) == []
+
+
+def test_a_file_may_be_called_as_standard_output_is(gate, run: Run) -> None:
+    code, out, _ = run("check", "ops", "--report", "json=-", "--report", "junit=./-")
+    assert code == 1
+    assert out == golden("report.json")
+    assert Path("-").read_text() == golden("junit.xml")
+
+
 def test_a_link_that_leads_to_itself_is_refused_and_stays(gate, run: Run) -> None:
     Path("l.json").symlink_to("l.json")
     code, out, err = run("check", "ops", "--report", "json=l.json")
