@@ -66,18 +66,25 @@ def find_targets(paths: tuple[str, ...], excluded: Excluded) -> list[Target]:
 
 
 def split_node_id(text: str) -> tuple[str, str | None, str | None]:
-    """Path, Function and case of ``file.py::Function[case]``.
+    """Path, Function and case of ``file.py::Function[case]``; the file's name may hold ``::`` too.
 
     Raises:
         UsageError: A part is empty or a bracket is missing.
     """
-    path, separator, rest = text.partition("::")
+    path, separator, rest = _split_path(text)
     if not separator:
         return path, None, None
     function, bracket, case = rest.partition("[")
     if not path or not function or (bracket and (not case.endswith("]") or case == "]")):
         raise UsageError(f"{text!r} should read file.py::Function or file.py::Function[case]")
     return path, function, case[:-1] if bracket else None
+
+
+def _split_path(text: str) -> tuple[str, str, str]:
+    if text.endswith(".py"):
+        return text, "", ""
+    path, separator, rest = text.rpartition(".py::")
+    return (f"{path}.py", separator, rest) if separator else text.partition("::")
 
 
 def shown_path(path: Path) -> str:
@@ -107,7 +114,8 @@ def _files(path: Path, one: bool, excluded: Excluded) -> Iterator[tuple[Path, bo
             raise UsageError(f"{path} is a folder: name a file before '::'")
         yield from ((found, False) for found in walk(path, excluded))
     elif not path.exists():
-        raise UsageError(f"{path} does not exist{_neighbour(path)}")
+        lost = "is a link that leads nowhere" if path.is_symlink() else "does not exist"
+        raise UsageError(f"{path} {lost}{_neighbour(path)}")
     elif path.suffix != ".py":
         raise UsageError(f"{path} is not a Python file: its name must end in .py")
     else:
@@ -148,7 +156,7 @@ def walk(folder: Path, excluded: Excluded) -> Iterator[Path]:
 
 
 def _neighbour(path: Path) -> str:
-    """The nearest name in the deepest folder of `path` that exists."""
+    """The nearest other name in the deepest folder of `path` that exists."""
     folder = path.parent
     while not folder.is_dir():
         path, folder = folder, folder.parent
@@ -156,6 +164,6 @@ def _neighbour(path: Path) -> str:
         entries = [entry for entry in folder.iterdir() if entry.is_dir() or entry.suffix == ".py"]
     except OSError:
         return ""
-    by_stem = {entry.stem: entry.name for entry in entries}
+    by_stem = {entry.stem: entry.name for entry in entries if entry != path}
     close = nearest(path.stem, by_stem)
     return f" (did you mean {by_stem[close]!r}?)" if close else ""

@@ -99,6 +99,10 @@ def test_functions_and_cases_of_a_file_add_up(tree: Path) -> None:
         ("a.py::F", ("a.py", "F", None)),
         ("a.py::F[with-bias]", ("a.py", "F", "with-bias")),
         ("a.py::F[a b]", ("a.py", "F", "a b")),
+        ("a::b.py", ("a::b.py", None, None)),
+        ("a::b.py::F[x]", ("a::b.py", "F", "x")),
+        ("a.py::b.py::F", ("a.py::b.py", "F", None)),
+        ("a.txt::F", ("a.txt", "F", None)),
     ],
 )
 def test_node_ids_are_taken_apart(text: str, parts: tuple[str | None, ...]) -> None:
@@ -137,6 +141,21 @@ def test_links_that_lead_nowhere_are_met_on_a_walk(tree: Path) -> None:
     excluded = Configs(CheckOptions(paths=("sub",))).excludes
     found = shown(find_targets(("sub/deep",), excluded))
     assert found == ["sub/deep/d.py", "sub/deep/loop.py", "sub/deep/lost.py"]
+
+
+@pytest.mark.parametrize("name", ["lost.py", "lost.py::F", "loop.py"])
+def test_a_named_link_that_leads_nowhere_is_refused(tree: Path, name: str) -> None:
+    (tree / "lost.py").symlink_to("nowhere.py")
+    (tree / "loop.py").symlink_to("loop.py")
+    with pytest.raises(UsageError) as refused:
+        find_targets((name,), nothing)
+    assert str(refused.value) == f"{name[:7]} is a link that leads nowhere"
+
+
+def test_another_name_is_near_a_link_that_leads_nowhere(tree: Path) -> None:
+    (tree / "aa.py").symlink_to("aa.py")
+    with pytest.raises(UsageError, match=r"aa.py is a link .* nowhere \(did you mean 'a.py'\?\)"):
+        find_targets(("aa.py",), nothing)
 
 
 def test_a_name_too_long_for_the_system_is_refused_in_one_line(tree: Path) -> None:
