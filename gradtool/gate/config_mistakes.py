@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
@@ -15,8 +14,6 @@ from gradtool.gate.schema import decode, spelled
 from gradtool.gate.sizes import parse_size
 from gradtool.gate.tensor_spec import TensorSpec, is_tensor, problem_with
 from gradtool.gate.yaml_document import Document, Where
-
-_CASE_NAME = re.compile(r"[^\[\]:\s](?:[^\[\]:\n]*[^\[\]:\s])?")
 
 
 def refuse_mistakes(document: Document, file: File) -> None:
@@ -91,11 +88,22 @@ def _case_name_mistakes(function: FunctionConfig, where: Where) -> Iterator[tupl
         place = (*where, "cases", i, "name")
         if case.name is None:
             continue
-        if not _CASE_NAME.fullmatch(case.name):
-            yield place, f"{spelled(place)}: {case.name!r} must hold no '[', ']', ':' or line break"
+        problem = _problem_with_case_name(case.name)
+        if problem:
+            yield place, f"{spelled(place)}{problem}"
         if case.name in seen:
             yield place, f"case name {case.name!r} appears twice in {spelled(where)}"
         seen.add(case.name)
+
+
+def _problem_with_case_name(name: str) -> str | None:
+    if not name.strip():
+        return " must not be empty: leave it out to have the case numbered"
+    if name != name.strip():
+        return f": {name!r} must not begin or end with a blank"
+    if not set(name).isdisjoint("[]:\n"):
+        return f": {name!r} must hold no '[', ']', ':' or line break"
+    return None
 
 
 def _tolerance_mistakes(function: FunctionConfig, where: Where) -> Iterator[tuple[Where, str]]:

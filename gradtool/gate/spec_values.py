@@ -38,9 +38,9 @@ def _entries(values: Any) -> list[Any]:
         if lengths <= {None}:
             return level
         if len(lengths) > 1:
-            break
+            raise ValuesError("'values' must be a list of rows of equal length")
         level = [inner for each in level for inner in each]
-    raise ValuesError("'values' must be a list of rows of equal length")
+    raise ValuesError(f"'values' have more than {_MOST_DIMENSIONS} dimensions")
 
 
 def kind(entries: Iterable[float]) -> str:

@@ -198,6 +198,15 @@ BROKEN = {
         LINEAR + "    cases:\n      - name: a[0]\n",
         "5: functions.Linear.cases[0].name: 'a[0]' must hold no '[', ']', ':' or line break",
     ),
+    "case without a name": (
+        LINEAR + "    cases:\n      - name: ''\n",
+        "5: functions.Linear.cases[0].name must not be empty: leave it out to have the case "
+        "numbered",
+    ),
+    "case name with a blank around it": (
+        LINEAR + "    cases:\n      - name: ' a'\n",
+        "5: functions.Linear.cases[0].name: ' a' must not begin or end with a blank",
+    ),
     "unknown key of a tensor": (
         CASE + "          - {shape: [2], lo: 1}\n",
         "6: unknown key 'lo' in functions.Linear.cases[0].args[0] (did you mean 'low'?); "

@@ -53,5 +53,5 @@ def test_more_dimensions_than_arrays_have_are_refused() -> None:
     values: list[object] = [1.0]
     for _ in range(64):
         values = [values]
-    with pytest.raises(ValuesError, match="rows of equal length"):
+    with pytest.raises(ValuesError, match="'values' have more than 64 dimensions"):
         numbers(values)
