@@ -145,8 +145,8 @@ def _remark(node: str, function: FunctionResult) -> list[str]:
 
 def _reasons(node: str, checks: Sequence[CheckResult]) -> list[str]:
     found = [finding for check in checks for finding in check.findings]
-    lines = (f"{finding.message} {finding.hint or ''}".split() for finding in found)
-    return [f"#   {node}: {' '.join(words)}\n" for words in lines]
+    told = ("; ".join(filter(None, (each.message, each.hint))) for each in found)
+    return [f"#   {node}: {' '.join(text.split())}\n" for text in told]
 
 
 def workflow(paths: Sequence[str], functions: int, folder: str) -> str:

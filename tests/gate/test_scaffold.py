@@ -1,0 +1,34 @@
+"""What the files of ``gradtool init`` say about Functions and paths that need care."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradtool.gate.scaffold import configuration
+from gradtool.results import CheckResult, Finding, Location, ModuleResult, Severity, Verdict
+
+
+def module(message: str, hint: str | None) -> ModuleResult:
+    finding = Finding(
+        rule="GT001",
+        name="x",
+        severity=Severity.ERROR,
+        node_id="a.py::GT001",
+        message=message,
+        location=Location(path="a.py", line=1),
+        hint=hint,
+    )
+    check = CheckResult(rule="GT001", verdict=Verdict.ERROR, findings=(finding,))
+    return ModuleResult(path="a.py", checks=(check,))
+
+
+@pytest.mark.parametrize(
+    ("hint", "told"),
+    [
+        ("raise an\n exception", "it ended the process; raise an exception"),
+        (None, "it ended the process"),
+    ],
+)
+def test_a_reason_and_its_hint_are_told_apart(hint: str | None, told: str) -> None:
+    text = configuration([module("it ended\nthe process", hint)], {}).text
+    assert text.endswith(f"# Not written out:\n#   a.py: {told}\n")
