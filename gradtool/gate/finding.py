@@ -49,9 +49,14 @@ def could_not_run(finding: Finding, settings: Settings) -> CheckResult:
     return CheckResult(rule=code, verdict=Verdict.ERROR, findings=(finding,))
 
 
+def as_argument(path: str) -> str:
+    """A path or node id as it stands on a command line, where a dash begins an option."""
+    return f"./{path}" if path.startswith("-") else path
+
+
 def replay_command(node: str, code: str, settings: Settings) -> str:
     """A command line that asks one rule of one node again, with the same numbers."""
-    parts = [shlex.quote(node)]
+    parts = [shlex.quote(as_argument(node))]
     if not code.startswith(codes.RUNNING):
         parts.append(f"--select {code}")
     return " ".join(["gradtool check", *parts, f"--seed {settings.seed}", *settings.flags])

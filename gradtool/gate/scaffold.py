@@ -16,6 +16,7 @@ import msgspec
 import yaml
 
 from gradtool.gate.config_format import CaseConfig, File
+from gradtool.gate.finding import as_argument
 from gradtool.gate.options import UsageError
 from gradtool.gate.schema import decode
 from gradtool.gate.yaml_document import parse_document
@@ -157,7 +158,8 @@ def workflow(paths: Sequence[str], functions: int, folder: str) -> str:
         functions: How many Functions there are to check.
         folder: Where to run, relative to the top of the repository; empty for the top.
     """
-    command = shlex.join(["gradtool", "check", *paths, "--require-functions", str(functions)])
+    there = map(as_argument, paths)
+    command = shlex.join(["gradtool", "check", *there, "--require-functions", str(functions)])
     where = f"    defaults:\n      run: {{working-directory: {json.dumps(folder)}}}\n"
     return _WORKFLOW.format(command=json.dumps(command), where=where if folder else "")
 

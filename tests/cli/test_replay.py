@@ -69,6 +69,20 @@ def test_a_finding_of_a_report_is_found_again(run: Run) -> None:
     assert finding.seed == 7
 
 
+def test_a_file_whose_name_begins_with_a_dash_is_found_again(run: Run) -> None:
+    Path("ops.py").rename("-x.py")
+    assert check(run, ".", "--report", "json=out.json")[0] == 1
+    (finding,) = found("out.json")
+    assert finding.node_id == "-x.py::Cube[inferred]::GT101"
+    assert finding.replay is not None
+    replay = shlex.split(finding.replay)[2:]
+    for asked in (replay, ["--replay", finding.node_id]):
+        code, out, err = check(run, *asked, "--report", "json=again.json")
+        assert (code, err) == (1, "")
+        assert "1 Function, 1 case" in out
+        assert found("again.json") == [finding]
+
+
 def test_what_is_mended_passes(run: Run) -> None:
     first(run)
     Path("ops.py").write_text(WRONG.replace("g * x * x", "3 * g * x * x"))

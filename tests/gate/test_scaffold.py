@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 
-from gradtool.gate.scaffold import configuration
+from gradtool.gate.scaffold import configuration, workflow
 from gradtool.results import CheckResult, Finding, Location, ModuleResult, Severity, Verdict
 
 
@@ -32,3 +33,8 @@ def module(message: str, hint: str | None) -> ModuleResult:
 def test_a_reason_and_its_hint_are_told_apart(hint: str | None, told: str) -> None:
     text = configuration([module("it ended\nthe process", hint)], {}).text
     assert text.endswith(f"# Not written out:\n#   a.py: {told}\n")
+
+
+def test_a_path_that_begins_with_a_dash_is_no_option_of_the_workflow() -> None:
+    steps = yaml.safe_load(workflow(["-x.py", "ops"], 3, ""))["jobs"]["gradients"]["steps"]
+    assert steps[-1]["run"] == "gradtool check ./-x.py ops --require-functions 3"
