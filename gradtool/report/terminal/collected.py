@@ -10,7 +10,7 @@ from rich.text import Text
 from gradtool.report.concise import finding_line
 from gradtool.report.terminal.page import Page
 from gradtool.report.terminal.styles import DIM, VERDICTS
-from gradtool.report.words import plural
+from gradtool.report.words import plural, printable
 from gradtool.results import CheckResult, ModuleResult, Verdict
 
 
@@ -31,9 +31,9 @@ def render(modules: Iterable[ModuleResult], console: Console, *, quiet: bool = F
             functions += 1
             cases += len(function.cases)
             for case in function.cases:
-                page.whole(Text(f"{module.path}::{function.name}[{case.name}]"))
+                page.whole(Text(printable(f"{module.path}::{function.name}[{case.name}]")))
                 if case.arguments and not quiet:
-                    page.wrapped(Text(", ".join(case.arguments), style=DIM), indent=4)
+                    page.wrapped(Text(printable(", ".join(case.arguments)), style=DIM), indent=4)
     counts = f"{plural(functions, 'Function')}, {plural(cases, 'case')} collected"
     page.whole(Text(f"{counts}; nothing was checked"))
 
