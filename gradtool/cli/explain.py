@@ -1,4 +1,4 @@
-"""``gradtool explain``: the page of a rule, or the list of all rules."""
+"""``gradtool explain``: the page of a rule, or the list of a family or of all rules."""
 
 from __future__ import annotations
 
@@ -22,14 +22,16 @@ FORMATS = ("text", "json")
 def explain(
     codes: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[RULE]...", show_default=False, help="Codes or names of rules."),
+        typer.Argument(
+            metavar="[RULE]...", show_default=False, help="Codes, families (GT1) or names of rules."
+        ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Print the pages of all rules.")] = False,
     form: Annotated[
         str, typer.Option("--format", metavar="|".join(FORMATS), help="For people or machines.")
     ] = "text",
 ) -> Callable[[], ExitCode]:
-    """Print the page of a rule; without one, list them all."""
+    """Print the page of a rule, or list a family; without one, list them all."""
     form = choose(form, FORMATS, "value of --format:")
     return partial(_explain, tuple(codes or ()), every, form)
 
@@ -37,11 +39,11 @@ def explain(
 def _explain(codes: Sequence[str], every: bool, form: str) -> ExitCode:
     from gradtool.verify.rules import RULES
 
-    rules = list(RULES.values()) if every else [_rule(code, RULES) for code in codes]
+    asked = [[rule] for rule in RULES.values()] if every else [_meant(c, RULES) for c in codes]
     if form == "json":
-        text = _json(rules or RULES.values())
+        text = _json([rule for rules in asked for rule in rules] or RULES.values())
     else:
-        text = _SEPARATOR.join(_page(rule) for rule in rules) if rules else _index(RULES.values())
+        text = _SEPARATOR.join(map(_told, asked)) if asked else _index(RULES.values())
     with reader_may_leave(sys.stdout):
         sys.stdout.write(text)
     return ExitCode.PASSED
@@ -50,12 +52,15 @@ def _explain(codes: Sequence[str], every: bool, form: str) -> ExitCode:
 _SEPARATOR = "\n\n"
 
 
-def _rule(code: str, rules: Mapping[str, Rule]) -> Rule:
-    """The rule with this code or name, in any case of letters."""
+def _meant(code: str, rules: Mapping[str, Rule]) -> list[Rule]:
+    """The rule with this code or name, or those of this family, in any case of letters."""
     by_word = {rule.name: rule for rule in rules.values()} | dict(rules)
     folded = {word.casefold(): rule for word, rule in by_word.items()}
     if code.casefold() in folded:
-        return folded[code.casefold()]
+        return [folded[code.casefold()]]
+    family = [rule for rule in rules.values() if code and rule.code.startswith(code.upper())]
+    if family:
+        return family
     from gradtool.gate.options import UsageError
     from gradtool.gate.suggest import did_you_mean
 
@@ -77,6 +82,10 @@ def _json(rules: Iterable[Rule]) -> str:
         for rule in rules
     ]
     return msgspec.json.format(msgspec.json.encode(described), indent=2).decode() + "\n"
+
+
+def _told(rules: Sequence[Rule]) -> str:
+    return _page(rules[0]) if len(rules) == 1 else _index(rules)
 
 
 def _page(rule: Rule) -> str:

@@ -29,9 +29,15 @@ ENGINES = "GT702"
 
 def problem_with(code: str) -> str | None:
     """What is wrong with `code` as a rule code or prefix; None when nothing is."""
-    if code and any(known.startswith(code) for known in RULES):
+    if _is_known(code):
         return None
-    return f"unknown rule {code!r}{did_you_mean(code, RULES)}"
+    upper = code.upper()
+    near = f" (did you mean {upper!r}?)" if _is_known(upper) else did_you_mean(code, RULES)
+    return f"unknown rule {code!r}{near}"
+
+
+def _is_known(code: str) -> bool:
+    return bool(code) and any(known.startswith(code) for known in RULES)
 
 
 def matching(patterns: Iterable[str]) -> frozenset[str]:

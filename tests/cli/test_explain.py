@@ -74,9 +74,32 @@ def test_rules_are_told_to_machines_too(run: Run) -> None:
     ]
 
 
+@pytest.fixture
+def a_third_rule() -> None:
+    third = FakeRule("GT512", "expired", "It is late.", Severity.WARNING, "A third.")
+    gradtool.verify.rules.RULES[third.code] = third
+
+
+@pytest.mark.usefixtures("a_third_rule")
+@pytest.mark.parametrize("word", ["GT5", "gt5"])
+def test_the_rules_of_a_family_are_listed(run: Run, word: str) -> None:
+    listed = "GT506  saved-intermediate  It is cut.\nGT512  expired             It is late.\n"
+    assert run("explain", word) == (0, listed, "")
+    page = "GT101 wrong-gradient (error)\n\nA page.\n\nMore.\n"
+    assert run("explain", word, "GT101") == (0, f"{listed}\n\n{page}", "")
+    code, out, _ = run("explain", word, "--format", "json")
+    assert code == 0
+    assert [rule["code"] for rule in json.loads(out)] == ["GT506", "GT512"]
+
+
+def test_a_family_of_one_rule_is_its_page(run: Run) -> None:
+    assert run("explain", "GT50") == run("explain", "GT506")
+
+
 @pytest.mark.parametrize(
     ("word", "near"),
     [
+        ("", "gradtool explain lists them all"),
         ("GT105", "(did you mean 'GT101'?)"),
         ("wrong-gradent", "(did you mean 'wrong-gradient'?)"),
         ("zzz", "gradtool explain lists them all"),
