@@ -12,6 +12,15 @@ from typing import Any
 _MOST_DIMENSIONS = 64
 """NumPy's."""
 
+_OVERFLOWS = {
+    "float16": 2.0**16 - 2.0**4,
+    "float32": 2.0**128 - 2.0**103,
+    "float64": math.inf,
+    "complex64": 2.0**128 - 2.0**103,
+    "complex128": math.inf,
+}
+"""The least number that a floating dtype rounds to infinity: half a step beyond its largest."""
+
 
 class ValuesError(ValueError):
     """The lists are no array of numbers."""
@@ -52,7 +61,9 @@ def kind(entries: Iterable[float]) -> str:
 
 
 def fits(entry: float, dtype: str) -> bool:
-    """Whether an integer or boolean `dtype` holds the number as it is."""
+    """Whether `dtype` holds the number: a floating one rounded, any other as it is."""
+    if dtype in _OVERFLOWS:
+        return not _OVERFLOWS[dtype] <= abs(entry) < math.inf
     least, most = bounds(dtype)
     return least <= entry <= most and entry == math.floor(entry)
 

@@ -26,9 +26,15 @@ def make_array(spec: TensorSpec, rng: np.random.Generator, dtype: str) -> NDArra
     if spec.values is not None:
         array = np.array(spec.values)
         default = dtype if array.dtype.kind == "f" else dtype_of(array.dtype.kind)
-        return array.astype(spec.dtype or default)
+        return _cast(array, np.dtype(spec.dtype or default))
     kind = np.dtype(spec.dtype or dtype)
-    return np.asarray(_random(spec, rng, kind), dtype=kind)
+    return _cast(_random(spec, rng, kind), kind)
+
+
+def _cast(array: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The array in `dtype`; what is too large for one that the run asks for becomes infinite."""
+    with np.errstate(over="ignore"):
+        return np.asarray(array, dtype=dtype)
 
 
 def _random(spec: TensorSpec, rng: np.random.Generator, dtype: np.dtype[Any]) -> Any:

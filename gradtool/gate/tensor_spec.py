@@ -69,7 +69,7 @@ def _problem_with_values(spec: TensorSpec) -> str | None:
     except ValuesError as error:
         return str(error)
     dtype = spec.dtype or dtype_of(kind(entries))
-    if not _can_have_gradient(dtype) and not all(fits(entry, dtype) for entry in entries):
+    if not all(fits(entry, dtype) for entry in entries):
         return f"'values' do not fit {dtype}"
     return _problem_with_gradient(spec, dtype)
 
@@ -92,7 +92,9 @@ def _problem_with_bounds(spec: TensorSpec) -> str | None:
         return "is bool, which takes no 'low' and 'high'"
     if not _can_have_gradient(dtype):
         return _problem_with_integers(low, high, dtype)
-    return None
+    if not (fits(low, dtype) and fits(high, dtype)):
+        return f"'low' and 'high' must lie within {dtype}"
+    return "'low' and 'high' are too far apart" if math.isinf(high - low) else None
 
 
 def _problem_with_integers(low: float, high: float, dtype: str) -> str | None:

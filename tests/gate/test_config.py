@@ -249,6 +249,14 @@ BROKEN = {
         CASE + "          - {shape: [2], dtype: uint8, low: -1, high: 3}\n",
         "6: functions.Linear.cases[0].args[0] 'low' and 'high' must lie within uint8",
     ),
+    "bound beyond a floating dtype": (
+        CASE + "          - {shape: [2], dtype: float32, low: 0, high: 1.0e+39}\n",
+        "6: functions.Linear.cases[0].args[0] 'low' and 'high' must lie within float32",
+    ),
+    "bounds too far apart": (
+        CASE + "          - {shape: [2], low: -1.7e+308, high: 1.7e+308}\n",
+        "6: functions.Linear.cases[0].args[0] 'low' and 'high' are too far apart",
+    ),
     "dtype nobody has": (
         CASE + "          - {shape: [2], dtype: float65}\n",
         "6: functions.Linear.cases[0].args[0].dtype must be bool, complex128, complex64, float16, "
@@ -266,6 +274,10 @@ BROKEN = {
     "values that do not fit": (
         CASE + "          - {values: [1.5], dtype: int64}\n",
         "6: functions.Linear.cases[0].args[0] 'values' do not fit int64",
+    ),
+    "values beyond a floating dtype": (
+        CASE + "          - {values: [.nan, .inf, 65520], dtype: float16}\n",
+        "6: functions.Linear.cases[0].args[0] 'values' do not fit float16",
     ),
     "tensor deep in an argument": (
         CASE + "          - [1, {a: {shape: [x]}}]\n",

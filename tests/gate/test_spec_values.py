@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gradtool.gate.spec_values import ValuesError, fits, kind, numbers
@@ -41,6 +42,23 @@ def test_a_number_fits_where_numpy_keeps_it(value: float, dtype: str) -> None:
         cast = array.astype(dtype)
     # As objects, for an int64 and a float64 would meet as floats.
     assert fits(value, dtype) == (cast.item() == value)
+
+
+_LARGE = st.floats(65000, 66000) | st.floats(3.4e38, 3.41e38)
+
+
+@given(
+    _NUMBERS | _LARGE,
+    st.sampled_from(["float16", "float32", "float64", "complex64", "complex128"]),
+)
+@example(65520, "float16")
+@example(math.nextafter(65520, 0), "float16")
+@example(2.0**128 - 2.0**103, "float32")
+@example(math.nextafter(2.0**128 - 2.0**103, 0), "complex64")
+def test_a_number_fits_a_floating_dtype_unless_it_overflows(value: float, dtype: str) -> None:
+    with np.errstate(over="ignore"):
+        cast = np.array(value).astype(dtype)
+    assert fits(value, dtype) == (not np.isinf(cast) or math.isinf(value))
 
 
 @pytest.mark.parametrize("values", [2**63, [2**63, 1.0], [[10**400]]])
