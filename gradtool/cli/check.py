@@ -119,7 +119,7 @@ def check(
     )
     cache = not no_cache and replay is None
     kept = (baseline, write_baseline, last_failed, failed_first, cache, baseline_commit)
-    task = _collect if collect_only else partial(_check, exit_zero)
+    task = _collect if collect_only else partial(_check, exit_zero, tuple(paths or ()))
     return partial(task, options, kept, reports or (), display)
 
 
@@ -136,6 +136,7 @@ def _number_of(jobs: str | None) -> int | None:
 
 def _check(
     exit_zero: bool,
+    named: Sequence[str],
     options: CheckOptions,
     kept: _Kept,
     reports: Sequence[str],
@@ -144,10 +145,13 @@ def _check(
     import msgspec
 
     from gradtool.cli.keeping import Kept, keeping
+    from gradtool.cli.kept_files import read_by
     from gradtool.cli.outputs import claimed, write_all
     from gradtool.gate import runner
 
-    with keeping(Kept(*kept), options) as keeper, claimed(reports) as outputs:
+    asked = Kept(*kept)
+    inputs = [*named, *read_by(options), asked.file]
+    with keeping(asked, options) as keeper, claimed(reports, inputs=inputs) as outputs:
         with nullcontext() if options.pdb else display.watching() as watcher:
             report = runner.check(keeper.options, watcher)
         report = keeper.settled(report)

@@ -49,6 +49,11 @@ class Kept:
     commit: str | None = None
     """The commit whose findings are known too."""
 
+    @property
+    def file(self) -> str | None:
+        """The baseline of the run, if it has one."""
+        return self.baseline or (FILE_NAME if self.write else None)
+
 
 class Keeper:
     """Holds what was kept for the time of one run."""
@@ -153,7 +158,7 @@ def keeping(kept: Kept, options: CheckOptions) -> Iterator[Keeper]:
         UsageError: The baseline cannot be read, or not be written though that was asked for, or
             there is no commit to compare with.
     """
-    name = kept.baseline or (FILE_NAME if kept.write else None)
+    name = kept.file
     if (kept.last_failed or kept.failed_first) and not kept.cache:
         flag = "--lf" if kept.last_failed else "--ff"
         raise UsageError(f"{flag} needs the cache: leave --no-cache away")

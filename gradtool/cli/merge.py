@@ -61,6 +61,9 @@ def _merge(
     united = requirements.held_to(united, *required)
     code = exit_code(united, strict=united.strict)
     united = msgspec.structs.replace(united, exit_code=int(code))
-    with claimed(reports) as outputs, write_all(outputs, united) as is_stdout_taken:
+    with (
+        claimed(reports, inputs=parts) as outputs,
+        write_all(outputs, united) as is_stdout_taken,
+    ):
         display.show(united, sys.stderr if is_stdout_taken else sys.stdout)
     return code

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradtool.cli.choices import choose
+from gradtool.cli.kept_files import require_free
 from gradtool.cli.targets import STDOUT, Target, claim, place_of
 from gradtool.gate.interrupts import gently_terminated
 from gradtool.gate.options import UsageError
@@ -75,6 +76,7 @@ def claimed(
     formats: Mapping[str, str] = FORMATS,
     find: Callable[[str], Renderer] = renderer,
     others: Sequence[Wanted] = (),
+    inputs: Sequence[str | None] = (),
 ) -> Iterator[list[Output]]:
     """Claim a place for every ``FORMAT=PATH`` of `requests` for the time of a run.
 
@@ -83,12 +85,17 @@ def claimed(
         formats: The formats there are.
         find: Gives the renderer of a format.
         others: What other flags ask for.
+        inputs: The files that the run reads or keeps, which no report may replace.
 
     Raises:
-        UsageError: A request is malformed, names no known format or no writable path.
+        UsageError: A request is malformed, names no known format or no writable path, or would
+            replace what is to be kept.
     """
     everything = [*(_parsed(request, formats, find) for request in requests), *others]
     _refuse_repetition([wanted.name for wanted in everything])
+    for wanted in everything:
+        with _explained(wanted):
+            require_free(wanted.flag, wanted.name, [each for each in inputs if each is not None])
     with gently_terminated(), contextlib.ExitStack() as stack:
         outputs = []
         for wanted in everything:

@@ -91,10 +91,11 @@ def _with_cases(paths: Sequence[str], cases: Sequence[str]) -> tuple[str, ...]:
 def _profile(
     options: CheckOptions, budget: float, reports: Sequence[str], shown: tuple[int, str]
 ) -> ExitCode:
+    from gradtool.cli.kept_files import read_by
     from gradtool.cli.outputs import claimed, write_all
     from gradtool.report.profile.formats import FORMATS, renderer
 
-    with claimed(reports, FORMATS, renderer) as outputs:
+    with claimed(reports, FORMATS, renderer, inputs=read_by(options)) as outputs:
         report = _measured(options, budget, shown)
         with write_all(outputs, report) as is_stdout_taken:
             _show(report, sys.stderr if is_stdout_taken else sys.stdout, shown)

@@ -82,7 +82,8 @@ def _profile(
     from gradtool.transfer.errors import TransferError
 
     try:
-        return _measure_and_write(_options(flags, config), demands, reports, plot, shown)
+        options = _options(flags, config)
+        return _measure_and_write(options, demands, reports, plot, shown, (config, demands[0]))
     except TransferError as error:
         raise UsageError(str(error)) from error
 
@@ -109,6 +110,7 @@ def _measure_and_write(
     reports: Sequence[str],
     plot: str | None,
     shown: tuple[int, str],
+    inputs: Sequence[str | None],
 ) -> ExitCode:
     from gradtool.cli.outputs import claimed, write_all
     from gradtool.report.transfer.formats import FORMATS, renderer
@@ -116,7 +118,7 @@ def _measure_and_write(
 
     wanted = Demands.read(*demands)
     quiet, color = shown
-    with claimed(reports, FORMATS, renderer, _pictures(plot)) as outputs:
+    with claimed(reports, FORMATS, renderer, _pictures(plot), inputs) as outputs:
         report = wanted.answered(_watched(options, wanted, quiet, color))
         with write_all(outputs, report) as is_stdout_taken:
             _show(report, quiet, color, to_stderr=is_stdout_taken)
