@@ -140,14 +140,20 @@ def _remark(node: str, function: FunctionResult) -> list[str]:
     if function.checks:
         return _reasons(node, function.checks)
     if any(case.source == "sample_inputs" for case in function.cases):
-        return [f"#   {node}: its cases come from its sample_inputs\n"]
-    return [f"#   {node}: its arguments cannot be written as YAML, and are inferred anew\n"]
+        return [_comment(node, "its cases come from its sample_inputs")]
+    return [_comment(node, "its arguments cannot be written as YAML, and are inferred anew")]
 
 
 def _reasons(node: str, checks: Sequence[CheckResult]) -> list[str]:
     found = [finding for check in checks for finding in check.findings]
     told = ("; ".join(filter(None, (each.message, each.hint))) for each in found)
-    return [f"#   {node}: {' '.join(text.split())}\n" for text in told]
+    return [_comment(node, text) for text in told]
+
+
+def _comment(node: str, text: str) -> str:
+    """One line, in which YAML accepts every character."""
+    line = f"#   {node}: {' '.join(text.split())}"
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line) + "\n"
 
 
 def workflow(paths: Sequence[str], functions: int, folder: str) -> str:

@@ -9,7 +9,7 @@ from gradtool.gate.scaffold import configuration, workflow
 from gradtool.results import CheckResult, Finding, Location, ModuleResult, Severity, Verdict
 
 
-def module(message: str, hint: str | None) -> ModuleResult:
+def module(message: str, hint: str | None, path: str = "a.py") -> ModuleResult:
     finding = Finding(
         rule="GT001",
         name="x",
@@ -20,7 +20,7 @@ def module(message: str, hint: str | None) -> ModuleResult:
         hint=hint,
     )
     check = CheckResult(rule="GT001", verdict=Verdict.ERROR, findings=(finding,))
-    return ModuleResult(path="a.py", checks=(check,))
+    return ModuleResult(path=path, checks=(check,))
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,12 @@ def module(message: str, hint: str | None) -> ModuleResult:
 def test_a_reason_and_its_hint_are_told_apart(hint: str | None, told: str) -> None:
     text = configuration([module("it ended\nthe process", hint)], {}).text
     assert text.endswith(f"# Not written out:\n#   a.py: {told}\n")
+
+
+def test_a_comment_is_one_line_that_yaml_accepts() -> None:
+    text = configuration([module("it said \x1b[1m", None, "a\nb.py")], {}).text
+    assert text.endswith("#   a\\nb.py: it said \\x1b[1m\n")
+    assert yaml.safe_load(text)["functions"] == {}
 
 
 def test_a_path_that_begins_with_a_dash_is_no_option_of_the_workflow() -> None:
