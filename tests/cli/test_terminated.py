@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -27,10 +27,13 @@ SLOW = "\nimport pathlib, time\npathlib.Path('begun').touch()\ntime.sleep(300)\n
 
 
 @pytest.fixture(autouse=True)
-def as_in_a_fresh_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No request has been heard, and any is at its default."""
+def as_in_a_fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No request has been heard, and any is at its default, even where nohup started the tests."""
     monkeypatch.setattr(interrupts, "_heard", None)
-    assert {signal.getsignal(number) for number in REQUESTS} == {signal.SIG_DFL}
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in REQUESTS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 def ask(number: signal.Signals) -> None:
