@@ -54,8 +54,9 @@ holds for a path, and where each value comes from:
 GRADTOOL_TIMEOUT=120 gradtool config samples --config check.seed=3
 ```
 
-Unknown keys, keys given twice and values of the wrong kind are errors that name the line or the
-option and, where there is one, the key that was probably meant. Numbers may be written `1e-6`.
+Unknown keys, keys given twice and values of the wrong kind are errors that name the line, the
+option or the variable and, where there is one, the key that was probably meant. Numbers may be
+written `1e-6`.
 
 A tolerance may say why it is needed (`reason`) and until when (`expires`). Every run lists the
 tolerances that are in force. One that is more than ten times what is needed is GT511, and one whose
