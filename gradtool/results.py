@@ -209,6 +209,15 @@ class RuleInfo(Struct, frozen=True, kw_only=True):
     """What ``gradtool explain`` prints of it."""
 
 
+class OwnFault(Struct, frozen=True, kw_only=True):
+    """A fault of gradtool itself in the work on one Function."""
+
+    node: str
+    summary: str
+    """The error, in a line."""
+    traceback: str
+
+
 class Report(Struct, frozen=True, kw_only=True):
     """A whole run."""
 
@@ -236,6 +245,8 @@ class Report(Struct, frozen=True, kw_only=True):
     """Lines about the run itself: paths that held no Function, cases that matched nothing."""
     rules: tuple[RuleInfo, ...] = ()
     """The rules that the findings are about."""
+    faults: tuple[OwnFault, ...] = ()
+    """Where gradtool itself failed: what was asked there has no answer."""
     seconds: float = 0.0
     interrupted: bool = False
     exit_code: int | None = None

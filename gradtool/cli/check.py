@@ -148,6 +148,7 @@ def _check(
     from gradtool.cli.kept_files import read_by
     from gradtool.cli.outputs import claimed, write_all
     from gradtool.gate import runner
+    from gradtool.gate.executor import WorkerFault
 
     asked = Kept(*kept)
     inputs = [*named, *read_by(options), asked.file]
@@ -161,6 +162,8 @@ def _check(
         report = msgspec.structs.replace(report, exit_code=int(code))
         with write_all(outputs, report) as is_stdout_taken:
             display.show(report, sys.stderr if is_stdout_taken else sys.stdout)
+    if code is ExitCode.INTERNAL:
+        raise WorkerFault.of(report.faults[0])
     return code
 
 

@@ -53,6 +53,8 @@ def exit_code(report: Report, *, strict: bool) -> ExitCode:
     """
     if report.interrupted:
         return interrupted()
+    if report.faults:
+        return ExitCode.INTERNAL
     stopping = set(_stopping_rules(report, strict))
     if stopping - {_NOT_IMPORTED} or report.unmet:
         return ExitCode.FAILED

@@ -87,7 +87,7 @@ class Keeper:
             report = with_known(report, self._settle(self._baseline, report))
         if self._commit is not None:
             report = _compared(report, self._commit)
-        if self._kept.cache and not report.interrupted:
+        if self._kept.cache and not report.interrupted and not report.faults:
             self._remember(report)
         return msgspec.structs.replace(report, notices=(*report.notices, *self._notices))
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from gradtool.gate.baseline import Baseline, Entry, entries_of
+from gradtool.gate.executor import WorkerFault
 from gradtool.gate.options import CheckOptions, UsageError
 
 
@@ -47,5 +48,7 @@ def _answer(request: Request) -> Answer:
         report = check(request.options)
     except UsageError as error:
         return Answer(refusal=str(error))
+    if report.faults:
+        raise WorkerFault.of(report.faults[0])
     found = entries_of(Baseline(Path(request.tree, "baseline")), report)
     return Answer(entries=tuple(found.values()), interrupted=report.interrupted)

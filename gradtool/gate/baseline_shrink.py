@@ -30,7 +30,8 @@ def vanished(baseline: Baseline, report: Report, options: CheckOptions) -> froze
     """The entries that the run of `report` has shown to be no longer true."""
     asked_otherwise = (options.dtype, options.atol, options.rtol)
     reconfigured = options.no_config or options.overrides or options.variables
-    if report.interrupted or reconfigured or any(v is not None for v in asked_otherwise):
+    is_part = bool(report.interrupted or report.faults)
+    if is_part or reconfigured or any(v is not None for v in asked_otherwise):
         return frozenset()
     found = {entry.fingerprint for entry in entries_of(baseline, report).values()}
     run = _Run(report, baseline, is_whole=is_whole(options))

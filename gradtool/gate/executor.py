@@ -10,6 +10,16 @@ from typing import Protocol
 from gradtool.gate.debugger import debugging
 from gradtool.gate.options import CheckOptions, Watcher
 from gradtool.gate.unit import Done, Survey, Surveyed, Unit
+from gradtool.results import OwnFault
+
+
+class WorkerFault(Exception):  # noqa: N818 - a fault of gradtool's own, and named so
+    """Gradtool failed where the work was done."""
+
+    @classmethod
+    def of(cls, fault: OwnFault) -> WorkerFault:
+        """With all that is known of it."""
+        return cls(f"{fault.summary}\n\nAt {fault.node}, in a worker:\n{fault.traceback}")
 
 
 @dataclass
@@ -19,6 +29,17 @@ class Outcome:
     done: list[Done | None]
     """None for one that an interrupt left no time for."""
     interrupted: bool = False
+    faults: tuple[OwnFault, ...] = ()
+    """Where gradtool itself failed; of those units there is what was done before."""
+
+    def require_sound(self) -> None:
+        """Raise the first fault.
+
+        Raises:
+            WorkerFault: There is one.
+        """
+        if self.faults:
+            raise WorkerFault.of(self.faults[0])
 
 
 class Executor(Protocol):

@@ -169,7 +169,9 @@ def _check(data: bytes) -> bytes:
 
     unit = msgspec.msgpack.decode(data, type=Unit)
     with Pool(1) as pool:
-        return msgspec.msgpack.encode(Isolated(pool).check([unit], Unwatched()).done[0])
+        outcome = Isolated(pool).check([unit], Unwatched())
+        outcome.require_sound()
+        return msgspec.msgpack.encode(outcome.done[0])
 
 
 def _collect(data: bytes) -> bytes:

@@ -33,7 +33,7 @@ def checked_in_order(
     done: list[Done | None] = [None] * len(units)
     for place, answer in zip(places, outcome.done, strict=True):
         done[place] = answer
-    return Outcome(done, outcome.interrupted)
+    return Outcome(done, outcome.interrupted, outcome.faults)
 
 
 def _is_among(unit: Unit, wanted: frozenset[str]) -> bool:

@@ -21,7 +21,7 @@ from gradtool.gate.rulebook import rulebook
 from gradtool.gate.settings import Settings
 from gradtool.gate.unit import Done, Unit
 from gradtool.gate.watching import Unwatched
-from gradtool.results import Environment, ModuleResult, Report
+from gradtool.results import Environment, ModuleResult, OwnFault, Report
 from gradtool.verify.rules import RULES
 
 
@@ -138,6 +138,7 @@ class _Run:
         if self._options.flake and not self.interrupted:
             same = f"no verdict differs between {self._options.flake} seeds"
             lines += found.differing or ([same] if modules else [])
+        lines += map(_incomplete, self._outcome.faults)
         return tuple(lines)
 
     def report(self, seconds: float) -> Report:
@@ -160,11 +161,16 @@ class _Run:
             may_be_empty=self._options.allow_empty or agenda.selection.is_unchanged,
             notices=self._notices(found, modules),
             rules=rulebook(modules),
+            faults=self._outcome.faults,
             seconds=seconds,
             interrupted=self.interrupted,
             shard=agenda.shard(),
         )
         return held_to(report, options.require_functions, options.require_double_backward)
+
+
+def _incomplete(fault: OwnFault) -> str:
+    return f"warning: gradtool itself failed at {fault.node}: {fault.summary}"
 
 
 def _answered(module: Module, answers: Iterator[Done | None]) -> list[Done]:

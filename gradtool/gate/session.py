@@ -71,8 +71,10 @@ class Session:
 
         Raises:
             KeyboardInterrupt: The user ended the run.
+            WorkerFault: Gradtool itself failed.
         """
         outcome = self._workers().check([unit], Unwatched())
+        outcome.require_sound()
         (done,) = outcome.done
         if done is None or outcome.interrupted:
             raise KeyboardInterrupt

@@ -4,14 +4,21 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from gradtool.cli.errors import guarded
 from gradtool.cli.exit_codes import ExitCode
 from gradtool.gate.options import UsageError
+from gradtool.results import Report, Verdict
 from tests.gate.modules import GOOD
 
 Run = Callable[..., tuple[int, str, str]]
+
+SABOTAGE = GOOD.replace(
+    "return g * 2", "import numpy\n        numpy.abs = None\n        return g * 2"
+)
+"""gradtool itself fails at its Square."""
 
 
 def raising(error: BaseException) -> Callable[[], ExitCode]:
@@ -113,8 +120,33 @@ def test_the_log_of_a_fault_in_a_worker_names_the_function(run: Run, empty_folde
     assert code == 3
     assert "TypeError: 'NoneType' object is not callable" in err
     (log,) = empty_folder.glob("gradtool-crash-*.log")
-    assert "In a worker:\nops.py::Square\nTraceback (most recent call last)" in log.read_text()
+    assert "At ops.py::Square, in a worker:\nops.py::Square\nTraceback" in log.read_text()
     assert f"configuration: {empty_folder / 'gradtool.yaml'}\n" in log.read_text()
+
+
+def test_a_fault_at_one_function_does_not_lose_the_others(run: Run, empty_folder: Path) -> None:
+    for name, text in (("a.py", GOOD), ("b.py", SABOTAGE), ("c.py", GOOD)):
+        Path(name).write_text(text)
+    code, out, err = run("check", ".", "-j", "1", "--report", "json=report.json")
+    assert code == 3
+    assert "warning: gradtool itself failed at b.py::Square: TypeError" in out
+    assert "internal error: TypeError" in err
+    report = msgspec.json.decode(Path("report.json").read_bytes(), type=Report)
+    assert report.exit_code == 3
+    assert [fault.node for fault in report.faults] == ["b.py::Square"]
+    verdicts = {module.path: module.verdict for module, _ in report.functions()}
+    assert verdicts["a.py"] is verdicts["c.py"] is Verdict.PASS
+
+
+def test_a_fault_leaves_the_baseline_and_the_cache_as_they_were(
+    run: Run, empty_folder: Path
+) -> None:
+    Path("a.py").write_text(GOOD.replace("2 *", "3 *"))
+    assert run("check", "a.py", "--baseline", "known.json", "--write-baseline")[0] == 0
+    kept = {path: path.read_bytes() for path in (Path("known.json"), *Path().glob(".gradtool*/*"))}
+    Path("a.py").write_text(SABOTAGE)
+    assert run("check", "a.py", "--baseline", "known.json")[0] == 3
+    assert {path: path.read_bytes() for path in kept} == kept
 
 
 def test_the_log_is_written_though_the_configuration_cannot_be_looked_for(

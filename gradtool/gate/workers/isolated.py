@@ -12,6 +12,7 @@ from gradtool.gate.unit import Done, Survey, Surveyed, Unit
 from gradtool.gate.watching import Unwatched
 from gradtool.gate.workers.jobs import DeviceJob, SurveyJob, UnitJob
 from gradtool.gate.workers.pool import Pool
+from gradtool.results import OwnFault
 
 
 @contextlib.contextmanager
@@ -63,11 +64,15 @@ class Isolated:
             self._pool.run(jobs)
         except KeyboardInterrupt:
             done = [job.answer or (job.abandon() if job.begun else None) for job in jobs]
-            return Outcome(done, interrupted=True)
-        return Outcome([job.answer for job in jobs])
+            return Outcome(done, interrupted=True, faults=_faults(jobs))
+        return Outcome([job.answer for job in jobs], faults=_faults(jobs))
 
     def collect(self, units: Sequence[Unit]) -> list[Done]:
         """List the cases of units."""
         jobs = [UnitJob(unit, Unwatched(), only_list=True) for unit in units]
         self._pool.run(jobs)
         return [job.answer for job in jobs if job.answer]
+
+
+def _faults(jobs: Sequence[UnitJob]) -> tuple[OwnFault, ...]:
+    return tuple(job.fault for job in jobs if job.fault is not None)

@@ -23,6 +23,7 @@ from gradtool.gate.workers.messages import (
     CaseFinished,
     CaseStarted,
     DeviceThere,
+    Fault,
     Loaded,
     Opened,
     Reply,
@@ -30,7 +31,7 @@ from gradtool.gate.workers.messages import (
     SurveyDone,
     UnitDone,
 )
-from gradtool.results import CaseResult, CheckResult
+from gradtool.results import CaseResult, CheckResult, OwnFault
 
 _TRIES = 2
 """How often a unit may bring down its worker at the same place before it is given up."""
@@ -44,6 +45,8 @@ class Job(Protocol):
     done: bool
     until: float | None
     """When its worker has to be killed, on the monotonic clock."""
+    outlives_faults: bool
+    """Whether it takes a fault of gradtool's own as an answer."""
 
     def begin(self) -> Request:
         """What to ask a worker, now."""
@@ -57,6 +60,8 @@ class Job(Protocol):
 
 class SurveyJob:
     """Which Functions a module has."""
+
+    outlives_faults = False
 
     def __init__(self, survey: Survey) -> None:
         self.folder = dotted_name(Path(survey.path))[0]
@@ -85,6 +90,8 @@ class SurveyJob:
 
 class DeviceJob:
     """Whether a device is there. Its driver may bring a process down as well."""
+
+    outlives_faults = False
 
     def __init__(self, device: str) -> None:
         self.folder = Path()
@@ -115,6 +122,9 @@ class UnitJob:
         self.done = False
         self.until: float | None = None
         self.answer: Done | None = None
+        self.fault: OwnFault | None = None
+        """That gradtool itself failed."""
+        self.outlives_faults = not only_list
         self._account = Account(unit, watcher)
         self._unit = unit
         self._only_list = only_list
@@ -155,6 +165,9 @@ class UnitJob:
             case UnitDone(checks=checks):
                 self._list_rest()
                 self._close(*checks)
+            case Fault(summary=summary, traceback=text):
+                self.fault = OwnFault(node=self._unit.node, summary=summary, traceback=text)
+                self._close()
 
     def died(self, death: Death) -> None:
         """Charge the case it was busy with, or the Function, and see what is left to do."""

@@ -106,6 +106,10 @@ class Fault(Message, frozen=True, kw_only=True):
     summary: str
     traceback: str
 
+    def told(self, where: str) -> str:
+        """What a crash log says of it: ``where`` is of whom, as in ``In a worker``."""
+        return f"{self.summary}\n\n{where}:\n{self.traceback}"
+
 
 class Idle(Message, frozen=True, kw_only=True):
     """From a worker, after its last word to a request."""

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 
+from gradtool.gate.executor import WorkerFault
 from gradtool.gate.options import UsageError
 from gradtool.gate.workers.channel import Reader, framed
 from gradtool.gate.workers.jobs import Job
@@ -25,10 +26,6 @@ _FAREWELL = 10.0
 
 _LONGEST_WAIT = 3600.0
 """Seconds after which it is asked again who is late: no system waits for a month at a time."""
-
-
-class WorkerFault(Exception):  # noqa: N818 - a fault of gradtool's own, and named so
-    """Gradtool failed in a worker."""
 
 
 class Pool:
@@ -71,7 +68,7 @@ class Pool:
 
         Raises:
             UsageError: What one asks for is not there.
-            WorkerFault: Gradtool itself failed in a worker.
+            WorkerFault: Gradtool itself failed in a worker, at a job that does not outlive it.
         """
         self._waiting.extend(jobs)
         while self._waiting or any(seat.job for seat in self._seats.values()) or not self.numpy:
@@ -150,8 +147,8 @@ class Pool:
         match reply:
             case Refused(message=message):
                 raise UsageError(message)
-            case Fault(summary=summary, traceback=text):
-                raise WorkerFault(f"{summary}\n\nIn a worker:\n{text}")
+            case Fault() if seat.job is None or not seat.job.outlives_faults:
+                raise WorkerFault(reply.told("In a worker"))
             case Idle(spoiled=spoiled):
                 seat.job = None
                 if spoiled:
@@ -175,8 +172,8 @@ class Pool:
                     self.numpy = numpy
                 case Exited():
                     self._bury(report)
-                case Fault(summary=summary, traceback=text):
-                    raise WorkerFault(f"{summary}\n\nIn the nursery:\n{text}")
+                case Fault():
+                    raise WorkerFault(report.told("In the nursery"))
 
     def _bury(self, exited: Exited) -> None:
         """A worker is gone: hear what it said last, and see to what it was busy with."""

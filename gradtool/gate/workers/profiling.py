@@ -52,6 +52,8 @@ class ProfilingWorkers:
 class ProfileJob:
     """One Function at its cases; implements `gradtool.gate.workers.jobs.Job`."""
 
+    outlives_faults = False
+
     def __init__(self, unit: Unit, budget: float, tell: Tell) -> None:
         self.folder = dotted_name(Path(unit.path))[0]
         self.done = False

@@ -102,6 +102,7 @@ class _Worker:
             except MemoryError:
                 os._exit(NO_MEMORY)
             except BaseException as error:
+                self._spoiled = True
                 self._send(fault_of(error, _subject(request)))
             self._surroundings.expect_the_end_in(None)
             self._surroundings.put_back()
