@@ -13,7 +13,7 @@ from gradtool.gate.no_case import NoCase
 from gradtool.gate.seeding import generator
 from gradtool.gate.settings import Settings
 from gradtool.gate.subject import Subject
-from gradtool.gate.tensor_array import make_array
+from gradtool.gate.tensor_array import cast, make_array
 from gradtool.gate.tensor_spec import TensorSpec, is_tensor
 
 _LONGEST = 60
@@ -44,7 +44,7 @@ def make_value(value: Any, settings: Settings, seed: int, place: str) -> Any:
 def _make_tensor(spec: TensorSpec, settings: Settings, seed: int, place: str) -> Any:
     array = make_array(spec, generator(seed, place), settings.dtype)
     if settings.forced_dtype and array.dtype.kind == "f":
-        array = array.astype(settings.forced_dtype)
+        array = cast(array, settings.forced_dtype)
     wanted = spec.requires_grad is not False
     return placed(library().tensor(array), settings.device, requires_grad=wanted)
 

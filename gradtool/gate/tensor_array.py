@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from gradtool.gate.tensor_spec import TensorSpec, dtype_of
 
@@ -26,12 +26,12 @@ def make_array(spec: TensorSpec, rng: np.random.Generator, dtype: str) -> NDArra
     if spec.values is not None:
         array = np.array(spec.values)
         default = dtype if array.dtype.kind == "f" else dtype_of(array.dtype.kind)
-        return _cast(array, np.dtype(spec.dtype or default))
+        return cast(array, spec.dtype or default)
     kind = np.dtype(spec.dtype or dtype)
-    return _cast(_random(spec, rng, kind), kind)
+    return cast(_random(spec, rng, kind), kind)
 
 
-def _cast(array: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+def cast(array: Any, dtype: DTypeLike) -> NDArray[Any]:
     """The array in `dtype`; what is too large for one that the run asks for becomes infinite."""
     with np.errstate(over="ignore"):
         return np.asarray(array, dtype=dtype)

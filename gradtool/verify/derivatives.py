@@ -288,7 +288,8 @@ class Derivatives:
             for most, here, there in zip(
                 wavering, self.analytic.matrices, other.matrices, strict=True
             ):
-                np.fmax(most, np.abs(there - here), out=most)
+                with np.errstate(invalid="ignore"):  # Both may be infinite.
+                    np.fmax(most, np.abs(there - here), out=most)
         return tuple(wavering)
 
     @cached_property

@@ -63,9 +63,10 @@ class Tolerance:
 
     def allowed(self, analytic: FloatArray, numeric: FloatArray) -> FloatArray:
         """By how much each entry of `analytic` may differ from `numeric`."""
-        relative = self._rtol() * np.abs(numeric)
-        absolute = (self.atol or 0.0) + self.lost() + self.jitter + self._underflow()
-        return np.asarray(absolute + relative + self._rounding(analytic))
+        with np.errstate(over="ignore", invalid="ignore"):
+            relative = self._rtol() * np.abs(numeric)
+            absolute = (self.atol or 0.0) + self.lost() + self.jitter + self._underflow()
+            return np.asarray(absolute + relative + self._rounding(analytic))
 
     def sharpest_rtol(self) -> float:
         """What rounding leaves of a sum of very many entries; no more than the tolerance of one."""

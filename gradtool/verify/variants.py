@@ -132,14 +132,16 @@ def wrong_gradient(
         if found is None or expected is None or found.shape != expected.shape:
             continue
         place = subject.function.arguments.index(argument)
-        off = np.abs(found - expected).max(initial=0.0)
-        if np.isfinite(off) and off > _allowed(variant, own, expected, variant.primals[place]):
-            share = off / np.abs(expected).max(initial=0.0) if expected.any() else np.inf
+        with np.errstate(all="ignore"):  # Both may be infinite.
+            off = found - expected
+            most = np.abs(off).max(initial=0.0)
+        if np.isfinite(most) and most > _allowed(variant, own, expected, variant.primals[place]):
+            share = most / np.abs(expected).max(initial=0.0) if expected.any() else np.inf
             flaw = Flaw(
                 message=f"gradient of `{argument.name}` differs {when}, by {share:.2g} of its size",
                 hint=hint,
             )
-            if not _is_erratic(subject, variant, place, found - expected):
+            if not _is_erratic(subject, variant, place, off):
                 return flaw
             if not _loses_digits(subject, variant):
                 note = f"{flaw.message}: what nearly cancels in backward is lost in roundings"
@@ -153,7 +155,9 @@ def _loses_digits(subject: Subject, variant: Variant) -> bool:
     for one, other in zip(coarse or (), fine or (), strict=True):
         if one is not None and other is not None and is_continuous(one.dtype):
             eps = max(epsilon(one.dtype), epsilon(other.dtype))
-            if (np.abs(one - other) > _LOST * eps * np.abs(other)).any():
+            with np.errstate(all="ignore"):
+                lost = np.abs(one - other) > _LOST * eps * np.abs(other)
+            if lost.any():
                 return True
     return False
 
@@ -194,11 +198,12 @@ def _moved(primal: Array, part: float, rng: np.random.Generator) -> Array:
 def _allowed(variant: Variant, own: Observation, expected: Array, primal: Array) -> float:
     """What rounding to the coarser of the two dtypes may change."""
     eps = max(epsilon(primal.dtype), epsilon(expected.dtype))
-    sizes = [
-        float(np.abs(output * cotangent).sum())
-        for output, cotangent in zip(own.outputs, variant.own_cotangents, strict=True)
-        if output is not None and cotangent is not None
-    ]
+    with np.errstate(all="ignore"):
+        sizes = [
+            float(np.abs(output * cotangent).sum())
+            for output, cotangent in zip(own.outputs, variant.own_cotangents, strict=True)
+            if output is not None and cotangent is not None
+        ]
     length = float(np.abs(primal).max(initial=0.0)) or 1.0
     return (
         _WRONG * float(np.abs(expected).max(initial=0.0)) + _ROUNDINGS * eps * sum(sizes) / length

@@ -127,7 +127,9 @@ def _is_in_range(plain: Gradients, factor: float) -> bool:
         if gradient is None or not largest:
             continue
         info = np.finfo(gradient.dtype)
-        if info.eps > _SINGLE or not info.tiny / info.eps < largest < info.max * info.eps:
+        with np.errstate(over="ignore"):
+            fits = bool(info.tiny / info.eps < largest < info.max * info.eps)
+        if info.eps > _SINGLE or not fits:
             return False
     return True
 
