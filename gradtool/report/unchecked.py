@@ -51,8 +51,9 @@ def _skipped(listed: list[Row]) -> Iterator[str]:
         yield f"{what} of {plural(count, 'case')}{why}"
 
 
-def _reasons(row: Row) -> set[tuple[str, str]]:
-    return {_what_and_why(check) for check in row.checks if is_left_out(check)}
+def _reasons(row: Row) -> list[tuple[str, str]]:
+    """Each once, in the order of the checks: that of a set differs from run to run."""
+    return list(dict.fromkeys(_what_and_why(check) for check in row.checks if is_left_out(check)))
 
 
 def _what_and_why(check: CheckResult) -> tuple[str, str]:

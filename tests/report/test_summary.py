@@ -76,6 +76,15 @@ def test_equal_reasons_are_counted_per_case_and_not_per_rule() -> None:
     assert line.endswith("not checked: double backward of 2 cases (declared once_differentiable)")
 
 
+def test_what_was_not_checked_is_told_in_the_order_of_the_checks() -> None:
+    rules = ("GT201", "GT301", "GT401", "GT501", "GT601", "GT701")
+    skips = (CheckResult(rule=r, verdict=Verdict.SKIPPED, reason="no time") for r in rules)
+    line = summary_line(run((CheckResult(rule="GT101", verdict=Verdict.PASS), *skips)))
+    kinds = "double backward", "forward mode", "batching", "contract", "numerics", "devices"
+    told = "; ".join(f"{kind} of 1 case (no time)" for kind in kinds)
+    assert line.endswith(f"not checked: {told}")
+
+
 def test_an_interrupted_run_says_so_first_and_last() -> None:
     line = summary_line(run((CheckResult(rule="GT101", verdict=Verdict.PASS),), interrupted=True))
     assert line.startswith("interrupted: 1 Function")
