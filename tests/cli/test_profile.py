@@ -210,6 +210,8 @@ def test_exit_codes(tmp_path: Path, source: str, options: tuple[str, ...], code:
         (("ops.py::Square", "--case", "nope"), "has no case 'nope'"),
         (("ops.py", "--report", "xml=x"), "unknown format for --report: 'xml'"),
         (("nowhere.py",), "nowhere.py"),
+        (("ops.py", "--budget", "nan"), "--budget must be a number of seconds above 0, got nan"),
+        (("ops.py", "--budget", "inf"), "--budget must be a number of seconds above 0, got inf"),
     ],
 )
 def test_usage(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from gradtool.gate.agenda import Agenda, Module
 from gradtool.gate.executor import Executor
-from gradtool.gate.options import CheckOptions
+from gradtool.gate.options import CheckOptions, UsageError
 from gradtool.gate.profiling.telling import told
 from gradtool.gate.runner import environment
 from gradtool.gate.unit import Unit
@@ -44,6 +45,8 @@ def profile(
         UsageError: The run cannot start as asked.
     """
     started = time.perf_counter()
+    if not 0 < budget < math.inf:
+        raise UsageError(f"--budget must be a number of seconds above 0, got {budget}")
     agenda = Agenda(options)
     functions: list[FunctionProfile] = []
     modules: list[Module] = []
