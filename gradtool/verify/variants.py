@@ -41,10 +41,9 @@ _ROUNDINGS = 1e4
 _LOST = 32.0
 """Roundings of its own that an entry of an output is off when it is what cancelled."""
 
-_POINTS = 8
-_AROUND = 2.0**-4
+_AROUND = (2.0**-4, 2.0**-2) * 12
 _FADED = 0.3
-_SEVERAL = 2
+_SEVERAL = 3
 """A mistake is about as large at points close by; one made of roundings fades or turns."""
 
 _SPEAKS = re.compile(r"\b(conj\w*|is_complex|complex\w*|view_as_real|imag)\b")
@@ -170,7 +169,7 @@ def _is_erratic(subject: Subject, variant: Variant, place: int, off: Array) -> b
     worst = np.unravel_index(int(np.argmax(np.abs(off))), off.shape)
     rng = generator(subject.seed, "erratic")
     shares = []
-    for part in (0.0, *[_AROUND] * _POINTS):
+    for part in (0.0, *_AROUND):
         point = [_moved(primal, part, rng) for primal in variant.primals]
         twin = [p.astype(o.dtype) for p, o in zip(point, variant.own, strict=True)]
         found = _gradient(subject, point, variant.cotangents, place)
