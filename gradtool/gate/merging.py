@@ -68,7 +68,7 @@ def merge(parts: Sequence[Part], command: str) -> Report:
         unmet=_each_once(part.report.unmet for part in parts),
         notices=_each_once(part.report.notices for part in parts),
         rules=rulebook(modules),
-        faults=_each_once(part.report.faults for part in parts),
+        faults=tuple(fault for part in parts for fault in part.report.faults),
         seconds=sum(part.report.seconds for part in parts),
         interrupted=any(part.report.interrupted for part in parts),
         exit_code=None,
