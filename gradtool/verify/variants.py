@@ -43,8 +43,9 @@ _LOST = 32.0
 
 _AROUND = (2.0**-4, 2.0**-2) * 12
 _FADED = 0.3
+_GONE = 1e-3
 _SEVERAL = 3
-"""A mistake is about as large at points close by; one made of roundings fades or turns."""
+"""A mistake is about as large at other points, or gone; one made of roundings fades or turns."""
 
 _SPEAKS = re.compile(r"\b(conj\w*|is_complex|complex\w*|view_as_real|imag)\b")
 _IMAGINARY = 0.5
@@ -162,7 +163,7 @@ def _loses_digits(subject: Subject, variant: Variant) -> bool:
 
 
 def _is_erratic(subject: Subject, variant: Variant, place: int, off: Array) -> bool:
-    """Whether a difference is another one at points close by: then it is made of roundings.
+    """Whether a difference is another one at other points: then it is made of roundings.
 
     Where large numbers nearly cancel, single precision is lost for a right formula too.
     """
@@ -177,7 +178,8 @@ def _is_erratic(subject: Subject, variant: Variant, place: int, off: Array) -> b
         if found is not None and expected is not None and expected.any():
             shares.append((found[worst] - expected[worst]) / np.abs(expected).max())
     others = [share / shares[0] for share in shares[1:] if shares[0]]
-    return sum(float(np.real(other)) < _FADED for other in others) >= _SEVERAL
+    left = [float(np.real(other)) for other in others if abs(other) > _GONE]
+    return sum(other < _FADED for other in left) >= _SEVERAL
 
 
 def _gradient(
