@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal, Protocol, TextIO
 
 from gradtool.cli.streams import reader_may_leave
+from gradtool.gate.real_path import real_path
 
 STDOUT = "-"
 
@@ -78,7 +79,7 @@ class _File:
 
     def __init__(self, path: Path) -> None:
         # Resolved, so that a symbolic link stays one and the file behind it is replaced.
-        self._path = Path(os.path.realpath(path))
+        self._path = real_path(path)
         if self._path.is_symlink():  # What it stands for could not be told: it leads to itself.
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         self._partial = self._path.with_name(f".{self._path.name}.{os.getpid()}.partial")

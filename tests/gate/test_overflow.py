@@ -10,6 +10,7 @@ from gradtool.gate.options import CheckOptions
 from gradtool.gate.runner import check
 from gradtool.results import Verdict
 from tests.gate.conftest import Write
+from tests.gate.modules import GOOD
 
 EXP = """
 import torch
@@ -53,26 +54,10 @@ def test_overflow_is_no_fault_of_the_checker(
     assert Verdict.ERROR not in {case.verdict for case in function.cases}
 
 
-CUBE = """
-from gradtool import Function
-
-class Cube(Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x * x * x
-
-    @staticmethod
-    def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        return 3 * g * x * x
-"""
-
-
 def test_what_a_forced_dtype_cannot_hold_is_no_fault_of_the_checker(write: Write) -> None:
     spec = "{values: [1.0e+39], dtype: float64}"
-    config = f"version: 1\nfunctions:\n  Cube:\n    cases:\n      - args: [{spec}]\n"
-    write({"ops.py": CUBE, "gradtool.yaml": config})
-    report = check(CheckOptions(paths=("ops.py",), dtype="float32"))
+    config = f"version: 1\nfunctions:\n  Square:\n    cases:\n      - args: [{spec}]\n"
+    write({"ops.py": GOOD, "gradtool.yaml": config})
+    report = check(CheckOptions(paths=("ops.py::Square",), dtype="float32"))
     ((_, function),) = report.functions()
     assert [case.verdict for case in function.cases] == [Verdict.UNVERIFIED]
