@@ -1,20 +1,21 @@
 """A timer that interrupts a block, and that is off again when the block ends.
 
 It is a signal, which Python delivers between two of its instructions: it ends loops in Python,
-not a single call that never returns from compiled code. An error raised while the block is
-entered or left would leave the timer on. So these are methods of a class, in whose frames
-nothing is raised, nor in what runs on top of them: what traces lines runs there as well.
+not a single call that never returns from compiled code. Where an error would do harm, none is
+raised, and the timer goes off again: while the block is entered or left, where the timer would
+stay on, and in what traces it, a debugger or a measurement of coverage, whose locks would.
 """
 
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from types import FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Timer(NamedTuple):
@@ -53,7 +54,8 @@ def interrupted_after(
     Args:
         seconds: How long the block may take.
         timer: Whose seconds.
-        again: Seconds after which it is raised once more, in case the block swallowed it.
+        again: Seconds after which it is raised once more, in case the block swallowed it, or
+            it was not raised where that would do harm.
         raised: What is raised in the block.
         told: What is raised at the end of the block in place of that.
     """
@@ -94,11 +96,33 @@ class _Interruption(AbstractContextManager[None]):
             raise self._told() from error
 
     def _ring(self, _signum: int, frame: FrameType | None) -> None:
-        while frame is not None:
-            if frame.f_code in _OWN:
-                return
-            frame = frame.f_back
-        raise self._raised
+        if not _in_own(frame) and not _in_tracing():
+            raise self._raised
+
+
+def _in_own(frame: FrameType | None) -> bool:
+    """Whether a block is being entered or left, or something runs on top of that."""
+    while frame is not None:
+        if frame.f_code in _OWN:
+            return True
+        frame = frame.f_back
+    return False
 
 
 _OWN = (_Interruption.__enter__.__code__, _Interruption.__exit__.__code__)
+
+
+def _in_tracing() -> bool:
+    """Whether this is called by what traces or profiles: meanwhile Python tells nobody of calls."""
+    before: Any = sys.getprofile()
+    if not (before is None or callable(before)):  # Python cannot put back one that C has set.
+        return False
+    calls = 0
+
+    def count(*_: object) -> None:
+        nonlocal calls
+        calls += 1
+
+    sys.setprofile(count)
+    sys.setprofile(before)  # A call to be told of.
+    return calls == 0

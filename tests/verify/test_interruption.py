@@ -93,6 +93,44 @@ def test_nothing_is_raised_in_what_traces_the_end_of_the_block(
     assert _left(timer) == (0, 0)
 
 
+def test_nothing_is_raised_in_what_traces_the_block(timer: Timer, other_tracing: None) -> None:
+    ended = 0
+
+    def slow(frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal ended
+        if frame.f_code is traced.__code__:
+            _busy(0.3, timer)  # An error here would leave a lock taken, if there were one.
+            ended += 1
+
+    def traced() -> None:
+        pass
+
+    def long() -> None:
+        sys.settrace(slow)
+        traced()
+        _busy(60, timer)
+
+    with pytest.raises(Rang), interrupted_after(0.05, timer, 0.1, Rang):
+        long()
+    sys.settrace(None)
+    assert ended == 1
+    assert sys.getprofile() is None
+    assert _left(timer) == (0, 0)
+
+
+def test_a_profile_is_left_as_it_is(timer: Timer) -> None:
+    def profile(*_: object) -> None:
+        pass
+
+    sys.setprofile(profile)
+    try:
+        with pytest.raises(Rang), interrupted_after(0.01, timer, 0.01, Rang):
+            _busy(60, timer)
+        assert sys.getprofile() is profile
+    finally:
+        sys.setprofile(None)
+
+
 def test_a_timer_that_was_set_before_goes_off_after_all(timer: Timer) -> None:
     def both() -> None:
         with interrupted_after(0.05, timer, 0.01, Rang):
