@@ -6,7 +6,7 @@ What it does
 Lets each Function take ``--memory-limit`` beyond what its process uses already, 4 GiB by
 default, and reports the ``MemoryError`` that exceeding it raises. The system's own killer of
 processes that take too much is told of in the same way. There is no limit in a run on a GPU,
-whose driver reserves address space without using it.
+whose driver takes memory of the host that it hardly uses.
 
 Why it matters
 --------------
@@ -59,7 +59,7 @@ the finding names. If the Function needs that much, choose smaller arguments or 
 Reference
 ---------
 
-https://man7.org/linux/man-pages/man2/getrlimit.2.html (RLIMIT_AS)
+https://man7.org/linux/man-pages/man2/getrlimit.2.html (RLIMIT_DATA)
 """
 
 from __future__ import annotations
