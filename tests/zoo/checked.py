@@ -1,0 +1,38 @@
+"""What gradtool says of the zoo: all of a kind in one run, as a user would check a folder.
+
+``GRADTOOL_ZOO_SEEDS=20`` runs it at as many seeds; without it there are two.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+
+from gradtool.gate.options import CheckOptions
+from gradtool.gate.runner import check
+from gradtool.results import FunctionResult
+from tests.zoo.members import ZOO, Member, results, strict_findings
+
+SEEDS = range(int(os.environ.get("GRADTOOL_ZOO_SEEDS", "2")))
+
+
+def checked(kind: str, seed: int) -> dict[str, FunctionResult]:
+    """What came of each of a kind, by the id of its member."""
+    found = _run(kind, seed)
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
+def found(member: Member, kind: str, seed: int) -> list[tuple[str, str]]:
+    """The rules a member trips, each with what was said."""
+    findings = strict_findings(checked(kind, seed)[member.id])
+    return [(finding.rule, finding.message) for finding in findings]
+
+
+@cache
+def _run(kind: str, seed: int) -> dict[str, FunctionResult] | Exception:
+    try:
+        return results(check(CheckOptions(paths=(str(ZOO / kind),), strict=True, seed=seed)))
+    except Exception as error:  # Told of every member, without another run for each.
+        return error
