@@ -8,6 +8,7 @@ from pathlib import Path
 from gradtool.cli.targets import place_of
 from gradtool.gate import baseline, config
 from gradtool.gate.options import CheckOptions, UsageError
+from gradtool.gate.targets import split_path
 
 _KEPT = {config.FILE_NAME: "a configuration", baseline.FILE_NAME: "a baseline"}
 """What files of these names are."""
@@ -15,7 +16,7 @@ _KEPT = {config.FILE_NAME: "a configuration", baseline.FILE_NAME: "a baseline"}
 
 def read_by(options: CheckOptions) -> list[str | None]:
     """The files that a run of the gate was given: what it checks, and a configuration."""
-    return [*(path.partition("::")[0] for path in options.paths), options.config]
+    return [*(split_path(path)[0] for path in options.paths), options.config]
 
 
 def require_free(flag: str, name: str, inputs: Iterable[str]) -> None:

@@ -21,6 +21,7 @@ from gradtool.gate.base_run import Answer, Request
 from gradtool.gate.baseline import Baseline, Entry, with_known
 from gradtool.gate.git import branching_point, checked_out, repository
 from gradtool.gate.options import CheckOptions, UsageError
+from gradtool.gate.targets import split_path
 from gradtool.results import Finding, Report, Severity
 
 FLAG = "--baseline-commit"
@@ -69,7 +70,7 @@ class BaseCommit:
 
     def _files(self, report: Report) -> list[Path]:
         """Files of the repository in which something is found, relative to its top."""
-        found = dict.fromkeys(finding.node_id.partition("::")[0] for finding in _unknown(report))
+        found = dict.fromkeys(split_path(finding.node_id)[0] for finding in _unknown(report))
         places = [_real(Path(path)) for path in found]
         return [p.relative_to(self._top) for p in places if p.is_relative_to(self._top)]
 

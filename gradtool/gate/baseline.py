@@ -17,6 +17,7 @@ import msgspec
 from gradtool.fingerprint import VERSION, fingerprints
 from gradtool.gate.options import UsageError
 from gradtool.gate.rewriting import with_checks
+from gradtool.gate.targets import split_path
 from gradtool.results import CheckResult, Finding, Report, Severity
 
 FILE_NAME = "gradtool-baseline.json"
@@ -74,7 +75,7 @@ def _line(entry: Entry) -> str:
 
 def relocated(node: str, folder: Path) -> str:
     """A node id with its path relative to `folder` in place of the current one."""
-    path, separator, rest = node.partition("::")
+    path, separator, rest = split_path(node)
     try:
         path = os.path.relpath(path, folder)
     except ValueError:  # Another drive.

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from gradtool.gate.baseline import Baseline, Entry, entries_of, relocated
 from gradtool.gate.options import CheckOptions
+from gradtool.gate.targets import split_path
 from gradtool.results import (
     IGNORED,
     NOT_OFFERED,
@@ -53,7 +54,7 @@ class _Run:
 
     def has_asked(self, entry: Entry) -> bool:
         """Whether the finding of `entry` would have been found, were it still there."""
-        path, _, name = entry.node.partition("::")
+        path, _, name = split_path(entry.node)
         function, _, case = name.partition("[")
         if not (self.baseline.path.parent / path).exists():
             return True

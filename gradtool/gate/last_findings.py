@@ -13,6 +13,7 @@ import msgspec
 
 from gradtool.fingerprint import fingerprints
 from gradtool.gate.last_run import FOLDER, UnreadableError
+from gradtool.gate.targets import split_path
 from gradtool.results import Finding, Report, Severity
 
 FILE = "findings.json"
@@ -84,6 +85,6 @@ def updated_findings(
 
 def _owner(node: str) -> str:
     """The Function that a finding is of, or the module."""
-    path, _, rest = node.partition("::")
+    path, _, rest = split_path(node)
     function, separator, _ = rest.rpartition("::")
     return f"{path}::{function.partition('[')[0]}" if separator else path

@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from gradtool.gate.targets import split_path
 from gradtool.results import Report
 
 FOLDER = ".gradtool_cache"
@@ -75,5 +76,5 @@ def updated(
     """
     asked = {f"{module.path}::{function.name}" for module, function in report.functions()}
     paths = {module.path for module in report.modules}
-    gone = {node for node in before if is_whole and node.partition("::")[0] in paths}
+    gone = {node for node in before if is_whole and split_path(node)[0] in paths}
     return frozenset(before) - asked - gone - paths | frozenset(failing)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from gradtool.gate.changes import concerned
 from gradtool.gate.configs import Configs
 from gradtool.gate.options import CheckOptions
-from gradtool.gate.targets import Target
+from gradtool.gate.targets import Target, split_path
 
 
 class Selection:
@@ -55,7 +55,7 @@ class Selection:
         self.targets = kept
 
     def _keep_failed(self) -> None:
-        modules = {node.partition("::")[0] for node in self._failed}
+        modules = {split_path(node)[0] for node in self._failed}
         kept = [target for target in self.targets if target.shown in modules]
         if kept:
             self.targets = kept

@@ -71,7 +71,7 @@ def split_node_id(text: str) -> tuple[str, str | None, str | None]:
     Raises:
         UsageError: A part is empty or a bracket is missing.
     """
-    path, separator, rest = _split_path(text)
+    path, separator, rest = split_path(text)
     if not separator:
         return path, None, None
     function, bracket, case = rest.partition("[")
@@ -80,11 +80,12 @@ def split_node_id(text: str) -> tuple[str, str | None, str | None]:
     return path, function, case[:-1] if bracket else None
 
 
-def _split_path(text: str) -> tuple[str, str, str]:
+def split_path(text: str) -> tuple[str, str, str]:
+    """The file of a node id, ``::`` if more follows, and what of the file is meant."""
     if text.endswith(".py"):
         return text, "", ""
     path, separator, rest = text.rpartition(".py::")
-    return (f"{path}.py", separator, rest) if separator else text.partition("::")
+    return (f"{path}.py", "::", rest) if separator else text.partition("::")
 
 
 def shown_path(path: Path) -> str:

@@ -59,6 +59,20 @@ def test_a_baseline_is_written_grows_when_asked_and_shrinks_by_itself(run: Run) 
     ]
 
 
+def test_a_file_may_have_the_separator_of_node_ids_in_its_name(run: Run) -> None:
+    write(**{"odd::ops": WRONG, "fine": GOOD})
+    assert check(run, ".", "--write-baseline")[0] == 0
+    write(**{"odd::ops": MENDED})
+    code, out, _ = check(run, "odd::ops.py", "--baseline", "gradtool-baseline.json")
+    assert code == 0
+    assert "1 entry no longer found and removed" in out
+    write(**{"odd::ops": WRONG})
+    assert check(run, ".")[0] == 1
+    code, out, _ = check(run, ".", "--lf")
+    assert code == 1
+    assert "1 Function, 1 case" in out
+
+
 def test_a_baseline_is_not_changed_in_ci(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     write(ops=WRONG)
     check(run, "ops.py", "--write-baseline")
