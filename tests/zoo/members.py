@@ -94,6 +94,11 @@ class Member:
         return location.line if location else None
 
 
+def by_id(member: Member) -> str:
+    """The id, for tests to be named by."""
+    return member.id
+
+
 @cache
 def planned(kind: str) -> list[PlannedFunction]:
     """The Functions in ``wrong`` or ``right`` with their cases, in the order of their names."""

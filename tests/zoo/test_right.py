@@ -6,13 +6,9 @@ import pytest
 
 from gradtool.results import Verdict
 from tests.zoo.checked import SEEDS, checked, found
-from tests.zoo.members import Member, members
+from tests.zoo.members import Member, by_id, members
 
 RIGHT = members("right")
-
-
-def by_id(member: Member) -> str:
-    return member.id
 
 
 def test_there_are_enough() -> None:

@@ -9,15 +9,11 @@ import pytest
 
 from gradtool.verify.rules import RULES
 from tests.zoo.checked import SEEDS, checked, found
-from tests.zoo.members import DIAGNOSES, ZOO, Member, members, strict_findings
+from tests.zoo.members import DIAGNOSES, ZOO, Member, by_id, members, strict_findings
 
 WRONG = members("wrong")
 
 NAMED_AT_LEAST = 0.9
-
-
-def by_id(member: Member) -> str:
-    return member.id
 
 
 def test_there_are_enough() -> None:

@@ -22,12 +22,11 @@ import numpy as np
 import torch
 
 import gradtool.engine
-from gradtool.gate.options import CheckOptions
 from gradtool.gate.plan import PlannedFunction
-from gradtool.gate.runner import check
 from gradtool.results import Verdict
 from gradtool.verify.rules import RULES
-from tests.zoo.members import ZOO, Member, members, planned, results, strict_findings
+from tests.zoo.checked import checked
+from tests.zoo.members import ZOO, Member, members, planned, strict_findings
 
 PAGE = ZOO.parents[1] / "docs" / "detection.md"
 
@@ -92,7 +91,7 @@ def main() -> None:
 
 def lines(kind: str) -> Iterator[Line]:
     """Every Function of one kind, checked by both."""
-    found = results(check(CheckOptions(paths=(str(ZOO / kind),), strict=True)))
+    found = checked(kind, 0)
     theirs = {id(each.subject.target): each for each in planned(kind)}
     for member in members(kind):
         result = found[member.id]
