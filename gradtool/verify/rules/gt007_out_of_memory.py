@@ -6,7 +6,7 @@ What it does
 Lets each Function take ``--memory-limit`` beyond what its process uses already, 4 GiB by
 default, and reports the ``MemoryError`` that exceeding it raises. The system's own killer of
 processes that take too much is told of in the same way. There is no limit in a run on a GPU,
-whose driver takes memory of the host that it hardly uses.
+whose memory it would not count.
 
 Why it matters
 --------------
