@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gradtool.cases.case import Case
     from gradtool.engine import Tensor, dtype, no_grad
     from gradtool.engine.autograd.function import Function, once_differentiable
     from gradtool.engine.autograd.gradcheck import gradcheck, gradgradcheck
-    from gradtool.gate.case import Case
-    from gradtool.results import Finding, Report, Verdict
+    from gradtool.results.report import Finding, Report, Verdict
     from gradtool.testing import check
 
     # The engine makes these from a table, which type checkers do not read.
@@ -57,12 +57,12 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Case": "gradtool.gate.case",
-    "Finding": "gradtool.results",
+    "Case": "gradtool.cases.case",
+    "Finding": "gradtool.results.report",
     "Function": "gradtool.engine.autograd.function",
-    "Report": "gradtool.results",
+    "Report": "gradtool.results.report",
     "Tensor": "gradtool.engine",
-    "Verdict": "gradtool.results",
+    "Verdict": "gradtool.results.report",
     "check": "gradtool.testing",
     "float32": "gradtool.engine",
     "float64": "gradtool.engine",

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gradtool.results import Report
+    from gradtool.results.report import Report
 
 
 def check(
@@ -60,10 +60,10 @@ def check(
         UsageError: A rule or an option does not exist.
     """
     given = None if cases is None else _listed(cases)
-    from gradtool.gate.discover import subject_of
-    from gradtool.gate.engines import BUNDLED, chosen_engine, computing_with
-    from gradtool.gate.options import CheckOptions
-    from gradtool.gate.single import check_subject
+    from gradtool.adapters.engines import BUNDLED, chosen_engine, computing_with
+    from gradtool.collect.discovery import subject_of
+    from gradtool.config.options import CheckOptions
+    from gradtool.run.check_subject import check_subject
 
     started = time.perf_counter()
     chosen = chosen_engine(engine, function, given or ())

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from gradtool.gate import torch_alias, torch_gaps, torch_types
+from gradtool.collect.torch_alias import alias as torch_alias
+from gradtool.collect.torch_alias import missing_names as torch_gaps
+from gradtool.collect.torch_alias import torch_types
 
 settings.register_profile("shared machines", deadline=None)
 settings.load_profile("shared machines")  # How long an example takes says nothing there.

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from gradtool.fingerprint import fingerprints
-from gradtool.results import Evidence, Finding, Location, Severity
+from gradtool.results.fingerprint import fingerprints
+from gradtool.results.report import Evidence, Finding, Location, Severity
 
 
 def finding(**changes: object) -> Finding:

@@ -12,19 +12,19 @@ from typing import Annotated, Any, cast
 import typer
 
 from gradtool import __version__
-from gradtool.cli import streams
-from gradtool.cli.check import check
-from gradtool.cli.config import config
-from gradtool.cli.doctor import doctor
+from gradtool.cli.commands.check import check
+from gradtool.cli.commands.config import config
+from gradtool.cli.commands.doctor import doctor
+from gradtool.cli.commands.explain import explain
+from gradtool.cli.commands.init import init
+from gradtool.cli.commands.merge import merge
+from gradtool.cli.commands.profile import profile
+from gradtool.cli.commands.profile_transfer import profile_transfer
+from gradtool.cli.commands.run import SETTINGS, run
+from gradtool.cli.commands.schema import schema
 from gradtool.cli.errors import guarded, refuse
 from gradtool.cli.exit_codes import ExitCode
-from gradtool.cli.explain import explain
-from gradtool.cli.init import init
-from gradtool.cli.merge import merge
-from gradtool.cli.profile import profile
-from gradtool.cli.profile_transfer import profile_transfer
-from gradtool.cli.run import SETTINGS, run
-from gradtool.cli.schema import schema
+from gradtool.cli.output import streams
 
 # Click's own class, which Typer brings along under different names in different versions.
 _ParseError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[1])

@@ -8,9 +8,9 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Iterator
 
-from gradtool.gate.interrupts import ended_by
 from gradtool.report.verdicts import STOPPING, answers, overall, standing
-from gradtool.results import ModuleResult, Report
+from gradtool.results.report import ModuleResult, Report
+from gradtool.sandbox.interrupts import ended_by
 
 _NOT_IMPORTED = "GT001"
 

@@ -38,7 +38,7 @@ def _wants_workers(arguments: list[str]) -> bool:
 
 
 def _with_head_start(arguments: list[str]) -> int:
-    from gradtool.gate.workers.launch import call_off, launch_ahead
+    from gradtool.workers.launch import call_off, launch_ahead
 
     launch_ahead()
     try:

@@ -17,8 +17,8 @@ from gradtool.engine._dtypes import (
 from gradtool.engine._keywords import with_keywords
 from gradtool.engine._legacy import TYPES as _LEGACY
 from gradtool.engine._limits import finfo, iinfo
-from gradtool.engine._ops import methods as _methods
-from gradtool.engine._ops._promotion import result_type
+from gradtool.engine._ops.core import methods as _methods
+from gradtool.engine._ops.core.promotion import result_type
 from gradtool.engine._settings import SETTINGS as _SETTINGS
 from gradtool.engine._tensor import Size, Tensor
 from gradtool.engine.amp.autocast_mode import autocast, is_autocast_enabled

@@ -70,7 +70,7 @@ def _written(name: str, out: Any, result: Any, args: Any, params: dict[str, Any]
 
 
 def _fill(out: Tensor, result: Tensor) -> Tensor:
-    from gradtool.engine._ops.inplace import replace
+    from gradtool.engine._ops.core.inplace import replace
 
     if out._array.size == 0 and out._view is None and out.shape != result.shape:
         out._array = result._array.astype(out._array.dtype)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.creation import empty
-from gradtool.engine._ops.literals import tensor
+from gradtool.engine._ops.creation.creation import empty
+from gradtool.engine._ops.creation.literals import tensor
 from gradtool.engine._tensor import Tensor
 
 

@@ -27,7 +27,7 @@ from gradtool.engine.autograd._node import (
 
 if TYPE_CHECKING:
     from gradtool.engine._levels import Level
-    from gradtool.engine._ops._primitive import ViewOf
+    from gradtool.engine._ops.core.primitive import ViewOf
 
 ndarray = np.ndarray
 _new = object.__new__

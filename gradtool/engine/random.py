@@ -1,6 +1,6 @@
 """``torch.random``: the generator of the CPU, under the names it has at the top too."""
 
-from gradtool.engine._ops.generators import (
+from gradtool.engine._ops.creation.generators import (
     default_generator,
     get_rng_state,
     initial_seed,

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from gradtool.engine import _dtypes
 from gradtool.engine._device import device as device_type
-from gradtool.engine._ops.literals import from_numpy
+from gradtool.engine._ops.creation.literals import from_numpy
 from gradtool.engine._tensor import Size, Tensor, to_numpy
 from gradtool.engine.nn.parameter import Parameter
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtool.engine._ops.bessel import (
+from gradtool.engine._ops.elementwise.bessel import (
     bessel_j0,
     bessel_j1,
     bessel_y0,
@@ -13,14 +13,14 @@ from gradtool.engine._ops.bessel import (
     scaled_modified_bessel_k1,
     spherical_bessel_j0,
 )
-from gradtool.engine._ops.elementwise import exp2, expm1, log1p, round
-from gradtool.engine._ops.elementwise import sigmoid as expit
-from gradtool.engine._ops.gamma import digamma, i0, i0e, i1, i1e, polygamma
-from gradtool.engine._ops.gamma import lgamma as gammaln
-from gradtool.engine._ops.gamma import mvlgamma as multigammaln
-from gradtool.engine._ops.logarithms import entr, logit, sinc, xlog1py, xlogy
-from gradtool.engine._ops.softmax import log_softmax, logsumexp, softmax
-from gradtool.engine._ops.special import erf, erfc, erfcx, erfinv, log_ndtr, ndtr, ndtri
+from gradtool.engine._ops.elementwise.elementwise import exp2, expm1, log1p, round
+from gradtool.engine._ops.elementwise.elementwise import sigmoid as expit
+from gradtool.engine._ops.elementwise.gamma import digamma, i0, i0e, i1, i1e, polygamma
+from gradtool.engine._ops.elementwise.gamma import lgamma as gammaln
+from gradtool.engine._ops.elementwise.gamma import mvlgamma as multigammaln
+from gradtool.engine._ops.elementwise.logarithms import entr, logit, sinc, xlog1py, xlogy
+from gradtool.engine._ops.elementwise.special import erf, erfc, erfcx, erfinv, log_ndtr, ndtr, ndtri
+from gradtool.engine._ops.reductions.softmax import log_softmax, logsumexp, softmax
 
 psi = digamma
 modified_bessel_i0, modified_bessel_i1 = i0, i1

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from gradtool.gate import codes
-from gradtool.gate.unit import Unit
+from gradtool.checking.unit import Unit
 from gradtool.report.verdicts import STOPPING
-from gradtool.results import CheckResult, FunctionResult, Verdict
+from gradtool.results.report import CheckResult, FunctionResult, Verdict
+from gradtool.verify.rules import codes
 
 _AT_A_CASE = (
     codes.FORWARD_RAISED,

@@ -9,15 +9,15 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pytest
 
-from gradtool.gate.options import UsageError
-from gradtool.gate.session import Session
-from gradtool.gate.unit import Unit
+from gradtool.checking.unit import Unit
+from gradtool.config.options import UsageError
 from gradtool.pytest_plugin.answers import asked_of_case, asked_of_function
 from gradtool.pytest_plugin.runs import Answered, FunctionRun
 from gradtool.pytest_plugin.told import Told
 from gradtool.report.problems import told
 from gradtool.report.verdicts import STOPPING, standing
-from gradtool.results import CheckResult, Finding, Location, Verdict
+from gradtool.results.report import CheckResult, Finding, Location, Verdict
+from gradtool.run.session import Session
 
 
 class ModuleFile(pytest.File):

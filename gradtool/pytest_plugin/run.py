@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.gate.options import CheckOptions, UsageError
-from gradtool.gate.session import Session
-from gradtool.gate.variables import of_environment
+from gradtool.config.environment import of_environment
+from gradtool.config.options import CheckOptions, UsageError
 from gradtool.pytest_plugin.items import ModuleFile
+from gradtool.run.session import Session
 
 RUN = pytest.StashKey["Run"]()
 """Where the configuration of pytest keeps the run."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import msgspec
 
-from gradtool.gate.session import Session
-from gradtool.gate.unit import Unit
+from gradtool.checking.unit import Unit
 from gradtool.pytest_plugin.answers import answer
-from gradtool.results import CheckResult, FunctionResult, Location
+from gradtool.results.report import CheckResult, FunctionResult, Location
+from gradtool.run.session import Session
 
 
 class Answered:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from gradtool.report.words import one_line
-from gradtool.results import Finding
+from gradtool.results.report import Finding
 
 
 class Writer(Protocol):

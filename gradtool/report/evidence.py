@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradtool.report.words import is_nan, magnitude, number, plural
-from gradtool.results import Evidence
+from gradtool.results.report import Evidence
 
 
 def evidence_lines(evidence: Evidence) -> Iterator[tuple[str, str]]:

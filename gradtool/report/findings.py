@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gradtool.report.concise import place
 from gradtool.report.evidence import margin
+from gradtool.report.formats.concise import place
 from gradtool.report.words import one_line, printable
-from gradtool.results import Finding, Report, RuleInfo, Severity
+from gradtool.results.report import Finding, Report, RuleInfo, Severity
 
 _RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
 

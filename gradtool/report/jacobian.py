@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gradtool.evidence import Scalar
-from gradtool.results import JacobianBlock
+from gradtool.results.evidence import Scalar
+from gradtool.results.report import JacobianBlock
 
 _FEWEST_DIGITS = 4
 _MOST_DIGITS = 10

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradtool.report.verdicts import STOPPING
-from gradtool.results import CheckResult, Finding, Location, Report, Severity
+from gradtool.results.report import CheckResult, Finding, Location, Report, Severity
 
 
 def problems(report: Report, *, known: bool = False) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gradtool.report.verdicts import STOPPING, is_known, overall
-from gradtool.results import (
+from gradtool.results.report import (
     CaseResult,
     CheckResult,
     FunctionResult,

@@ -10,7 +10,7 @@ from gradtool.report.rows import rows
 from gradtool.report.unchecked import unchecked
 from gradtool.report.verdicts import answers
 from gradtool.report.words import plural
-from gradtool.results import Cost, Report, Severity, Verdict
+from gradtool.results.report import Cost, Report, Severity, Verdict
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from gradtool.report.families import family
 from gradtool.report.rows import Row, rows
 from gradtool.report.words import one_line, plural
-from gradtool.results import CheckResult, Report, Verdict, is_left_out, rests_on
+from gradtool.results.report import CheckResult, Report, Verdict, is_left_out, rests_on
 
 _NAMED = 3
 """How many modules, Functions or rules a phrase names before it only counts them."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gradtool.results import CheckResult, Finding, Severity, Verdict, worst
+from gradtool.results.report import CheckResult, Finding, Severity, Verdict, worst
 
 STOPPING = frozenset({Verdict.FAIL, Verdict.UNVERIFIED, Verdict.ERROR})
 """Verdicts that stop the gate."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtool.results import Cost
+from gradtool.results.report import Cost
 
 
 def plural(count: int, noun: str, nouns: str | None = None) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from gradtool.measure.units import rate_text, size_text, time_text
+from gradtool.results.transfer import Advice, Asynchrony, Cell, NodeRate, TransferReport
 from gradtool.transfer.claims import CLAIMS, Claim
 from gradtool.transfer.comparison import Beside, beside, way
-from gradtool.transfer_results import Advice, Asynchrony, Cell, NodeRate, TransferReport
 
 NO_DEVICE = "Advice about a GPU: n/a, none was measured."
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gradtool.device.protocol import Stream
+from gradtool.results.transfer import Asynchrony, Direction
 from gradtool.transfer.errors import UnavailableError
 from gradtool.transfer.hold import Hold
 from gradtool.transfer.machine import Buffer, Call, HostBlock, Machine, Memory
 from gradtool.transfer.routes.libraries import Engine
 from gradtool.transfer.scenarios import SCENARIOS
-from gradtool.transfer_results import Asynchrony, Direction
 
 SIZES = (4 << 10, 64 << 10, (64 << 10) + 1, 1 << 20, 64 << 20)
 """CUDA documents that up to 64 KiB are handled differently."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from gradtool.measure.bootstrap import ratio
-from gradtool.transfer_results import Cell, PinningCost
+from gradtool.results.transfer import Cell, PinningCost
 
 SIMULATED = "n/a: locked pages are no faster to copy where there is no device"
 

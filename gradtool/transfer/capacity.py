@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import msgspec
 
 from gradtool.measure.units import about, size_text
+from gradtool.results.transfer import Cell
 from gradtool.transfer.errors import TransferError
 from gradtool.transfer.machine import Machine
-from gradtool.transfer_results import Cell
 
 SHARE = 0.5
 """The part of free memory that a run may take."""

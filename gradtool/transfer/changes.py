@@ -10,8 +10,8 @@ import msgspec
 from msgspec.structs import replace
 
 from gradtool.measure.bootstrap import ratio
+from gradtool.results.transfer import SCHEMA_VERSION, Cell, Change, TransferReport
 from gradtool.transfer.errors import TransferError
-from gradtool.transfer_results import SCHEMA_VERSION, Cell, Change, TransferReport
 
 _Key = tuple[str, str]
 """What a cell is known by in both runs: its id and its row."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gradtool.measure.bootstrap import ratio
 from gradtool.measure.ratio import Ratio
-from gradtool.transfer_results import Cell
+from gradtool.results.transfer import Cell
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from gradtool.transfer_results import Direction, Mode
+from gradtool.results.transfer import Direction, Mode
 
 
 class Grid(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

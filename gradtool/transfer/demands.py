@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from gradtool.results.transfer import Cell, TransferReport
 from gradtool.transfer import requirements
 from gradtool.transfer.changes import compared, load_report, parse_share, require_comparable
-from gradtool.transfer_results import Cell, TransferReport
 
 
 @dataclass(frozen=True)

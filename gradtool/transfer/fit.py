@@ -14,7 +14,7 @@ from itertools import groupby
 import numpy as np
 from msgspec.structs import replace
 
-from gradtool.transfer_results import Cell, Fit
+from gradtool.results.transfer import Cell, Fit
 
 LEAST_SIZES = 3
 

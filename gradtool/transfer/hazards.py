@@ -14,11 +14,11 @@ import numpy as np
 from msgspec.structs import replace
 
 from gradtool.device.protocol import Stream
+from gradtool.results.transfer import Hazard
 from gradtool.transfer.byte_check import POISON
 from gradtool.transfer.errors import UnavailableError
 from gradtool.transfer.hold import held
 from gradtool.transfer.machine import Buffer, Call, Machine
-from gradtool.transfer_results import Hazard
 
 SIZE = 1 << 16
 TRIALS = 10

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from gradtool import __version__
+from gradtool.results.transfer import Header
 from gradtool.transfer.host.locked_memory import lock_limit
 from gradtool.transfer.machine import Machine
-from gradtool.transfer_results import Header
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 
 from gradtool.device.protocol import Event, Stream
 from gradtool.measure.clock import Clock
-from gradtool.transfer_results import Header, Link
+from gradtool.results.transfer import Header, Link
 
 Memory = Literal["pageable", "pinned", "registered", "write-combined"]
 """Kinds of host memory."""

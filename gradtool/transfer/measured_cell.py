@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from gradtool.measure.batching import runs_per_sample
 from gradtool.measure.stopping import StopRule
+from gradtool.results.transfer import Cell
 from gradtool.transfer.errors import UnavailableError
 from gradtool.transfer.operation import Bench, Operation, Route, Slot
 from gradtool.transfer.outcome import Outcome
 from gradtool.transfer.timing import Times, timed
 from gradtool.transfer.verification import ByteCheck
-from gradtool.transfer_results import Cell
 
 _DOUBLED = {3, 7, 11}
 """Before which samples one of twice as many runs is taken, to see whether times add up."""

@@ -16,12 +16,12 @@ from msgspec.structs import replace
 from gradtool.device.protocol import Stream
 from gradtool.measure.batching import runs_per_sample
 from gradtool.measure.summary import Summary, summarize
+from gradtool.results.transfer import Direction, NodeRate
 from gradtool.transfer.errors import UnavailableError
 from gradtool.transfer.machine import Call, HostBlock, Machine, Memory
 from gradtool.transfer.processors import parse_list
 from gradtool.transfer.scenarios import SCENARIOS
 from gradtool.transfer.timing import timed
-from gradtool.transfer_results import Direction, NodeRate
 
 SIZE = 64 << 20
 SAMPLES = 15

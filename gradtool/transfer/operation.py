@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import overload
 
 from gradtool.device.protocol import Stream
+from gradtool.results.transfer import Cell
 from gradtool.transfer.buffers import Buffers
 from gradtool.transfer.machine import Buffer, Call, Machine
-from gradtool.transfer_results import Cell
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import msgspec
 
-from gradtool.transfer_results import Direction, Mode
+from gradtool.results.transfer import Direction, Mode
 
 SIZES = (4 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20)
 """Sizes of one buffer that are measured unless others are asked for."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import msgspec
 
 from gradtool.measure.summary import summarize
+from gradtool.results.transfer import Cell
 from gradtool.transfer import self_checks
 from gradtool.transfer.timing import Times
-from gradtool.transfer_results import Cell
 
 KEPT = 200
 """Samples that a record keeps at most."""

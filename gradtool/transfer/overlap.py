@@ -10,10 +10,10 @@ from typing import Literal
 
 from gradtool.device.protocol import Stream
 from gradtool.measure.summary import Summary, summarize
+from gradtool.results.transfer import Overlap
 from gradtool.transfer.errors import UnavailableError
 from gradtool.transfer.machine import Call, Machine, Memory
 from gradtool.transfer.scenarios import SCENARIOS
-from gradtool.transfer_results import Overlap
 
 SIZE = 16 << 20
 SAMPLES = 9

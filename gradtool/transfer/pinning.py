@@ -7,11 +7,11 @@ from typing import Any
 
 from gradtool.measure.clock import Clock
 from gradtool.measure.summary import summarize
+from gradtool.results.transfer import PinningCost
 from gradtool.transfer.errors import UnavailableError
 from gradtool.transfer.machine import HostBlock, Machine, Memory
 from gradtool.transfer.pages import touch
 from gradtool.transfer.scenarios import SCENARIOS
-from gradtool.transfer_results import PinningCost
 
 SIZES = (1 << 20, 16 << 20, 64 << 20)
 SAMPLES = 5

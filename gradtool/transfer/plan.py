@@ -7,10 +7,10 @@ import fnmatch
 from collections.abc import Iterable, Iterator, Sequence
 from typing import get_args
 
+from gradtool.results.transfer import Cell, Direction
 from gradtool.transfer.errors import TransferError
 from gradtool.transfer.options import RowOptions, TransferOptions
 from gradtool.transfer.scenarios import SCENARIOS, Scenario
-from gradtool.transfer_results import Cell, Direction
 
 DIRECTIONS: tuple[str, ...] = get_args(Direction)
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from gradtool.measure.rounds import sample_in_turn
 from gradtool.measure.stopping import StopRule
+from gradtool.results.transfer import Cell, Header, Link, TransferReport
 from gradtool.transfer import asynchrony, hazards, nodes, overlap, pinning
 from gradtool.transfer.advice import advise
 from gradtool.transfer.break_even import with_reuses
@@ -26,7 +27,6 @@ from gradtool.transfer.operation import Bench
 from gradtool.transfer.options import TransferOptions, Unwatched, Watcher
 from gradtool.transfer.plan import plan, scenarios_in_turn
 from gradtool.transfer.scenarios import SCENARIOS
-from gradtool.transfer_results import Cell, Header, Link, TransferReport
 
 _FOR_SAMPLES = 0.88
 """The part of the budget after which no sample is taken: the last checks of bytes need the rest."""

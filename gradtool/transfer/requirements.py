@@ -12,8 +12,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from gradtool.results.transfer import Cell, Requirement, TransferReport
 from gradtool.transfer.errors import TransferError
-from gradtool.transfer_results import Cell, Requirement, TransferReport
 
 METRICS: dict[str, Callable[[Cell], float | None]] = {
     "gbps": lambda cell: cell.gbps,

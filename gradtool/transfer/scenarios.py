@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gradtool.results.transfer import Direction, Mode
 from gradtool.transfer.operation import Route
 from gradtool.transfer.routes.cold import cold
 from gradtool.transfer.routes.direct import device_to_device, direct
@@ -18,7 +19,6 @@ from gradtool.transfer.routes.packing import packed, pinned_by_threads
 from gradtool.transfer.routes.pin_on_the_fly import pin_on_the_fly
 from gradtool.transfer.routes.staging import staged, staged_by_threads
 from gradtool.transfer.routes.synchronous import synchronous
-from gradtool.transfer_results import Direction, Mode
 
 BOTH: tuple[Direction, ...] = ("h2d", "d2h")
 MODES: tuple[Mode, ...] = ("blocking", "non_blocking")

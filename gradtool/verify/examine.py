@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from gradtool.results import COMES_FIRST, Cost, Severity, Verdict
-from gradtool.verify.examinable import Examinable, SourceLine
+from gradtool.results.report import COMES_FIRST, Cost, Severity, Verdict
+from gradtool.verify.protocol.observation import Examinable, SourceLine
 from gradtool.verify.rules import RULES, Answer, Flaw, Rule, skipped
 from gradtool.verify.subject import Subject
 

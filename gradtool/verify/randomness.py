@@ -11,9 +11,9 @@ from zlib import crc32
 
 import numpy as np
 
-from gradtool.verify.coordinates import FloatArray, is_continuous, real_view
-from gradtool.verify.protocol import Array
-from gradtool.verify.steps import epsilon, scales
+from gradtool.verify.oracle.steps import epsilon, scales
+from gradtool.verify.protocol.coordinates import FloatArray, is_continuous, real_view
+from gradtool.verify.protocol.differentiable import Array
 
 _SMALLEST = 0.5
 _LARGEST = 1.5

@@ -11,17 +11,17 @@ from functools import cached_property
 
 import numpy as np
 
-from gradtool.results import Cost
-from gradtool.verify.coordinates import FloatArray, is_continuous
-from gradtool.verify.counting import Counted, Counter
-from gradtool.verify.derivatives import Derivatives
-from gradtool.verify.examinable import ChangedByJvp, Examinable
-from gradtool.verify.forward_mode import JvpError, Push, pushes
-from gradtool.verify.judgement import Judgement, judge
-from gradtool.verify.protocol import Array, Differentiable
+from gradtool.results.report import Cost
+from gradtool.verify.comparison.derivatives import Derivatives
+from gradtool.verify.comparison.forward_mode import JvpError, Push, pushes
+from gradtool.verify.comparison.judgement import Judgement, judge
+from gradtool.verify.oracle.roughness import Roughness, rough_gradients
+from gradtool.verify.oracle.steps import scales
+from gradtool.verify.protocol.coordinates import FloatArray, is_continuous
+from gradtool.verify.protocol.counting import Counted, Counter
+from gradtool.verify.protocol.differentiable import Array, Differentiable
+from gradtool.verify.protocol.observation import ChangedByJvp, Examinable
 from gradtool.verify.randomness import generator, shifted, signed
-from gradtool.verify.roughness import Roughness, rough_gradients
-from gradtool.verify.steps import scales
 
 Gradients = tuple[Array | None, ...]
 

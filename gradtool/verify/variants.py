@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradtool.results import Severity
-from gradtool.verify.compare import Decision
-from gradtool.verify.coordinates import is_continuous
-from gradtool.verify.derivatives import Derivatives
-from gradtool.verify.patience import Patience
-from gradtool.verify.protocol import Array, Observation
+from gradtool.results.report import Severity
+from gradtool.verify.comparison.compare import Decision
+from gradtool.verify.comparison.derivatives import Derivatives
+from gradtool.verify.oracle.evaluation_timeout import Patience
+from gradtool.verify.oracle.steps import epsilon
+from gradtool.verify.protocol.coordinates import is_continuous
+from gradtool.verify.protocol.differentiable import Array, Observation
 from gradtool.verify.randomness import generator, signed
 from gradtool.verify.rules._rule import Flaw
-from gradtool.verify.steps import epsilon
 from gradtool.verify.wording import listed
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from gradtool.verify.derivatives import Comparison
-from gradtool.verify.estimate import Status
-from gradtool.verify.worst import Worst, entry_of, place_of_column
+from gradtool.verify.comparison.derivatives import Comparison
+from gradtool.verify.diagnosis.worst import Worst, entry_of, place_of_column
+from gradtool.verify.oracle.estimate import Status
 
 _FEWEST_DIGITS = 6
 _MOST_DIGITS = 17

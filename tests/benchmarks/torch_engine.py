@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable
 
 import torch
 
-from gradtool.gate.adapters.differentiable import FunctionDifferentiable
-from gradtool.gate.adapters.library import using
-from gradtool.gate.adapters.torch_library import pytorch
-from gradtool.results import Verdict
-from gradtool.verify.compare import Decision
+from gradtool.adapters.common.differentiable import FunctionDifferentiable
+from gradtool.adapters.library import using
+from gradtool.adapters.torch.library import pytorch
+from gradtool.results.report import Verdict
+from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.examine import examine
 from gradtool.verify.subject import Subject as Examined
 from tests.benchmarks.pairs import Pair, timed

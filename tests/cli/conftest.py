@@ -10,10 +10,10 @@ from types import ModuleType
 import msgspec
 import pytest
 
-import gradtool.gate
+import gradtool.run
 from gradtool.cli.app import main
-from gradtool.gate.options import CheckOptions, Watcher
-from gradtool.results import ModuleResult, Report
+from gradtool.config.options import CheckOptions, Watcher
+from gradtool.results.report import ModuleResult, Report
 from tests.report.schema_check import reports_obey_their_schema
 
 __all__ = ["reports_obey_their_schema"]  # Of pytest: for every test below this folder.
@@ -22,10 +22,10 @@ GOLDEN = Path(__file__).parents[1] / "report" / "golden"
 
 
 class FakeGate(ModuleType):
-    """Stands where `gradtool.gate.runner` does."""
+    """Stands where `gradtool.run.runner` does."""
 
     def __init__(self) -> None:
-        super().__init__("gradtool.gate.runner")
+        super().__init__("gradtool.run.runner")
         everything = msgspec.json.decode((GOLDEN / "report.json").read_bytes(), type=Report)
         self.report = everything
         self.during: Callable[[], object] = lambda: None
@@ -48,8 +48,8 @@ class FakeGate(ModuleType):
 @pytest.fixture
 def gate(monkeypatch: pytest.MonkeyPatch) -> FakeGate:
     fake = FakeGate()
-    monkeypatch.setitem(sys.modules, "gradtool.gate.runner", fake)
-    monkeypatch.setattr(gradtool.gate, "runner", fake, raising=False)
+    monkeypatch.setitem(sys.modules, "gradtool.run.runner", fake)
+    monkeypatch.setattr(gradtool.run, "runner", fake, raising=False)
     return fake
 
 

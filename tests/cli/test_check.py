@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gradtool.results import Report
+from gradtool.results.report import Report
 
 Run = Callable[..., tuple[int, str, str]]
 

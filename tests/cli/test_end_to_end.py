@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gradtool.results import Report
+from gradtool.results.report import Report
 from gradtool.verify.rules import RULES
 
 Run = Callable[..., tuple[int, str, str]]

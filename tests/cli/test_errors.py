@@ -9,8 +9,8 @@ import pytest
 
 from gradtool.cli.errors import guarded
 from gradtool.cli.exit_codes import ExitCode
-from gradtool.gate.options import UsageError
-from gradtool.results import Report, Verdict
+from gradtool.config.options import UsageError
+from gradtool.results.report import Report, Verdict
 from tests.gate.modules import GOOD
 
 Run = Callable[..., tuple[int, str, str]]
@@ -113,7 +113,7 @@ def test_a_log_that_cannot_be_written_anywhere_is_said(gate, run: Run, monkeypat
 
 
 def test_the_log_of_a_fault_in_a_worker_names_the_function(run: Run, empty_folder: Path) -> None:
-    sabotage = "\nfrom gradtool.gate.bench import Bench\nBench.check = None\n"
+    sabotage = "\nfrom gradtool.checking.worker_session import Bench\nBench.check = None\n"
     Path("ops.py").write_text(GOOD + sabotage)
     Path("gradtool.yaml").write_text("version: 1\n")
     code, _, err = run("check", "ops.py", "-j", "1")
@@ -152,7 +152,7 @@ def test_a_fault_leaves_the_baseline_and_the_cache_as_they_were(
 def test_the_log_is_written_though_the_configuration_cannot_be_looked_for(
     gate, run: Run, empty_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gradtool.gate.config.find_config", raising(OSError("gone")))
+    monkeypatch.setattr("gradtool.config.file.find_config", raising(OSError("gone")))
     gate.during = raising(KeyError("x"))
     assert run("check", "a.py")[0] == 3
     (log,) = empty_folder.glob("gradtool-crash-*.log")

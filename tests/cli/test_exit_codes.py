@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from gradtool.cli.exit_codes import ExitCode, collected_code, exit_code
-from gradtool.results import (
+from gradtool.results.report import (
     CaseResult,
     CheckResult,
     Environment,

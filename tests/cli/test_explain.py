@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 import gradtool.verify
-from gradtool.results import Severity
+from gradtool.results.report import Severity
 
 Run = Callable[..., tuple[int, str, str]]
 

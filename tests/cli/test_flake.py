@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gradtool.results import Report, Verdict
+from gradtool.results.report import Report, Verdict
 from tests.gate.modules import GOOD, WRONG
 
 Run = Callable[..., tuple[int, str, str]]
@@ -175,10 +175,10 @@ def test_seeds_beyond_the_largest_are_refused(run: Run) -> None:
 
 
 def test_unverified_is_a_verdict_of_its_own() -> None:
-    from gradtool.gate.flake import folded
-    from gradtool.gate.settings import Settings
-    from gradtool.gate.unit import Done, Unit
-    from gradtool.results import CaseResult, CheckResult, FunctionResult, Location
+    from gradtool.checking.unit import Done, Unit
+    from gradtool.config.settings import Settings
+    from gradtool.policy.flaky_seeds import folded
+    from gradtool.results.report import CaseResult, CheckResult, FunctionResult, Location
 
     def done(verdict: Verdict, reason: str | None = None) -> Done:
         check = CheckResult(rule="GT101", verdict=verdict, reason=reason)

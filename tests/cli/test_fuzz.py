@@ -22,15 +22,15 @@ import typer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import gradtool.gate
+import gradtool.run
 from gradtool.cli import app as command_line
 from gradtool.cli.app import main
 from gradtool.cli.exit_codes import ExitCode
-from gradtool.gate.agenda import Agenda
-from gradtool.gate.baseline import Baseline, entries_of, read_baseline
-from gradtool.gate.options import CheckOptions, UsageError
-from gradtool.report.formats import FORMATS
-from gradtool.results import ModuleResult, Report, Shard
+from gradtool.config.options import CheckOptions, UsageError
+from gradtool.policy.baseline import Baseline, entries_of, read_baseline
+from gradtool.report.formats.registry import FORMATS
+from gradtool.results.report import ModuleResult, Report, Shard
+from gradtool.run.run_plan import Agenda
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = (ROOT / "tests" / "report" / "golden" / "report.json").read_bytes()
@@ -98,7 +98,7 @@ class Stand(ModuleType):
     """Stands where the runner does: it reads the options and the configuration, no more."""
 
     def __init__(self) -> None:
-        super().__init__("gradtool.gate.runner")
+        super().__init__("gradtool.run.runner")
 
     def check(self, options: CheckOptions, watcher: Any) -> Report:
         Agenda(options)
@@ -115,8 +115,8 @@ def _stand(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     for name in ("CI", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
         monkeypatch.delenv(name, raising=False)
     stand = Stand()
-    monkeypatch.setitem(sys.modules, "gradtool.gate.runner", stand)
-    monkeypatch.setattr(gradtool.gate, "runner", stand, raising=False)
+    monkeypatch.setitem(sys.modules, "gradtool.run.runner", stand)
+    monkeypatch.setattr(gradtool.run, "runner", stand, raising=False)
     # Typer would describe all commands anew for every input.
     monkeypatch.setattr(command_line, "app", typer.main.get_command(command_line.app))
     Path("ops.py").write_text("X = 1\n")

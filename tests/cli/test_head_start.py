@@ -9,7 +9,7 @@ import pytest
 
 from gradtool.cli import main as command
 from gradtool.cli.exit_codes import ExitCode
-from gradtool.gate.workers import launch
+from gradtool.workers import launch
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 import yaml
 
-from gradtool.gate.config import load_config
-from gradtool.results import FunctionResult, Report
+from gradtool.config.file import load_config
+from gradtool.results.report import FunctionResult, Report
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.gate.baseline import VERSION
+from gradtool.policy.baseline import VERSION
 from gradtool.report.transfer.document import render
-from gradtool.transfer_results import TransferReport
+from gradtool.results.transfer import TransferReport
 from tests.cli.conftest import GOLDEN, FakeGate
 from tests.gate.modules import WRONG
 from tests.transfer.runs import HEADER

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gradtool.results import Report
+from gradtool.results.report import Report
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -12,17 +12,17 @@ import pytest
 
 from gradtool.cli.app import main
 from gradtool.measure.summary import summarize
-from gradtool.profile_results import (
+from gradtool.report.profile import csv as comma_separated
+from gradtool.report.profile import document, html, markdown
+from gradtool.report.terminal.profile import plain
+from gradtool.results.profile import (
     CaseProfile,
     FunctionProfile,
     Operation,
     Phase,
     ProfileReport,
 )
-from gradtool.report.profile import csv as comma_separated
-from gradtool.report.profile import document, html, markdown
-from gradtool.report.terminal.profile import plain
-from gradtool.results import Environment
+from gradtool.results.report import Environment
 
 GOOD = """
 import numpy as np

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gradtool.results import Finding, Report
+from gradtool.results.report import Finding, Report
 from tests.gate.modules import GOOD, WRONG
 
 Run = Callable[..., tuple[int, str, str]]

@@ -16,13 +16,13 @@ _PROGRAM = f"""
 import sys, types
 sys.path.insert(0, {str(_SOURCE)!r})
 import msgspec
-import gradtool.gate
-from gradtool.results import Report
+import gradtool.run
+from gradtool.results.report import Report
 from pathlib import Path
 report = msgspec.json.decode(Path({str(_GOLDEN)!r}).read_bytes(), type=Report)
 runner = types.ModuleType("runner")
 runner.check = lambda options, watcher: report
-gradtool.gate.runner = sys.modules["gradtool.gate.runner"] = runner
+gradtool.run.runner = sys.modules["gradtool.run.runner"] = runner
 from gradtool.cli.app import main
 raise SystemExit(main())
 """

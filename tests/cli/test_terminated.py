@@ -14,10 +14,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gradtool.cli.outputs import claimed
-from gradtool.gate import interrupts
-from gradtool.gate.interrupts import ended_by, gently_terminated
-from gradtool.results import Report
+from gradtool.cli.output.reports import claimed
+from gradtool.results.report import Report
+from gradtool.sandbox import interrupts
+from gradtool.sandbox.interrupts import ended_by, gently_terminated
 from tests.gate.modules import GOOD
 
 Run = Callable[..., tuple[int, str, str]]

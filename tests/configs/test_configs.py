@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.gate.config import load_config
-from gradtool.gate.config_format import CaseConfig, Defaults, File, FunctionConfig, ModuleConfig
-from gradtool.gate.options import CheckOptions
-from gradtool.gate.runner import check
-from gradtool.gate.tensor_spec import TensorSpec
-from gradtool.results import Verdict
+from gradtool.config.file import load_config
+from gradtool.config.options import CheckOptions
+from gradtool.config.schema import CaseConfig, Defaults, File, FunctionConfig, ModuleConfig
+from gradtool.config.tensor_spec import TensorSpec
+from gradtool.results.report import Verdict
+from gradtool.run.runner import check
 
 ROOT = Path(__file__).resolve().parents[2]
 FULL = ROOT / "configs" / "full.yaml"

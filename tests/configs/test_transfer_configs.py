@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.cli.transfer_config import load_transfer_config
-from gradtool.gate.options import UsageError
+from gradtool.cli.options.transfer_config import load_transfer_config
+from gradtool.config.options import UsageError
 from gradtool.transfer.config_format import CollectionOf, File, Grid
 from gradtool.transfer.plan import plan
 

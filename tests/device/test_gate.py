@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.gate.options import CheckOptions
-from gradtool.gate.runner import check
-from gradtool.results import Report, Verdict
+from gradtool.config.options import CheckOptions
+from gradtool.results.report import Report, Verdict
+from gradtool.run.runner import check
 from gradtool.verify.rules import RULES
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"

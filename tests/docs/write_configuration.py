@@ -17,16 +17,16 @@ from msgspec import inspect as types
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from gradtool.cli.config import spelled  # noqa: E402 - of this repository, too
-from gradtool.gate import settings  # noqa: E402 - of this repository, from wherever it is run
-from gradtool.gate.config_format import (  # noqa: E402
+from gradtool.cli.commands.config import spelled  # noqa: E402 - of this repository, too
+from gradtool.config import settings  # noqa: E402
+from gradtool.config.schema import (  # noqa: E402
     CaseConfig,
     Defaults,
     File,
     FunctionConfig,
     ModuleConfig,
 )
-from gradtool.gate.tensor_spec import TensorSpec  # noqa: E402
+from gradtool.config.tensor_spec import TensorSpec  # noqa: E402
 
 PAGE = ROOT / "docs" / "configuration.md"
 

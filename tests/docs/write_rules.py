@@ -11,8 +11,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from gradtool.report.rst import as_markdown  # noqa: E402 - of this repository, wherever it is run
-from gradtool.results import Severity  # noqa: E402
+from gradtool.report.formats.rule_page import as_markdown  # noqa: E402 - of this repository, wherever it is run
+from gradtool.results.report import Severity  # noqa: E402
 from gradtool.verify.rules import RULES, Rule  # noqa: E402
 
 PAGE = ROOT / "docs" / "rules.md"

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import gradtool.engine as torch
-from gradtool.engine._ops import methods
-from gradtool.engine._ops._primitive import PRIMITIVES
+from gradtool.engine._ops.core import methods
+from gradtool.engine._ops.core.primitive import PRIMITIVES
 from gradtool.engine._profiling.hooks import _cells
 from gradtool.engine._profiling.recorder import Recorder
 from gradtool.engine.autograd.function import BackwardCFunction, Function

@@ -11,11 +11,11 @@ import msgspec
 import pytest
 
 from gradtool.cli.exit_codes import ExitCode, exit_code
-from gradtool.gate.baseline import Baseline, entries_of, read_baseline, with_known
-from gradtool.gate.baseline_shrink import vanished
-from gradtool.gate.options import CheckOptions, UsageError
-from gradtool.gate.runner import check
-from gradtool.results import Report
+from gradtool.config.options import CheckOptions, UsageError
+from gradtool.policy.baseline import Baseline, entries_of, read_baseline, with_known
+from gradtool.policy.baseline_shrink import vanished
+from gradtool.results.report import Report
+from gradtool.run.runner import check
 from tests.gate.conftest import Write
 from tests.gate.modules import GOOD, WRONG
 

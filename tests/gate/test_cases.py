@@ -11,12 +11,12 @@ import pytest
 
 import gradtool.engine as torch
 from gradtool import Case, Function
-from gradtool.gate.cases import ResolvedCase, resolve_cases
-from gradtool.gate.config_format import CaseConfig
-from gradtool.gate.no_case import NoCase
-from gradtool.gate.settings import Settings
-from gradtool.gate.subject import Subject
-from gradtool.results import Location
+from gradtool.cases.sources import ResolvedCase, resolve_cases
+from gradtool.collect.subject import Subject
+from gradtool.config.schema import CaseConfig
+from gradtool.config.settings import Settings
+from gradtool.findings.no_case import NoCase
+from gradtool.results.report import Location
 
 
 class Scale(Function):

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.gate.changes import concerned
-from gradtool.gate.configs import Configs
-from gradtool.gate.local_imports import LocalImports
-from gradtool.gate.options import CheckOptions
-from gradtool.gate.targets import find_targets
+from gradtool.collect.changes import concerned
+from gradtool.collect.local_imports import LocalImports
+from gradtool.collect.targets import find_targets
+from gradtool.config.files import Configs
+from gradtool.config.options import CheckOptions
 from tests.gate.conftest import Write
 
 FILES = {

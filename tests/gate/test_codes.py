@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gradtool.gate import codes
-from gradtool.gate.options import UsageError
+from gradtool.config.options import UsageError
+from gradtool.verify.rules import codes
 
 
 @pytest.mark.parametrize("code", ["GT101", "GT10", "GT1", "GT"])

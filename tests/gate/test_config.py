@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradtool.gate.config import find_config, load_config
-from gradtool.gate.options import UsageError
-from gradtool.gate.yaml_document import parse_document
+from gradtool.config.file import find_config, load_config
+from gradtool.config.options import UsageError
+from gradtool.config.yaml import parse_document
 
 
 def write(tmp_path: Path, text: str) -> Path:

@@ -10,12 +10,12 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gradtool.gate.config import load_config
-from gradtool.gate.config_format import CaseConfig, Defaults, File, FunctionConfig
-from gradtool.gate.options import UsageError
-from gradtool.gate.seeding import generator
-from gradtool.gate.tensor_array import make_array
-from gradtool.gate.tensor_spec import DType, TensorSpec, problem_with
+from gradtool.adapters.common.seeding import generator
+from gradtool.cases.tensor_array import make_array
+from gradtool.config.file import load_config
+from gradtool.config.options import UsageError
+from gradtool.config.schema import CaseConfig, Defaults, File, FunctionConfig
+from gradtool.config.tensor_spec import DType, TensorSpec, problem_with
 
 STRUCTS = (File, Defaults, FunctionConfig, CaseConfig, TensorSpec)
 KEYS = sorted({name for struct in STRUCTS for name in struct.__struct_fields__})

@@ -7,10 +7,10 @@ import importlib.util
 
 import pytest
 
-from gradtool.gate.discover import can_define_functions
-from gradtool.gate.options import CheckOptions, UsageError
-from gradtool.gate.runner import check
-from gradtool.results import Finding, Report, Verdict
+from gradtool.collect.discovery import can_define_functions
+from gradtool.config.options import CheckOptions, UsageError
+from gradtool.results.report import Finding, Report, Verdict
+from gradtool.run.runner import check
 from tests.gate.conftest import Write
 
 MODULE = """

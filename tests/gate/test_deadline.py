@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from gradtool.gate.deadline import TimedOut, deadline
+from gradtool.sandbox.timeout import TimedOut, deadline
 
 
 @pytest.fixture(autouse=True)

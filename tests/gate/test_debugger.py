@@ -7,8 +7,8 @@ from types import TracebackType
 
 import pytest
 
-from gradtool.gate.options import CheckOptions
-from gradtool.gate.runner import check
+from gradtool.config.options import CheckOptions
+from gradtool.run.runner import check
 from tests.gate.conftest import Write
 
 RAISES = """

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.gate.options import CheckOptions
-from gradtool.gate.runner import check
-from gradtool.results import Verdict
+from gradtool.config.options import CheckOptions
+from gradtool.results.report import Verdict
+from gradtool.run.runner import check
 
 MODULE = """
 import torch

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from gradtool.gate.devices import require_device
-from gradtool.gate.options import UsageError
+from gradtool.config.devices import require_device
+from gradtool.config.options import UsageError
 
 
 def message(device: str) -> str:

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import gradtool.engine as torch
+from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.engine.autograd import Function
 from gradtool.engine.autograd.function import once_differentiable
-from gradtool.gate.adapters.differentiable import FunctionDifferentiable
-from gradtool.verify.protocol import Observation
+from gradtool.verify.protocol.differentiable import Observation
 
 
 def leaf(*values: float, dtype: Any = torch.float64) -> torch.Tensor:

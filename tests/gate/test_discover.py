@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.gate.discover import can_define_functions, discover, named, subject_of
-from gradtool.gate.load import LoadedModule, Loader, parse
-from gradtool.gate.options import UsageError
+from gradtool.collect.discovery import can_define_functions, discover, named, subject_of
+from gradtool.collect.loader import LoadedModule, Loader, parse
+from gradtool.config.options import UsageError
 
 SOURCE = """
     import abc

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.gate.engines import require_engine
-from gradtool.gate.options import CheckOptions, UsageError
-from gradtool.gate.runner import check
+from gradtool.adapters.engines import require_engine
+from gradtool.config.options import CheckOptions, UsageError
 from gradtool.report.summary import summary_line
-from gradtool.results import Finding, Report, Severity, Verdict
+from gradtool.results.report import Finding, Report, Severity, Verdict
+from gradtool.run.runner import check
 from gradtool.verify.rules import RULES
 from tests.zoo.members import Member, members
 
@@ -185,7 +185,7 @@ def test_pytorch_that_is_missing_is_told_in_one_line(monkeypatch):
 
 
 def test_pytorch_that_is_too_old_is_told_in_one_line(monkeypatch):
-    monkeypatch.setattr("gradtool.gate.engines._torch_version", lambda: "1.13.1+cpu")
+    monkeypatch.setattr("gradtool.adapters.engines._torch_version", lambda: "1.13.1+cpu")
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
     with pytest.raises(UsageError, match=r"--engine both needs PyTorch 2\.4 or later; 1\.13\.1"):
         require_engine("both")
@@ -212,7 +212,7 @@ def test_pytorch_that_does_not_load_is_told_in_one_line(write, monkeypatch):
     def broken_import() -> None:
         raise ImportError("libtorch_cpu.so: cannot open shared object file\nmore")
 
-    monkeypatch.setattr("gradtool.gate.adapters.torch_library.pytorch", broken_import)
+    monkeypatch.setattr("gradtool.adapters.torch.library.pytorch", broken_import)
     write({"empty.py": ""})
     with pytest.raises(UsageError, match=r"PyTorch \S+ does not load: libtorch_cpu.so: .* file$"):
         check(CheckOptions(paths=("empty.py",), engine="torch"))

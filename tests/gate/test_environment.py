@@ -7,8 +7,8 @@ from importlib import metadata
 import numpy as np
 import pytest
 
-from gradtool.gate.runner import environment
-from gradtool.gate.settings import Settings
+from gradtool.config.settings import Settings
+from gradtool.run.runner import environment
 
 
 def test_the_version_of_numpy_is_that_of_the_work() -> None:

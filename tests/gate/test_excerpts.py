@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.gate.excerpts import excerpt
-from gradtool.results import Location, Source
+from gradtool.findings.excerpts import excerpt
+from gradtool.results.report import Location, Source
 
 TEXT = """\
 import torch

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from gradtool.cli.exit_codes import ExitCode, exit_code
-from gradtool.gate.options import CheckOptions, UsageError
-from gradtool.gate.runner import check
-from gradtool.results import Report, Verdict
+from gradtool.config.options import CheckOptions, UsageError
+from gradtool.results.report import Report, Verdict
+from gradtool.run.runner import check
 from tests.gate.conftest import Write
 
 KEPT = """\

@@ -13,19 +13,19 @@ import numpy as np
 import pytest
 
 import gradtool.engine as torch
+from gradtool.cases.inference.clues import Clues, read_clues
+from gradtool.cases.inference.search import BUDGET, Search, infer
+from gradtool.cases.inference.trial import Trial
+from gradtool.cases.sources import ResolvedCase, resolve_cases
+from gradtool.collect.discovery import discover, named
+from gradtool.collect.loader import LoadedModule, Loader
+from gradtool.collect.subject import Subject
+from gradtool.config.options import CheckOptions
+from gradtool.config.schema import CaseConfig
+from gradtool.config.settings import Settings
 from gradtool.engine._placeholder import EngineLacksError
-from gradtool.gate.cases import ResolvedCase, resolve_cases
-from gradtool.gate.config_format import CaseConfig
-from gradtool.gate.discover import discover, named
-from gradtool.gate.infer import BUDGET, Search, infer
-from gradtool.gate.infer_clues import Clues, read_clues
-from gradtool.gate.load import LoadedModule, Loader
-from gradtool.gate.no_case import NoCase
-from gradtool.gate.options import CheckOptions
-from gradtool.gate.runner import check
-from gradtool.gate.settings import Settings
-from gradtool.gate.subject import Subject
-from gradtool.gate.trial import Trial
+from gradtool.findings.no_case import NoCase
+from gradtool.run.runner import check
 from tests.gate.conftest import Write
 
 CORPUS = Path(__file__).parent / "corpus" / "signatures.py"

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradtool.gate.keyword import parse_keyword
-from gradtool.gate.options import UsageError
+from gradtool.collect.keyword import parse_keyword
+from gradtool.config.options import UsageError
 
 NODE = "ops/linear.py::Linear[with-bias]"
 

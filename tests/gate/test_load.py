@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import gradtool.engine
-from gradtool.gate.load import LoadedModule, Loader, LoadError
+from gradtool.collect.loader import LoadedModule, Loader, LoadError
 
 
 def write(folder: Path, files: dict[str, str]) -> None:

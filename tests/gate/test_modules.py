@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from gradtool.gate.options import CheckOptions
-from gradtool.gate.runner import check
-from gradtool.results import CaseResult, Report, Verdict
+from gradtool.config.options import CheckOptions
+from gradtool.results.report import CaseResult, Report, Verdict
+from gradtool.run.runner import check
 from tests.gate.conftest import Write
 
 MODULE = """

@@ -14,9 +14,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from gradtool.gate.options import CheckOptions, UsageError
-from gradtool.gate.runner import check
-from gradtool.results import Report
+from gradtool.config.options import CheckOptions, UsageError
+from gradtool.results.report import Report
+from gradtool.run.runner import check
 from tests.gate.workers.hostile_functions import GOOD, Hostile, source
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed")
@@ -124,7 +124,7 @@ def test_a_worker_that_dies_loses_nothing(
 
 def test_no_cluster_is_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
-    monkeypatch.setattr("gradtool.gate.on_dask._PATIENCE", "1s")
+    monkeypatch.setattr("gradtool.run.executors.dask._PATIENCE", "1s")
     options = CheckOptions(
         paths=("good.py",), isolation=True, executor="dask", scheduler="tcp://127.0.0.1:1"
     )

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradtool.gate.executor import Outcome
-from gradtool.gate.options import Watcher
-from gradtool.gate.order import checked_in_order
-from gradtool.gate.settings import Settings
-from gradtool.gate.unit import Done, Survey, Surveyed, Unit
-from gradtool.gate.watching import Unwatched
-from gradtool.results import FunctionResult, Location
+from gradtool.checking.unit import Done, Survey, Surveyed, Unit
+from gradtool.config.options import Watcher
+from gradtool.config.settings import Settings
+from gradtool.results.report import FunctionResult, Location
+from gradtool.run.executors.executor import Outcome
+from gradtool.run.order import checked_in_order
+from gradtool.run.watching import Unwatched
 
 UNITS = [
     Unit(path=f"/{shown}", shown=shown, function=name, settings=Settings())

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from gradtool.gate.options import CheckOptions
-from gradtool.gate.runner import check
-from gradtool.results import Verdict
+from gradtool.config.options import CheckOptions
+from gradtool.results.report import Verdict
+from gradtool.run.runner import check
 from tests.gate.conftest import Write
 from tests.gate.modules import GOOD
 

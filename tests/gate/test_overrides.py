@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradtool.gate.config import Config, config_without_file, load_config
-from gradtool.gate.configs import Configs
-from gradtool.gate.options import CheckOptions, UsageError
-from gradtool.gate.overrides import parse_override, split_config
+from gradtool.config.file import Config, config_without_file, load_config
+from gradtool.config.files import Configs
+from gradtool.config.options import CheckOptions, UsageError
+from gradtool.config.overrides import parse_override, split_config
 from tests.gate.conftest import Write
 
 FILE = """\

@@ -63,7 +63,7 @@ def test_import_alone_loads_nothing_heavy() -> None:
 
 
 def test_the_options_of_a_run_load_nothing_heavy() -> None:
-    assert not imported_by("from gradtool.gate.options import CheckOptions").intersection(HEAVY)
+    assert not imported_by("from gradtool.config.options import CheckOptions").intersection(HEAVY)
 
 
 def test_the_probe_sees_what_is_loaded() -> None:

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.gate.options import CheckOptions
-from gradtool.gate.runner import check
-from gradtool.results import Severity
+from gradtool.config.options import CheckOptions
+from gradtool.results.report import Severity
+from gradtool.run.runner import check
 
 PACKAGES = ("entmax==1.3", "pytorch-revgrad==0.2.0", "sparsemax==0.1.9", "snntorch==1.0.0")
 PATHS = ("entmax", "pytorch_revgrad", "sparsemax", "snntorch/surrogate.py")

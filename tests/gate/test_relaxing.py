@@ -7,9 +7,9 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from gradtool import Case
-from gradtool.gate.options import CheckOptions, UsageError
-from gradtool.gate.runner import check
-from gradtool.results import Finding, Relaxation, Report
+from gradtool.config.options import CheckOptions, UsageError
+from gradtool.results.report import Finding, Relaxation, Report
+from gradtool.run.runner import check
 from tests.gate.conftest import Write
 
 ROUNDED = """

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.gate.options import UsageError
-from gradtool.gate.run_script import run_script
+from gradtool.collect.run_script import run_script
+from gradtool.config.options import UsageError
 
 Outcome = tuple[int, str, str]
 Run = Callable[..., Outcome]

@@ -13,14 +13,15 @@ import numpy as np
 import pytest
 
 import gradtool
-from gradtool.gate import checking, deadline
-from gradtool.gate.agenda import Agenda
-from gradtool.gate.bench import Bench
-from gradtool.gate.options import CheckOptions, UsageError
-from gradtool.gate.runner import check, collect
-from gradtool.gate.unit import Unit
-from gradtool.gate.watching import Unwatched
-from gradtool.results import CaseResult, CheckResult, Finding, Report, Verdict
+from gradtool.checking import case_check as checking
+from gradtool.checking.unit import Unit
+from gradtool.checking.worker_session import Bench
+from gradtool.config.options import CheckOptions, UsageError
+from gradtool.results.report import CaseResult, CheckResult, Finding, Report, Verdict
+from gradtool.run.run_plan import Agenda
+from gradtool.run.runner import check, collect
+from gradtool.run.watching import Unwatched
+from gradtool.sandbox import timeout as deadline
 from tests.gate.conftest import Write
 from tests.gate.modules import GOOD, WRONG
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from gradtool.gate.scaffold import configuration, workflow
-from gradtool.results import CheckResult, Finding, Location, ModuleResult, Severity, Verdict
+from gradtool.results.report import CheckResult, Finding, Location, ModuleResult, Severity, Verdict
+from gradtool.run.scaffold import configuration, workflow
 
 
 def module(message: str, hint: str | None, path: str = "a.py") -> ModuleResult:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.gate.configs import Configs
-from gradtool.gate.options import CheckOptions, UsageError
-from gradtool.gate.targets import Target, find_targets, matches, split_node_id
+from gradtool.collect.targets import Target, find_targets, matches, split_node_id
+from gradtool.config.files import Configs
+from gradtool.config.options import CheckOptions, UsageError
 
 
 def nothing(_: Path) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradtool.gate.seeding import generator
-from gradtool.gate.tensor_array import make_array
-from gradtool.gate.tensor_spec import TensorSpec, problem_with
+from gradtool.adapters.common.seeding import generator
+from gradtool.cases.tensor_array import make_array
+from gradtool.config.tensor_spec import TensorSpec, problem_with
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 
 import gradtool
 from gradtool import Case, Function, Verdict
-from gradtool.gate.options import UsageError
-from gradtool.results import Report
+from gradtool.config.options import UsageError
+from gradtool.results.report import Report
 from gradtool.testing import assert_right
 
 

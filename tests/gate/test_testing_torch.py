@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import gradtool
-from gradtool.gate.options import UsageError
-from gradtool.results import Report, Verdict
+from gradtool.config.options import UsageError
+from gradtool.results.report import Report, Verdict
 
 pytestmark = [
     pytest.mark.torch,

@@ -13,8 +13,8 @@ from types import ModuleType
 import pytest
 
 import gradtool.engine
+from gradtool.collect.torch_alias.alias import answer_torch_imports, needs_real_torch
 from gradtool.engine._placeholder import EngineLacksError, Placeholder
-from gradtool.gate.torch_alias import answer_torch_imports, needs_real_torch
 
 
 @pytest.fixture
@@ -199,7 +199,7 @@ def test_module_of_the_engine_that_is_loaded_late_answers_too(tmp_path: Path) ->
     script = tmp_path / "late.py"
     script.write_text(
         "import sys\n"
-        "from gradtool.gate.torch_alias import install\n"
+        "from gradtool.collect.torch_alias.alias import install\n"
         "install()\n"
         "assert 'numpy' not in sys.modules\n"
         "import torch\n"
@@ -214,7 +214,7 @@ def test_module_of_the_engine_that_is_loaded_late_answers_too(tmp_path: Path) ->
 def test_entering_imports_nothing_heavy() -> None:
     code = (
         "import sys\n"
-        "from gradtool.gate.torch_alias import answer_torch_imports\n"
+        "from gradtool.collect.torch_alias.alias import answer_torch_imports\n"
         "with answer_torch_imports():\n"
         "    pass\n"
         "print([name for name in ('numpy', 'gradtool.engine', 'torch') if name in sys.modules])\n"

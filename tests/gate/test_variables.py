@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.gate.config_format import Defaults, FunctionConfig
-from gradtool.gate.configs import Configs
-from gradtool.gate.options import CheckOptions, UsageError
-from gradtool.gate.settings import settings_for
-from gradtool.gate.variables import VARIABLES, as_pair, of_environment
+from gradtool.config.environment import VARIABLES, as_pair, of_environment
+from gradtool.config.files import Configs
+from gradtool.config.options import CheckOptions, UsageError
+from gradtool.config.schema import Defaults, FunctionConfig
+from gradtool.config.settings import settings_for
 from tests.gate.conftest import Write
 
 

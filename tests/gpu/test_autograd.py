@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 import gradtool.engine as torch
-from gradtool.gate.options import CheckOptions
-from gradtool.gate.runner import check
-from gradtool.results import Verdict
+from gradtool.config.options import CheckOptions
+from gradtool.results.report import Verdict
+from gradtool.run.runner import check
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gradtool.gate.adapters.differentiable import FunctionDifferentiable
-from gradtool.gate.cases import ResolvedCase
-from gradtool.gate.deadline import TimedOut, deadline
-from gradtool.gate.seeding import global_generators
-from gradtool.results import Severity, Verdict
+from gradtool.adapters.common.differentiable import FunctionDifferentiable
+from gradtool.adapters.common.seeding import global_generators
+from gradtool.cases.sources import ResolvedCase
+from gradtool.results.report import Severity, Verdict
+from gradtool.sandbox.timeout import TimedOut, deadline
 from gradtool.verify.examine import Outcome, examine
 from gradtool.verify.rules import RULES
 

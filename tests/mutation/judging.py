@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.gate.deadline import TimedOut, deadline
+from gradtool.sandbox.timeout import TimedOut, deadline
 from tests.mutation.expected import Expected
 from tests.mutation.point import Array
 from tests.mutation.questions import ChangedError

@@ -11,12 +11,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from gradtool.gate.cases import ResolvedCase, resolve_cases
-from gradtool.gate.discover import discover
-from gradtool.gate.load import LoadedModule, Loader
-from gradtool.gate.settings import Settings
-from gradtool.gate.source_lines import definition
-from gradtool.gate.subject import Subject
+from gradtool.cases.sources import ResolvedCase, resolve_cases
+from gradtool.collect.discovery import discover
+from gradtool.collect.loader import LoadedModule, Loader
+from gradtool.collect.source_lines import definition
+from gradtool.collect.subject import Subject
+from gradtool.config.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("samples", "tests/zoo/right")

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import gradtool.engine
+from gradtool.adapters.common.binding import bind
+from gradtool.adapters.common.seeding import global_generators
+from gradtool.cases.sources import ResolvedCase
 from gradtool.engine import Tensor
 from gradtool.engine.autograd import Function
-from gradtool.gate.adapters.binding import bind
-from gradtool.gate.cases import ResolvedCase
-from gradtool.gate.seeding import global_generators
 
 torch: Any = gradtool.engine
 

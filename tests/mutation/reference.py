@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 import gradtool.engine
-from gradtool.gate.cases import ResolvedCase
-from gradtool.gate.seeding import generator
+from gradtool.adapters.common.seeding import generator
+from gradtool.cases.sources import ResolvedCase
 from tests.mutation.expected import Expected
 from tests.mutation.originals import Original
 from tests.mutation.point import Array, Point, as_tuple, plain

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gradtool.results import (
+from gradtool.results.report import (
     CaseResult,
     CheckResult,
     Cost,

@@ -9,8 +9,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from gradtool.report import document, json, json_lines, records
-from gradtool.results import Report
+from gradtool.report.formats import document, json, json_lines, records
+from gradtool.results.report import Report
 
 Render = Callable[[Report], str]
 

@@ -7,7 +7,7 @@ import io
 from rich.console import Console
 
 from gradtool.report.terminal.collected import render
-from gradtool.results import CaseResult, FunctionResult, Location, ModuleResult
+from gradtool.results.report import CaseResult, FunctionResult, Location, ModuleResult
 
 
 def test_control_characters_are_escaped() -> None:

@@ -4,8 +4,8 @@ import re
 
 import msgspec
 
-from gradtool.report.github import MOST, render
-from gradtool.results import (
+from gradtool.report.formats.github import MOST, render
+from gradtool.results.report import (
     CheckResult,
     Finding,
     Location,

@@ -8,8 +8,8 @@ import jsonschema
 import msgspec
 import pytest
 
-from gradtool.report.gitlab import render
-from gradtool.results import Location, Report
+from gradtool.report.formats.gitlab import render
+from gradtool.results.report import Location, Report
 from tests.report.test_json_lines import lines_of
 from tests.report.test_junit import of_module
 from tests.report.test_known import knowing

@@ -11,7 +11,7 @@ from gradtool.report.html.heatmap import heatmaps
 from gradtool.report.html.plot import error_plot
 from gradtool.report.problems import problems
 from gradtool.report.words import one_line
-from gradtool.results import Evidence, JacobianBlock, LadderCurve, Report, Severity
+from gradtool.results.report import Evidence, JacobianBlock, LadderCurve, Report, Severity
 from tests.report.test_github import with_findings
 
 _LOADS = frozenset({"src", "srcset", "href", "action", "data", "poster", "background"})

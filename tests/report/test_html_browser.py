@@ -14,7 +14,7 @@ import pytest
 from gradtool.report.html import render
 from gradtool.report.problems import problems
 from gradtool.report.words import one_line
-from gradtool.results import Report
+from gradtool.results.report import Report
 from tests.report.test_html import Page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

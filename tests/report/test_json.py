@@ -6,8 +6,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from gradtool.report import json
-from gradtool.results import SCHEMA_VERSION, Evidence, Report
+from gradtool.report.formats import json
+from gradtool.results.report import SCHEMA_VERSION, Evidence, Report
 
 
 def with_evidence(report: Report, evidence: Evidence) -> Report:

@@ -9,10 +9,16 @@ import msgspec
 import pytest
 
 from gradtool.cli.app import main
-from gradtool.report import json_lines
-from gradtool.report.records import SCHEMA_FILE, CaseRecord, FindingRecord, Record, generated_schema
+from gradtool.report.formats import json_lines
+from gradtool.report.formats.records import (
+    SCHEMA_FILE,
+    CaseRecord,
+    FindingRecord,
+    Record,
+    generated_schema,
+)
 from gradtool.report.summary import summarize
-from gradtool.results import Evidence, Report, Verdict
+from gradtool.results.report import Evidence, Report, Verdict
 from tests.report.schema_check import validator
 from tests.report.test_json import with_evidence
 from tests.report.test_known import knowing

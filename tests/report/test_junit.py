@@ -8,9 +8,17 @@ import msgspec
 import pytest
 from lxml import etree
 
-from gradtool.report.junit import render
+from gradtool.report.formats.junit import render
 from gradtool.report.summary import summarize
-from gradtool.results import CheckResult, Finding, Location, ModuleResult, Report, Severity, Verdict
+from gradtool.results.report import (
+    CheckResult,
+    Finding,
+    Location,
+    ModuleResult,
+    Report,
+    Severity,
+    Verdict,
+)
 
 XSD = etree.XMLSchema(etree.parse(Path(__file__).parent / "schemas" / "junit-10.xsd"))
 

@@ -9,11 +9,11 @@ import msgspec
 import pytest
 
 from gradtool.cli.exit_codes import ExitCode, exit_code
-from gradtool.gate.rewriting import with_checks
-from gradtool.report.formats import renderer
+from gradtool.policy.rewriting import with_checks
+from gradtool.report.formats.registry import renderer
 from gradtool.report.summary import summarize, summary_line
 from gradtool.report.terminal import plain
-from gradtool.results import CheckResult, Finding, Report, Verdict
+from gradtool.results.report import CheckResult, Finding, Report, Verdict
 from tests.report.test_sarif import VALIDATOR
 
 

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradtool.report.markdown import MOST_BYTES, escaped, render
-from gradtool.results import Report, Severity
+from gradtool.report.formats.markdown import MOST_BYTES, escaped, render
+from gradtool.results.report import Report, Severity
 from tests.report.test_github import with_findings
 
 

@@ -4,7 +4,7 @@ import io
 
 from gradtool.report.terminal.console import make_console
 from gradtool.report.terminal.progress import LiveProgress
-from gradtool.results import CaseResult, CheckResult, FunctionResult, Location, Verdict
+from gradtool.results.report import CaseResult, CheckResult, FunctionResult, Location, Verdict
 
 
 class Terminal(io.StringIO):

@@ -9,8 +9,8 @@ import msgspec
 import pysarif
 import pytest
 
-from gradtool.report.sarif import render
-from gradtool.results import Report, Severity
+from gradtool.report.formats.sarif import render
+from gradtool.results.report import Report, Severity
 from tests.report.test_junit import of_module
 
 SCHEMA = json.loads((Path(__file__).parent / "schemas" / "sarif-2.1.0.json").read_text())

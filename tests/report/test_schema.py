@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from gradtool.cli.app import main
-from gradtool.report import json
-from gradtool.report.document import SCHEMA_FILE, generated_schema
-from gradtool.results import Report
+from gradtool.report.formats import json
+from gradtool.report.formats.document import SCHEMA_FILE, generated_schema
+from gradtool.results.report import Report
 from tests.report.schema_check import validator
 from tests.report.test_golden import GOLDEN
 

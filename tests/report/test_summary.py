@@ -2,9 +2,9 @@
 
 import msgspec
 
-from gradtool.report.concise import render
+from gradtool.report.formats.concise import render
 from gradtool.report.summary import summarize, summary_line
-from gradtool.results import (
+from gradtool.results.report import (
     CaseResult,
     CheckResult,
     Environment,

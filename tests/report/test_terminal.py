@@ -10,7 +10,7 @@ from gradtool.report.problems import problems
 from gradtool.report.rows import rows
 from gradtool.report.terminal import plain, render
 from gradtool.report.terminal.console import make_console
-from gradtool.results import CheckResult, Finding, Location, Report, Severity, Verdict
+from gradtool.results.report import CheckResult, Finding, Location, Report, Severity, Verdict
 
 
 class Terminal(io.StringIO):

@@ -12,7 +12,7 @@ from gradtool.report.terminal.transfer import plain
 from gradtool.report.terminal.transfer_progress import TransferProgress
 from gradtool.report.transfer import csv, html, markdown, plot
 from gradtool.report.transfer.tables import tables
-from gradtool.transfer_results import Change, Ratio, Requirement, TransferReport
+from gradtool.results.transfer import Change, Ratio, Requirement, TransferReport
 from tests.transfer.fake_machine import FakeMachine
 from tests.transfer.runs import run
 

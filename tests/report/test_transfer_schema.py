@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from gradtool.report.transfer.document import generated_schema, published_schema
-from gradtool.transfer_results import SCHEMA_VERSION
+from gradtool.results.transfer import SCHEMA_VERSION
 
 
 def test_the_published_schema_is_the_generated_one() -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.gate.options import CheckOptions
-from gradtool.gate.runner import check
-from gradtool.results import Finding, FunctionResult, ModuleResult, Report, Verdict
+from gradtool.config.options import CheckOptions
+from gradtool.results.report import Finding, FunctionResult, ModuleResult, Report, Verdict
+from gradtool.run.runner import check
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 WRONG = sorted((SAMPLES / "wrong").glob("*.py"))

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
+from gradtool.results.transfer import Header, Link
 from gradtool.transfer.errors import UnavailableError
 from gradtool.transfer.machine import HostBlock
-from gradtool.transfer_results import Header, Link
 
 LATENCY = 10e-6
 CALL = 1e-6

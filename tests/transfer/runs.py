@@ -9,9 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 from gradtool.measure.batching import runs_per_sample
+from gradtool.results.transfer import Cell, Header, TransferReport
 from gradtool.transfer.options import TransferOptions
 from gradtool.transfer.profile import profile
-from gradtool.transfer_results import Cell, Header, TransferReport
 from tests.transfer.fake_machine import FakeMachine
 
 HEADER = Header(

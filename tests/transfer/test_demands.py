@@ -9,10 +9,10 @@ import pytest
 from msgspec.structs import replace
 
 from gradtool.report.transfer.document import render
+from gradtool.results.transfer import Link, TransferReport
 from gradtool.transfer import requirements
 from gradtool.transfer.changes import compared, load_report, parse_share, require_comparable
 from gradtool.transfer.errors import TransferError
-from gradtool.transfer_results import Link, TransferReport
 from tests.transfer.fake_machine import RATES, FakeMachine
 from tests.transfer.runs import run
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from gradtool.results.transfer import NodeRate, TransferReport
 from gradtool.transfer import nodes
 from gradtool.transfer.advice import advise
 from gradtool.transfer.processors import parse_list
-from gradtool.transfer_results import NodeRate, TransferReport
 from tests.transfer.fake_machine import FakeMachine
 from tests.transfer.runs import HEADER
 

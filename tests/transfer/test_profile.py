@@ -7,10 +7,10 @@ import threading
 
 import pytest
 
+from gradtool.results.transfer import Link
 from gradtool.transfer.errors import TransferError
 from gradtool.transfer.hazards import DEMONSTRATIONS
 from gradtool.transfer.options import RowOptions
-from gradtool.transfer_results import Link
 from tests.transfer.fake_machine import CALL, LATENCY, FakeMachine
 from tests.transfer.runs import cell_of, run
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradtool.results.transfer import Link
 from gradtool.transfer.self_checks import impossible_rate, unstable
 from gradtool.transfer.timing import Times
-from gradtool.transfer_results import Link
 from tests.transfer import fake_machine
 from tests.transfer.fake_machine import FakeMachine
 from tests.transfer.runs import run

@@ -10,14 +10,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradtool.verify.coordinates import Coordinates
-from gradtool.verify.estimate import Status
-from gradtool.verify.jacobian import Sampler, coordinate_line
-from gradtool.verify.ladder import climb
-from gradtool.verify.noise import measure
-from gradtool.verify.point import read
-from gradtool.verify.protocol import Argument, Failure, Gradient, Observation, Stacked
-from gradtool.verify.steps import epsilon, scales
+from gradtool.verify.oracle.difference_quotients import Sampler, coordinate_line
+from gradtool.verify.oracle.estimate import Status
+from gradtool.verify.oracle.noise import measure
+from gradtool.verify.oracle.point import read
+from gradtool.verify.oracle.step_ladder import climb
+from gradtool.verify.oracle.steps import epsilon, scales
+from gradtool.verify.protocol.coordinates import Coordinates
+from gradtool.verify.protocol.differentiable import (
+    Argument,
+    Failure,
+    Gradient,
+    Observation,
+    Stacked,
+)
 
 
 def _tuple(value: Any) -> tuple[Any, ...]:

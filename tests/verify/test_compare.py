@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from gradtool.verify.compare import Decision, decide, is_trifling, is_unresolved
-from gradtool.verify.estimate import Estimate, Status
-from gradtool.verify.tolerance import Tolerance
+from gradtool.verify.comparison.compare import Decision, decide, is_trifling, is_unresolved
+from gradtool.verify.comparison.tolerance import Tolerance
+from gradtool.verify.oracle.estimate import Estimate, Status
 
 NAN, INF = math.nan, math.inf
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from gradtool.verify.coordinates import Coordinates
+from gradtool.verify.protocol.coordinates import Coordinates
 
 _DTYPES = st.sampled_from(["f4", "f8", "c8", "c16", "i8", "?"])
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gradtool.gate.options import CheckOptions
-from gradtool.gate.runner import check
+from gradtool.config.options import CheckOptions
+from gradtool.run.runner import check
 
 FUNCTION = """
 import torch

@@ -7,9 +7,9 @@ import re
 import numpy as np
 import pytest
 
-from gradtool.results import NOT_OFFERED, Severity, Verdict
+from gradtool.results.report import NOT_OFFERED, Severity, Verdict
 from gradtool.verify.examine import examine
-from gradtool.verify.protocol import Failure, Gradient
+from gradtool.verify.protocol.differentiable import Failure, Gradient
 from gradtool.verify.rules import RULES
 
 X = np.array([[0.3, -1.2, 0.8], [2.1, 0.4, -0.6]])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradtool.verify.coordinates import Coordinates
-from gradtool.verify.fixed_step import numeric_jacobian, outside, projected_derivative
+from gradtool.verify.oracle.fixed_step import numeric_jacobian, outside, projected_derivative
+from gradtool.verify.protocol.coordinates import Coordinates
 
 X = np.array([[0.3, -1.2], [0.8, 2.0]])
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradtool.verify.estimate import Status
+from gradtool.verify.oracle.estimate import Status
 
 
 def _noisy_sine(x):

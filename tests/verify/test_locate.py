@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from gradtool.results import Verdict
+from gradtool.results.report import Verdict
 from gradtool.verify.examine import examine
 
 N = 30_000

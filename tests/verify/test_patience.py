@@ -10,11 +10,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from gradtool.verify import patience
-from gradtool.verify.coordinates import Coordinates
-from gradtool.verify.patience import OutOfPatienceError, Patience
-from gradtool.verify.protocol import Array
-from gradtool.verify.sampler import Sampler
+from gradtool.verify.oracle import evaluation_timeout as patience
+from gradtool.verify.oracle.evaluation_timeout import OutOfPatienceError, Patience
+from gradtool.verify.oracle.sampler import Sampler
+from gradtool.verify.protocol.coordinates import Coordinates
+from gradtool.verify.protocol.differentiable import Array
 
 
 def test_what_ends_soon_is_left_alone() -> None:

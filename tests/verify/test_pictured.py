@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradtool.results import Evidence
-from gradtool.verify.block import MOST
+from gradtool.results.report import Evidence
+from gradtool.verify.diagnosis.block import MOST
 from gradtool.verify.examine import examine
 from tests.verify.conftest import NumpyFunction
 
@@ -76,7 +76,9 @@ def test_the_curve_costs_few_evaluations_and_is_made_for_findings_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert len(evidence_of(cube((3,))).ladder.steps) <= 16
-    monkeypatch.setattr("gradtool.verify.numeric.ladder_curve", lambda *_: pytest.fail("made"))
+    monkeypatch.setattr(
+        "gradtool.verify.oracle.numeric.ladder_curve", lambda *_: pytest.fail("made")
+    )
     examine(cube((3,), lambda gradient: gradient), codes=["GT101"])
 
 

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gradtool.verify.compare import Decision
-from gradtool.verify.rounded import is_only_rounded
+from gradtool.verify.comparison.compare import Decision
+from gradtool.verify.diagnosis.rounding import is_only_rounded
 
 LARGEST = 2.0
 

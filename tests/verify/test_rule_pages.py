@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.gate.options import CheckOptions
-from gradtool.gate.runner import check
+from gradtool.config.options import CheckOptions
+from gradtool.run.runner import check
 from gradtool.verify.rules import RULES
 
 NEEDS_A_PROCESS = ("GT005", "GT006", "GT007", "GT008")

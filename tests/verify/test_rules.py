@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.results import Severity
+from gradtool.results.report import Severity
 from gradtool.verify import rules
 from gradtool.verify.rules import RULES
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradtool.verify.coordinates import Coordinates
-from gradtool.verify.protocol import Stacked
-from gradtool.verify.sampler import Sampler
+from gradtool.verify.oracle.sampler import Sampler
+from gradtool.verify.protocol.coordinates import Coordinates
+from gradtool.verify.protocol.differentiable import Stacked
 
 X = np.array([0.3, -1.2, 0.8])
 POINTS = [[X + k] for k in range(40)]

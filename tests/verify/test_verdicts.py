@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradtool.results import Verdict
-from gradtool.verify.compare import Decision
+from gradtool.results.report import Verdict
+from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.examine import examine
 from gradtool.verify.subject import Subject
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradtool.verify.compare import Decision
-from gradtool.verify.coordinates import Coordinates
+from gradtool.verify.comparison.compare import Decision
+from gradtool.verify.oracle.widening import widened
+from gradtool.verify.protocol.coordinates import Coordinates
 from gradtool.verify.subject import Subject
-from gradtool.verify.widening import widened
 
 X = np.random.default_rng(0).standard_normal(40).astype(np.float32)
 

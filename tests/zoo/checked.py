@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 from functools import cache
 
-from gradtool.gate.options import CheckOptions
-from gradtool.gate.runner import check
-from gradtool.results import FunctionResult
+from gradtool.config.options import CheckOptions
+from gradtool.results.report import FunctionResult
+from gradtool.run.runner import check
 from tests.zoo.members import ZOO, Member, results, strict_findings
 
 SEEDS = range(int(os.environ.get("GRADTOOL_ZOO_SEEDS", "2")))

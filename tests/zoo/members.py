@@ -15,12 +15,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gradtool.gate.agenda import Agenda
-from gradtool.gate.bench import Bench
-from gradtool.gate.options import CheckOptions
-from gradtool.gate.plan import PlannedFunction
-from gradtool.gate.source_lines import function_location
-from gradtool.results import Finding, FunctionResult, Report, Severity
+from gradtool.checking.plan import PlannedFunction
+from gradtool.checking.worker_session import Bench
+from gradtool.collect.source_lines import function_location
+from gradtool.config.options import CheckOptions
+from gradtool.results.report import Finding, FunctionResult, Report, Severity
+from gradtool.run.run_plan import Agenda
 
 ZOO = Path(__file__).resolve().parent
 

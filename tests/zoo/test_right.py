@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradtool.results import Verdict
+from gradtool.results.report import Verdict
 from tests.zoo.checked import SEEDS, checked, found
 from tests.zoo.members import Member, by_id, members
 

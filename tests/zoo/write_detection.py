@@ -22,8 +22,8 @@ import numpy as np
 import torch
 
 import gradtool.engine
-from gradtool.gate.plan import PlannedFunction
-from gradtool.results import Verdict
+from gradtool.checking.plan import PlannedFunction
+from gradtool.results.report import Verdict
 from gradtool.verify.rules import RULES
 from tests.zoo.checked import checked
 from tests.zoo.members import ZOO, Member, members, planned, strict_findings

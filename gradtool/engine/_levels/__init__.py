@@ -57,7 +57,7 @@ class Level:
 
     def before_change(self, x: Any) -> Any:
         """`x` as it is now, for graphs to keep while `x` changes in place."""
-        from gradtool.engine._ops.inplace import before_change
+        from gradtool.engine._ops.core.inplace import before_change
 
         old = wrap_at(self, x.__class__, before_change(x._value), x._array)
         old._node, old._requires_grad = x._node, x._requires_grad

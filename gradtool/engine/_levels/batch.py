@@ -54,7 +54,7 @@ class BatchLevel(Level):
         return batched(self, function, args, kwargs)
 
     def _by_example(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
-        from gradtool.engine._ops.joining import stack
+        from gradtool.engine._ops.shape.joining import stack
 
         results = [
             primitive.operation(*[self.example(arg, number) for arg in args], **params)
@@ -69,7 +69,7 @@ class BatchLevel(Level):
 
     def write(self, x: Any, result: Tensor) -> None:
         """Write the examples of `result` over those of `x`."""
-        from gradtool.engine._ops.inplace import replace
+        from gradtool.engine._ops.core.inplace import replace
 
         if x.__dict__.get("_detached_view"):
             raise NotBatchableError(

@@ -69,14 +69,14 @@ class DualLevel(Level):
 
     def before_change(self, x: Any) -> Any:
         """`x` as it is now, its tangent included."""
-        from gradtool.engine._ops.inplace import before_change
+        from gradtool.engine._ops.core.inplace import before_change
 
         return self.wrap(before_change(x._value), before_change(x._tangent))
 
     def write(self, x: Any, result: Tensor) -> None:
         """Change primal to primal and tangent to tangent."""
-        from gradtool.engine._ops._kinds import zeros_like
-        from gradtool.engine._ops.inplace import replace
+        from gradtool.engine._ops.core.inplace import replace
+        from gradtool.engine._ops.core.kinds import zeros_like
 
         tangent = self.tangent_of(result)
         replace(x._value, self.below(result))
@@ -84,7 +84,7 @@ class DualLevel(Level):
 
     def lift(self, x: Tensor) -> None:
         """Make `x` a tensor of this level whose tangent is zero."""
-        from gradtool.engine._ops._kinds import zeros_like
+        from gradtool.engine._ops.core.kinds import zeros_like
 
         primal = alias(x._array, x._shared_storage())
         primal._node, primal._requires_grad = x._node, x._requires_grad

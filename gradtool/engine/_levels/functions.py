@@ -120,7 +120,7 @@ def _with_their_graph(saved: tuple[Tensor | None, ...], raw: Any, output: Any) -
 
 def _input_tangents(level: DualLevel, ctx: Any, args: tuple[Any, ...]) -> list[Tensor | None]:
     """One for each argument; zeros for a constant tensor unless the ctx says otherwise."""
-    from gradtool.engine._ops._kinds import zeros_like
+    from gradtool.engine._ops.core.kinds import zeros_like
 
     tangents: list[Tensor | None] = []
     for arg in args:

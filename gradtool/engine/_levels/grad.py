@@ -57,7 +57,7 @@ class GradLevel(Level):
 
     def write(self, x: Any, result: Tensor) -> None:
         """Change what `x` holds to what `result` holds."""
-        from gradtool.engine._ops.inplace import replace
+        from gradtool.engine._ops.core.inplace import replace
 
         recording = modes.grad
         modes.grad = recording and self.outer

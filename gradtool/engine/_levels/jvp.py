@@ -59,7 +59,7 @@ def _linear(
 
 def _zero_tangent(primal: Any) -> Any:
     """Of a constant argument. Indices and masks among the arguments stay what they are."""
-    from gradtool.engine._ops._kinds import zeros_like
+    from gradtool.engine._ops.core.kinds import zeros_like
 
     if isinstance(primal, Tensor):
         return zeros_like(primal.detach()) if primal._array.dtype.kind in "fc" else primal
@@ -82,7 +82,7 @@ def _transposed(
     primitive: Any, primals: Sequence[Any], tangents: Tangents, out: Tensor, params: dict[str, Any]
 ) -> Tensor | None:
     from gradtool.engine._levels.grad import GradLevel
-    from gradtool.engine._ops._kinds import zeros_like
+    from gradtool.engine._ops.core.kinds import zeros_like
     from gradtool.engine.autograd._walk import walk
 
     values = {**dict(zip(primitive.arguments, primals)), **params, "out": out}

@@ -88,7 +88,7 @@ def _outside(level: BatchLevel) -> Iterator[None]:
 
 
 def _stacked(tensors: list[Tensor]) -> Tensor:
-    from gradtool.engine._ops.joining import stack
+    from gradtool.engine._ops.shape.joining import stack
 
     return stack(tensors)
 

@@ -17,7 +17,7 @@ import numpy as np
 from gradtool.device import CUDA
 from gradtool.device.arrays import array_module
 from gradtool.device.cuda import CudaBackend, CudaEvent, CudaStream
-from gradtool.engine._ops import conversion
+from gradtool.engine._ops.creation import conversion
 from gradtool.engine._profiling.recorder import Span, computing, recording, timed
 
 Undo = Callable[[], None]

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
 
-from gradtool.engine._ops import methods
-from gradtool.engine._ops._primitive import PRIMITIVES
-from gradtool.engine._ops._primitive_node import PrimitiveNode
+from gradtool.engine._ops.core import methods
+from gradtool.engine._ops.core.primitive import PRIMITIVES
+from gradtool.engine._ops.core.primitive_node import PrimitiveNode
 from gradtool.engine._profiling import cuda
 from gradtool.engine._profiling.recorder import Recorder, computing, recording, timed
 from gradtool.engine._tensor import Tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from gradtool.engine._ops.creation import full
+from gradtool.engine._ops.creation.creation import full
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.amp.autocast_mode import is_autocast_available
 from gradtool.engine.autograd.grad_mode import no_grad

@@ -129,7 +129,7 @@ def _batched_grad(
     outputs: Any, targets: tuple[Tensor, ...], cotangents: Any, create_graph: bool, allow: Any
 ) -> tuple[Tensor | None, ...]:
     """One walk for each row of the cotangents, stacked."""
-    from gradtool.engine._ops.joining import stack
+    from gradtool.engine._ops.shape.joining import stack
 
     rows = zip(*(tuple(each) for each in _as_tuple(cotangents)), strict=True)
     found = [grad(outputs, targets, row, True, create_graph, allow_unused=allow) for row in rows]

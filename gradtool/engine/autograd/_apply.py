@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradtool.engine._errors import ContractError
 from gradtool.engine._modes import modes
-from gradtool.engine._ops.inplace import check_in_place
+from gradtool.engine._ops.core.inplace import check_in_place
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd._returned import TensorInfo
 from gradtool.engine.autograd._saved import SavedTensor

@@ -9,7 +9,7 @@ from numpy import ndarray
 from gradtool.engine import _dtypes
 from gradtool.engine._device import CPU
 from gradtool.engine._errors import ContractError, ContractTypeError
-from gradtool.engine._ops._primitive_node import bring_back
+from gradtool.engine._ops.core.primitive_node import bring_back
 from gradtool.engine._tensor import Tensor
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class TensorInfo(NamedTuple):
 
     def zeros(self) -> Tensor:
         """A zero gradient for it."""
-        from gradtool.engine._ops.creation import zeros
+        from gradtool.engine._ops.creation.creation import zeros
 
         return zeros(self.shape, dtype=_dtypes.from_numpy_dtype(self.dtype), device=self.device)
 

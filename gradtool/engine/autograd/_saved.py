@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gradtool.engine._ops._primitive_node import modified_in_place
+from gradtool.engine._ops.core.primitive_node import modified_in_place
 from gradtool.engine._tensor import Tensor
 
 if TYPE_CHECKING:

@@ -132,7 +132,7 @@ def _jacobian_of(
     output: Tensor, primals: Tensors, create_graph: bool, strict: bool
 ) -> list[Tensor]:
     """One output's Jacobian with respect to each input."""
-    from gradtool.engine._ops.joining import stack
+    from gradtool.engine._ops.shape.joining import stack
 
     flat = output.reshape(-1)
     columns: list[list[Tensor]] = [[] for _ in primals]

@@ -104,8 +104,8 @@ def gradcheck(
         check_forward_ad or not check_batched_forward_grad,
         "check_forward_ad to be True where check_batched_forward_grad is",
     )
-    from gradtool.gate.adapters.gradcheck.orders import first_order
-    from gradtool.gate.adapters.gradcheck.settings import Settings
+    from gradtool.adapters.gradcheck.orders import first_order
+    from gradtool.adapters.gradcheck.settings import Settings
 
     settings = Settings(
         eps=eps,
@@ -189,8 +189,8 @@ def gradgradcheck(
         check_rev_over_rev or not check_batched_grad,
         "check_rev_over_rev to be True where check_batched_grad is",
     )
-    from gradtool.gate.adapters.gradcheck.orders import second_order
-    from gradtool.gate.adapters.gradcheck.settings import Settings
+    from gradtool.adapters.gradcheck.orders import second_order
+    from gradtool.adapters.gradcheck.settings import Settings
 
     settings = Settings(
         eps=eps,
@@ -220,7 +220,7 @@ def _expect(holds: bool, expectation: str) -> None:
 
 def _passes(check: Callable[[], None], raise_exception: bool) -> bool:
     """Whether `check` ends without an exception. Misuse always raises."""
-    from gradtool.gate.adapters.gradcheck.examined import Misuse
+    from gradtool.adapters.gradcheck.examined import Misuse
 
     try:
         check()

@@ -5,7 +5,7 @@ They come from one generator on the host for all CUDA devices, apart from that o
 
 from __future__ import annotations
 
-from gradtool.engine._ops.generators import cuda_generator
+from gradtool.engine._ops.creation.generators import cuda_generator
 
 
 def manual_seed(seed: int) -> None:

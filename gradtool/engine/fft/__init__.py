@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtool.engine._ops._kinds import conjugate
-from gradtool.engine._ops.creation import arange
-from gradtool.engine._ops.fourier import half_of_real, real_of_half, shifted, transformed
+from gradtool.engine._ops.core.kinds import conjugate
+from gradtool.engine._ops.creation.creation import arange
+from gradtool.engine._ops.signal.fourier import half_of_real, real_of_half, shifted, transformed
 from gradtool.engine._tensor import Tensor
 
 Norm = str | None

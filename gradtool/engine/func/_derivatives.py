@@ -10,7 +10,7 @@ from gradtool.engine import _pytree
 from gradtool.engine._levels.dual import DualLevel
 from gradtool.engine._levels.grad import GradLevel
 from gradtool.engine._modes import modes
-from gradtool.engine._ops._kinds import zeros_like
+from gradtool.engine._ops.core.kinds import zeros_like
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd._walk import walk
 from gradtool.engine.func._vmap import vmap
@@ -277,7 +277,7 @@ def jacrev(
 
 def _basis(leaves: list[Tensor]) -> list[Tensor]:
     """The standard basis of the space of all leaves together: one row for each element."""
-    from gradtool.engine._ops.creation import eye
+    from gradtool.engine._ops.creation.creation import eye
 
     total = sum(leaf.numel() for leaf in leaves)
     basis = []

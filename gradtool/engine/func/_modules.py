@@ -122,7 +122,7 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
 
 
 def _stacked(dicts: list[dict[str, Tensor]], *, leaves: bool) -> dict[str, Any]:
-    from gradtool.engine._ops.joining import stack
+    from gradtool.engine._ops.shape.joining import stack
 
     stacked = {}
     for name in dicts[0]:

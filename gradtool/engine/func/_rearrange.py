@@ -23,7 +23,7 @@ def rearrange(tensor: Tensor | Sequence[Tensor], pattern: str, **axes_lengths: i
     Raises:
         ValueError: the pattern does not fit the tensor, or its sides do not name the same axes.
     """
-    from gradtool.engine._ops.joining import stack
+    from gradtool.engine._ops.shape.joining import stack
 
     x: Any = tensor if isinstance(tensor, Tensor) else stack(list(tensor))
     left, right = _sides(pattern)

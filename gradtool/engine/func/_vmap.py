@@ -169,7 +169,7 @@ def _run_in_chunks(
     func: Any, leaves: Any, dims: Any, rebuild: Any, size: int, out_dims: Dims, randomness: str,
     chunk_size: int,
 ) -> Any:  # fmt: skip
-    from gradtool.engine._ops.joining import cat
+    from gradtool.engine._ops.shape.joining import cat
 
     parts = []
     for start in range(0, size, chunk_size):

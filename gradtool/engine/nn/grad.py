@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradtool.engine._ops.creation import zeros
+from gradtool.engine._ops.creation.creation import zeros
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd import grad
 from gradtool.engine.autograd.grad_mode import enable_grad, is_grad_enabled

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from gradtool.engine._ops.creation import eye
-from gradtool.engine._ops.factorizations import qr
-from gradtool.engine._ops.generators import Generator
-from gradtool.engine._ops.random import randperm
-from gradtool.engine._ops.selection import where
+from gradtool.engine._ops.creation.creation import eye
+from gradtool.engine._ops.creation.generators import Generator
+from gradtool.engine._ops.creation.random import randperm
+from gradtool.engine._ops.elementwise.selection import where
+from gradtool.engine._ops.linalg.factorizations import qr
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd.grad_mode import no_grad
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtool.engine._ops.creation import full_like, ones_like, zeros, zeros_like
+from gradtool.engine._ops.creation.creation import full_like, ones_like, zeros, zeros_like
 from gradtool.engine.optim.optimizer import Optimizer, checked
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from gradtool.engine._ops.creation import ones, zeros, zeros_like
-from gradtool.engine._ops.selection import maximum
+from gradtool.engine._ops.creation.creation import ones, zeros, zeros_like
+from gradtool.engine._ops.elementwise.selection import maximum
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.optim.optimizer import Optimizer, checked
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradtool.engine._ops.joining import cat
+from gradtool.engine._ops.shape.joining import cat
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd.grad_mode import enable_grad, no_grad
 from gradtool.engine.optim._line_search import strong_wolfe

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.literals import as_tensor
+from gradtool.engine._ops.creation.literals import as_tensor
 from gradtool.engine._tensor import Tensor, to_numpy
 
 _TOLERANCES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.random import rand, randint
+from gradtool.engine._ops.creation.random import rand, randint
 from gradtool.engine._tensor import Tensor
 
 _BOUNDS = {_dtypes.bool_: (0, 2), _dtypes.uint8: (0, 10)}

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from gradtool.engine._ops.generators import get_rng_state, set_rng_state
+from gradtool.engine._ops.creation.generators import get_rng_state, set_rng_state
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd import backward
 from gradtool.engine.autograd.function import Function

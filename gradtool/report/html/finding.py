@@ -5,14 +5,14 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 
-from gradtool.report.concise import place
 from gradtool.report.evidence import evidence_lines
+from gradtool.report.formats.concise import place
 from gradtool.report.html.elements import Child, element, folded, with_code
 from gradtool.report.html.heatmap import heatmaps
 from gradtool.report.html.plot import error_plot
 from gradtool.report.jacobian import Cell, Window, window
 from gradtool.report.words import one_line
-from gradtool.results import Evidence, Finding, JacobianBlock, RuleInfo
+from gradtool.results.report import Evidence, Finding, JacobianBlock, RuleInfo
 
 _MOST_VALUES = 8
 """Rows, and columns, of the table of values."""

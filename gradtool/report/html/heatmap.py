@@ -9,10 +9,10 @@ import xml.etree.ElementTree as ET
 from collections import defaultdict
 from collections.abc import Sequence
 
-from gradtool.evidence import Row, Scalar
 from gradtool.report.html.elements import Child, element
 from gradtool.report.jacobian import short
-from gradtool.results import JacobianBlock
+from gradtool.results.evidence import Row, Scalar
+from gradtool.results.report import JacobianBlock
 
 _SHADES = 6
 _SIDE = 176

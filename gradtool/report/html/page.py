@@ -23,7 +23,7 @@ from gradtool.report.summary import (
 )
 from gradtool.report.verdicts import STOPPING, overall
 from gradtool.report.words import duration, evaluations
-from gradtool.results import CheckResult, Finding, Report, RuleInfo, Verdict
+from gradtool.results.report import CheckResult, Finding, Report, RuleInfo, Verdict
 
 _MOST_FIGURES = 200
 """Findings with pictures. A page of thousands of them could not be opened any more."""

@@ -11,9 +11,9 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gradtool.evidence import Scalar
 from gradtool.report.html.elements import Child, element
-from gradtool.results import Evidence, LadderCurve
+from gradtool.results.evidence import Scalar
+from gradtool.results.report import Evidence, LadderCurve
 
 _WIDTH, _HEIGHT = 380.0, 240.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46.0, 10.0, 10.0, 34.0

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterator
 
-from gradtool.profile_results import Phase, ProfileReport
+from gradtool.results.profile import Phase, ProfileReport
 
 COLUMNS = (
     "node", "case", "phase", "median", "p25", "p75", "n", "batch", "peak", "trust", "unavailable",

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from gradtool.profile_results import SCHEMA_VERSION, ProfileReport
-from gradtool.report.document import schema_text
+from gradtool.report.formats.document import schema_text
+from gradtool.results.profile import SCHEMA_VERSION, ProfileReport
 
 SCHEMA_FILE = Path(__file__).parents[1] / "schemas" / f"profile-{SCHEMA_VERSION}.schema.json"
 """The published schema of the present version."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 
-from gradtool.profile_results import ProfileReport
+from gradtool.results.profile import ProfileReport
 
 Renderer = Callable[[ProfileReport], str]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from gradtool.profile_results import FunctionProfile, ProfileReport
 from gradtool.report.html.tabular import bullets, lines, page, table
 from gradtool.report.profile.rows import (
     COLUMNS,
@@ -18,6 +17,7 @@ from gradtool.report.profile.rows import (
     rows,
 )
 from gradtool.report.tabular import Column, Table
+from gradtool.results.profile import FunctionProfile, ProfileReport
 
 
 def render(report: ProfileReport) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from gradtool.profile_results import FunctionProfile, ProfileReport
-from gradtool.report.markdown import escaped
+from gradtool.report.formats.markdown import escaped
 from gradtool.report.profile.rows import (
     COLUMNS,
     OPERATION_COLUMNS,
@@ -16,6 +15,7 @@ from gradtool.report.profile.rows import (
     problems,
     rows,
 )
+from gradtool.results.profile import FunctionProfile, ProfileReport
 
 
 def render(report: ProfileReport) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradtool.measure.units import about, time_text
-from gradtool.profile_results import CaseProfile, FunctionProfile, Phase, ProfileReport
+from gradtool.results.profile import CaseProfile, FunctionProfile, Phase, ProfileReport
 
 COLUMNS = ("case", "phase", "median", "p25 - p75", "n", "peak", "trust")
 """``n`` samples; the ``peak`` of memory; ``trust`` says where samples lie too far apart."""

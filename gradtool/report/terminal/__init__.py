@@ -4,6 +4,6 @@ Colour marks verdicts and nothing else; what matters second is dim. The only pla
 besides `gradtool.cli` that imports Rich.
 """
 
-from gradtool.report.terminal.text import plain, render
+from gradtool.report.terminal.report import plain, render
 
 __all__ = ["plain", "render"]

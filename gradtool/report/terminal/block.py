@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 from rich.text import Text
 
 from gradtool.report.jacobian import Cell, Window, window
-from gradtool.report.terminal.page import Page
+from gradtool.report.terminal.lines import Page
 from gradtool.report.terminal.styles import DIM, SEVERITIES, STRONG
 from gradtool.report.words import printable
-from gradtool.results import Evidence, JacobianBlock, Severity
+from gradtool.results.report import Evidence, JacobianBlock, Severity
 
 _INDENT = 4
 _MOST = 5

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from rich.console import Console
 from rich.text import Text
 
-from gradtool.report.concise import finding_line
-from gradtool.report.terminal.page import Page
+from gradtool.report.formats.concise import finding_line
+from gradtool.report.terminal.lines import Page
 from gradtool.report.terminal.styles import DIM, VERDICTS
 from gradtool.report.words import plural, printable
-from gradtool.results import CheckResult, ModuleResult, Verdict
+from gradtool.results.report import CheckResult, ModuleResult, Verdict
 
 
 def render(modules: Iterable[ModuleResult], console: Console, *, quiet: bool = False) -> None:

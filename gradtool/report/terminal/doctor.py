@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from gradtool.report.terminal.page import Page
+from gradtool.report.terminal.lines import Page
 from gradtool.report.terminal.styles import DIM, STRONG
 
 _MARKS = {

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from gradtool.report.terminal.console import make_console
 from gradtool.report.terminal.findings import write_findings
-from gradtool.report.terminal.page import Page
-from gradtool.results import Finding
+from gradtool.report.terminal.lines import Page
+from gradtool.results.report import Finding
 
 
 def findings_text(

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 
 from rich.text import Text
 
-from gradtool.report.concise import place
 from gradtool.report.evidence import evidence_lines, margin
+from gradtool.report.formats.concise import place
 from gradtool.report.terminal.block import write_block
-from gradtool.report.terminal.page import Page
+from gradtool.report.terminal.lines import Page
 from gradtool.report.terminal.source import write_source
 from gradtool.report.terminal.styles import DIM, SEVERITIES, STRONG
 from gradtool.report.words import one_line, printable
-from gradtool.results import Finding, Location, Severity
+from gradtool.results.report import Finding, Location, Severity
 
 _INDENT = 2
 _EVIDENCE = 4

@@ -9,7 +9,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gradtool.profile_results import FunctionProfile, ProfileReport
 from gradtool.report.profile.rows import (
     COLUMNS,
     OPERATION_COLUMNS,
@@ -21,8 +20,9 @@ from gradtool.report.profile.rows import (
     rows,
 )
 from gradtool.report.terminal.console import make_console
-from gradtool.report.terminal.page import Page
+from gradtool.report.terminal.lines import Page
 from gradtool.report.terminal.styles import DIM, STRONG
+from gradtool.results.profile import FunctionProfile, ProfileReport
 
 _PLAIN_WIDTH = 120
 _LEFT = {"phase", "operation", "trust"}

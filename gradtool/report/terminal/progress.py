@@ -9,13 +9,13 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Column
 
 from gradtool.report.terminal.styles import VERDICTS
-from gradtool.results import CaseResult, FunctionResult, Verdict
+from gradtool.results.report import CaseResult, FunctionResult, Verdict
 
 
 class LiveProgress:
     """A bar, the count of Functions done, the case under way and how many cases have failed.
 
-    Implements `gradtool.gate.options.Watcher`. Use as a context manager around the run;
+    Implements `gradtool.config.options.Watcher`. Use as a context manager around the run;
     what the checked code prints meanwhile appears above the bar.
     """
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from gradtool.report.terminal.page import Page
+from gradtool.report.terminal.lines import Page
 from gradtool.report.terminal.styles import DIM, SEVERITIES
 from gradtool.report.words import printable
-from gradtool.results import Finding
+from gradtool.results.report import Finding
 
 _INDENT = 2
 _BEFORE = 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtool.results import Severity, Verdict
+from gradtool.results.report import Severity, Verdict
 
 DIM = "dim"
 STRONG = "bold"

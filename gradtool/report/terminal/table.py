@@ -9,11 +9,11 @@ from rich.text import Text
 
 from gradtool.report.families import PROVES
 from gradtool.report.rows import Row
-from gradtool.report.terminal.page import Page
+from gradtool.report.terminal.lines import Page
 from gradtool.report.terminal.styles import DIM, SEVERITIES, STRONG, VERDICTS
 from gradtool.report.verdicts import STOPPING, standing, stops
 from gradtool.report.words import duration, one_line, printable
-from gradtool.results import CheckResult, Finding, Verdict, is_left_out, rests_on
+from gradtool.results.report import CheckResult, Finding, Verdict, is_left_out, rests_on
 
 _INDENT = 2
 _GAP = 2

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from gradtool.report.tabular import Table
 from gradtool.report.terminal.console import make_console
-from gradtool.report.terminal.page import Page
+from gradtool.report.terminal.lines import Page
 from gradtool.report.terminal.styles import DIM, STRONG
 from gradtool.report.transfer.tables import (
     advice_lines,
@@ -22,7 +22,7 @@ from gradtool.report.transfer.tables import (
     not_measured,
     tables,
 )
-from gradtool.transfer_results import TransferReport
+from gradtool.results.transfer import TransferReport
 
 WIDE = 104
 """Columns from which on nothing is left out."""

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterator
 
 from gradtool.measure.summary import Summary
-from gradtool.transfer_results import Cell, TransferReport
+from gradtool.results.transfer import Cell, TransferReport
 
 _TIMES = ("call", "done", "device")
 

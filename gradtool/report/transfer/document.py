@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from gradtool.report.document import schema_text
-from gradtool.transfer_results import SCHEMA_VERSION, TransferReport
+from gradtool.report.formats.document import schema_text
+from gradtool.results.transfer import SCHEMA_VERSION, TransferReport
 
 SCHEMA_FILE = Path(__file__).parents[1] / "schemas" / f"transfer-{SCHEMA_VERSION}.schema.json"
 """The published schema of the present version."""

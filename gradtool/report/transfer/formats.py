@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 
-from gradtool.transfer_results import TransferReport
+from gradtool.results.transfer import TransferReport
 
 Renderer = Callable[[TransferReport], str]
 

@@ -12,7 +12,7 @@ from gradtool.report.transfer.tables import (
     not_measured,
     tables,
 )
-from gradtool.transfer_results import TransferReport
+from gradtool.results.transfer import TransferReport
 
 
 def render(report: TransferReport) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gradtool.report.markdown import escaped
+from gradtool.report.formats.markdown import escaped
 from gradtool.report.tabular import Table
 from gradtool.report.transfer.tables import (
     advice_lines,
@@ -13,7 +13,7 @@ from gradtool.report.transfer.tables import (
     not_measured,
     tables,
 )
-from gradtool.transfer_results import TransferReport
+from gradtool.results.transfer import TransferReport
 
 
 def render(report: TransferReport) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gradtool.measure.units import size_text
-from gradtool.transfer_results import Cell, TransferReport
+from gradtool.results.transfer import Cell, TransferReport
 
 TITLES = {"h2d": "host to device", "d2h": "device to host"}
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from gradtool.measure.summary import Summary
 from gradtool.measure.units import about, rate_text, size_text, time_text
 from gradtool.report.tabular import Column, Table
-from gradtool.transfer_results import Cell, NodeRate, TransferReport
+from gradtool.results.transfer import Cell, NodeRate, TransferReport
 
 SIMULATED = "SIMULATED (host memcpy; no PCIe, no DMA)"
 """How the title of every table begins where host memory stood in for a device."""
@@ -24,7 +24,7 @@ DIRECTIONS = {
 
 def tables(report: TransferReport) -> Iterator[Table]:
     """All tables that a report has something for."""
-    from gradtool.report.transfer import other_tables
+    from gradtool.report.transfer import probe_tables as other_tables
 
     yield from _cell_tables(report)
     for make in other_tables.ALL:

@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from msgspec.structs import replace
 
 from gradtool.device import array_module
+from gradtool.results.transfer import Header, Link
 from gradtool.transfer.cuda.link import local_processors, numa_node, read_link
 from gradtool.transfer.cuda.nvml import nvml_of
 from gradtool.transfer.errors import UnavailableError
 from gradtool.transfer.machine import Machine
-from gradtool.transfer_results import Header, Link
 
 _LOAD_SIZE = 32 << 20
 _LOAD_COPIES = 100

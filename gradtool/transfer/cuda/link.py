@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from gradtool.results.transfer import Link
 from gradtool.transfer.cuda.nvml import Nvml
 from gradtool.transfer.processors import parse_list
-from gradtool.transfer_results import Link
 
 PER_LANE = {1: 0.25, 2: 0.5, 3: 0.985, 4: 1.969, 5: 3.938, 6: 7.563}
 """GB/s of a lane in one direction, raw, by generation: the transfer rate times the encoding."""

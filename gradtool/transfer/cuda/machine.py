@@ -18,11 +18,11 @@ from gradtool.device import CUDA, HOST, array_module
 from gradtool.device.cuda import CudaEvent, CudaStream
 from gradtool.measure.clock import CLOCK, Clock
 from gradtool.measure.units import size_text
+from gradtool.results.transfer import Header, Link
 from gradtool.transfer.cuda.header import describe, near
 from gradtool.transfer.errors import UnavailableError
 from gradtool.transfer.machine import Buffer, Call, HostBlock, Memory
 from gradtool.transfer.pages import fresh_pages, touch
-from gradtool.transfer_results import Header, Link
 
 _COMPUTED = 1 << 24
 """Numbers that one step of a computation works on: a step takes longer than it takes to launch."""

@@ -11,12 +11,12 @@ import numpy as np
 
 from gradtool.device import HOST
 from gradtool.measure.clock import CLOCK, Clock
+from gradtool.results.transfer import Header, Link
 from gradtool.transfer.errors import UnavailableError
 from gradtool.transfer.host.locked_memory import lock_pages
 from gradtool.transfer.host.worker_stream import WorkerEvent, WorkerStream
 from gradtool.transfer.machine import Buffer, Call, HostBlock, Memory
 from gradtool.transfer.pages import fresh_pages, touch
-from gradtool.transfer_results import Header, Link
 
 _COMPUTED = 1 << 15
 """Numbers that one step of the stand-in's computation works on: they stay in a core's cache."""

@@ -7,10 +7,10 @@ of its pages falls into the copy.
 
 from __future__ import annotations
 
+from gradtool.results.transfer import Cell
 from gradtool.transfer.buffers import slot_count, slot_of
 from gradtool.transfer.machine import Buffer, HostBlock
 from gradtool.transfer.operation import Bench, Operation, Pair, Slot
-from gradtool.transfer_results import Cell
 
 _MOST_BYTES = 256 << 20
 """New memory for one sample at most, unless one operation takes more."""

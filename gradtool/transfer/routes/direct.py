@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gradtool.results.transfer import Cell
 from gradtool.transfer.buffers import parts_of, slot_count, slot_of
 from gradtool.transfer.machine import Buffer, Call, Memory
 from gradtool.transfer.operation import Bench, Operation, Pair, Route, Slot, Slots
-from gradtool.transfer_results import Cell
 
 
 def direct(memory: Memory) -> Route:

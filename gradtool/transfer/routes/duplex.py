@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from gradtool.results.transfer import Cell
 from gradtool.transfer.buffers import slot_count, slot_of
 from gradtool.transfer.operation import Bench, Operation, Pair, Slot, Slots
-from gradtool.transfer_results import Cell
 
 
 def duplex(cell: Cell, bench: Bench) -> Operation:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gradtool.results.transfer import Cell
 from gradtool.transfer.buffers import parts_of, slot_count, slot_of
 from gradtool.transfer.errors import UnavailableError
 from gradtool.transfer.machine import Memory
 from gradtool.transfer.operation import Bench, Operation, Pair, Route, Slot, Slots
 from gradtool.transfer.routes.libraries import Engine, Library, Torch
-from gradtool.transfer_results import Cell
 
 Step = Callable[[Any], Any]
 Tensors = Callable[[int], list[Any]]

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.results.transfer import Cell
 from gradtool.transfer.buffers import parts_of, slot_count, slot_of
 from gradtool.transfer.machine import Buffer
 from gradtool.transfer.operation import Bench, Operation, Pair, Slot, Slots
 from gradtool.transfer.routes.staging import thread_count
-from gradtool.transfer_results import Cell
 
 _GROUPS_PER_THREAD = 4
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from gradtool.device.protocol import Event
+from gradtool.results.transfer import Cell
 from gradtool.transfer.buffers import slot_count, slot_of
 from gradtool.transfer.machine import Buffer, HostBlock
 from gradtool.transfer.operation import Bench, Operation, Pair, Slot, Slots
-from gradtool.transfer_results import Cell
 
 CHUNK = 4 << 20
 """Bytes of a buffer."""

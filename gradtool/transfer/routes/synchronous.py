@@ -6,10 +6,10 @@ to the device it may return before the copy is done; the time to completion coun
 
 from __future__ import annotations
 
+from gradtool.results.transfer import Cell
 from gradtool.transfer.buffers import parts_of, slot_count, slot_of
 from gradtool.transfer.machine import Memory
 from gradtool.transfer.operation import Bench, Operation, Pair, Route, Slot, Slots
-from gradtool.transfer_results import Cell
 
 
 def synchronous(memory: Memory) -> Route:

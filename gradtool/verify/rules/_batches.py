@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradtool.verify.coordinates import is_continuous
-from gradtool.verify.protocol import Array
+from gradtool.verify.protocol.coordinates import is_continuous
+from gradtool.verify.protocol.differentiable import Array
 from gradtool.verify.randomness import generator, shifted
 
 if TYPE_CHECKING:

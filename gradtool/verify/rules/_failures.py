@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtool.verify.protocol import Failure, FailureKind
+from gradtool.verify.protocol.differentiable import Failure, FailureKind
 
 OWNERS: dict[FailureKind, str] = {
     "both-backward-and-vjp": "GT507",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from gradtool.verify.compare import Decision
+from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.rules._rule import Answer, Flaw, failed, passed, unverified
 
 if TYPE_CHECKING:
-    from gradtool.verify.judgement import Judgement
+    from gradtool.verify.comparison.judgement import Judgement
 
 
 def answer(judgement: Judgement, flaws: Iterable[Flaw]) -> Answer:

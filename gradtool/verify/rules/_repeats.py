@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gradtool.verify.coordinates import is_continuous
-from gradtool.verify.protocol import Array, Observation
-from gradtool.verify.steps import epsilon
+from gradtool.verify.oracle.steps import epsilon
+from gradtool.verify.protocol.coordinates import is_continuous
+from gradtool.verify.protocol.differentiable import Array, Observation
 
 _ROUNDINGS = 100.0
 """Parallel sums, and arrays at other addresses, may be rounded differently."""

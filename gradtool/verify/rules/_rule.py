@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from inspect import cleandoc
 from typing import TYPE_CHECKING
 
-from gradtool.results import NOT_OFFERED, Evidence, Severity, Verdict
+from gradtool.results.report import NOT_OFFERED, Evidence, Severity, Verdict
 
 if TYPE_CHECKING:
-    from gradtool.verify.protocol import Failure
+    from gradtool.verify.protocol.differentiable import Failure
     from gradtool.verify.subject import Subject
 
 

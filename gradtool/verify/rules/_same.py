@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradtool.results import Evidence
-from gradtool.verify.coordinates import BoolArray
-from gradtool.verify.protocol import Array, Observation
+from gradtool.results.report import Evidence
+from gradtool.verify.diagnosis.worst import scalar
+from gradtool.verify.oracle.steps import epsilon
+from gradtool.verify.protocol.coordinates import BoolArray
+from gradtool.verify.protocol.differentiable import Array, Observation
 from gradtool.verify.rules._rule import Flaw
-from gradtool.verify.steps import epsilon
 from gradtool.verify.wording import apart
-from gradtool.verify.worst import scalar
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gradtool.verify.compare import Decision
+from gradtool.verify.comparison.compare import Decision
+from gradtool.verify.diagnosis.worst import evidence, find_worst
 from gradtool.verify.rules._rule import Flaw
 from gradtool.verify.wording import listed, off
-from gradtool.verify.worst import evidence, find_worst
 
 if TYPE_CHECKING:
-    from gradtool.verify.derivatives import Comparison
+    from gradtool.verify.comparison.derivatives import Comparison
     from gradtool.verify.subject import Subject
 
 DECLARED = "declared once_differentiable"

@@ -72,7 +72,7 @@ Reference
 
 from __future__ import annotations
 
-from gradtool.results import Severity
+from gradtool.results.report import Severity
 from gradtool.verify.rules._rule import Rule
 
 RULE = Rule(

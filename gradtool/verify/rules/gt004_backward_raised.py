@@ -61,7 +61,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradtool.results import Severity
+from gradtool.results.report import Severity
 from gradtool.verify.rules._failures import CALLS, OWNERS, said
 from gradtool.verify.rules._rule import Answer, Rule, passed, raised, skipped
 

@@ -65,7 +65,7 @@ https://docs.python.org/3/library/faulthandler.html
 
 from __future__ import annotations
 
-from gradtool.results import Severity
+from gradtool.results.report import Severity
 from gradtool.verify.rules._rule import Rule
 
 RULE = Rule(

@@ -71,7 +71,7 @@ https://docs.python.org/3/library/signal.html#execution-of-python-signal-handler
 
 from __future__ import annotations
 
-from gradtool.results import Severity
+from gradtool.results.report import Severity
 from gradtool.verify.rules._rule import Rule
 
 RULE = Rule(

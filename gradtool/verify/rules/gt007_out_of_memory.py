@@ -64,7 +64,7 @@ https://man7.org/linux/man-pages/man2/getrlimit.2.html (RLIMIT_DATA)
 
 from __future__ import annotations
 
-from gradtool.results import Severity
+from gradtool.results.report import Severity
 from gradtool.verify.rules._rule import Rule
 
 RULE = Rule(

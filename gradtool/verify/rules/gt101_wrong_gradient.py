@@ -70,20 +70,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gradtool.results import COMES_FIRST, Evidence, Severity
-from gradtool.verify.additivity import surplus
-from gradtool.verify.compare import Decision
-from gradtool.verify.deliberate import pattern_of
-from gradtool.verify.diagnosis import diagnose
-from gradtool.verify.rounded import is_only_rounded
+from gradtool.results.report import COMES_FIRST, Evidence, Severity
+from gradtool.verify.comparison.compare import Decision
+from gradtool.verify.diagnosis.additivity import surplus
+from gradtool.verify.diagnosis.diagnosis import diagnose
+from gradtool.verify.diagnosis.rounding import is_only_rounded
+from gradtool.verify.diagnosis.surrogate_gradients import pattern_of
+from gradtool.verify.diagnosis.worst import evidence, find_worst, place_of_column, scalar
 from gradtool.verify.rules._failures import KEEPS_CONTRACT
 from gradtool.verify.rules._judged import answer
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, skipped
 from gradtool.verify.wording import apart, at_column, off, outputs
-from gradtool.verify.worst import evidence, find_worst, place_of_column, scalar
 
 if TYPE_CHECKING:
-    from gradtool.verify.derivatives import Comparison
+    from gradtool.verify.comparison.derivatives import Comparison
     from gradtool.verify.subject import Subject
 
 

@@ -65,12 +65,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gradtool.results import Severity
-from gradtool.verify.coordinates import is_continuous
-from gradtool.verify.protocol import Argument, Gradient
+from gradtool.results.report import Severity
+from gradtool.verify.oracle.steps import epsilon
+from gradtool.verify.protocol.coordinates import is_continuous
+from gradtool.verify.protocol.differentiable import Argument, Gradient
 from gradtool.verify.rules._failures import RUNS, said
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, flaw_of, passed, skipped
-from gradtool.verify.steps import epsilon
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject

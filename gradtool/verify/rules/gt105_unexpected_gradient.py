@@ -76,9 +76,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gradtool.results import Severity
-from gradtool.verify.coordinates import is_continuous
-from gradtool.verify.protocol import Gradient
+from gradtool.results.report import Severity
+from gradtool.verify.protocol.coordinates import is_continuous
+from gradtool.verify.protocol.differentiable import Gradient
 from gradtool.verify.rules._failures import RUNS
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
 

@@ -63,13 +63,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gradtool.results import Severity
-from gradtool.verify.compare import Decision
+from gradtool.results.report import Severity
+from gradtool.verify.comparison.compare import Decision
+from gradtool.verify.diagnosis.worst import evidence, find_worst
 from gradtool.verify.rules._failures import KEEPS_CONTRACT
 from gradtool.verify.rules._judged import answer
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, passed, skipped
 from gradtool.verify.wording import off, outputs
-from gradtool.verify.worst import evidence, find_worst
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject

@@ -57,7 +57,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradtool.results import Severity
+from gradtool.results.report import Severity
 from gradtool.verify.rules._failures import KEEPS_CONTRACT
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
 from gradtool.verify.rules._same import unlike

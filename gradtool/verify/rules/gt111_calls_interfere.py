@@ -68,19 +68,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradtool.results import Severity
-from gradtool.verify.compare import Decision
-from gradtool.verify.derivatives import Derivatives
-from gradtool.verify.other_calls import OtherCall, other_calls
+from gradtool.results.report import Severity
+from gradtool.verify.comparison.compare import Decision
+from gradtool.verify.comparison.derivatives import Derivatives
+from gradtool.verify.interference import OtherCall, other_calls
+from gradtool.verify.oracle.suspicion import suspects
 from gradtool.verify.randomness import generator, shifted
 from gradtool.verify.rules._failures import KEEPS_CONTRACT
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
 from gradtool.verify.rules._same import stopped, unlike
-from gradtool.verify.suspicion import suspects
 from gradtool.verify.wording import listed
 
 if TYPE_CHECKING:
-    from gradtool.verify.protocol import Array, Observation
+    from gradtool.verify.protocol.differentiable import Array, Observation
     from gradtool.verify.subject import Subject
 
 _NEARBY = 2.0**-3

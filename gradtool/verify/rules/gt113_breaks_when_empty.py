@@ -68,9 +68,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradtool.results import Severity
-from gradtool.verify.coordinates import is_continuous
-from gradtool.verify.protocol import Array, Observation
+from gradtool.results.report import Severity
+from gradtool.verify.protocol.coordinates import is_continuous
+from gradtool.verify.protocol.differentiable import Array, Observation
 from gradtool.verify.rules._rule import Answer, Rule, failed, passed, skipped
 from gradtool.verify.rules._same import stopped
 

@@ -67,7 +67,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gradtool.results import Severity
+from gradtool.results.report import Severity
 from gradtool.verify.rules._failures import RUNS
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
 

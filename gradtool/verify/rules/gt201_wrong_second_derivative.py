@@ -65,7 +65,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradtool.results import Severity
+from gradtool.results.report import Severity
 from gradtool.verify.rules._judged import answer
 from gradtool.verify.rules._rule import Answer, Rule, skipped
 from gradtool.verify.rules._second import flaws, is_cut, nothing_to_differentiate

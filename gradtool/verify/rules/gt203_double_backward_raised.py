@@ -63,7 +63,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradtool.results import Severity
+from gradtool.results.report import Severity
 from gradtool.verify.rules._rule import Answer, Rule, failed, flaw_of, passed, skipped
 from gradtool.verify.rules._second import nothing_to_differentiate
 

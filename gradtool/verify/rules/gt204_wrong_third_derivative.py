@@ -79,16 +79,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradtool.results import Severity
-from gradtool.verify.compare import Decision
+from gradtool.results.report import Severity
+from gradtool.verify.comparison.compare import Decision
+from gradtool.verify.diagnosis.worst import evidence, find_worst
 from gradtool.verify.rules._judged import answer
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, not_offered, passed, skipped
 from gradtool.verify.rules._second import nothing_to_differentiate
 from gradtool.verify.wording import off
-from gradtool.verify.worst import evidence, find_worst
 
 if TYPE_CHECKING:
-    from gradtool.verify.judgement import Judgement
+    from gradtool.verify.comparison.judgement import Judgement
     from gradtool.verify.subject import Subject
 
 _MOST = 40

@@ -81,8 +81,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradtool.results import Evidence, Severity
-from gradtool.verify.compare import Decision
+from gradtool.results.report import Evidence, Severity
+from gradtool.verify.comparison.compare import Decision
+from gradtool.verify.diagnosis.worst import scalar
 from gradtool.verify.rules._failures import RUNS
 from gradtool.verify.rules._rule import (
     Answer,
@@ -95,10 +96,9 @@ from gradtool.verify.rules._rule import (
     unverified,
 )
 from gradtool.verify.wording import apart
-from gradtool.verify.worst import scalar
 
 if TYPE_CHECKING:
-    from gradtool.verify.forward_mode import Push
+    from gradtool.verify.comparison.forward_mode import Push
     from gradtool.verify.subject import Subject
 
 NO_JVP = "no jvp"

@@ -77,12 +77,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradtool.results import Evidence, Severity
-from gradtool.verify.compare import Decision
+from gradtool.results.report import Evidence, Severity
+from gradtool.verify.comparison.compare import Decision
+from gradtool.verify.diagnosis.worst import scalar
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped
 from gradtool.verify.rules.gt301_wrong_jvp import NO_JVP
 from gradtool.verify.wording import apart
-from gradtool.verify.worst import scalar
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject

@@ -79,14 +79,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gradtool.results import Severity
-from gradtool.verify.compare import Decision
+from gradtool.results.report import Severity
+from gradtool.verify.comparison.compare import Decision
+from gradtool.verify.diagnosis.worst import evidence, find_worst
 from gradtool.verify.rules._judged import answer
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, not_offered, skipped
 from gradtool.verify.rules._second import nothing_to_differentiate
 from gradtool.verify.rules.gt301_wrong_jvp import NO_JVP
 from gradtool.verify.wording import off
-from gradtool.verify.worst import evidence, find_worst
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject

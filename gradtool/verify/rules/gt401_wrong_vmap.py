@@ -82,15 +82,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradtool.results import Evidence, Severity
-from gradtool.verify.coordinates import is_continuous
-from gradtool.verify.protocol import Array
+from gradtool.results.report import Evidence, Severity
+from gradtool.verify.diagnosis.worst import scalar
+from gradtool.verify.oracle.steps import epsilon
+from gradtool.verify.protocol.coordinates import is_continuous
+from gradtool.verify.protocol.differentiable import Array
 from gradtool.verify.rules._batches import Batch, InDims, batchable, batches
 from gradtool.verify.rules._failures import RUNS
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped
-from gradtool.verify.steps import epsilon
 from gradtool.verify.wording import number
-from gradtool.verify.worst import scalar
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject

@@ -68,7 +68,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradtool.results import Severity
+from gradtool.results.report import Severity
 from gradtool.verify.rules._failures import said
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, flaw_of, passed
 from gradtool.verify.wording import listed

@@ -68,14 +68,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gradtool.results import Severity
+from gradtool.results.report import Severity
 from gradtool.verify.rules._failures import CALLS
 from gradtool.verify.rules._repeats import all_same
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
 from gradtool.verify.wording import listed
 
 if TYPE_CHECKING:
-    from gradtool.verify.protocol import Observation
+    from gradtool.verify.protocol.differentiable import Observation
     from gradtool.verify.subject import Subject
 
 _OF_CTX = "ctx."

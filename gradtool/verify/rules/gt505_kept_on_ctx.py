@@ -67,13 +67,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gradtool.results import Severity
+from gradtool.results.report import Severity
 from gradtool.verify.rules._failures import CHANGES_NOTHING, RUNS
 from gradtool.verify.rules._repeats import silently_differs
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
 
 if TYPE_CHECKING:
-    from gradtool.verify.protocol import Observation
+    from gradtool.verify.protocol.differentiable import Observation
     from gradtool.verify.subject import Subject
 
 _HINT = "save it with ctx.save_for_backward"

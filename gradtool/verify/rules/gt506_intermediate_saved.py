@@ -77,9 +77,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradtool.results import Severity
-from gradtool.verify.compare import Decision
-from gradtool.verify.coordinates import is_continuous
+from gradtool.results.report import Severity
+from gradtool.verify.comparison.compare import Decision
+from gradtool.verify.oracle.suspicion import suspects
+from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.randomness import generator, shifted
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
 from gradtool.verify.rules._second import (
@@ -87,11 +88,10 @@ from gradtool.verify.rules._second import (
     nothing_to_differentiate,
     saved_intermediate,
 )
-from gradtool.verify.suspicion import suspects
 from gradtool.verify.wording import listed
 
 if TYPE_CHECKING:
-    from gradtool.verify.protocol import Array
+    from gradtool.verify.protocol.differentiable import Array
     from gradtool.verify.subject import Subject
 
 _FACTORS = (1 / 16, 4.0, -1.0)

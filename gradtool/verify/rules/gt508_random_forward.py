@@ -68,14 +68,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradtool.results import Severity
+from gradtool.results.report import Severity
 from gradtool.verify.rules._failures import CALLS
 from gradtool.verify.rules._repeats import same
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
 from gradtool.verify.wording import apart
 
 if TYPE_CHECKING:
-    from gradtool.verify.protocol import Array
+    from gradtool.verify.protocol.differentiable import Array
     from gradtool.verify.subject import Subject
 
 _SEED = 0

@@ -62,12 +62,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradtool.results import Severity
+from gradtool.results.report import Severity
 from gradtool.verify.rules._failures import RUNS
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
 
 if TYPE_CHECKING:
-    from gradtool.verify.examinable import Leak
+    from gradtool.verify.protocol.observation import Leak
     from gradtool.verify.subject import Subject
 
 _FLAWS: dict[Leak, Flaw] = {

@@ -69,9 +69,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradtool.results import Severity
+from gradtool.results.report import Severity
+from gradtool.verify.comparison.slack import largest_difference, needless
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed
-from gradtool.verify.slack import largest_difference, needless
 from gradtool.verify.wording import listed, number
 
 if TYPE_CHECKING:

@@ -65,7 +65,7 @@ The same is done with deprecations that name the release in which they end.
 
 from __future__ import annotations
 
-from gradtool.results import Severity
+from gradtool.results.report import Severity
 from gradtool.verify.rules._rule import Rule
 
 RULE = Rule(

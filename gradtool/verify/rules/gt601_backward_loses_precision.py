@@ -67,14 +67,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradtool.results import Evidence, Severity
-from gradtool.verify.compare import Decision
-from gradtool.verify.rounded import is_only_rounded
+from gradtool.results.report import Evidence, Severity
+from gradtool.verify.comparison.compare import Decision
+from gradtool.verify.diagnosis.rounding import is_only_rounded
+from gradtool.verify.diagnosis.worst import scalar
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
-from gradtool.verify.worst import scalar
 
 if TYPE_CHECKING:
-    from gradtool.verify.roughness import Roughness
+    from gradtool.verify.oracle.roughness import Roughness
     from gradtool.verify.subject import Subject
 
 _HINT = "compute backward in the dtype of forward, without differences that nearly cancel"

@@ -71,14 +71,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gradtool.results import Severity
-from gradtool.verify.estimate import Status
+from gradtool.results.report import Severity
+from gradtool.verify.diagnosis.worst import evidence, find_worst
+from gradtool.verify.oracle.estimate import Status
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
 from gradtool.verify.wording import at_column, number
-from gradtool.verify.worst import evidence, find_worst
 
 if TYPE_CHECKING:
-    from gradtool.verify.judgement import Judgement
+    from gradtool.verify.comparison.judgement import Judgement
     from gradtool.verify.subject import Subject
 
 

@@ -60,18 +60,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gradtool.results import Severity
-from gradtool.verify.compare import Decision
-from gradtool.verify.estimate import Status
+from gradtool.results.report import Severity
+from gradtool.verify.comparison.compare import Decision
+from gradtool.verify.diagnosis.worst import evidence, find_worst
+from gradtool.verify.oracle.estimate import Status
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, passed, skipped, unverified
 from gradtool.verify.wording import number, share
-from gradtool.verify.worst import evidence, find_worst
 
 if TYPE_CHECKING:
-    from gradtool.verify.derivatives import Comparison
-    from gradtool.verify.judgement import Judgement
+    from gradtool.verify.comparison.derivatives import Comparison
+    from gradtool.verify.comparison.judgement import Judgement
+    from gradtool.verify.diagnosis.worst import Worst
     from gradtool.verify.subject import Subject
-    from gradtool.verify.worst import Worst
 
 _WHY = {
     Status.STEPPED: "the output moves in steps too coarse to see a slope",

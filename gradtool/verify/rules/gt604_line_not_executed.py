@@ -71,7 +71,7 @@ https://coverage.readthedocs.io explains what the coverage of lines can and cann
 
 from __future__ import annotations
 
-from gradtool.results import Severity
+from gradtool.results.report import Severity
 from gradtool.verify.rules._rule import Rule
 
 RULE = Rule(

@@ -62,12 +62,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradtool.results import Severity
+from gradtool.results.report import Severity
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped
 from gradtool.verify.rules._same import alike, stopped, unlike
 
 if TYPE_CHECKING:
-    from gradtool.verify.protocol import Observation
+    from gradtool.verify.protocol.differentiable import Observation
     from gradtool.verify.subject import Subject
 
 _WHEN = "on the CPU"

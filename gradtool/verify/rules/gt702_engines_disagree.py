@@ -63,14 +63,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradtool.results import Severity
+from gradtool.results.report import Severity
+from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, not_offered
 from gradtool.verify.rules._same import alike, stopped, unlike
-from gradtool.verify.steps import epsilon
 
 if TYPE_CHECKING:
-    from gradtool.verify.derivatives import Derivatives
-    from gradtool.verify.protocol import Array, Observation
+    from gradtool.verify.comparison.derivatives import Derivatives
+    from gradtool.verify.protocol.differentiable import Array, Observation
     from gradtool.verify.subject import Subject
 
 _WHEN = "under PyTorch"

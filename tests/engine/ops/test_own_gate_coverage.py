@@ -13,8 +13,8 @@ import pytest
 
 import gradtool.engine as engine
 from gradtool.engine import _dtypes
-from gradtool.engine._ops._claims import claimed
-from gradtool.engine._ops._primitive import PRIMITIVES, Primitive
+from gradtool.engine._ops.core.claims import claimed
+from gradtool.engine._ops.core.primitive import PRIMITIVES, Primitive
 from tests.engine.ops.case import OpCase
 from tests.engine.ops.own_gate.maps import cast
 from tests.engine.ops.own_gate.pool import cover, one_of_each

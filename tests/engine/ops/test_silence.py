@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import gradtool.engine as t
-from gradtool.engine._ops import _quiet
+from gradtool.engine._ops.core import quiet as _quiet
 
 inf = math.inf
 

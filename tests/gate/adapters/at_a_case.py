@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 import gradtool.engine as torch
+from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.engine.autograd import Function
-from gradtool.gate.adapters.differentiable import FunctionDifferentiable
 
 
 def leaf(*values: float, dtype: Any = torch.float64) -> torch.Tensor:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gradtool.engine
-from gradtool.gate.adapters.differentiable import FunctionDifferentiable
+from gradtool.adapters.common.differentiable import FunctionDifferentiable
 
 torch: Any = gradtool.engine
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from gradtool.gate.adapters.generators import drawn, go_to
+from gradtool.adapters.common.generators import drawn, go_to
 
 
 @pytest.fixture(autouse=True)

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gradtool.engine as torch
+from gradtool.adapters.common import many
 from gradtool.engine.autograd import Function
-from gradtool.gate.adapters import many
 from tests.gate.adapters.at_a_case import Linear, Product, at, leaf, matrix
 
 X = (2.0, 3.0, 5.0)

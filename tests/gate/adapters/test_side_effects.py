@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import gradtool
+from gradtool.adapters.common.captured import is_of_the_engine
+from gradtool.adapters.common.side_effects import SideEffectError, without_side_effects
 from gradtool.engine._modes import modes
-from gradtool.gate.adapters.captured import is_of_the_engine
-from gradtool.gate.adapters.side_effects import SideEffectError, without_side_effects
 
 
 class Holder:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import gradtool.engine as torch
-from gradtool.gate.profiling.phases import Runnable
-from gradtool.gate.profiling.sampling import SampledPhase, operations_of, peak_memory
 from gradtool.measure.rounds import sample_in_turn
+from gradtool.profile.phases import Runnable
+from gradtool.profile.sampling import SampledPhase, operations_of, peak_memory
 
 
 class Work:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gradtool.results import FunctionResult, Report, Verdict
+from gradtool.results.report import FunctionResult, Report, Verdict
 from tests.gate.workers.hostile_functions import GOOD, HOSTILE, HOSTILE_IMPORTS, Hostile, source
 from tests.gate.workers.processes import Marked
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gradtool.results import Report
+from gradtool.results.report import Report
 from tests.gate.workers.hostile_functions import GOOD, Hostile, source
 from tests.gate.workers.processes import Marked
 

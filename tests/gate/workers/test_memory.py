@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="no other system
 
 _LIMITED = """
 import threading
-from gradtool.gate.workers.memory import limited
+from gradtool.sandbox.memory_limit import limited
 
 MIB = 1 << 20
 

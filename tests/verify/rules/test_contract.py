@@ -7,7 +7,7 @@ from itertools import count
 import numpy as np
 import pytest
 
-from gradtool.results import Severity, Verdict
+from gradtool.results.report import Severity, Verdict
 from gradtool.verify.examine import examine
 
 X = np.array([0.5, -1.5, 2.0])

@@ -6,8 +6,8 @@ import textwrap
 
 import pytest
 
-from gradtool.gate.options import CheckOptions
-from gradtool.gate.runner import check
+from gradtool.config.options import CheckOptions
+from gradtool.run.runner import check
 
 CLASSES = {
     "output kept": (

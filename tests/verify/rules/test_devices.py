@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradtool.results import Verdict
+from gradtool.results.report import Verdict
 from gradtool.verify.examine import examine
 
 X = np.array([0.5, -1.0, 2.0])

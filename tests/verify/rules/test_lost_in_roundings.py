@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.gate.options import CheckOptions
-from gradtool.gate.runner import check
-from gradtool.results import Finding, Severity
+from gradtool.config.options import CheckOptions
+from gradtool.results.report import Finding, Severity
+from gradtool.run.runner import check
 
 FAR_OUT = """
 import torch

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gradtool.gate.options import CheckOptions
-from gradtool.gate.runner import check
-from gradtool.results import CheckResult, Verdict
+from gradtool.config.options import CheckOptions
+from gradtool.results.report import CheckResult, Verdict
+from gradtool.run.runner import check
 
 MODULE = """
 import torch

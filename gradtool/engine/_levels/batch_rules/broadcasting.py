@@ -29,7 +29,7 @@ def _masked_fill(
     level: BatchLevel, primitive: Any, args: Sequence[Any], params: dict[str, Any]
 ) -> Tensor:
     """The primitive takes one value, so several are chosen from by `where`."""
-    from gradtool.engine._ops.selection import where
+    from gradtool.engine._ops.elementwise.selection import where
 
     x, value, mask = _lined_up(level, args)
     out: Tensor = where(mask, value, x) if level.owns(args[1]) else primitive(x, value, mask)

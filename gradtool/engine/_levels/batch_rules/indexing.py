@@ -57,7 +57,7 @@ def _layout(level: BatchLevel, indices: Sequence[Tensor], dims: Sequence[int]) -
 
 
 def _numbers(level: BatchLevel, like: Tensor) -> Tensor:
-    from gradtool.engine._ops.creation import arange
+    from gradtool.engine._ops.creation.creation import arange
 
     return arange(level.size, device=like.device)
 
@@ -65,7 +65,7 @@ def _numbers(level: BatchLevel, like: Tensor) -> Tensor:
 def _index(
     level: BatchLevel, primitive: Any, args: Sequence[Any], params: dict[str, Any]
 ) -> Tensor:
-    from gradtool.engine._ops.indexing import _index_of
+    from gradtool.engine._ops.indexing.indexing import _index_of
 
     layout = _layout(level, args[1:], params["dims"])
     x = with_examples(level, args[0])
@@ -75,7 +75,7 @@ def _index(
 def _index_backward(
     level: BatchLevel, primitive: Any, args: Sequence[Any], params: dict[str, Any]
 ) -> Tensor:
-    from gradtool.engine._ops.indexing import added_to_zeros
+    from gradtool.engine._ops.indexing.indexing import added_to_zeros
 
     layout = _layout(level, args[1:], params["dims"])
     g = layout.arranged(with_examples(level, args[0]))
@@ -85,7 +85,7 @@ def _index_backward(
 def _index_put(
     level: BatchLevel, primitive: Any, args: Sequence[Any], params: dict[str, Any]
 ) -> Tensor:
-    from gradtool.engine._ops.indexing import _index_put_of
+    from gradtool.engine._ops.indexing.indexing import _index_put_of
 
     x, values, *indices = args
     layout = _layout(level, indices, params["dims"])

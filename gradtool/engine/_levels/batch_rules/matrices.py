@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradtool.engine._levels.batch_rules._rule import Rule, changing, padded
-from gradtool.engine._ops.linalg import matmul
+from gradtool.engine._ops.linalg.linalg import matmul
 from gradtool.engine._tensor import Tensor
 
 if TYPE_CHECKING:

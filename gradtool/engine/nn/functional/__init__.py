@@ -1,6 +1,6 @@
 """The functions of ``nn.functional``: composites of the engine's operations."""
 
-from gradtool.engine._ops.node_names import OF_IMAGES, named
+from gradtool.engine._ops.core.node_names import OF_IMAGES, named
 from gradtool.engine.nn.functional._activations import (
     celu,
     celu_,

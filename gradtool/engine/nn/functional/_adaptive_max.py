@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.engine._ops._claims import REAL
-from gradtool.engine._ops._dims import Ints
-from gradtool.engine._ops._unsupported import takes
-from gradtool.engine._ops.extremum import max as max_along
-from gradtool.engine._ops.literals import tensor
+from gradtool.engine._ops.core.claims import REAL
+from gradtool.engine._ops.core.dims import Ints
+from gradtool.engine._ops.core.unsupported import takes
+from gradtool.engine._ops.creation.literals import tensor
+from gradtool.engine._ops.reductions.extremum import max as max_along
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn.functional._pooling import wanted_extents, with_indices
 

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops._claims import FLOATS
-from gradtool.engine._ops._unsupported import takes
-from gradtool.engine._ops.creation import full
-from gradtool.engine._ops.joining import cat, stack
-from gradtool.engine._ops.literals import tensor
-from gradtool.engine._ops.selection import where
-from gradtool.engine._ops.softmax import logsumexp
+from gradtool.engine._ops.core.claims import FLOATS
+from gradtool.engine._ops.core.unsupported import takes
+from gradtool.engine._ops.creation.creation import full
+from gradtool.engine._ops.creation.literals import tensor
+from gradtool.engine._ops.elementwise.selection import where
+from gradtool.engine._ops.reductions.softmax import logsumexp
+from gradtool.engine._ops.shape.joining import cat, stack
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn.functional._padding import pad
 from gradtool.engine.nn.functional._reduced import check_reduction

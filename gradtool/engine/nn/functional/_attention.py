@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.creation import ones
-from gradtool.engine._ops.linalg import matmul
+from gradtool.engine._ops.creation.creation import ones
+from gradtool.engine._ops.linalg.linalg import matmul
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn.functional._dropout import dropout
 from gradtool.engine.nn.functional._softmax import softmax

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.engine._ops._claims import REAL
-from gradtool.engine._ops._unsupported import TYPE_NAMES
-from gradtool.engine._ops.extremum import amax
-from gradtool.engine._ops.extremum import max as max_along
-from gradtool.engine._ops.literals import tensor
+from gradtool.engine._ops.core.claims import REAL
+from gradtool.engine._ops.core.unsupported import TYPE_NAMES
+from gradtool.engine._ops.creation.literals import tensor
+from gradtool.engine._ops.reductions.extremum import amax
+from gradtool.engine._ops.reductions.extremum import max as max_along
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn.functional._linear import check_looked_up, embedding
 

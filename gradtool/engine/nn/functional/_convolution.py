@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops._claims import SMOOTH
-from gradtool.engine._ops._dims import Ints
-from gradtool.engine._ops._unsupported import check_taken, takes
-from gradtool.engine._ops.linalg import matmul
+from gradtool.engine._ops.core.claims import SMOOTH
+from gradtool.engine._ops.core.dims import Ints
+from gradtool.engine._ops.core.unsupported import check_taken, takes
+from gradtool.engine._ops.linalg.linalg import matmul
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn.functional._padding import pad
 from gradtool.engine.nn.functional._windowing import for_each, product, windows

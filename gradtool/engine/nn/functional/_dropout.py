@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from gradtool.engine._ops.creation import empty
-from gradtool.engine._ops.random import bernoulli, in_memory_order
+from gradtool.engine._ops.creation.creation import empty
+from gradtool.engine._ops.creation.random import bernoulli, in_memory_order
 from gradtool.engine._tensor import Size, Tensor
 
 _SATURATION = -1.7580993408473766

@@ -9,8 +9,8 @@ import math
 from typing import NamedTuple
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.joining import cat
-from gradtool.engine._ops.linalg import matmul
+from gradtool.engine._ops.linalg.linalg import matmul
+from gradtool.engine._ops.shape.joining import cat
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn.functional._dropout import dropout
 from gradtool.engine.nn.functional._linear import linear

@@ -8,11 +8,11 @@ import numpy as np
 
 from gradtool.engine import _dtypes
 from gradtool.engine._modes import modes
-from gradtool.engine._ops._claims import REAL, SMOOTH
-from gradtool.engine._ops._unsupported import takes
-from gradtool.engine._ops.elementwise import rsqrt
-from gradtool.engine._ops.moment import var_mean
-from gradtool.engine._ops.norm import norm
+from gradtool.engine._ops.core.claims import REAL, SMOOTH
+from gradtool.engine._ops.core.unsupported import takes
+from gradtool.engine._ops.elementwise.elementwise import rsqrt
+from gradtool.engine._ops.reductions.moment import var_mean
+from gradtool.engine._ops.reductions.norm import norm
 from gradtool.engine._tensor import Tensor
 
 

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops._claims import FLOATS, MEASURED, REAL
-from gradtool.engine._ops._dims import Ints
-from gradtool.engine._ops._unsupported import check_taken, takes
-from gradtool.engine._ops.creation import arange
-from gradtool.engine._ops.extremum import max as max_along
-from gradtool.engine._ops.linalg import matmul
+from gradtool.engine._ops.core.claims import FLOATS, MEASURED, REAL
+from gradtool.engine._ops.core.dims import Ints
+from gradtool.engine._ops.core.unsupported import check_taken, takes
+from gradtool.engine._ops.creation.creation import arange
+from gradtool.engine._ops.linalg.linalg import matmul
+from gradtool.engine._ops.reductions.extremum import max as max_along
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn.functional._padding import pad
 from gradtool.engine.nn.functional._windowing import for_each, positions, product, windows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradtool.engine._ops.elementwise import relu, sign
+from gradtool.engine._ops.elementwise.elementwise import relu, sign
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn.functional._padding import pad
 from gradtool.engine.nn.functional._pooling import avg_pool1d, avg_pool2d, avg_pool3d

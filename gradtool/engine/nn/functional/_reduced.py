@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-from gradtool.engine._ops.expansion import broadcast_tensors
+from gradtool.engine._ops.shape.expansion import broadcast_tensors
 from gradtool.engine._tensor import Tensor
 
 

@@ -9,14 +9,14 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops._claims import REAL
-from gradtool.engine._ops._unsupported import check_taken
-from gradtool.engine._ops.arithmetic import fmod
-from gradtool.engine._ops.creation import linspace, ones
-from gradtool.engine._ops.elementwise import floor, round
-from gradtool.engine._ops.joining import stack
-from gradtool.engine._ops.linalg import matmul
-from gradtool.engine._ops.selection import where
+from gradtool.engine._ops.core.claims import REAL
+from gradtool.engine._ops.core.unsupported import check_taken
+from gradtool.engine._ops.creation.creation import linspace, ones
+from gradtool.engine._ops.elementwise.arithmetic import fmod
+from gradtool.engine._ops.elementwise.elementwise import floor, round
+from gradtool.engine._ops.elementwise.selection import where
+from gradtool.engine._ops.linalg.linalg import matmul
+from gradtool.engine._ops.shape.joining import stack
 from gradtool.engine._tensor import Tensor
 
 _CUBIC = -0.75

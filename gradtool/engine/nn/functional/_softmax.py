@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtool.engine._ops import softmax as _softmax
-from gradtool.engine._ops._claims import REAL
-from gradtool.engine._ops._dims import wrap_dim
-from gradtool.engine._ops._unsupported import takes
-from gradtool.engine._ops.drawing import exponential
-from gradtool.engine._ops.elementwise import log, sigmoid
+from gradtool.engine._ops.core.claims import REAL
+from gradtool.engine._ops.core.dims import wrap_dim
+from gradtool.engine._ops.core.unsupported import takes
+from gradtool.engine._ops.creation.drawing import exponential
+from gradtool.engine._ops.elementwise.elementwise import log, sigmoid
+from gradtool.engine._ops.reductions import softmax as _softmax
 from gradtool.engine._tensor import Tensor
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops._claims import REAL
-from gradtool.engine._ops._dims import Ints
-from gradtool.engine._ops._unsupported import TYPE_NAMES, takes
+from gradtool.engine._ops.core.claims import REAL
+from gradtool.engine._ops.core.dims import Ints
+from gradtool.engine._ops.core.unsupported import TYPE_NAMES, takes
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn.functional._windowing import for_each, product
 

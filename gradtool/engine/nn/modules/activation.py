@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtool.engine._ops.creation import full
+from gradtool.engine._ops.creation.creation import full
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn import functional as F  # noqa: N812 - as everybody calls it
 from gradtool.engine.nn.modules._attention import MultiheadAttention

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.creation import ones, zeros
+from gradtool.engine._ops.creation.creation import ones, zeros
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn import functional
 from gradtool.engine.nn.modules.module import Module

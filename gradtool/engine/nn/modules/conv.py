@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from gradtool.engine._ops.creation import empty
+from gradtool.engine._ops.creation.creation import empty
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn import functional, init
 from gradtool.engine.nn.functional._windowing import for_each, product

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtool.engine._ops.shape import flatten, unflatten
+from gradtool.engine._ops.shape.shape import flatten, unflatten
 from gradtool.engine.nn import functional as F  # noqa: N812 - as everybody calls it
 from gradtool.engine.nn.modules._functional import module_of
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.creation import empty_like
+from gradtool.engine._ops.creation.creation import empty_like
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn.modules import _state_dict
 from gradtool.engine.nn.modules._hooks import ModuleHooks

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtool.engine._ops._dims import as_ints
-from gradtool.engine._ops.creation import ones, zeros
+from gradtool.engine._ops.core.dims import as_ints
+from gradtool.engine._ops.creation.creation import ones, zeros
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn import functional
 from gradtool.engine.nn.modules._functional import module_of

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from gradtool.engine._ops.creation import empty
-from gradtool.engine._ops.elementwise import relu, sigmoid, tanh
-from gradtool.engine._ops.joining import cat, stack
+from gradtool.engine._ops.creation.creation import empty
+from gradtool.engine._ops.elementwise.elementwise import relu, sigmoid, tanh
+from gradtool.engine._ops.shape.joining import cat, stack
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn import functional, init
 from gradtool.engine.nn.modules.module import Module

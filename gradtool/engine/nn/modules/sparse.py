@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtool.engine._ops.creation import empty
+from gradtool.engine._ops.creation.creation import empty
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn import functional, init
 from gradtool.engine.nn.modules.module import Module

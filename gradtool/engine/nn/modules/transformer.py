@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from gradtool.engine._ops.creation import full
+from gradtool.engine._ops.creation.creation import full
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn import functional, init
 from gradtool.engine.nn.modules._attention import MultiheadAttention

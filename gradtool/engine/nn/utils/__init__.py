@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from gradtool.engine._ops.joining import cat, stack
+from gradtool.engine._ops.shape.joining import cat, stack
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd.grad_mode import no_grad
 from gradtool.engine.nn.utils import parametrizations, parametrize, stateless

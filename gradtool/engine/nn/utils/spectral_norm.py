@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtool.engine._ops.linalg import dot, mv
+from gradtool.engine._ops.linalg.linalg import dot, mv
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd.grad_mode import no_grad
 from gradtool.engine.nn.functional import normalize

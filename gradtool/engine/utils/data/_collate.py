@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.joining import stack
-from gradtool.engine._ops.literals import as_tensor, tensor
+from gradtool.engine._ops.creation.literals import as_tensor, tensor
+from gradtool.engine._ops.shape.joining import stack
 from gradtool.engine._tensor import Tensor
 
 

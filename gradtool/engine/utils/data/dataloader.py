@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
-from gradtool.engine._ops.generators import Generator
+from gradtool.engine._ops.creation.generators import Generator
 from gradtool.engine.utils.data._collate import default_collate, default_convert
 from gradtool.engine.utils.data.dataset import IterableDataset
 from gradtool.engine.utils.data.sampler import (

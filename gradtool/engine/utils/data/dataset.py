@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any, Generic, TypeVar
 
-from gradtool.engine._ops.generators import Generator, default_generator
-from gradtool.engine._ops.random import randperm
+from gradtool.engine._ops.creation.generators import Generator, default_generator
+from gradtool.engine._ops.creation.random import randperm
 from gradtool.engine._tensor import Tensor
 
 _T_co = TypeVar("_T_co", covariant=True)

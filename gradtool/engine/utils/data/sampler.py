@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import Any, Generic, TypeVar
 
 from gradtool.engine._dtypes import float64, int64
-from gradtool.engine._ops.creation import empty
-from gradtool.engine._ops.drawing import multinomial
-from gradtool.engine._ops.generators import Generator
-from gradtool.engine._ops.literals import as_tensor
-from gradtool.engine._ops.random import randint, randperm
+from gradtool.engine._ops.creation.creation import empty
+from gradtool.engine._ops.creation.drawing import multinomial
+from gradtool.engine._ops.creation.generators import Generator
+from gradtool.engine._ops.creation.literals import as_tensor
+from gradtool.engine._ops.creation.random import randint, randperm
 
 _T_co = TypeVar("_T_co", covariant=True)
 

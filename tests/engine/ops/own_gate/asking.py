@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradtool.gate.adapters.differentiable import FunctionDifferentiable
-from gradtool.results import Verdict
+from gradtool.adapters.common.differentiable import FunctionDifferentiable
+from gradtool.results.report import Verdict
 from gradtool.verify.examine import Outcome, examine
 from tests.engine.ops.case import OpCase
 

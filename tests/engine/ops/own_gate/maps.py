@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import gradtool.engine as engine
-from gradtool.gate.adapters.differentiable import FunctionDifferentiable
+from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from tests.engine.ops.case import OpCase
 from tests.engine.ops.compare import flatten, random_like
 from tests.engine.ops.own_gate.recording import is_continuous

@@ -15,8 +15,8 @@ import pytest
 
 import gradtool.engine as engine
 from gradtool.engine._dtypes import dtype
-from gradtool.engine._ops._claims import claimed
-from gradtool.engine._ops._primitive import Primitive
+from gradtool.engine._ops.core.claims import claimed
+from gradtool.engine._ops.core.primitive import Primitive
 from tests.engine.ops.case import Arg, OpCase
 from tests.engine.ops.families import FAMILIES
 from tests.engine.ops.own_gate import more_cases

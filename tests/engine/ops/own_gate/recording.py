@@ -15,7 +15,7 @@ from typing import Any
 import gradtool.engine as engine
 from gradtool.engine._dtypes import dtype
 from gradtool.engine._levels.grad import GradLevel
-from gradtool.engine._ops._primitive import Primitive
+from gradtool.engine._ops.core.primitive import Primitive
 from tests.engine.ops.case import OpCase
 from tests.engine.ops.compare import flatten
 

@@ -1,0 +1,188 @@
+"""Levels of batching and of forward mode whose tensors have graphs, as PyTorch's tensors do.
+
+In the engine a level knows of nothing but its own transform, and ``autograd.grad`` inside a
+function that is transformed has no graph to walk. Here it has one: operations on tensors of
+these levels are recorded over those tensors. Custom Functions run their own methods on them,
+in the usage with ``forward(ctx, ...)`` as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtool.engine import Tensor, no_grad
+from gradtool.engine._levels import Level
+from gradtool.engine._levels.batch import BatchLevel
+from gradtool.engine._levels.dual import DualLevel
+from gradtool.engine._levels.functions import _input_tangents
+from gradtool.engine._modes import modes
+from gradtool.engine._ops.core.inplace import before_change, replace
+from gradtool.engine._tensor import to_numpy
+from gradtool.engine.autograd import Function, _apply
+from gradtool.verify.protocol.differentiable import Array
+
+
+class _Graphed(Level):
+    """Records operations on tensors of the level."""
+
+    def apply(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
+        with no_grad():
+            out: Tensor = super().apply(primitive, args, params)
+        if not self.owns(out):
+            return out
+        if modes.grad:
+            primitive.record_needed(args, params, out)
+        if primitive.is_view:
+            primitive.link_view(out, args[0], params)
+        return out
+
+    def before_change(self, x: Any) -> Any:
+        """`x` as it is now, its place in the graph included."""
+        old = super().before_change(x)
+        old._node, old._requires_grad = x._node, x._requires_grad
+        return old
+
+
+class GraphedBatch(_Graphed, BatchLevel):
+    """Runs a Function's own methods on batched tensors, in place of its vmap."""
+
+    def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run its forward as if it were called on tensors of this level at the ground."""
+        ctx, output = function._run_forward(args, kwargs)
+        return _apply.finish(ctx, args, output, modes.grad and any(ctx.needs_input_grad))
+
+    def arrays(self, tensors: Sequence[Tensor | None]) -> tuple[Array | None, ...]:
+        """The values of all examples, along the first dimension; repeated where they are one."""
+        return tuple([None if a is None else np.array(a) for a in self.views(tensors)])
+
+    def views(self, tensors: Sequence[Tensor | None]) -> list[Array | None]:
+        """As `arrays`, in memory that the tensors may share."""
+        return [None if tensor is None else self._view(tensor) for tensor in tensors]
+
+    def _view(self, tensor: Tensor) -> Array:
+        values: Array = to_numpy(self.below(tensor)._array)
+        return values if self.owns(tensor) else np.broadcast_to(values, (self.size, *values.shape))
+
+
+class GraphedCotangents(GraphedBatch):
+    """Runs a Function's backward on batched cotangents.
+
+    The Functions that backward applies are batched as they say, by a ``vmap`` of their own if
+    they have one.
+    """
+
+    def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Its own vmap, or what it would do on tensors of this level at the ground."""
+        if function.vmap is Function.vmap:
+            return super().apply_function(function, args, kwargs)
+        return BatchLevel.apply_function(self, function, args, kwargs)
+
+
+class GraphedDual(_Graphed, DualLevel):
+    """Runs a Function's own forward, backward and jvp on dual tensors.
+
+    As in PyTorch ``forward`` does not see tangents move: what it computes has none, the inputs
+    and outputs that it saves have theirs. A tangent may be None, for undefined.
+    """
+
+    _rests = False
+
+    def apply(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
+        """As forward mode does, but no tangent comes of what ``forward`` computes."""
+        if self._rests:
+            out: Tensor = primitive.operation(*map(self.below, args), **params)
+            return out
+        out = super().apply(primitive, args, params)
+        if not self.owns(out):  # no argument has a tangent
+            out = self.dual(out, None)
+            if modes.grad:
+                primitive.record_needed(args, params, out)
+        return out
+
+    def dual(self, primal: Tensor, tangent: Tensor | None) -> Any:
+        """A tensor of this level."""
+        dual: Any = self.wrap(primal, tangent)  # type: ignore[arg-type]  # None: it is constant
+        return dual
+
+    def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run its forward, and its jvp where an argument moves."""
+        before = [_copy(self.tangent_of(arg)) for arg in args]
+        self._rests = True
+        try:
+            ctx, output = function._run_forward(args, kwargs)
+        finally:
+            self._rests = False
+        single = not isinstance(output, tuple)
+        raw = (output,) if single else output
+        moved = self._pushed(function, ctx, args, before) or (None,) * len(raw)
+        if len(moved) != len(raw):
+            raise RuntimeError(
+                f"{function.__name__}.jvp: expected {len(raw)} tangents, one for each output, "
+                f"got {len(moved)}"
+            )
+        duals = tuple([self._output(each, tangent, ctx) for each, tangent in zip(raw, moved)])  # noqa: B905 - their numbers were compared
+        _rename(ctx, raw, duals)
+        record = modes.grad and any(ctx.needs_input_grad)
+        return _apply.finish(ctx, args, duals[0] if single else duals, record)
+
+    def _pushed(
+        self, function: Any, ctx: Any, args: tuple[Any, ...], before: list[Any]
+    ) -> tuple[Any, ...] | None:
+        """The tangents of the outputs by the Function's jvp; None where no input has one."""
+        if all(tangent is None for tangent in before):
+            return None
+        saved = tuple([self.below(each) for each in ctx.saved_for_forward])
+        given = [
+            default if tangent is None else tangent
+            for tangent, default in zip(before, _input_tangents(self, ctx, args), strict=True)
+        ]
+        ctx._saved_for_jvp = saved
+        with no_grad():
+            returned = function.jvp(ctx, *given)
+        ctx._saved_for_jvp = None
+        tangents = returned if isinstance(returned, tuple) else (returned,)
+        return tuple([self.below(each) for each in tangents])
+
+    def _output(self, output: Any, tangent: Tensor | None, ctx: Any) -> Any:
+        if not isinstance(output, Tensor):
+            return output
+        if any(output is dirty for dirty in ctx.dirty_tensors) and self.owns(output):
+            output.__dict__["_tangent"] = tangent
+            return output
+        return self.dual(self.below(output), tangent)
+
+    def before_change(self, x: Any) -> Any:
+        """`x` as it is now."""
+        if x._tangent is not None:
+            return super().before_change(x)
+        old = self.dual(before_change(x._value), None)
+        old._node, old._requires_grad = x._node, x._requires_grad
+        return old
+
+    def write(self, x: Any, result: Tensor) -> None:
+        """Change primal to primal and tangent to tangent."""
+        tangent = self.tangent_of(result)
+        if self._rests or (x._tangent is None and tangent is None):
+            replace(x._value, self.below(result))
+        elif x._tangent is None:
+            replace(x._value, self.below(result))
+            x.__dict__["_tangent"] = _copy(tangent)
+        else:
+            super().write(x, result)
+
+
+def _copy(tangent: Tensor | None) -> Tensor | None:
+    """Whatever becomes of the original."""
+    return None if tangent is None else tangent.clone()
+
+
+def _rename(ctx: Any, raw: Sequence[Any], duals: Sequence[Any]) -> None:
+    """Let `ctx` know the outputs by what they became."""
+    names = {id(old): new for old, new in zip(raw, duals, strict=True)}
+    for field in ("to_save", "non_differentiable"):
+        held = getattr(ctx, field)
+        if held:
+            setattr(ctx, field, tuple([names.get(id(each), each) for each in held]))

@@ -1,0 +1,92 @@
+"""What the bundled engine answers where PyTorch's API leaves something open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradtool import engine
+from gradtool.adapters.bundled.graphed_levels import GraphedBatch, GraphedCotangents
+from gradtool.adapters.common.vjp import pulled_back
+from gradtool.adapters.library import Arrays, Library
+from gradtool.engine._errors import ContractError
+from gradtool.engine._tensor import to_numpy, wrap
+from gradtool.verify.protocol.differentiable import Array, Cotangents, FailureKind, Primals
+
+if TYPE_CHECKING:
+    from gradtool.adapters.common.bound import BoundFunction
+
+
+class _Bundled:
+    """The bundled engine. See `gradtool.adapters.library.Library`."""
+
+    name: str = "bundled"
+    torch: Any = engine
+    Tensor: type[Any] = engine.Tensor
+    Function: type[Any] = engine.autograd.Function
+    packages: tuple[str, ...] = ("gradtool.engine", "torch")
+
+    @property
+    def version(self) -> str:
+        return "bundled engine"
+
+    def tensor(self, array: Array) -> Any:
+        return wrap(array)
+
+    def array(self, tensor: Any) -> Array:
+        found: Array = to_numpy(tensor._array)
+        return found
+
+    def dtype(self, tensor: Any) -> Any:
+        return tensor._array.dtype
+
+    def shares_memory(self, tensor: Any, other: Any) -> bool:
+        own, array = tensor._array, other._array if isinstance(other, engine.Tensor) else other
+        if type(own) is not type(array):
+            return False
+        if not isinstance(own, np.ndarray):
+            return bool(own.data.ptr == array.data.ptr)
+        return np.may_share_memory(own, array)
+
+    def shares_version(self, tensor: Any, other: Any) -> bool:
+        return tensor._storage is not None and tensor._storage is other._storage
+
+    def is_once_differentiable(self, method: Callable[..., Any]) -> bool:
+        return bool(getattr(method, "_once_differentiable", False))
+
+    def contract(self, error: Exception) -> FailureKind:
+        return error.kind if isinstance(error, ContractError) else "raised"
+
+    def evaluate_at_once(
+        self, bound: BoundFunction, primals: Primals, stacked: Sequence[bool]
+    ) -> Arrays:
+        size = next(len(primal) for primal, flag in zip(primals, stacked, strict=True) if flag)
+        places = zip(bound.arguments.fresh_stacked(primals), stacked, strict=True)
+        with engine.no_grad(), GraphedBatch(size) as level:
+            tensors = [level.wrap(tensor) if flag else tensor for tensor, flag in places]
+            for tensor, needed in zip(tensors, bound.arguments.differentiable, strict=True):
+                tensor._requires_grad = needed
+            return level.arrays(bound(tensors))
+
+    def vjps_at_once(self, bound: BoundFunction, primals: Primals, rows: Cotangents) -> Arrays:
+        size = next(len(row) for row in rows if row is not None)
+        arguments = bound.arguments
+        with engine.enable_grad():
+            leaves, tensors = arguments.tracked(primals, arguments.differentiable)
+            outputs = bound(tensors)
+            with GraphedCotangents(size) as level:
+                sent = [
+                    None if row is None or out is None else level.wrap(wrap(row).to(out.device))
+                    for row, out in zip(rows, outputs, strict=True)
+                ]
+                return level.arrays(pulled_back(outputs, sent, leaves))
+
+
+_BUNDLED = _Bundled()
+
+
+def bundled() -> Library:
+    """The bundled engine."""
+    return _BUNDLED

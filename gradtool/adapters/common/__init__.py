@@ -1,0 +1,1 @@
+"""A Function as the checker sees it, over whichever library computes."""

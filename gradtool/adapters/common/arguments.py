@@ -1,0 +1,182 @@
+"""The arguments of a case, of which the tensors are made anew for every call.
+
+What one call does to a tensor then reaches neither the case nor the next call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gradtool.adapters.common.memory_layout import laid
+from gradtool.adapters.library import library
+from gradtool.verify.protocol.differentiable import Argument, Array, Primals
+from gradtool.verify.protocol.observation import MemoryLayout
+
+
+@dataclass(frozen=True)
+class _Home:
+    """How the case's own tensor lies in memory."""
+
+    device: Any
+    """None for the CPU."""
+    template: Array | None
+    """An array with its strides; None where they are those of row-major order."""
+
+    @classmethod
+    def of(cls, tensor: Any) -> _Home:
+        if tensor.is_cuda:
+            return cls(tensor.device, None)
+        return cls(None, None if tensor.is_contiguous() else library().array(tensor))
+
+    def tensor(self, primal: Array) -> Any:
+        """A new tensor of these values."""
+        if self.template is None or self.template.shape != primal.shape:
+            return self.plain(primal)
+        array = np.empty_like(self.template, dtype=primal.dtype)
+        array[...] = primal
+        return library().tensor(array)
+
+    def plain(self, primal: Array) -> Any:
+        """A new tensor of these values, of any shape, in row-major order."""
+        tensor = library().tensor(np.array(primal, order="C"))
+        return tensor if self.device is None else tensor.to(self.device)
+
+
+class Arguments:
+    """The arguments of one case.
+
+    Tensors inside lists, tuples and dicts are passed as they are, and so is all else. Those named
+    in `parameters` are a module's.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        parameters: Collection[str] = (),
+    ) -> None:
+        self.names = (*names, *kwargs)
+        """Of all arguments, tensors or not, by position; keyword arguments come last."""
+        self._values = (*args, *kwargs.values())
+        self._keywords = tuple(kwargs)
+        self.positions = tuple(
+            at for at, value in enumerate(self._values) if isinstance(value, library().Tensor)
+        )
+        tensors = [self._values[at] for at in self.positions]
+        self._homes = tuple(_Home.of(tensor) for tensor in tensors)
+        self.primals: tuple[Array, ...] = tuple(
+            np.array(library().array(tensor), order="C") for tensor in tensors
+        )
+        self.tensors = tuple(
+            _argument(self.names[at], at, tensor)
+            for at, tensor in zip(self.positions, tensors, strict=True)
+        )
+        self._is_parameter = tuple(self.names[at] in parameters for at in self.positions)
+        self.differentiable = tuple(argument.differentiable for argument in self.tensors)
+        needed = {each.position for each in self.tensors if each.differentiable}
+        self.needs_input_grad = tuple(at in needed for at in range(len(self._values)))
+        """As ctx says it: for each argument of ``forward``, tensors or not."""
+
+    def others(self) -> list[tuple[str, Any]]:
+        """The names and values of the arguments that are no tensors, passed as they are."""
+        named = enumerate(zip(self.names, self._values, strict=True))
+        return [pair for at, pair in named if at not in self.positions]
+
+    def extended(self, defaults: Mapping[int, tuple[str, Any]]) -> Arguments | None:
+        """These and the `defaults`, by position, that come after; None where none does."""
+        count = len(self._values)
+        added = [defaults[at] for at in sorted(defaults) if at >= count]
+        tensors = any(isinstance(value, library().Tensor) for _, value in added)
+        if not added or tensors or self._keywords:
+            return None
+        other = self._with({})
+        other.names = (*self.names, *(name for name, _ in added))
+        other._values = (*self._values, *(value for _, value in added))
+        other.needs_input_grad = (*self.needs_input_grad, *(False for _ in added))
+        return other
+
+    def siblings(self) -> list[Arguments]:
+        """These with other numbers: in all places of numbers, in each of them, and in none."""
+        changed = {at: _another(self._values[at]) for at, _ in enumerate(self._values)}
+        numbers = [at for at, value in changed.items() if value is not None]
+        each = [[at] for at in numbers] if len(numbers) > 1 else []
+        return [
+            self._with({at: changed[at] for at in places})
+            for places in ([numbers] if numbers else []) + each + [[]]
+        ]
+
+    def _with(self, values: Mapping[int, Any]) -> Arguments:
+        other = copy(self)
+        other._values = tuple(values.get(at, value) for at, value in enumerate(self._values))
+        return other
+
+    def fresh(self, primals: Primals) -> list[Any]:
+        """New leaves with the values `primals`; they require gradients as the case's do."""
+        tensors = [home.tensor(primal) for home, primal in zip(self._homes, primals, strict=True)]
+        for tensor, primal, needed in zip(tensors, primals, self.differentiable, strict=True):
+            if needed and primal.dtype.kind in "fc":
+                tensor.requires_grad = True
+        return tensors
+
+    def fresh_stacked(self, primals: Primals) -> list[Any]:
+        """New tensors of the values of many examples, on the devices of the case's tensors."""
+        return [home.plain(primal) for home, primal in zip(self._homes, primals, strict=True)]
+
+    def tracked(
+        self, primals: Primals, needs: Sequence[bool], layout: MemoryLayout | None = None
+    ) -> tuple[list[Any], list[Any]]:
+        """A leaf for each primal that needs a gradient, and what to hand to the function.
+
+        The function gets copies computed from the leaves: it may change them in place, which
+        a leaf that requires a gradient forbids. They lie in memory as `layout` says; None,
+        and parameters of a module: as the case's tensors do.
+        """
+        leaves: list[Any] = []
+        tensors: list[Any] = []
+        places = zip(self._homes, primals, needs, self._is_parameter, strict=True)
+        for home, primal, needed, is_parameter in places:
+            tensor = home.tensor(primal)
+            leaf = None
+            if needed and primal.dtype.kind in "fc":
+                leaf = tensor
+                leaf.requires_grad = True
+                tensor = leaf.clone()
+            leaves.append(leaf)
+            tensors.append(tensor if layout is None or is_parameter else laid(tensor, layout))
+        return leaves, tensors
+
+    def placed(self, tensors: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
+        """All positional and keyword arguments, with `tensors` in the tensors' places."""
+        values = list(self._values)
+        for position, tensor in zip(self.positions, tensors, strict=True):
+            values[position] = tensor
+        if not self._keywords:
+            return values, {}
+        count = len(values) - len(self._keywords)
+        return values[:count], dict(zip(self._keywords, values[count:], strict=True))
+
+
+def _another(value: Any) -> Any:
+    """A number of the same kind as `value`; None where that is no number."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + 1
+    return 1.5 * value + (value == 0) if isinstance(value, float | complex) else None
+
+
+def _argument(name: str, position: int, tensor: Any) -> Argument:
+    dtype = library().dtype(tensor)
+    return Argument(
+        name=name,
+        position=position,
+        shape=tuple(tensor.shape),
+        dtype=dtype,
+        differentiable=tensor.requires_grad and dtype.kind in "fc",
+    )

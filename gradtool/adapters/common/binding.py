@@ -1,0 +1,93 @@
+"""What a case's arguments are called, and which place of ``forward`` each one takes.
+
+``forward`` is called without ctx here: position 0 is the first argument after it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from gradtool.adapters.library import library
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def function_class(function: Any) -> type[Any] | None:
+    """The Function that `function` is, or is the ``apply`` of; None for another callable."""
+    owner = function
+    if getattr(function, "__name__", None) == "apply":
+        owner = getattr(function, "__self__", None)
+    return owner if isinstance(owner, type) and issubclass(owner, library().Function) else None
+
+
+def takes_ctx(cls: type[Any]) -> bool:
+    """Whether a Function's ``forward`` takes ctx: it has no ``setup_context`` of its own."""
+    return bool(cls.setup_context is library().Function.setup_context)
+
+
+def parameters_of(function: Any) -> tuple[inspect.Parameter, ...]:
+    """The parameters that arguments fill, ctx left out; none where there is no signature."""
+    cls = function_class(function)
+    try:
+        parameters = tuple(inspect.signature(cls.forward if cls else function).parameters.values())
+    except (TypeError, ValueError):
+        return ()
+    if cls is not None and takes_ctx(cls) and parameters and parameters[0].kind in _POSITIONAL:
+        return parameters[1:]
+    return parameters
+
+
+def bind(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of ``apply`` with the keyword ones moved to their positions.
+
+    A gradient belongs to a position, so a keyword argument needs one. The places between the
+    positional arguments and the last keyword argument take their defaults; later ones stay
+    away, as in a call. What the signature takes by keyword only remains so.
+
+    Raises:
+        TypeError: ``forward`` has no such parameter, has it twice, or lacks one before it.
+    """
+    if not kwargs:
+        return tuple(args), {}
+    parameters = parameters_of(function)
+    bound = inspect.Signature(parameters).bind_partial(*args, **kwargs)
+    places = [each for each in parameters if each.kind in _POSITIONAL]
+    last = max((i for i, each in enumerate(places) if each.name in bound.arguments), default=-1)
+    positional = [_value(bound, each) for each in places[: last + 1]]
+    variadic = [each.name for each in parameters if each.kind is inspect.Parameter.VAR_POSITIONAL]
+    extra = bound.arguments.get(variadic[0], ()) if variadic else ()
+    named = {each.name for each in places}
+    return (*positional, *extra), {k: v for k, v in bound.kwargs.items() if k not in named}
+
+
+def _value(bound: inspect.BoundArguments, parameter: inspect.Parameter) -> Any:
+    value = bound.arguments.get(parameter.name, parameter.default)
+    if value is inspect.Parameter.empty:
+        raise TypeError(f"missing a required argument: {parameter.name!r}")
+    return value
+
+
+def defaults_of(function: Any) -> dict[int, tuple[str, Any]]:
+    """The name and the default of each positional parameter that has one, by its position."""
+    places = [each for each in parameters_of(function) if each.kind in _POSITIONAL]
+    return {
+        at: (each.name, each.default)
+        for at, each in enumerate(places)
+        if each.default is not inspect.Parameter.empty
+    }
+
+
+def names_of(function: Any, count: int) -> tuple[str, ...]:
+    """Names of the first `count` positional arguments."""
+    names: list[str] = []
+    for parameter in parameters_of(function):
+        if parameter.kind in _POSITIONAL:
+            names.append(parameter.name)
+        elif parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            names += [f"{parameter.name}[{i}]" for i in range(count - len(names))]
+    names += [f"arg{position}" for position in range(len(names), count)]
+    return tuple(names[:count])

@@ -1,0 +1,90 @@
+"""A user's function with the arguments of a case: what every file beside this works on."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from pathlib import Path
+from typing import Any
+
+from gradtool.adapters.common.arguments import Arguments
+from gradtool.adapters.common.binding import bind, defaults_of, function_class, names_of, takes_ctx
+from gradtool.adapters.common.draws import Draws
+from gradtool.adapters.common.module_call import ModuleCall
+from gradtool.adapters.library import library
+
+Outputs = tuple[Any, ...]
+"""A tensor for each output; None where it is not a tensor."""
+
+
+class BoundFunction:
+    """A Function or plain callable and its arguments. Every call draws the same random numbers.
+
+    Args:
+        function: A `Function` subclass, its ``apply``, or any callable.
+        args: Positional arguments.
+        kwargs: Keyword arguments. A Function's are moved to their positions.
+        names: Names of the positional arguments, where the signature does not say.
+
+    Raises:
+        TypeError: `kwargs` do not fit the signature of ``forward``.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        names: Sequence[str] | None = None,
+    ) -> None:
+        self.cls: type[Any] | None = function_class(function)
+        """The custom Function; None of a plain callable."""
+        self.callable: Callable[..., Any] = self.cls.apply if self.cls else function
+        self.target: Callable[..., Any] = self.cls or function
+        """What the user wrote."""
+        if self.cls:
+            args, kwargs = bind(function, args, kwargs)
+        parameters = function.parameters if isinstance(function, ModuleCall) else ()
+        names = names or names_of(function, len(args))
+        self.arguments = Arguments(names, args, kwargs, parameters)
+        self.home = _folder(self.target)
+        """The folder of the user's module."""
+        self.draws = Draws()
+
+    def with_defaults(self) -> BoundFunction | None:
+        """The same with the defaults of ``forward`` passed; None where all arguments are."""
+        if self.cls is None or not takes_ctx(self.cls):
+            return None
+        arguments = self.arguments.extended(defaults_of(self.cls))
+        return None if arguments is None else self._with(arguments)
+
+    def siblings(self) -> list[BoundFunction]:
+        """The same function with other numbers among its arguments, and drawing others."""
+        return [self._with(arguments) for arguments in self.arguments.siblings()]
+
+    def _with(self, arguments: Arguments) -> BoundFunction:
+        other = copy(self)
+        other.arguments, other.draws = arguments, Draws()
+        return other
+
+    def __call__(self, tensors: Sequence[Any]) -> Outputs:
+        """The outputs, with `tensors` in the places of the case's tensors."""
+        return self.through(self.callable, tensors)
+
+    def through(self, function: Callable[..., Any], tensors: Sequence[Any]) -> Outputs:
+        """The outputs of another `function` of the same arguments."""
+        args, kwargs = self.arguments.placed(tensors)
+        with self.draws.repeated():
+            output = function(*args, **kwargs)
+        outputs = output if isinstance(output, tuple | list) else (output,)
+        kind = library().Tensor
+        return tuple([each if isinstance(each, kind) else None for each in outputs])
+
+
+def _folder(function: Any) -> Path:
+    """The folder of the module that defines `function`; the current one where none does."""
+    try:
+        return Path(inspect.getfile(inspect.unwrap(function))).parent
+    except TypeError:
+        return Path.cwd()

@@ -1,0 +1,173 @@
+"""Tensors and arrays that a Function reaches without being passed them.
+
+Those are attributes of its class and of ctx, and variables that its methods, or functions of
+its module that they call, captured or find in their module. What such a buffer holds should
+not depend on which calls were made before.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from hashlib import blake2b
+from types import CodeType, FunctionType, MethodType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from gradtool.adapters.library import library
+
+_DEEPEST = 5
+_MOST = 2000
+"""Objects looked at: what lies deeper, or beyond, is no buffer of a Function."""
+
+_FEW_BYTES = 4096
+"""That are compared as they are: a digest of them would take longer."""
+
+Buffers = dict[str, tuple[Any, bytes]]
+"""Each buffer by its name, with a digest of its bytes."""
+
+
+def digest(buffer: Any) -> bytes:
+    """The bytes of a tensor or array, or a digest where they are many."""
+    array = buffer if isinstance(buffer, np.ndarray) else library().array(buffer)
+    found = array.tobytes()
+    return found if len(found) <= _FEW_BYTES else blake2b(found, digest_size=16).digest()
+
+
+def buffers(roots: Iterable[tuple[str, Any]]) -> Buffers:
+    """All that can be reached from `roots`, (name, object) pairs, as they are now."""
+    return {name: (value, digest(value)) for name, value in reachable(roots)}
+
+
+def reachable(roots: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """The buffers that `roots` lead to, each once and with its name."""
+    return list(_Search().run(roots))
+
+
+def visited(roots: Iterable[tuple[str, Any]]) -> tuple[list[tuple[str, Any]], list[Any]]:
+    """As `reachable`; with it all objects that were looked into on the way."""
+    search = _Search()
+    return list(search.run(roots)), search.objects
+
+
+def changed(before: Buffers, after: Buffers) -> tuple[str, ...]:
+    """Names of the buffers that hold other bytes than before.
+
+    A name that stands for another object now is no buffer that changed.
+    """
+    return tuple(
+        name
+        for name, (value, bytes_before) in before.items()
+        if name in after and after[name][0] is value and after[name][1] != bytes_before
+    )
+
+
+def roots_of(function: Any) -> list[tuple[str, Any]]:
+    """Where to look for the buffers of a Function's class, or of a plain callable."""
+    if not isinstance(function, type):
+        return [("", inspect.unwrap(function))]
+    classes = [cls for cls in function.__mro__ if not _is_of_the_library(cls.__module__)]
+    return [(cls.__name__, cls) for cls in reversed(classes) if cls is not object]
+
+
+def holds_others(value: Any) -> bool:
+    """Whether `value` is a function, or an object of a class, that a user wrote."""
+    if isinstance(value, functools.partial | MethodType):
+        return True
+    if isinstance(value, FunctionType):
+        return not _is_of_the_library(value.__module__)
+    return hasattr(value, "__dict__") and not _is_of_the_library(type(value).__module__)
+
+
+def is_of_the_engine(value: Any) -> bool:
+    """Whether a class, a function or an object is the engine's own; Modules are their user's."""
+    module = (value if isinstance(value, type | FunctionType) else type(value)).__module__
+    return _is_of_the_library(module) and not _is_of_the_library(module, ".nn")
+
+
+def _is_of_the_library(module: str, part: str = "") -> bool:
+    return any(f"{module}.".startswith(f"{package}{part}.") for package in library().packages)
+
+
+class _Search:
+    """One walk through what is reachable. Each object is visited once."""
+
+    def __init__(self) -> None:
+        self._seen: dict[int, Any] = {}
+
+    @property
+    def objects(self) -> list[Any]:
+        """All that was visited."""
+        return list(self._seen.values())
+
+    def run(self, roots: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+        """Yield (name, buffer) pairs."""
+        roots = list(roots)
+        self._modules = {_module_of(value) for _, value in roots}
+        for name, value in roots:
+            yield from self._visit(name, value, 0)
+
+    def _visit(self, name: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
+        if id(value) in self._seen or depth > _DEEPEST or len(self._seen) > _MOST:
+            return
+        self._seen[id(value)] = value
+        if isinstance(value, library().Tensor | np.ndarray):
+            yield name, value
+            return
+        for child_name, child in self._children(name, value):
+            yield from self._visit(child_name, child, depth + 1)
+
+    def _children(self, name: str, value: Any) -> Iterator[tuple[str, Any]]:
+        if isinstance(value, staticmethod | classmethod):
+            value = value.__func__
+        if isinstance(value, Mapping):
+            yield from ((f"{name}[{key!r}]", entry) for key, entry in list(value.items()))
+        elif isinstance(value, list | tuple):
+            yield from ((f"{name}[{at}]", entry) for at, entry in enumerate(value))
+        elif isinstance(value, functools.partial):
+            yield from (("", value.func), (name, value.args), (name, value.keywords))
+        elif isinstance(value, SimpleNamespace):
+            yield from ((f"{name}.{key}", entry) for key, entry in vars(value).items())
+        elif isinstance(value, MethodType):
+            yield from (("", value.__func__), (type(value.__self__).__name__, value.__self__))
+        elif isinstance(value, FunctionType):
+            yield from _variables(value) if self._is_of_the_module(value) else ()
+        elif self._is_of_the_module(value if isinstance(value, type) else type(value)):
+            stem = value.__name__ if isinstance(value, type) else name
+            attributes = getattr(value, "__dict__", {})
+            yield from ((f"{stem}.{key}", entry) for key, entry in list(attributes.items()))
+
+    def _is_of_the_module(self, value: Callable[..., Any]) -> bool:
+        module = value.__module__
+        return module in self._modules or module.startswith(f"{library().torch.__name__}.nn")
+
+
+def _module_of(value: Any) -> str | None:
+    """The module that defines a function, a class, or the class of an object."""
+    while isinstance(value, functools.partial):
+        value = value.func
+    module: str | None = getattr(value, "__module__", None)
+    return module
+
+
+def _variables(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    """What a function captured, and what it names of its module."""
+    if hasattr(function, "__wrapped__"):
+        yield "", function.__wrapped__
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            yield name, cell.cell_contents
+        except ValueError:  # not assigned yet
+            continue
+    for name in _names(function.__code__):
+        if name in function.__globals__:
+            yield name, function.__globals__[name]
+
+
+@functools.lru_cache(maxsize=4096)
+def _names(code: CodeType) -> tuple[str, ...]:
+    """The global names, among others, that code and the code inside it uses, in order."""
+    inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    return tuple(sorted(set(code.co_names).union(*(_names(each) for each in inner))))

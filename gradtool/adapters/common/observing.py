@@ -1,0 +1,175 @@
+"""Puts together what one call showed: values before and after, declarations, memory shared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtool.adapters.common.bound import BoundFunction
+from gradtool.adapters.common.captured import (
+    Buffers,
+    buffers,
+    changed,
+    digest,
+    holds_others,
+    reachable,
+    roots_of,
+)
+from gradtool.adapters.common.recording import Record
+from gradtool.adapters.common.vjp import copied
+from gradtool.adapters.library import library
+from gradtool.verify.protocol.differentiable import Failure, Observation
+
+
+class Observer:
+    """Watches the tensors of one call and fills the fields of its `Observation`."""
+
+    def __init__(self, bound: BoundFunction, tensors: Sequence[Any], record: Record) -> None:
+        self._arguments = bound.arguments
+        self._tensors = tensors
+        self._record = record
+        self._roots = [
+            *roots_of(bound.target),
+            *bound.arguments.others(),
+        ]
+        self._buffers = buffers(self._roots)
+        self._inputs = _digests(tensors)
+        self._saved: list[bytes | None] = []
+        self._outputs: Sequence[Any] = ()
+        self._outputs_before: list[bytes | None] = []
+        self._cotangents: Sequence[Any] = ()
+        self._cotangents_before: list[bytes | None] = []
+        self._gradients: Sequence[Any] = ()
+        self._gradients_before: list[bytes | None] = []
+        self._fields: dict[str, Any] = {}
+
+    def end_forward(self, outputs: Sequence[Any]) -> None:
+        """The function returned `outputs`, none where it raised."""
+        self._fields["outputs"] = tuple(copied(output) for output in outputs)
+        self._fields["output_requires_grad"] = tuple(
+            output is not None and output.requires_grad for output in outputs
+        )
+        aliases = [
+            (i, o, library().shares_version(tensor, output))
+            for i, tensor in enumerate(self._tensors)
+            for o, output in enumerate(outputs)
+            if output is not None and library().shares_memory(tensor, output)
+        ]
+        self._fields["aliases"] = tuple((i, o) for i, o, _ in aliases)
+        self._fields["hidden_aliases"] = tuple((i, o) for i, o, known in aliases if not known)
+        self._fields["mutated_arguments"] = _changed(self._inputs, _digests(self._tensors))
+        self._fields["buffers_changed_in_forward"] = changed(self._buffers, buffers(self._roots))
+        self._fields["materializes"] = self._record.materializes
+        self._fields.update(_declarations(self._record, self._tensors))
+        self._fields.update(_kept(self._record, self._arguments.names))
+        self._outputs, self._outputs_before = outputs, _digests(outputs)
+
+    def begin_backward(self, cotangents: Sequence[Any]) -> None:
+        """`cotangents`, one for each output, are about to be sent back."""
+        self._inputs = _digests(self._tensors)
+        self._saved = _digests(self._record.saved)
+        self._buffers = self._all_buffers()
+        self._cotangents = cotangents
+        self._cotangents_before = _digests(cotangents)
+
+    def see_gradients(self, gradients: Sequence[Any]) -> None:
+        """Backward led to `gradients`."""
+        self._fields["gradients"] = tuple([copied(each) for each in gradients])
+        self._gradients, self._gradients_before = gradients, _digests(gradients)
+
+    def end_backward(self) -> None:
+        """Backward returned or raised."""
+        self._fields["raw"] = self._record.returned
+        self._fields["received"] = self._record.received
+        self._fields["mutated_in_backward"] = _changed(self._inputs, _digests(self._tensors))
+        self._fields["mutated_saved"] = _changed(self._saved, _digests(self._record.saved))
+        self._fields["mutated_cotangents"] = _changed(
+            self._cotangents_before, _digests(self._cotangents)
+        )
+        self._fields["mutated_outputs"] = _changed(self._outputs_before, _digests(self._outputs))
+        self._fields["buffers_changed_in_backward"] = changed(self._buffers, self._all_buffers())
+
+    def observation(self, failure: Failure | None = None) -> Observation:
+        """Everything seen so far."""
+        overwritten = _changed(self._gradients_before, _digests(self._gradients))
+        return Observation(**self._fields, mutated_gradients=overwritten, failure=failure)
+
+    def _all_buffers(self) -> Buffers:
+        """What can be reached without being passed, and what lies on ctx."""
+        of_ctx = [(f"ctx.{name}", value) for name, value in self._record.attributes.items()]
+        return buffers([*self._roots, *of_ctx])
+
+
+def _digests(values: Sequence[Any]) -> list[bytes | None]:
+    """A digest of the bytes of each tensor; None for what is not a tensor."""
+    kind = library().Tensor
+    return [digest(value) if isinstance(value, kind) else None for value in values]
+
+
+def _changed(before: Sequence[bytes | None], after: Sequence[bytes | None]) -> tuple[int, ...]:
+    return tuple(i for i, pair in enumerate(zip(before, after, strict=True)) if pair[0] != pair[1])
+
+
+def _declarations(record: Record, tensors: Sequence[Any]) -> dict[str, tuple[int, ...]]:
+    dirty = {id(tensor) for tensor in record.dirty}
+    returned = {id(output) for output in record.outputs}
+    fixed = {id(tensor) for tensor in record.non_differentiable}
+    declared = tuple(i for i, tensor in enumerate(tensors) if id(tensor) in dirty)
+    return {
+        "declared_dirty": declared,
+        "dirty_not_returned": tuple(i for i in declared if id(tensors[i]) not in returned),
+        "non_differentiable": tuple(
+            i for i, output in enumerate(record.outputs) if id(output) in fixed
+        ),
+    }
+
+
+def _kept(record: Record, names: Sequence[str]) -> dict[str, Any]:
+    """What was saved and what was set on ctx, each in a word."""
+    tensors = [(f"input:{name}", value) for name, value in zip(names, record.inputs, strict=False)]
+    tensors += [(f"output:{i}", output) for i, output in enumerate(record.outputs)]
+    words = {id(value): word for word, value in reversed(tensors)}
+    return {
+        "saved": tuple("none" if each is None else _word(each, words) for each in record.saved),
+        "ctx_attributes": {name: _word(value, words) for name, value in record.attributes.items()},
+        "kept_on_ctx": tuple(
+            (name, word)
+            for name, value in record.attributes.items()
+            for word in dict.fromkeys(_behind(value, tensors))
+        ),
+    }
+
+
+def _behind(value: Any, tensors: Sequence[tuple[str, Any]]) -> Iterator[str]:
+    """The words of those `tensors` whose memory `value` holds, or an entry of it does."""
+    kind = library().Tensor
+    if isinstance(value, kind | np.ndarray):
+        for word, tensor in tensors:
+            if isinstance(tensor, kind) and (
+                tensor is value or library().shares_memory(tensor, value)
+            ):
+                yield word
+                return
+    elif isinstance(value, list | tuple | dict):
+        for entry in value.values() if isinstance(value, dict) else value:
+            yield from _behind(entry, tensors)
+    elif holds_others(value):
+        for _, held in reachable([("", value)]):
+            yield from _behind(held, tensors)
+
+
+def _word(value: Any, names: dict[int, str]) -> str:
+    """``input:x``, ``output:0`` or ``intermediate`` for a tensor, the type's name for the rest.
+
+    A list, tuple or dict with tensors in it names them: ``tuple[input:x, intermediate]``.
+    """
+    if isinstance(value, library().Tensor):
+        return names.get(id(value), "intermediate")
+    kind = type(value).__name__
+    entries = value.values() if isinstance(value, dict) else value
+    if not isinstance(value, list | tuple | dict):
+        return kind
+    tensors = [_word(entry, names) for entry in entries if isinstance(entry, library().Tensor)]
+    return f"{kind}[{', '.join(tensors)}]" if tensors else kind

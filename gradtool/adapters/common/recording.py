@@ -1,0 +1,179 @@
+"""Sees what a user's Function does, through a subclass of it made on the spot.
+
+The subclass wraps the methods that the user overrides, and nothing else: names, class
+attributes and the rules the engine derives from what is overridden stay as they are.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gradtool.adapters.common.binding import takes_ctx
+from gradtool.adapters.library import library
+from gradtool.verify.protocol.differentiable import Gradient
+
+Method = Callable[..., Any]
+
+
+_MATERIALIZES = "_materializes"
+"""Attribute of ctx that says what `set_materialize_grads` was told: PyTorch tells nobody."""
+
+_SAID_TO_THE_LIBRARY = {
+    "dirty_tensors",
+    "materialize_grads",
+    "needs_input_grad",
+    "non_differentiable",
+    "saved_for_forward",
+    "to_save",
+    _MATERIALIZES,
+}
+"""Attributes of ctx in which its methods keep what they are told."""
+
+
+@dataclass
+class Record:
+    """What one call of a Function left behind. Stays empty for a plain callable."""
+
+    ctx: Any = None
+    inputs: tuple[Any, ...] = ()
+    outputs: tuple[Any, ...] = ()
+    """As ``forward`` returned them, before the engine gives them their place in the graph."""
+    saved: tuple[Any, ...] = ()
+    dirty: tuple[Any, ...] = ()
+    non_differentiable: tuple[Any, ...] = ()
+    attributes: dict[str, Any] = field(default_factory=dict)
+    """What the user set on ctx."""
+    materializes: bool = True
+    """Undefined cotangents are to reach ``backward`` as zeros."""
+    received: tuple[bool, ...] | None = None
+    """Which cotangents ``backward`` got; None when it was not run."""
+    returned: tuple[Gradient, ...] | None = None
+    """What ``backward`` returned; None when it was not run or raised."""
+
+    def see_forward(self, ctx: Any, inputs: tuple[Any, ...], output: Any, before: set[str]) -> None:
+        """Remember a forward; `before` are the names that ctx had by then."""
+        self.ctx = ctx
+        self.inputs = inputs
+        self.outputs = output if isinstance(output, tuple) else (output,)
+        self.saved = tuple(ctx.to_save or ())
+        self.dirty = tuple(ctx.dirty_tensors or ())
+        self.non_differentiable = tuple(ctx.non_differentiable or ())
+        self.materializes = bool(vars(ctx).get(_MATERIALIZES, True))
+        own = before | _SAID_TO_THE_LIBRARY
+        self.attributes = {name: value for name, value in vars(ctx).items() if name not in own}
+
+    def see_backward(self, returned: Any) -> None:
+        """Remember the gradients, before the engine casts or reduces them."""
+        gradients = returned if isinstance(returned, tuple) else (returned,)
+        self.returned = tuple(_gradient(each) for each in gradients)
+
+
+def _gradient(value: Any) -> Gradient:
+    if value is None:
+        return Gradient(None)
+    if not isinstance(value, library().Tensor):
+        return Gradient(None, type_name=type(value).__name__)
+    array = np.array(library().array(value))
+    return Gradient(array, array.dtype, str(value.device))
+
+
+class Recorder:
+    """A Function whose calls can be recorded."""
+
+    def __init__(self, function: type[Any]) -> None:
+        self._base = function
+        self._records: list[Record] = []
+        self.function = self._subclass()
+        """To be applied in the Function's place."""
+
+    @contextmanager
+    def recording(self) -> Iterator[Record]:
+        """Record the first call made in the block, and the first run of its backward.
+
+        A block inside a block records another call: the outer one's backward may run in it.
+        """
+        self._records.append(Record())
+        try:
+            yield self._records[-1]
+        finally:
+            self._records.pop()
+
+    def _subclass(self) -> type[Any]:
+        base = self._base
+        wrap = {"backward": self._backward, "vjp": self._backward}
+        root = library().Function
+        if takes_ctx(base):
+            wrap["forward"] = self._forward
+        else:
+            wrap["setup_context"] = self._setup_context
+        namespace: dict[str, Any] = {
+            name: staticmethod(functools.wraps(getattr(base, name))(wrapper(getattr(base, name))))
+            for name, wrapper in wrap.items()
+            if getattr(base, name) is not getattr(root, name)
+        }
+        for name in ("__module__", "__qualname__", "__doc__"):
+            namespace[name] = getattr(base, name)
+        metaclass: Any = type(base)
+        made: Any = metaclass(base.__name__, (_Unannounced, base), namespace)
+        _remember_materializing(made._backward_cls)
+        function: type[Any] = made
+        return function
+
+    def _forward(self, method: Method) -> Method:
+        def forward(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+            before = set(vars(ctx))
+            output = method(ctx, *args, **kwargs)
+            self._see_forward(ctx, args, output, before)
+            return output
+
+        return forward
+
+    def _setup_context(self, method: Method) -> Method:
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+            before = set(vars(ctx))
+            method(ctx, inputs, output)
+            self._see_forward(ctx, inputs, output, before)
+
+        return setup_context
+
+    def _see_forward(
+        self, ctx: Any, inputs: tuple[Any, ...], output: Any, before: set[str]
+    ) -> None:
+        if self._records and self._records[-1].ctx is None:
+            self._records[-1].see_forward(ctx, inputs, output, before)
+
+    def _backward(self, method: Method) -> Method:
+        def backward(ctx: Any, *cotangents: Any) -> Any:
+            mine = [each for each in self._records if each.ctx is ctx and each.received is None]
+            for record in mine:
+                record.received = tuple(cotangent is not None for cotangent in cotangents)
+            returned = method(ctx, *cotangents)
+            for record in mine:
+                record.see_backward(returned)
+            return returned
+
+        return backward
+
+
+def _remember_materializing(node: type[Any]) -> None:
+    """Let the ctx of a Function keep what it is told of undefined cotangents."""
+    tell = node.set_materialize_grads
+
+    def set_materialize_grads(ctx: Any, value: bool) -> None:
+        vars(ctx)[_MATERIALIZES] = value
+        tell(ctx, value)
+
+    node.set_materialize_grads = set_materialize_grads
+
+
+class _Unannounced:
+    """Keeps a user's ``__init_subclass__`` from hearing of a subclass that nobody wrote."""
+
+    def __init_subclass__(cls) -> None:
+        """Tell nobody."""

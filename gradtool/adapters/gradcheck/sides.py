@@ -1,0 +1,239 @@
+"""The two sides that gradcheck compares: what backward returns, and what the outputs do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from gradtool.adapters.gradcheck.at_once import AtOnce, furthest
+from gradtool.adapters.gradcheck.examined import Examined, copied
+from gradtool.adapters.gradcheck.probes import Probes
+from gradtool.engine import Tensor
+from gradtool.engine._tensor import wrap
+from gradtool.engine.autograd import grad
+from gradtool.engine.autograd.gradcheck import GradcheckError
+from gradtool.verify.oracle.fixed_step import numeric_columns, projected_derivative
+from gradtool.verify.protocol.coordinates import Block, Coordinates, FloatArray, is_continuous
+from gradtool.verify.protocol.differentiable import Array
+from gradtool.verify.randomness import generator
+
+MOST_ENTRIES = 4_000_000
+"""Jacobians with more entries are not computed to appeal against a projection."""
+
+_SAME = 1e-9
+"""The part of an array that sums in another order may differ by."""
+
+_ROUNDINGS = 64.0
+
+Gradients = Sequence[Tensor | None]
+
+
+class Rows(NamedTuple):
+    """What backward returned for several cotangents of one output."""
+
+    jacobians: list[FloatArray]
+    """For each target one row for each cotangent."""
+    jitter: float
+    """The largest difference between two runs."""
+
+
+class Jacobians(NamedTuple):
+    """Both sides of all outputs and targets."""
+
+    numeric: list[FloatArray]
+    """For each target the derivatives of all outputs."""
+    rows: list[Rows]
+    """For each output what backward returned."""
+
+
+class Sides:
+    """A function at its inputs, seen from both sides.
+
+    Outputs and targets (inputs that require a gradient) are numbered among themselves;
+    `output` and `input` tell what the caller calls them.
+    """
+
+    def __init__(
+        self, examined: Examined, names: Callable[[], Sequence[str]], eps: float, seed: int = 0
+    ) -> None:
+        self.examined = examined
+        self._names = names
+        self._eps = eps
+        self._seed = seed
+        self._numeric: dict[int, FloatArray] = {}
+        with examined.called() as outputs:
+            self._first = [copied(output) for output in outputs]
+            self.graphed = tuple(at for at, each in enumerate(outputs) if each.requires_grad)
+        continuous = tuple(at for at, o in enumerate(self._first) if is_continuous(o.dtype))
+        self.positions = self.graphed or continuous
+        """Which outputs are compared: where none requires a gradient, all that could."""
+        self.outputs = Coordinates([self._first[at] for at in self.positions])
+        self.layouts = [Coordinates([primal]) for primal in examined.primals]
+        self._targets = Coordinates(examined.primals)
+
+    @property
+    def size(self) -> int:
+        """Entries of all Jacobians together."""
+        return self.outputs.size * sum(layout.size for layout in self.layouts)
+
+    def block(self, target: int) -> Block:
+        """The coordinates of a target."""
+        return self.layouts[target].blocks[0]
+
+    def input(self, target: int) -> str:
+        """What the caller calls a target."""
+        position = self.examined.positions[target]
+        return f"input {position} ({self._names()[position]})"
+
+    # ---- the numeric side -----------------------------------------------------------------
+
+    def evaluate(self, primals: Sequence[Array]) -> list[Array]:
+        """The compared outputs at `primals`.
+
+        Raises:
+            GradcheckError: An output has another shape or dtype than at the inputs.
+        """
+        with self.examined.called(primals) as outputs:
+            arrays = [copied(output) for output in outputs]
+        if any(map(_has_other_form, arrays, self._first)) or len(arrays) != len(self._first):
+            raise GradcheckError(
+                "Expected func to return outputs with the same shape and dtype when inputs are "
+                f"perturbed by eps, but {_forms(self._first)} became {_forms(arrays)}"
+            )
+        return [arrays[at] for at in self.positions]
+
+    def numeric(self, target: int) -> FloatArray:
+        """The numeric Jacobian of all compared outputs with respect to one target."""
+        if target not in self._numeric:
+            self._numeric[target] = self._columns(target, range(self.layouts[target].size))
+        return self._numeric[target]
+
+    def _columns(self, target: int, columns: Sequence[int]) -> FloatArray:
+        primals = self.examined.primals
+        return numeric_columns(self.evaluate, self.outputs, primals, target, self._eps, columns)
+
+    def numeric_along(self, target: int, direction: FloatArray) -> FloatArray:
+        """The numeric derivative of all compared outputs along a direction of one target."""
+        primals = self.examined.primals
+        along: list[Array | None] = [None] * len(primals)
+        along[target] = self.layouts[target].unflatten(direction)[0]
+        return projected_derivative(self.evaluate, self.outputs, primals, along, self._eps)
+
+    # ---- the analytic side ----------------------------------------------------------------
+
+    def rows(self, output: int, cotangents: Iterable[FloatArray], runs: int = 2) -> Rows:
+        """Run backward for each cotangent of one output, given in coordinates."""
+        layout, at = self._layout(output), self.positions[output]
+        found: list[list[FloatArray]] = [[] for _ in range(runs)]
+        with self.examined.called() as outputs:
+            for vector in cotangents:
+                for rows in found:
+                    sent = {at: layout.unflatten(vector)[0]}
+                    rows.append(np.concatenate(self.flat(self.pull_back(outputs, sent))))
+        matrices = [np.array(rows).reshape(len(rows), self._targets.size) for rows in found]
+        return Rows(self._split(matrices[0]), furthest(matrices[0], matrices[-1]))
+
+    def _split(self, rows: FloatArray) -> list[FloatArray]:
+        return [rows[:, block.span] for block in self._targets.blocks]
+
+    # ---- both at once ---------------------------------------------------------------------
+
+    def jacobians(self, probes: Sequence[Probes]) -> Jacobians:
+        """Both sides, column by column and row by row."""
+        return Jacobians(
+            [self.numeric(target) for target in range(len(self.layouts))],
+            [self.rows(output, each) for output, each in enumerate(probes)],
+        )
+
+    def jacobians_at_once(self, probes: Sequence[Probes]) -> Jacobians | None:
+        """Both sides, in batched runs of the user's code.
+
+        None where that cannot be, or some of it that is redone one by one comes out otherwise.
+        """
+        batch = AtOnce(self.examined, self.outputs, self.positions)
+        found = batch.jacobians(probes, self._eps)
+        if found is None:
+            return None
+        numeric, rows = found
+        both = Jacobians(numeric, [Rows(self._split(each), jitter) for each, jitter in rows])
+        return both if self._is_borne_out(both, probes) else None
+
+    def _is_borne_out(self, found: Jacobians, probes: Sequence[Probes]) -> bool:
+        """Whether some columns and rows, redone one by one, are what they were in batches."""
+        rng = generator(self._seed, "redone")
+        for target, jacobian in enumerate(found.numeric):
+            sample = _sample(rng, jacobian.shape[1])
+            redone = self._columns(target, sample)
+            if not _close(jacobian[:, sample], redone, self._rounding):
+                return False
+        for output, rows in enumerate(found.rows):
+            sample = _sample(rng, len(probes[output]))
+            again = self.rows(output, probes[output].rows(sample), runs=1).jacobians
+            for one, other in zip(rows.jacobians, again, strict=True):
+                if not _close(one[sample], other, _SAME * _largest(other)):
+                    return False
+        return True
+
+    @cached_property
+    def _rounding(self) -> float:
+        """How far two difference quotients of the same points may be apart."""
+        largest = max((_largest(self._first[at]) for at in self.positions), default=0.0)
+        eps = max((block.eps for block in self.outputs.blocks), default=0.0)
+        return _ROUNDINGS * eps * largest / self._eps
+
+    # ---- runs of backward -----------------------------------------------------------------
+
+    def _layout(self, output: int) -> Coordinates:
+        return Coordinates([self._first[self.positions[output]]])
+
+    def pull_back(
+        self, outputs: Sequence[Tensor], cotangents: dict[int, Array | None]
+    ) -> Gradients:
+        """The gradient of each target, given cotangents for outputs by their positions."""
+        sent = [(outputs[at], array) for at, array in cotangents.items() if array is not None]
+        return grad(
+            [output for output, _ in sent],
+            self.examined.targets,
+            [wrap(array.copy()).to(output.device) for output, array in sent],
+            retain_graph=True,
+            allow_unused=True,
+        )
+
+    def flat(self, gradients: Gradients) -> list[FloatArray]:
+        """The coordinates of each target's gradient; None counts as zero."""
+        return [
+            np.zeros(layout.size) if gradient is None else layout.flatten([copied(gradient)])
+            for gradient, layout in zip(gradients, self.layouts, strict=True)
+        ]
+
+    @cached_property
+    def zeros(self) -> dict[int, Array | None]:
+        """A zero cotangent for each output that requires a gradient."""
+        return {at: np.zeros_like(self._first[at]) for at in self.graphed}
+
+
+def _sample(rng: np.random.Generator, count: int) -> list[int]:
+    """One of so many, if there is any."""
+    return [int(rng.integers(count))] if count else []
+
+
+def _largest(array: Array) -> float:
+    return float(np.nan_to_num(np.abs(array)).max(initial=0.0))
+
+
+def _close(one: FloatArray, other: FloatArray, allowed: float) -> bool:
+    """Whether two arrays are equal but for `allowed`; NaN equals NaN."""
+    if np.array_equal(one, other):
+        return True
+    return np.allclose(one, other, rtol=_SAME, atol=allowed, equal_nan=True)
+
+
+def _has_other_form(one: Array, other: Array) -> bool:
+    return one.shape != other.shape or one.dtype != other.dtype
+
+
+def _forms(arrays: Sequence[Array]) -> str:
+    return ", ".join(f"{array.dtype}{list(array.shape)}" for array in arrays)

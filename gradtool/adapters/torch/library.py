@@ -1,0 +1,196 @@
+"""What PyTorch answers where its API leaves something open: the user's own, never one of ours.
+
+PyTorch batches a custom Function only by the rule that the Function declares. The checker
+batches what does not declare anything, too, and takes nothing of it for granted: here it runs
+the user's ``forward`` itself under ``vmap``, with a ctx that keeps nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradtool.adapters.common.binding import takes_ctx
+from gradtool.adapters.common.vjp import pulled_back
+from gradtool.adapters.library import Arrays, Library
+from gradtool.adapters.torch.silent_ctx import SilentCtx
+from gradtool.verify.protocol.differentiable import Array, Cotangents, FailureKind, Primals
+
+if TYPE_CHECKING:
+    from gradtool.adapters.common.bound import BoundFunction
+
+_CONTRACTS: tuple[tuple[str, FailureKind], ...] = (
+    (r"returned an incorrect number of gradients", "gradient-count"),
+    (r"invalid gradient at index \d+ - got .* but expected shape", "gradient-shape"),
+    (r"invalid gradient at index \d+ - expected device", "gradient-device"),
+    (r"invalid gradient at index \d+ - expected type", "gradient-type"),
+    (r"expected Variable or None", "gradient-type"),
+    (r"input_is_complex == grad_is_complex", "gradient-type"),
+    (r"returned a gradient different than None at position", "gradient-type"),
+    (r"marked as dirty during the forward method were not returned", "dirty-not-returned"),
+    (r"mark_dirty only accepts input tensors", "dirty-not-returned"),
+    (r"implementing both 'backward' and 'vjp'", "both-backward-and-vjp"),
+    (r"must implement either the backward or vjp method", "no-backward"),
+    (r"must implement the forward function", "no-backward"),
+    (r"a function that was marked with @once_differentiable", "once-differentiable"),
+    (r"does not require grad and does not have a grad_fn", "no-graph"),
+    (r"One of the differentiated Tensors does not require grad", "no-graph"),
+    (r"leaf Variable that requires grad is being used in an in-place", "undeclared-in-place"),
+)  # fmt: skip
+"""What PyTorch says -> the contract that is broken. Its errors carry no kind."""
+
+
+class _PyTorch:
+    """The PyTorch of this process. See `gradtool.adapters.library.Library`."""
+
+    name: str = "torch"
+    packages: tuple[str, ...] = ("torch",)
+
+    def __init__(self, torch: Any) -> None:
+        self.torch = torch
+        self.Tensor: type[Any] = torch.Tensor
+        self.Function: type[Any] = torch.autograd.Function
+        mark = torch.autograd.function.once_differentiable(lambda *_: None)
+        self._once_differentiable = mark.__code__
+
+    @property
+    def version(self) -> str:
+        return f"PyTorch {self.torch.__version__}"
+
+    def tensor(self, array: Array) -> Any:
+        return self.torch.from_numpy(array)
+
+    def array(self, tensor: Any) -> Array:
+        if tensor.layout is not self.torch.strided:
+            tensor = tensor.to_dense()
+        if tensor.dtype is self.torch.bfloat16:
+            tensor = tensor.float()  # NumPy has no such dtype.
+        found: Array = tensor.numpy(force=True)
+        return found
+
+    def dtype(self, tensor: Any) -> Any:
+        return self.array(tensor.detach().new_empty(())).dtype
+
+    def shares_memory(self, tensor: Any, other: Any) -> bool:
+        if tensor.layout is not self.torch.strided:
+            return False
+        if not isinstance(other, self.Tensor):
+            if tensor.device.type != "cpu":
+                return False
+            return np.may_share_memory(self.array(tensor), other)
+        if other.layout is not self.torch.strided or tensor.device != other.device:
+            return False
+        if not tensor.numel() or not other.numel():
+            return False
+        one, two = _extent(tensor), _extent(other)
+        return one[0] < two[1] and two[0] < one[1]
+
+    def shares_version(self, tensor: Any, other: Any) -> bool:
+        before = other._version
+        version = tensor._version
+        self.torch.autograd.graph.increment_version(tensor)
+        shared = bool(other._version != before)
+        self.torch._C._autograd._unsafe_set_version_counter((tensor,), (version,))
+        return shared
+
+    def is_once_differentiable(self, method: Callable[..., Any]) -> bool:
+        return getattr(method, "__code__", None) is self._once_differentiable
+
+    def contract(self, error: Exception) -> FailureKind:
+        said = str(error)
+        for pattern, kind in _CONTRACTS:
+            if re.search(pattern, said):
+                return kind
+        return "raised"
+
+    def evaluate_at_once(
+        self, bound: BoundFunction, primals: Primals, stacked: Sequence[bool]
+    ) -> Arrays:
+        dims = tuple([0 if flag else None for flag in stacked])
+        forward = _values_of(bound)
+        places: list[bool] = []
+
+        def found(*tensors: Any) -> tuple[Any, ...]:
+            outputs = bound.through(forward, tensors)
+            places[:] = [output is not None for output in outputs]
+            return tuple([output for output in outputs if output is not None])
+
+        with self._unheard(), self.torch.no_grad():
+            stacks = self.torch.func.vmap(found, dims)(*bound.arguments.fresh_stacked(primals))
+        return self._placed(stacks, places)
+
+    def vjps_at_once(self, bound: BoundFunction, primals: Primals, rows: Cotangents) -> Arrays:
+        arguments = bound.arguments
+        with self._unheard(), self.torch.enable_grad():
+            leaves, tensors = arguments.tracked(primals, arguments.differentiable)
+            pairs = [
+                (output, self.tensor(np.array(row)).to(output.device))
+                for output, row in zip(bound(tensors), rows, strict=True)
+                if row is not None and output is not None and output.requires_grad
+            ]
+            places: list[bool] = []
+
+            def found(*cotangents: Any) -> tuple[Any, ...]:
+                gradients = pulled_back(tuple(output for output, _ in pairs), cotangents, leaves)
+                places[:] = [gradient is not None for gradient in gradients]
+                return tuple([gradient for gradient in gradients if gradient is not None])
+
+            stacks = self.torch.func.vmap(found)(*[cotangent for _, cotangent in pairs])
+        return self._placed(stacks, places)
+
+    @contextmanager
+    def _unheard(self) -> Iterator[None]:
+        """PyTorch warns of what it batches one by one; users did not ask for batches."""
+        tell = getattr(self.torch._C._functorch, "_set_vmap_fallback_warning_enabled", None)
+        if tell is not None:
+            tell(False)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                yield
+        finally:
+            if tell is not None:
+                tell(True)
+
+    def _placed(self, stacks: Sequence[Any], places: Sequence[bool]) -> Arrays:
+        """Copies of the stacks, with None between them where there is none."""
+        found = iter(stacks)
+        return tuple([np.array(self.array(next(found))) if there else None for there in places])
+
+
+def _values_of(bound: BoundFunction) -> Callable[..., Any]:
+    """The user's ``forward`` as a function of its arguments, ctx apart; or the plain callable."""
+    cls = bound.cls
+    if cls is None:
+        return bound.callable
+    if not takes_ctx(cls):
+        forward: Callable[..., Any] = cls.forward
+        return forward
+    return functools.partial(cls.forward, SilentCtx(bound.arguments.needs_input_grad))
+
+
+def _extent(tensor: Any) -> tuple[int, int]:
+    """The addresses between which a tensor's elements lie."""
+    last = sum(
+        (extent - 1) * stride for extent, stride in zip(tensor.shape, tensor.stride(), strict=True)
+    )
+    start: int = tensor.data_ptr()
+    return start, start + (last + 1) * tensor.element_size()
+
+
+@functools.cache
+def pytorch() -> Library:
+    """The PyTorch that is installed.
+
+    Raises:
+        ImportError: There is none, or it does not load.
+    """
+    import torch
+
+    return _PyTorch(torch)

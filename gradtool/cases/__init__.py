@@ -1,0 +1,1 @@
+"""With which arguments a Function is checked."""

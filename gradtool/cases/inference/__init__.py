@@ -1,0 +1,1 @@
+"""Arguments found by trying, for a Function that brings none."""

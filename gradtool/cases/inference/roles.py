@@ -1,0 +1,220 @@
+"""What an argument may be, most likely first: a tensor, an index, a mask or a plain value.
+
+A role fills one parameter with a value as configuration writes it. It is chosen by
+annotation, then by what the source shows, then by name. Later roles are tried when
+``forward`` refuses the earlier ones.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from gradtool.cases.inference.clues import Clues
+
+Shape = tuple[int, ...]
+Fill = Callable[[Shape], Any]
+"""From the shape of the first tensor to a value of a configuration."""
+
+
+@dataclass(frozen=True)
+class Role:
+    """One way to fill a parameter. Without `fill` it is a floating tensor."""
+
+    fill: Fill | None = None
+    gradient: bool = True
+    follows: bool = False
+    """It is a tensor whose shape follows from the first one: an index, a mask, a target."""
+
+    @property
+    def is_tensor(self) -> bool:
+        """Whether the search chooses its shape."""
+        return self.fill is None
+
+
+TENSOR = Role()
+
+
+def roles(parameter: inspect.Parameter, clues: Clues) -> list[Role]:
+    """Ways to fill `parameter`, most likely first; never empty."""
+    name, note = _plain_name(parameter), _annotation(parameter)
+    if _TABLE_NAMES.fullmatch(name) and parameter.name in clues.undifferentiated:
+        return [Role(gradient=False)]
+    following = _following(name, differentiated=parameter.name not in clues.undifferentiated)
+    if "Tensor" in note:
+        return [*following, TENSOR]
+    if note and (values := _annotated(name, note)):
+        return values
+    if following:
+        return [*following, TENSOR, constant(1)]
+    if parameter.name in clues.tensors:
+        return [TENSOR, *_named(name), *map(constant, _GENERIC)]
+    if _named(name) or parameter.name in clues.plain:
+        return [*_named(name), *map(constant, _GENERIC), TENSOR]
+    return [TENSOR, *map(constant, _GENERIC)]
+
+
+def may_be_tensor(parameter: inspect.Parameter, clues: Clues) -> bool:
+    """Whether an optional parameter, None by default, is worth trying with a tensor."""
+    name, note = _plain_name(parameter), _annotation(parameter)
+    if "Tensor" in note:
+        return True
+    if note and _annotated(name, note):
+        return False
+    plain = bool(_named(name)) or parameter.name in clues.plain or name in _NEVER
+    return parameter.name in clues.tensors or not plain
+
+
+def _plain_name(parameter: inspect.Parameter) -> str:
+    """The name without what only sets it apart from another: ``alpha`` for ``alpha_``."""
+    return parameter.name.strip("_").lower()
+
+
+_NEVER = {"out", "dtype", "device", "layout", "generator", "memory_format", "name", "ctx"}
+"""Optional parameters of torch's functions that are no operand."""
+
+_GENERIC = (0.75, 2, True)
+"""Plain values for parameters that say nothing about themselves."""
+
+
+def constant(value: Any) -> Role:
+    """A plain value, whatever the shapes are."""
+    return Role(lambda _: value)
+
+
+def _index(shape: Callable[[Shape], Shape]) -> Role:
+    """Indices that are valid along every dimension of the first tensor."""
+
+    def fill(base: Shape) -> dict[str, Any]:
+        spec = {"shape": list(shape(base)), "dtype": "int64"}
+        return {**spec, "low": 0, "high": min(base, default=2)}
+
+    return Role(fill, follows=True)
+
+
+def _mask(shape: Callable[[Shape], Shape]) -> Role:
+    return Role(lambda base: {"shape": list(shape(base)), "dtype": "bool"}, follows=True)
+
+
+_INDICES = [
+    _index(lambda base: (sum(base[:1]) + 2,)),  # longer than the tensor: some must repeat
+    _index(lambda base: base[:1]),
+    _index(lambda base: base[:-1]),
+]
+_FULL_INDICES = [_index(lambda base: base), _index(lambda _: ())]
+_MASKS = [
+    _mask(lambda base: base),
+    _mask(lambda base: base[:1]),
+    _mask(lambda base: base[-1:]),
+]
+
+_INDEX_NAMES = re.compile(r"(.*_)?(idx|indx|index|indices|inds|ids|offsets|lengths|segments?)")
+_TARGET_NAMES = re.compile(r"(.*_)?(labels?|targets?|y_true|ground_truth)|classes")
+_COUNT_NAMES = re.compile(r"(num|n)_.*")
+_TABLE_NAMES = re.compile(r"(.*_)?(cos|sin)|freqs(_cis)?|running_(mean|var)")
+"""Tensors that are made once and are never learnt, where backward says so too."""
+_LABELS_APART = {"padding_idx", "ignore_index"}
+"""A plain number among labels or indices that counts for nothing."""
+_MASK_NAMES = re.compile(r"(.*_)?(mask|masks|keep|valid|cond|condition)")
+
+
+def _following(name: str, *, differentiated: bool) -> list[Role]:
+    """Roles of a tensor whose shape follows from the first one, for names that promise one."""
+    if _COUNT_NAMES.fullmatch(name) or name in _LABELS_APART:
+        return []
+    if _TARGET_NAMES.fullmatch(name):
+        return [*_INDICES[1:], Role(_like, differentiated, follows=True), *_FULL_INDICES]
+    if _INDEX_NAMES.fullmatch(name):
+        return [*_INDICES, *_FULL_INDICES]
+    return list(_MASKS) if _MASK_NAMES.fullmatch(name) else []
+
+
+def _shape_values() -> list[Role]:
+    return [
+        Role(lambda base: list(reversed(base))),
+        Role(lambda base: [2, *base]),
+        Role(lambda _: [2, 2]),
+        Role(lambda _: 2),
+    ]
+
+
+def _permutation() -> list[Role]:
+    return [Role(lambda base: list(reversed(range(len(base))))), constant(1)]
+
+
+def _like(base: Shape) -> dict[str, Any]:
+    return {"shape": list(base)}
+
+
+_NAMED: list[tuple[str, tuple[Any, ...]]] = [
+    (r"padding_idx|ignore_index", (1, -100)),
+    (r"inplace|in_place|ceil_mode", (False, True)),
+    (r"(is|use|has|with|do|return|keep)_.*|training|train|keepdims?|flag", (True, False)),
+    (r"reverse|descending|largest|align_corners|normalized?|causal|affine", (True, False)),
+    (r"reduction|reduce", ("mean", "sum", "none")),
+    (r"approximate", ("none", "tanh")),
+    (r"padding_mode", ("zeros", "constant")),
+    (r"mode", ("constant", "nearest", "bilinear", "mean")),
+    (r"(.*_)?(dim|axis)\d?", (1, 0, -1)),
+    (r"strides?|dilations?|groups", (1, 2)),
+    (r"pad|paddings?", (1, 0)),
+    (r"exponent|power|degree", (3, 2, 0.5)),
+    (r"p|prob|probability|(drop(out)?|keep)(_?(p|prob|rate))?", (0.5, 2)),
+    (r"eps|epsilon|.*_eps", (1e-5,)),
+    (r"(.*_)?(momentum|decay|rate)", (0.1,)),
+    (r"(clip_|a_)?(min|low|lower|lo)(_?(val|value|bound))?|vmin", (-0.5,)),
+    (r"(clip_|a_)?(max|high|upper|hi)(_?(val|value|bound))?|vmax", (0.75,)),
+    (r"(num|n)_.*|n|k|num|count|steps?|chunks?|repeats?|shifts?|.*_(size|count)|ksize", (2, 3, 1)),
+    (r"kernel|window|iterations|order|diagonal|offset|start|length|block", (2, 1, 0)),
+    (r"const|constant|value|alpha|lambd|lambda|lam|slope|.*_slope|coeffs?|coef", (0.75, 2)),
+    (r"scale_factor|factor|multiplier|temperature|temp|tau|threshold|margin|delta", (0.75, 2)),
+]  # fmt: skip
+"""Names of plain parameters and values for them; the first pattern that fits decides."""
+
+_NAMED_PATTERNS = [(re.compile(pattern), values) for pattern, values in _NAMED]
+_SHAPE_NAMES = re.compile(r"(.*_)?(shape|sizes?|sections|splits)")
+_PERMUTATION_NAMES = re.compile(r"perm|permutation|dims|axes")
+
+
+def _named(name: str) -> list[Role]:
+    """Roles of a plain value, for names that promise one."""
+    for pattern, values in _NAMED_PATTERNS:
+        if pattern.fullmatch(name):
+            return [constant(value) for value in values]
+    if _PERMUTATION_NAMES.fullmatch(name):
+        return _permutation()
+    return _shape_values() if _SHAPE_NAMES.fullmatch(name) else []
+
+
+def _annotation(parameter: inspect.Parameter) -> str:
+    """The annotation as text; empty where there is none."""
+    note = parameter.annotation
+    if note is inspect.Parameter.empty:
+        return ""
+    return note if isinstance(note, str) else inspect.formatannotation(note)
+
+
+_ANNOTATED: list[tuple[str, Callable[[Any], bool], tuple[Any, ...]]] = [
+    ("bool", lambda value: isinstance(value, bool), (True, False)),
+    ("str", lambda value: isinstance(value, str), ("mean", "none")),
+    ("float", lambda value: not isinstance(value, bool | str), (0.75, 2.0, 0.1)),
+    ("Number", lambda value: not isinstance(value, bool | str), (0.75, 2)),
+    ("int", lambda value: isinstance(value, int) and not isinstance(value, bool), (2, 1, 3, 0)),
+]
+"""Word in an annotation, what a value must be to fit it, and values for any name."""
+
+_SEQUENCE = re.compile(r"(tuple|list|sequence|iterable|size)", re.IGNORECASE)
+
+
+def _annotated(name: str, note: str) -> list[Role]:
+    """Roles of a plain value, for annotations that name its type."""
+    if _SEQUENCE.search(note):
+        return _permutation() if _PERMUTATION_NAMES.fullmatch(name) else _shape_values()
+    hinted = next((v for pattern, v in _NAMED_PATTERNS if pattern.fullmatch(name)), ())
+    for word, fits, values in _ANNOTATED:
+        if re.search(rf"\b{word}\b", note):
+            return [constant(v) for v in dict.fromkeys([*filter(fits, hinted), *values])]
+    return []

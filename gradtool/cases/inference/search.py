@@ -1,0 +1,189 @@
+"""Finds arguments that a Function accepts, from its signature and by trying.
+
+The search is deterministic: the same source gives the same cases. What it finds is a case
+as configuration writes it, so it is shown, drawn and replayed like any other.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from gradtool.cases.inference.candidates import (
+    Candidate,
+    Domain,
+    Parameters,
+    candidates,
+    with_defaults,
+    with_optional,
+)
+from gradtool.cases.inference.clues import Clues
+from gradtool.cases.inference.roles import Shape, may_be_tensor
+from gradtool.cases.inference.shapes import is_degenerate
+from gradtool.cases.inference.trial import Trial
+from gradtool.config.schema import CaseConfig
+
+Try = Callable[[CaseConfig], Trial]
+
+BUDGET = 200
+"""Calls of forward in the search for the arguments of one Function."""
+
+_FIRST_PHASE = 110
+"""How many of these may look for telling shapes with values drawn from anywhere."""
+
+_SECOND_PHASE = 150
+"""Where the search for the same shapes with positive values ends."""
+
+_OPTIONAL_BUDGET = 40
+"""Further calls in the search for optional tensors."""
+
+_PATIENCE = 80
+"""Calls spent on finding what backward accepts too, once forward accepted something."""
+
+_DOMAINS: tuple[Domain, ...] = (
+    {},
+    {"low": 0.5, "high": 1.5},
+    {"low": 0.1, "high": 0.9},
+    {"low": 1.5, "high": 2.5},
+)
+"""Where values are drawn from: anywhere, then the domains of log, of logit and of acosh."""
+
+_DTYPES: tuple[Domain, ...] = ({"dtype": "complex128"}, {"dtype": "float32"})
+"""What tensors may be for a Function that takes none of float64."""
+
+_OTHER_DTYPES_BUDGET = 20
+"""Calls in the search with each of these."""
+
+
+@dataclass
+class Search:
+    """What became of a search."""
+
+    cases: list[CaseConfig] = field(default_factory=list)
+    calls: int = 0
+    refusals: Counter[str] = field(default_factory=Counter)
+    """Why forward refused, by how often it said so."""
+    likeliest: CaseConfig | None = None
+    """The first candidate: a start for a person who knows better."""
+    objection: str = ""
+    """What forward had against it."""
+
+
+@dataclass(frozen=True)
+class _Found:
+    candidate: Candidate
+    domain: Domain
+    case: CaseConfig
+    output: Shape
+    backward: bool
+
+
+def infer(parameters: Parameters, clues: Clues, attempt: Try) -> Search:
+    """Search for cases of a Function with `parameters`; `attempt` tries one.
+
+    The first case leaves optional parameters alone. A second one gives tensors for those
+    that are None by default.
+    """
+    seeker = _Seeker(attempt)
+    found = seeker.seek(candidates(parameters, clues))
+    if found is not None:
+        found = found if found.backward else seeker.spell_out(found, parameters)
+        seeker.search.cases.append(found.case)
+        optional = [p for p in parameters if p.default is None and may_be_tensor(p, clues)]
+        seeker.seek_optional(found, optional, clues)
+    return seeker.search
+
+
+class _Seeker:
+    """Tries candidates and counts what it costs."""
+
+    def __init__(self, attempt: Try) -> None:
+        self.search = Search()
+        self._attempt = attempt
+
+    def seek(self, stream: Iterable[Candidate]) -> _Found | None:
+        """The best candidate of `stream`.
+
+        Squares and scalars come last, even after positive values: nearly anything accepts
+        them, and they show little.
+        """
+        listed = list(itertools.islice(stream, BUDGET))
+        telling = [each for each in listed if not is_degenerate(each.shapes)]
+        rest = [each for each in listed if is_degenerate(each.shapes)]
+        return (
+            self._best(telling, "inferred", _DOMAINS, _FIRST_PHASE)
+            or self._best(telling, "inferred", _DOMAINS[1:3], _SECOND_PHASE)
+            or self._best(rest, "inferred", _DOMAINS, BUDGET)
+            or self._of_another_dtype(telling)
+        )
+
+    def _of_another_dtype(self, telling: Sequence[Candidate]) -> _Found | None:
+        """The best candidate among tensors of a dtype that few Functions insist on."""
+        for domain in _DTYPES:
+            limit = min(BUDGET, self.search.calls + _OTHER_DTYPES_BUDGET)
+            if found := self._best(telling, "inferred", (domain,), limit):
+                return found
+        return None
+
+    def spell_out(self, found: _Found, parameters: Parameters) -> _Found:
+        """The same with defaults spelled out, if backward then accepts it.
+
+        A backward may ask ``ctx.needs_input_grad`` of an argument that was left away.
+        """
+        candidate = with_defaults(found.candidate, parameters)
+        again = self._try(candidate, "inferred", [found.domain])
+        return again if again and again.backward else found
+
+    def seek_optional(
+        self, found: _Found, optional: Sequence[inspect.Parameter], clues: Clues
+    ) -> None:
+        """Add a case with all of `optional`, or else one for each that can be given."""
+        together = [optional] if optional else []
+        singly = [[parameter] for parameter in optional] if len(optional) > 1 else []
+        if not any(self._add_optional(found, some, clues) for some in together):
+            for some in singly:
+                self._add_optional(found, some, clues)
+
+    def _add_optional(
+        self, found: _Found, optional: Sequence[inspect.Parameter], clues: Clues
+    ) -> bool:
+        stream = with_optional(found.candidate, found.output, optional, clues)
+        name = "-".join(["inferred-with", *(parameter.name for parameter in optional)])
+        limit = self.search.calls + _OPTIONAL_BUDGET
+        best = self._best(stream, name, (found.domain,), limit)
+        if best is not None:
+            self.search.cases.append(best.case)
+        return best is not None
+
+    def _best(
+        self, stream: Iterable[Candidate], name: str, domains: Sequence[Domain], limit: int
+    ) -> _Found | None:
+        """The first candidate that forward and backward accept, else the first of forward."""
+        best = None
+        for candidate in stream:
+            if self.search.calls >= limit:
+                break
+            found = self._try(candidate, name, domains)
+            if found and found.backward:
+                return found
+            if found and not best:
+                best, limit = found, min(limit, self.search.calls + _PATIENCE)
+        return best
+
+    def _try(self, candidate: Candidate, name: str, domains: Sequence[Domain]) -> _Found | None:
+        """What `candidate` leads to in the first domain where its result is finite."""
+        for domain in domains:
+            case = candidate.case(name, domain)
+            trial = self._attempt(case)
+            self.search.calls += 1
+            if self.search.likeliest is None:
+                self.search.likeliest, self.search.objection = case, trial.refusal or ""
+            if trial.refusal is None:
+                return _Found(candidate, domain, case, trial.output, trial.backward)
+            self.search.refusals[trial.refusal] += 1
+            if trial.finite:
+                break
+        return None

@@ -1,0 +1,210 @@
+"""Where the arguments of a Function come from: configuration, ``sample_inputs``, inference.
+
+The first of these that has any case decides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gradtool.adapters.common.module_call import ModuleCall
+from gradtool.adapters.common.seeding import global_generators, stable_seed
+from gradtool.cases.arguments import adopt, bind_arguments, make_value, show_arguments
+from gradtool.cases.case import Case
+from gradtool.cases.inference.clues import read_clues
+from gradtool.cases.inference.search import Search, infer
+from gradtool.cases.inference.trial import Trial, attempt, look_again
+from gradtool.cases.plain import is_sayable
+from gradtool.cases.sample_inputs import has_samples, read_samples
+from gradtool.cases.snippet import one_line_snippet
+from gradtool.collect.subject import Subject
+from gradtool.config.schema import CaseConfig
+from gradtool.config.settings import Settings
+from gradtool.engine._placeholder import EngineLacksError
+from gradtool.findings.no_case import NoCase
+from gradtool.policy.tolerances import Given, relaxation
+from gradtool.results.report import Relaxation
+from gradtool.sandbox.debugger import is_wanted
+
+_NEEDS_CUDA = re.compile(r"\bcuda\b|NVIDIA", re.IGNORECASE)
+"""In the refusal of arguments by what runs on CUDA only."""
+
+_LACKS = EngineLacksError.__name__
+"""What the refusal of arguments begins with when no other arguments would help."""
+
+
+@dataclass(frozen=True, eq=False)
+class ResolvedCase:
+    """One set of arguments, ready for a Function."""
+
+    name: str
+    source: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    seed: int
+    """Of whatever else is random in its checks: made of its node id and the run's seed."""
+    atol: float | None
+    rtol: float | None
+    arguments: tuple[str, ...]
+    """One line for each argument."""
+    relaxed: Relaxation | None = None
+    """Its tolerance, where one was given."""
+    written: CaseConfig | None = None
+    """The case as a configuration writes it; None where its tensors were given."""
+
+
+def resolve_cases(
+    subject: Subject, settings: Settings, configured: Sequence[CaseConfig] = ()
+) -> list[ResolvedCase]:
+    """The cases of `subject` from the first source that has any.
+
+    Raises:
+        NoCase: No source has one, or the source is faulty.
+    """
+    with global_generators(case_seed(subject, settings, "")):
+        if configured:
+            return [
+                _drawn(subject, settings, case, case.name or f"case{number}", "config")
+                for number, case in enumerate(configured, 1)
+            ]
+        if has_samples(subject):
+            return given_cases(subject, settings, read_samples(subject), "sample_inputs")
+        found = _inferred(subject, settings)
+        return [_drawn(subject, settings, case, str(case.name), "inferred") for case in found]
+
+
+def given_cases(
+    subject: Subject, settings: Settings, cases: Sequence[Case], source: str
+) -> list[ResolvedCase]:
+    """Cases that hold their tensors already; those without a name are numbered.
+
+    Raises:
+        NoCase: Two of them have the same name.
+    """
+    word = "sample" if source == "sample_inputs" else "case"
+    names = [case.name or f"{word}{number}" for number, case in enumerate(cases, 1)]
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated:
+        raise NoCase(f"{source} has two cases of the name {repeated!r}: name each differently")
+    made = []
+    for case, name in zip(cases, names, strict=True):
+        args, kwargs = adopt(case.args, case.kwargs, settings)
+        made.append(_resolved(subject, settings, args, kwargs, case, name, source))
+    return made
+
+
+def case_seed(subject: Subject, settings: Settings, case: str) -> int:
+    """The seed of a case.
+
+    It is made of the file's name rather than its path, so that the folder a run is
+    started in does not change the numbers.
+    """
+    return stable_seed(f"{subject.file.name}::{subject.name}[{case}]", settings.seed)
+
+
+def _drawn(
+    subject: Subject, settings: Settings, case: CaseConfig, name: str, source: str
+) -> ResolvedCase:
+    """A case whose tensors are drawn here."""
+    args, kwargs = _make(subject, settings, case, name)
+    made = _resolved(subject, settings, args, kwargs, case, name, source)
+    return replace(made, written=case if is_sayable(case) else None)
+
+
+def _make(
+    subject: Subject, settings: Settings, case: CaseConfig, name: str
+) -> tuple[list[Any], dict[str, Any]]:
+    seed = case_seed(subject, settings, name)
+    try:
+        args = [make_value(v, settings, seed, str(i)) for i, v in enumerate(case.args)]
+        kwargs = {k: make_value(v, settings, seed, k) for k, v in case.kwargs.items()}
+    except (MemoryError, ValueError) as error:
+        raise NoCase(f"the tensors of case {name!r} cannot be made: {error}") from None
+    return args, kwargs
+
+
+def _resolved(
+    subject: Subject,
+    settings: Settings,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    case: Given,
+    name: str,
+    source: str,
+) -> ResolvedCase:
+    bound, named = _with_parameters(subject, *bind_arguments(subject, args, kwargs))
+    atol, rtol = settings.tolerances(case.atol, case.rtol)
+    return ResolvedCase(
+        name=name,
+        source=source,
+        args=bound,
+        kwargs=named,
+        seed=case_seed(subject, settings, name),
+        atol=atol,
+        rtol=rtol,
+        arguments=show_arguments(subject, bound, named),
+        relaxed=relaxation(settings, case),
+    )
+
+
+def _with_parameters(
+    subject: Subject, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments, and the parameters where the subject is a module.
+
+    Raises:
+        NoCase: A keyword argument has the name of a parameter.
+    """
+    if not isinstance(subject.target, ModuleCall):
+        return args, kwargs
+    parameters = subject.target.parameters
+    both = sorted(parameters.keys() & kwargs.keys())
+    if both:
+        raise NoCase(f"{both[0]!r} names a parameter too: give this argument by position")
+    return args, {**kwargs, **parameters}
+
+
+def _inferred(subject: Subject, settings: Settings) -> list[CaseConfig]:
+    """Cases found by trying.
+
+    Raises:
+        NoCase: Nothing that was tried will do.
+    """
+    parameters = subject.parameters()
+    if not parameters:
+        raise NoCase("it takes no argument, or has no signature to infer one from")
+    names = tuple(parameter.name for parameter in parameters)
+
+    def tried(case: CaseConfig) -> Trial:
+        args, kwargs = _make(subject, settings, case, str(case.name))
+        return attempt(subject, *bind_arguments(subject, args, kwargs))
+
+    search = infer(parameters, read_clues(subject.target, names), tried)
+    if not search.cases:
+        _debug_refusal(subject, settings, search.likeliest)
+        raise _fruitless(subject, settings, search)
+    return search.cases
+
+
+def _debug_refusal(subject: Subject, settings: Settings, likeliest: CaseConfig | None) -> None:
+    """Let a person who wants the debugger see why forward refuses the likeliest arguments."""
+    if likeliest is not None and is_wanted():
+        args, kwargs = _make(subject, settings, likeliest, str(likeliest.name))
+        look_again(subject, *bind_arguments(subject, args, kwargs))
+
+
+def _fruitless(subject: Subject, settings: Settings, search: Search) -> NoCase:
+    hint = None
+    if search.likeliest is not None and not search.objection.startswith(_LACKS):
+        snippet = one_line_snippet(subject.name, search.likeliest)
+        hint = f"give it a case in gradtool.yaml: {snippet}"
+    if settings.device == "cpu" and _NEEDS_CUDA.search(search.objection):
+        hint = "it needs CUDA: check it on a machine that has it, with --device cuda"
+    tried = f"no arguments found that forward accepts ({search.calls} tried)"
+    refusals = [f"{count} x {reason}" for reason, count in search.refusals.most_common()]
+    return NoCase(
+        f"{tried}; the likeliest gave {search.objection}", hint=hint, detail="\n".join(refusals)
+    )

@@ -1,0 +1,1 @@
+"""One Function checked at each of its cases, in this process."""

@@ -1,0 +1,199 @@
+"""Checks one Function at each of its cases."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+import msgspec
+
+from gradtool.adapters.common.differentiable import FunctionDifferentiable
+from gradtool.adapters.common.seeding import global_generators
+from gradtool.cases.arguments import on_host
+from gradtool.cases.sources import ResolvedCase
+from gradtool.checking.function_checks import Checked, configured_ignores
+from gradtool.checking.plan import PlannedFunction
+from gradtool.checking.unit import Unit
+from gradtool.collect.subject import Subject
+from gradtool.config.settings import Settings
+from gradtool.findings.check_results import check_result, raised_late
+from gradtool.findings.terminations import mishap_result, out_of_time
+from gradtool.results.report import CaseResult, CheckResult, FunctionResult, Verdict
+from gradtool.sandbox.termination import Ended, unless_ended
+from gradtool.sandbox.timeout import deadline
+from gradtool.sandbox.user_errors import user_method
+from gradtool.verify.examine import Outcome, examine
+from gradtool.verify.protocol.observation import SourceLine
+from gradtool.verify.rules import RULES, codes
+
+_OF_THE_GATE = frozenset(code for code in RULES if code.startswith(codes.RUNNING)) - {
+    codes.FORWARD_RAISED,
+    codes.BACKWARD_RAISED,
+}
+"""Rules that are answered where the code of a Function could not run at all."""
+
+_ALWAYS = sorted(code for code in RULES if code.startswith(codes.RUNNING))
+"""Rules that are asked whatever is selected."""
+
+
+def listed_case(case: ResolvedCase) -> CaseResult:
+    """A case with no check made."""
+    return CaseResult(
+        name=case.name, arguments=case.arguments, source=case.source, relaxed=case.relaxed
+    )
+
+
+def listed_function(planned: PlannedFunction) -> FunctionResult:
+    """A Function with its cases, none of them checked, or why it has none."""
+    return FunctionResult(
+        name=planned.subject.name,
+        location=planned.subject.location,
+        cases=tuple(listed_case(case) for case in planned.cases),
+        checks=(planned.problem,) if planned.problem else (),
+        declared=_declared(planned.subject),
+    )
+
+
+def check_case(
+    unit: Unit, subject: Subject, case: ResolvedCase, limit: float | None = None
+) -> Checked:
+    """Ask every rule of one case, within `limit` seconds.
+
+    An exception of gradtool itself passes; what the user's code raises is a finding.
+    """
+    started = time.perf_counter()
+    with global_generators(case.seed):
+        checked = _ask(unit, subject, case, limit)
+    checks = checked.result.checks
+    result = msgspec.structs.replace(
+        checked.result,
+        checks=(*checks, *_ignored(unit.settings, checks)),
+        seconds=time.perf_counter() - started,
+    )
+    return replace(checked, result=result)
+
+
+def _ask(unit: Unit, subject: Subject, case: ResolvedCase, limit: float | None) -> Checked:
+    node, settings = f"{unit.node}[{case.name}]", unit.settings
+    if limit is not None and limit <= 0:
+        return _incomplete(case, out_of_time())
+    try:
+        return _examined(node, subject, case, settings, limit)
+    except Ended as error:
+        why = mishap_result(node, error.mishap, settings, subject.location)
+    except Exception as error:
+        method = user_method(error, subject.folder)
+        if method is None:
+            raise  # A fault of gradtool's own.
+        why = raised_late(node, method, error, subject, settings)
+    return _incomplete(case, why)
+
+
+def _incomplete(case: ResolvedCase, why: CheckResult) -> Checked:
+    result = msgspec.structs.replace(listed_case(case), checks=(why,))
+    return Checked(result, is_complete=False)
+
+
+def _examined(
+    node: str, subject: Subject, case: ResolvedCase, settings: Settings, limit: float | None
+) -> Checked:
+    differentiable = FunctionDifferentiable(
+        subject.target, case.args, case.kwargs, name=subject.name
+    )
+    reported, executed = _reported(case, settings), set[SourceLine]()
+    asked = reported | _only_asked(settings)
+    with unless_ended(settings, subject.folder), deadline(limit):
+        outcomes, cost = examine(
+            differentiable,
+            codes=sorted(asked),
+            seed=case.seed,
+            atol=case.atol,
+            rtol=case.rtol,
+            executed=executed if codes.NOT_EXECUTED in settings.codes else None,
+            twin=None if settings.device == "cpu" else _on_host(subject, case),
+        )
+    checks = {
+        each.rule.code: _excused(
+            settings, _doubted(case, check_result(node, subject, each, settings))
+        )
+        for each in outcomes
+        if each.rule.code in reported
+    }
+    loose = checks.pop(codes.NEEDLESS, None) if not _is_own(case, settings) else None
+    result = msgspec.structs.replace(listed_case(case), checks=tuple(checks.values()), cost=cost)
+    return Checked(
+        result,
+        silenced=frozenset(each.rule.code for each in outcomes if _is_in_doubt(each)),
+        loose=loose,
+        lines=differentiable.lines,
+        executed=frozenset(executed),
+    )
+
+
+def _doubted(case: ResolvedCase, check: CheckResult) -> CheckResult:
+    """A check that says so where a backward may have raised for arguments that nobody meant."""
+    if case.source != "inferred" or check.rule != codes.BACKWARD_RAISED:
+        return check
+    hint = "its arguments were inferred: where they make no sense, give it a case in gradtool.yaml"
+    findings = [
+        msgspec.structs.replace(each, hint=f"{each.hint}; {hint}" if each.hint else hint)
+        for each in check.findings
+    ]
+    return msgspec.structs.replace(check, findings=tuple(findings))
+
+
+def _excused(settings: Settings, check: CheckResult) -> CheckResult:
+    """A check without doubts about a derivative that the gradient is declared not to be."""
+    declared = codes.WRONG_GRADIENT in settings.ignored_for_reason
+    if check.rule != codes.NOT_VERIFIED or check.verdict is not Verdict.UNVERIFIED or not declared:
+        return check
+    reason = settings.ignored[codes.WRONG_GRADIENT]
+    return CheckResult(rule=check.rule, verdict=Verdict.SKIPPED, reason=reason)
+
+
+def _on_host(subject: Subject, case: ResolvedCase) -> FunctionDifferentiable:
+    """The same case with all tensors on the CPU."""
+    args = [on_host(value) for value in case.args]
+    kwargs = {name: on_host(value) for name, value in case.kwargs.items()}
+    return FunctionDifferentiable(subject.target, args, kwargs, name=subject.name)
+
+
+def _reported(case: ResolvedCase, settings: Settings) -> set[str]:
+    reported = {*settings.codes, *_ALWAYS} - _OF_THE_GATE
+    if not settings.tolerates and not _is_own(case, settings):
+        reported.discard(codes.NEEDLESS)
+    return reported
+
+
+def _only_asked(settings: Settings) -> set[str]:
+    """Rules that are asked for the sake of those that look at the whole of a Function."""
+    asked = set(configured_ignores(settings)) if codes.NEEDLESS in settings.codes else set()
+    if codes.NOT_EXECUTED in settings.codes and codes.WRONG_GRADIENT not in settings.codes:
+        asked |= RULES.keys() - settings.ignored.keys()
+    return asked - _OF_THE_GATE
+
+
+def _is_own(case: ResolvedCase, settings: Settings) -> bool:
+    """Whether the case has a tolerance that others have not."""
+    return (case.atol, case.rtol) != settings.tolerances(None, None)
+
+
+def _is_in_doubt(outcome: Outcome) -> bool:
+    return outcome.verdict is not Verdict.PASS or bool(outcome.flaws)
+
+
+def _ignored(settings: Settings, checks: Sequence[CheckResult]) -> list[CheckResult]:
+    """The rules that were not asked because the configuration says why."""
+    answered = {check.rule for check in checks} | _OF_THE_GATE
+    return [
+        CheckResult(rule=code, verdict=Verdict.SKIPPED, reason=reason)
+        for code, reason in sorted(settings.ignored.items())
+        if code not in answered
+    ]
+
+
+def _declared(subject: Subject) -> tuple[str, ...]:
+    methods = [getattr(subject.target, name, None) for name in ("backward", "vjp")]
+    once = any(getattr(method, "_once_differentiable", False) for method in methods)
+    return ("once_differentiable",) if once else ()

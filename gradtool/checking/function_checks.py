@@ -1,0 +1,166 @@
+"""What is asked of a Function as a whole, after all its cases: settings and lines not needed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from gradtool.checking.plan import PlannedFunction
+from gradtool.collect.targets import shown_path
+from gradtool.config.settings import Settings
+from gradtool.findings.finding import make_finding
+from gradtool.policy.tolerances import expired
+from gradtool.results.report import CaseResult, CheckResult, Finding, Location, Verdict
+from gradtool.verify.protocol.observation import SourceLine
+from gradtool.verify.rules import RULES, codes
+
+_WRONG = (Verdict.FAIL, Verdict.ERROR, Verdict.UNVERIFIED)
+_METHODS = {"jvp": "GT301", "vmap": "GT401"}
+"""Methods that only one rule runs."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A case that was checked, with what is of use only together with the other cases."""
+
+    result: CaseResult
+    silenced: frozenset[str] = frozenset()
+    """Rules that the configuration ignores, and of which it cannot be said that they hold."""
+    loose: CheckResult | None = None
+    """What is to be said of a tolerance that holds for all cases of the Function."""
+    lines: frozenset[SourceLine] = frozenset()
+    executed: frozenset[SourceLine] = frozenset()
+    is_complete: bool = True
+    """Nothing stopped it."""
+
+
+def whole_checks(planned: PlannedFunction, cases: Sequence[Checked]) -> list[CheckResult]:
+    """The answers of the rules that need all cases of a Function."""
+    asked = planned.unit.settings.codes
+    checks = []
+    if codes.EXPIRED in asked:
+        checks.append(_expired(planned, cases))
+    if cases and all(case.is_complete for case in cases):
+        checks += _of_all(planned, cases)
+    return [check for check in checks if check.findings]
+
+
+def _expired(planned: PlannedFunction, cases: Sequence[Checked]) -> CheckResult:
+    unit, location = planned.unit, planned.subject.location
+    return expired(unit.node, location, [case.result for case in cases], unit.settings)
+
+
+def _of_all(planned: PlannedFunction, cases: Sequence[Checked]) -> list[CheckResult]:
+    """The answers for which every case must have come to its end."""
+    asked = planned.unit.settings.codes
+    is_whole = not planned.deselected and not planned.unit.only
+    checks = []
+    if codes.NEEDLESS in asked and is_whole:
+        checks.append(_needless(planned, cases))
+    if codes.NOT_EXECUTED in asked and _all_right(cases):
+        checks.append(_not_executed(planned, cases))
+    return checks
+
+
+def _all_right(cases: Iterable[Checked]) -> bool:
+    return not any(check.verdict in _WRONG for case in cases for check in case.result.checks)
+
+
+def _needless(planned: PlannedFunction, cases: Sequence[Checked]) -> CheckResult:
+    findings = [*_unused_ignores(planned, cases), *_loose(cases)]
+    verdict = Verdict.FAIL if findings else Verdict.PASS
+    return CheckResult(rule=codes.NEEDLESS, verdict=verdict, findings=tuple(findings))
+
+
+def _unused_ignores(planned: PlannedFunction, cases: Sequence[Checked]) -> Iterator[Finding]:
+    settings = planned.unit.settings
+    silenced = frozenset[str]().union(*(case.silenced for case in cases))
+    for reason, group in groupby(configured_ignores(settings), settings.ignored.__getitem__):
+        ignored = list(group)
+        if silenced.isdisjoint(ignored) and all(RULES[code].check for code in ignored):
+            which = ignored[0] if len(ignored) == 1 else f"{ignored[0]} to {ignored[-1]}"
+            yield make_finding(
+                codes.NEEDLESS,
+                planned.unit.node,
+                settings,
+                message=f"{which} need not be ignored: no case breaks it ({reason})",
+                location=planned.subject.location,
+                hint="remove the entry under `ignore`",
+            )
+
+
+def configured_ignores(settings: Settings) -> list[str]:
+    """The rules of a case that the configuration ignores for this Function, by reason."""
+    return sorted(
+        (code for code in settings.ignored_for_reason if not code.startswith(codes.RUNNING)),
+        key=lambda code: (settings.ignored[code], code),
+    )
+
+
+def _loose(cases: Sequence[Checked]) -> tuple[Finding, ...]:
+    """The finding of the first case, when the tolerance is too loose for all of them."""
+    told = [case.loose.findings if case.loose else () for case in cases]
+    return told[0] if all(told) else ()
+
+
+def _not_executed(planned: PlannedFunction, cases: Sequence[Checked]) -> CheckResult:
+    executed = frozenset[SourceLine]().union(*(case.executed for case in cases))
+    asked = planned.unit.settings.codes
+    missing = sorted(
+        line
+        for line in cases[0].lines - executed - _raising(cases[0].lines)
+        if _METHODS.get(line.method, codes.WRONG_GRADIENT) in asked or _alone(asked)
+    )
+    findings = tuple(
+        make_finding(
+            codes.NOT_EXECUTED,
+            planned.unit.node,
+            planned.unit.settings,
+            message=f"no case executes {_listed(lines)} of {method}",
+            location=Location(path=shown_path(Path(lines[0].path)), line=lines[0].line),
+            hint="add a case that takes this branch",
+        )
+        for method, lines in _by_method(missing)
+    )
+    return CheckResult(rule=codes.NOT_EXECUTED, verdict=Verdict.PASS, findings=findings)
+
+
+def _alone(asked: Sequence[str]) -> bool:
+    """Whether only this rule is reported on: then all are asked."""
+    return codes.WRONG_GRADIENT not in asked
+
+
+def _by_method(lines: Iterable[SourceLine]) -> Iterator[tuple[str, list[SourceLine]]]:
+    for method, group in groupby(lines, lambda line: line.method):
+        yield method, list(group)
+
+
+def _listed(lines: Sequence[SourceLine]) -> str:
+    """``line 7``, or ``lines 7-9, 12``."""
+    numbers = sorted({line.line for line in lines})
+    starts = [n for n in numbers if n - 1 not in numbers]
+    ends = [n for n in numbers if n + 1 not in numbers]
+    spans = [str(a) if a == b else f"{a}-{b}" for a, b in zip(starts, ends, strict=True)]
+    return f"line{'s' if len(numbers) > 1 else ''} {', '.join(spans)}"
+
+
+def _raising(lines: frozenset[SourceLine]) -> frozenset[SourceLine]:
+    """Those that belong to a statement that raises: what it computes is a message."""
+    raising: dict[str, set[int]] = {path: _raise_lines(path) for path in {x.path for x in lines}}
+    return frozenset(line for line in lines if line.line in raising[line.path])
+
+
+def _raise_lines(path: str) -> set[int]:
+    try:
+        tree = ast.parse(Path(path).read_text(encoding="utf-8"))
+    except (OSError, SyntaxError, ValueError):
+        return set()
+    return {
+        number
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Raise)
+        for number in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }

@@ -1,0 +1,116 @@
+"""One Function with its cases, ready to be checked in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from gradtool.cases.construction import constructed
+from gradtool.cases.sample_inputs import as_case
+from gradtool.cases.sources import ResolvedCase, given_cases, resolve_cases
+from gradtool.checking.unit import Unit
+from gradtool.checking.validate import require_valid
+from gradtool.collect.keyword import parse_keyword
+from gradtool.collect.subject import Subject
+from gradtool.config.options import CheckOptions, UsageError
+from gradtool.config.schema import Defaults, FunctionConfig
+from gradtool.config.settings import Settings, settings_for
+from gradtool.config.suggest import known_names
+from gradtool.findings.no_case import NoCase
+from gradtool.findings.terminations import mishap_result, no_case
+from gradtool.results.report import CheckResult
+from gradtool.sandbox.termination import Ended, unless_ended
+from gradtool.sandbox.timeout import deadline
+
+
+@dataclass
+class PlannedFunction:
+    """A unit, the Function it speaks of, and its cases or why it has none."""
+
+    unit: Unit
+    subject: Subject
+    cases: list[ResolvedCase] = field(default_factory=list)
+    problem: CheckResult | None = None
+    deselected: int = 0
+    """Cases that the keyword did not match."""
+
+
+def plan_unit(unit: Unit, subject: Subject) -> PlannedFunction:
+    """Find the cases of one Function; having none is a finding.
+
+    Raises:
+        UsageError: A case was asked for by name, and there is none of this name.
+    """
+    planned = _planned(unit, subject, lambda made: resolve_cases(made, unit.settings, unit.cases))
+    if unit.only and planned.problem is None:
+        planned.cases = _chosen(unit, planned.cases)
+    _deselect(planned)
+    return planned
+
+
+def plan_subject(
+    subject: Subject, cases: list[Any] | None, options: CheckOptions
+) -> PlannedFunction:
+    """The plan to check `subject` alone, at `cases` when a test suite gives them.
+
+    Raises:
+        UsageError: The options are wrong.
+    """
+    require_valid(options)
+    settings = settings_for(options, Defaults(), FunctionConfig())
+    settings = msgspec.structs.replace(settings, replayable=cases is None, timeout=None)
+    shown = subject.location.path
+    unit = Unit(path=str(subject.file), shown=shown, function=subject.name, settings=settings)
+    if cases is None:
+        return plan_unit(unit, subject)
+    return _planned(unit, subject, lambda made: _given(made, settings, cases), as_given=True)
+
+
+def _given(subject: Subject, settings: Settings, cases: list[Any]) -> list[ResolvedCase]:
+    if not cases:
+        raise NoCase("no case was given")
+    return given_cases(subject, settings, [as_case(case, "a case is") for case in cases], "cases")
+
+
+def _planned(
+    unit: Unit,
+    subject: Subject,
+    cases: Callable[[Subject], list[ResolvedCase]],
+    *,
+    as_given: bool = False,
+) -> PlannedFunction:
+    settings = unit.settings
+    try:
+        with unless_ended(settings, subject.folder), deadline(settings.timeout):
+            made = constructed(subject, unit.module, settings, as_given=as_given)
+            return PlannedFunction(unit, made, cases(made))
+    except NoCase as error:
+        problem = no_case(unit.node, subject.location, error, settings)
+    except Ended as error:
+        problem = mishap_result(
+            unit.node, error.mishap, settings, subject.location, " while its arguments were sought"
+        )
+    return PlannedFunction(unit, subject, problem=problem)
+
+
+def _chosen(unit: Unit, cases: list[ResolvedCase]) -> list[ResolvedCase]:
+    known = [case.name for case in cases]
+    for name in sorted(set(unit.only).difference(known)):
+        raise UsageError(f"{unit.node} has no case {name!r}{known_names(name, known)}")
+    return [case for case in cases if case.name in unit.only]
+
+
+def _deselect(planned: PlannedFunction) -> None:
+    """Leave out what the keyword does not match."""
+    unit = planned.unit
+    if unit.keyword is None:
+        return
+    wanted = parse_keyword(unit.keyword)
+    found = len(planned.cases)
+    planned.cases = [case for case in planned.cases if wanted(f"{unit.node}[{case.name}]")]
+    planned.deselected = found - len(planned.cases)
+    if not wanted(unit.node):
+        planned.problem = None

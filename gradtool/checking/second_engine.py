@@ -1,0 +1,197 @@
+"""A Function under the second engine of a run with ``--engine both``: PyTorch.
+
+Everything is checked under the first engine, gradtool's own. Then the same rules are asked of
+the same case under the second, and GT702 tells where the two disagree.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from gradtool.adapters.common.differentiable import FunctionDifferentiable
+from gradtool.adapters.common.module_call import ModuleCall
+from gradtool.adapters.library import library
+from gradtool.cases.sources import ResolvedCase
+from gradtool.checking.function_checks import Checked
+from gradtool.checking.unit import Unit
+from gradtool.collect.loader import LoadedModule
+from gradtool.collect.subject import Subject
+from gradtool.findings.check_results import check_result
+from gradtool.findings.terminations import mishap_result
+from gradtool.results.report import CheckResult, Severity, Verdict
+from gradtool.sandbox.termination import Ended, unless_ended
+from gradtool.sandbox.timeout import deadline
+from gradtool.verify.examine import Flaw, Outcome, examine
+from gradtool.verify.protocol.differentiable import Array
+from gradtool.verify.rules import RULES, codes
+from gradtool.verify.rules.gt702_engines_disagree import PREMISES, disagreement
+from gradtool.verify.subject import Subject as Examined
+
+Active = Callable[[], AbstractContextManager[None]]
+
+
+@dataclass(frozen=True)
+class _TensorValue:
+    """A tensor of one engine, on its way to the other."""
+
+    array: Array
+    requires_grad: bool
+
+
+@dataclass(frozen=True)
+class _Named:
+    """A dtype, by the name that both engines have for it."""
+
+    name: str
+
+
+class SecondEngine:
+    """The module and the Function of a unit under the second engine."""
+
+    def __init__(self, unit: Unit, loaded: LoadedModule, subject: Subject) -> None:
+        self._unit = unit
+        self._loaded = loaded
+        self._subject = subject
+
+    def added(
+        self, first: Active, subject: Subject, case: ResolvedCase, checked: Checked
+    ) -> Checked:
+        """A case of `subject` as it was `checked`, with the answer of GT702.
+
+        In the context `first` the code of the first engine's module can run.
+        """
+        started = time.perf_counter()
+        if codes.ENGINES not in self._unit.settings.codes or not checked.is_complete:
+            return checked
+        if any(check.rule in PREMISES and _is_broken(check) for check in checked.result.checks):
+            return checked
+        node = f"{self._unit.node}[{case.name}]"
+        try:
+            answer = self._compared(first, subject, case, checked)
+        except Ended as error:
+            answer = mishap_result(node, error.mishap, self._unit.settings, subject.location)
+        if answer is None:
+            return checked
+        others = [each for each in checked.result.checks if each.rule != answer.rule]
+        result = msgspec.structs.replace(
+            checked.result,
+            checks=(*others, answer),
+            seconds=checked.result.seconds + time.perf_counter() - started,
+        )
+        return replace(checked, result=result)
+
+    def _compared(
+        self, first: Active, subject: Subject, case: ResolvedCase, checked: Checked
+    ) -> CheckResult | None:
+        """The answer of GT702; None where there is nothing to compare."""
+        settings, node = self._unit.settings, f"{self._unit.node}[{case.name}]"
+        with self._running(first):
+            one = _differentiable(subject, case.args, case.kwargs)
+            here = Examined(one, seed=case.seed)
+            if here.nothing_to_check or here.first.baseline.failure or one.draws_random_numbers:
+                return None
+            at = here.first
+            args, kwargs = sent(case.args), sent(case.kwargs)
+            buffers = sent(_buffers(subject))
+        with self._running(self._loaded.active):
+            _buffers(self._subject).update(received(buffers))
+            twin = _differentiable(self._subject, received(args), received(kwargs))
+            there = twin.call(at.primals, at.cotangents)
+            outcomes, _ = examine(
+                twin, codes=sorted(settings.codes), seed=case.seed, atol=case.atol, rtol=case.rtol
+            )
+        flaw = disagreement(here, at, there)
+        if flaw:
+            flaw = self._beside_ties(first, here, twin, flaw)
+        flaw = flaw or _other_rules(checked.result.checks, outcomes)
+        verdict = Verdict.FAIL if flaw else Verdict.PASS
+        outcome = Outcome(RULES[codes.ENGINES], verdict, flaws=(flaw,) if flaw else ())
+        return check_result(node, subject, outcome, settings)
+
+    def _beside_ties(
+        self, first: Active, here: Examined, twin: FunctionDifferentiable, flaw: Flaw
+    ) -> Flaw | None:
+        """What is left of `flaw` nearby, where equal entries leave open which of them is meant."""
+        with self._running(first):
+            if not here.given.is_bent:
+                return flaw
+            at = here.given.at
+            _ = at.baseline
+        with self._running(self._loaded.active):
+            there = twin.call(at.primals, at.cotangents)
+        return disagreement(here, at, there)
+
+    @contextmanager
+    def _running(self, active: Active) -> Iterator[None]:
+        """Code of a module may run in the block, within the time of the Function."""
+        settings, folder = self._unit.settings, self._subject.folder
+        with active(), unless_ended(settings, folder), deadline(settings.timeout):
+            yield
+
+
+def _buffers(subject: Subject) -> dict[str, Any]:
+    """What a module holds beside its parameters; nothing of what is no module."""
+    return subject.target.buffers if isinstance(subject.target, ModuleCall) else {}
+
+
+def _differentiable(subject: Subject, args: Any, kwargs: Any) -> FunctionDifferentiable:
+    return FunctionDifferentiable(subject.target, args, kwargs, name=subject.name)
+
+
+def _other_rules(checks: Iterable[CheckResult], outcomes: Iterable[Outcome]) -> Flaw | None:
+    """A flaw where a rule is broken under one engine only."""
+    here = {check.rule for check in checks if _is_broken(check)}
+    asked = {check.rule for check in checks if check.verdict is not Verdict.SKIPPED}
+    for outcome in outcomes:
+        code = outcome.rule.code
+        broken = [flaw for flaw in outcome.flaws if _counts(flaw.severity or outcome.rule.severity)]
+        if broken and code not in here and code in asked:
+            said = broken[0].message
+            return Flaw(message=f"{code} is broken under PyTorch only: {said}", hint=broken[0].hint)
+        if code in here and outcome.verdict is Verdict.PASS:
+            return Flaw(message=f"{code} is broken under gradtool's engine only")
+    return None
+
+
+def _is_broken(check: CheckResult) -> bool:
+    return any(_counts(finding.severity) for finding in check.findings)
+
+
+def _counts(severity: Severity) -> bool:
+    return severity is not Severity.NOTE
+
+
+def sent(value: Any) -> Any:
+    """A value of the first engine with each tensor and dtype in it ready for the second."""
+    torch, kind = library().torch, library().Tensor
+    if isinstance(value, kind):
+        return _TensorValue(np.array(library().array(value)), value.requires_grad)
+    if isinstance(value, torch.dtype):
+        return _Named(str(value).rpartition(".")[2])
+    return _mapped(value, sent)
+
+
+def received(value: Any) -> Any:
+    """What `sent` sent, as a value of the engine of this moment."""
+    if isinstance(value, _TensorValue):
+        tensor = library().tensor(value.array.copy())
+        return tensor.requires_grad_() if value.requires_grad else tensor
+    if isinstance(value, _Named):
+        return getattr(library().torch, value.name)
+    return _mapped(value, received)
+
+
+def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    """A plain list, tuple or dict with its entries changed; another value as it is."""
+    if type(value) in {list, tuple}:
+        return type(value)(map(change, value))
+    if type(value) is dict:
+        return {key: change(entry) for key, entry in value.items()}
+    return value

@@ -1,0 +1,80 @@
+"""The work of a run, cut into pieces of plain data that any process can do.
+
+A `Survey` says which Functions a module has; a `Unit` checks one of them. What either is
+answered with is plain data as well.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from gradtool.config.schema import CaseConfig, ModuleConfig
+from gradtool.config.settings import Settings
+from gradtool.results.report import CheckResult, FunctionResult
+
+
+class Survey(msgspec.Struct, frozen=True, kw_only=True):
+    """One module whose Functions are wanted."""
+
+    path: str
+    shown: str
+    named: bool = True
+    """The file was named itself, not met on a walk: then it is imported in any case."""
+    functions: tuple[str, ...] | None = None
+    """Names that were asked for; None for all that it defines."""
+    configured: tuple[str, ...] = ()
+    """Names that the configuration describes: modules and callables among them are wanted too."""
+    settings: Settings
+    """Those of the module; each Function may have its own."""
+
+
+class Surveyed(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to a `Survey`."""
+
+    functions: tuple[str, ...] = ()
+    """In the order of the source, or as they were asked for."""
+    lines: tuple[int | None, ...] = ()
+    """Where each is defined."""
+    private: tuple[str, ...] = ()
+    """Where it has none of these: Functions that are found only when they are named."""
+    problem: CheckResult | None = None
+    """Why the module could not be loaded."""
+
+
+class Unit(msgspec.Struct, frozen=True, kw_only=True):
+    """One Function of one module: the unit of work.
+
+    It is plain data and all there is to know, so that another process can do the work.
+    """
+
+    path: str
+    shown: str
+    function: str
+    line: int | None = None
+    """Where it is defined."""
+    settings: Settings
+    cases: tuple[CaseConfig, ...] = ()
+    """Those of the configuration; without any the other sources are asked."""
+    module: ModuleConfig | None = None
+    """How to make it, where it is an ``nn.Module``."""
+    only: tuple[str, ...] = ()
+    """Names of the cases that were asked for; empty for all."""
+    keyword: str | None = None
+    """``-k``: only cases whose node ids match."""
+
+    @property
+    def node(self) -> str:
+        """``path/mod.py::Function``."""
+        return f"{self.shown}::{self.function}"
+
+
+class Done(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to a `Unit`."""
+
+    function: FunctionResult
+    cases: tuple[CaseConfig | None, ...] = ()
+    """Its cases as a configuration writes them; None for one that holds tensors already."""
+    deselected: int = 0
+    """Cases that the keyword did not match."""
+    unwanted: bool = False
+    """The keyword matched nothing of the Function."""

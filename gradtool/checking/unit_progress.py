@@ -1,0 +1,70 @@
+"""What is known of a unit while it is worked at: enough to report it if the work ends early."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gradtool.checking.unit import Done, Unit
+from gradtool.config.options import Watcher
+from gradtool.results.report import CaseResult, CheckResult, FunctionResult, Location
+
+
+class Account:
+    """Takes note of what happens to a unit, as a bench's `Listener`, and tells the watcher."""
+
+    def __init__(self, unit: Unit, watcher: Watcher) -> None:
+        self.unit = unit
+        self.finished: dict[str, CaseResult] = {}
+        self.current: str | None = None
+        """The case that is being checked."""
+        self._watcher = watcher
+        self._listed: Done | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the cases are known."""
+        return self._listed is not None
+
+    @property
+    def remaining(self) -> list[CaseResult]:
+        """Cases that are not finished, as they were listed."""
+        cases = self._listed.function.cases if self._listed else ()
+        return [case for case in cases if case.name not in self.finished]
+
+    @property
+    def location(self) -> Location:
+        """Where the Function is, as far as it is known."""
+        known = Location(path=self.unit.shown, line=self.unit.line)
+        return self._listed.function.location if self._listed else known
+
+    def loaded(self) -> None:
+        """The module is imported."""
+
+    def opened(self, listed: Done) -> None:
+        """The cases are found."""
+        self._listed = listed
+
+    def case_started(self, name: str) -> None:
+        """A case is about to be checked."""
+        self.current = name
+        self._watcher.case_started(f"{self.unit.node}[{name}]")
+
+    def case_finished(self, case: CaseResult) -> None:
+        """A case has been checked, or ended in some other way."""
+        self.current = None
+        self.finished[case.name] = case
+        self._watcher.case_finished(self.unit.function, case)
+
+    def close(self, *checks: CheckResult) -> Done:
+        """All there is to say of the Function, `checks` about it as a whole included."""
+        listed = self._listed or Done(
+            function=FunctionResult(name=self.unit.function, location=self.location)
+        )
+        order = [case.name for case in listed.function.cases]
+        function = msgspec.structs.replace(
+            listed.function,
+            cases=tuple(self.finished[name] for name in order if name in self.finished),
+            checks=(*listed.function.checks, *checks),
+        )
+        self._watcher.function_finished(self.unit.shown, function)
+        return msgspec.structs.replace(listed, function=function)

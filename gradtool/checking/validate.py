@@ -1,0 +1,56 @@
+"""Options that no run can start with, refused before anything is loaded."""
+
+from __future__ import annotations
+
+import math
+
+from gradtool.collect.shards import parse_shard
+from gradtool.config.options import CheckOptions, UsageError
+from gradtool.config.sizes import parse_size
+from gradtool.config.suggest import known_names
+from gradtool.policy.requirements import refuse_parts
+from gradtool.verify.rules import codes
+
+DTYPES = ("float32", "float64")
+EXECUTORS = ("local", "dask")
+
+
+def require_valid(options: CheckOptions) -> None:
+    """Refuse what the command line cannot mean.
+
+    Raises:
+        UsageError: A value is out of range, or a rule does not exist.
+    """
+    if not options.paths:
+        raise UsageError("nothing to check: name a file or a folder")
+    codes.require_known(options.select, "--select")
+    codes.require_known(options.ignore, "--ignore")
+    if options.dtype is not None and options.dtype not in DTYPES:
+        raise UsageError(f"--dtype: unknown {options.dtype!r}{known_names(options.dtype, DTYPES)}")
+    if options.seed is not None and options.seed < 0:
+        raise UsageError(f"--seed must be 0 or more, got {options.seed}")
+    for flag, value in (("--atol", options.atol), ("--rtol", options.rtol)):
+        if value is not None and not (math.isfinite(value) and value >= 0):
+            raise UsageError(f"{flag} must be a number of 0 or more, got {value}")
+    if options.timeout is not None and not options.timeout > 0:
+        raise UsageError(f"--timeout must be above 0, got {options.timeout}")
+    refuse_parts(options)
+    _require_valid_processes(options)
+
+
+def _require_valid_processes(options: CheckOptions) -> None:
+    """Refuse what the command line cannot mean about where the checked code runs."""
+    if options.memory_limit is not None:
+        try:
+            parse_size(options.memory_limit)
+        except ValueError as error:
+            raise UsageError(f"--memory-limit {error}") from None
+    if not options.isolation and (options.jobs or 1) > 1:
+        raise UsageError("-j needs isolation: leave --no-isolation and --pdb away")
+    if options.shard is not None:
+        parse_shard(options.shard)
+    if options.executor not in EXECUTORS:
+        known = known_names(options.executor, EXECUTORS)
+        raise UsageError(f"--executor: unknown {options.executor!r}{known}")
+    if (options.executor == "dask") != (options.scheduler is not None):
+        raise UsageError("--executor dask and --scheduler ADDRESS belong together")

@@ -1,0 +1,212 @@
+"""Where the work is done: surveys and units, in the process that this is imported in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from gradtool.adapters.engines import BOTH, BUNDLED, TORCH, require_device_of
+from gradtool.cases.construction import constructed
+from gradtool.checking.case_check import check_case, listed_function
+from gradtool.checking.function_checks import Checked, whole_checks
+from gradtool.checking.plan import PlannedFunction, plan_unit
+from gradtool.checking.unit import Done, Survey, Surveyed, Unit
+from gradtool.collect.discovery import can_define_functions, discover, named, private_names
+from gradtool.collect.loader import LoadedModule, Loader, LoadError, parse
+from gradtool.config.settings import Settings
+from gradtool.findings.terminations import import_mishap, not_imported
+from gradtool.results.report import CaseResult, CheckResult
+from gradtool.sandbox.termination import Ended, unless_ended
+from gradtool.sandbox.timeout import deadline
+
+if TYPE_CHECKING:
+    from gradtool.checking.second_engine import SecondEngine
+
+
+class Listener(Protocol):
+    """Told what goes on while a unit is worked at."""
+
+    def loaded(self) -> None:
+        """Its module is imported."""
+
+    def opened(self, listed: Done) -> None:
+        """The cases of the Function are found, none is checked."""
+
+    def case_started(self, name: str) -> None:
+        """A case is about to be checked."""
+
+    def case_finished(self, case: CaseResult) -> None:
+        """A case has been checked."""
+
+
+class Bench:
+    """Does one piece of work after the other; what a module imported stays imported."""
+
+    def __init__(self) -> None:
+        self._loaders: dict[str, Loader] = {}
+
+    def survey(self, survey: Survey) -> Surveyed:
+        """Say which Functions a module has, or why it cannot be loaded.
+
+        Raises:
+            UsageError: It has not what was asked for.
+        """
+        path, shown = Path(survey.path), survey.shown
+        require_device_of(survey.settings.engine, survey.settings.device)
+        try:
+            wanted = survey.named or survey.configured
+            if not wanted and not can_define_functions(parse(path)):
+                return Surveyed()
+            loaded = self._load(path, survey.settings)
+        except LoadError as error:
+            return Surveyed(problem=not_imported(shown, error, survey.settings))
+        except Ended as error:
+            return Surveyed(problem=import_mishap(shown, error.mishap, survey.settings))
+        with loaded.active():
+            if survey.functions is None:
+                subjects = discover(loaded, shown, survey.configured)
+            else:
+                subjects = named(loaded, shown, survey.functions)
+        return Surveyed(
+            functions=tuple(subject.name for subject in subjects),
+            lines=tuple(subject.location.line for subject in subjects),
+            private=() if subjects else private_names(loaded),
+        )
+
+    def check(
+        self,
+        unit: Unit,
+        listener: Listener,
+        *,
+        finished: frozenset[str] = frozenset(),
+        left: float | None = None,
+        only_list: bool = False,
+    ) -> tuple[CheckResult, ...]:
+        """Check one Function at its cases, which the listener is told of.
+
+        Args:
+            unit: The Function.
+            listener: Told of each case.
+            finished: Names of cases that need not be checked again.
+            left: Seconds there are for all cases, if fewer than the settings say.
+            only_list: Find the cases, and check none.
+
+        Returns:
+            The checks of the Function as a whole.
+
+        Raises:
+            UsageError: A case was asked for that it has not.
+        """
+        try:
+            loaded = self._load(Path(unit.path), unit.settings)
+        except LoadError as error:
+            return (not_imported(unit.node, error, unit.settings),)
+        except Ended as error:
+            return (import_mishap(unit.node, error.mishap, unit.settings),)
+        listener.loaded()
+        with loaded.active():
+            planned = _planned(unit, loaded)
+        listener.opened(listed(planned))
+        if only_list:
+            return ()
+        try:
+            second = self._second(unit)
+        except LoadError as error:
+            return (not_imported(unit.node, error, unit.settings),)
+        left = unit.settings.timeout if left is None else left
+        return check_planned(planned, listener, finished, left, loaded.active, second)
+
+    def plan(self, unit: Unit) -> PlannedFunction:
+        """The Function of a unit and its cases, for those who want to look at them.
+
+        Raises:
+            LoadError: Its module cannot be loaded.
+        """
+        with self.opened(unit) as planned:
+            return planned
+
+    @contextmanager
+    def opened(self, unit: Unit) -> Iterator[PlannedFunction]:
+        """The same for the time of a block, in which its code can run.
+
+        Raises:
+            LoadError: Its module cannot be loaded.
+            Ended: Its module came to no end of its own.
+        """
+        loaded = self._load(Path(unit.path), unit.settings)
+        with loaded.active():
+            yield _planned(unit, loaded)
+
+    def _second(self, unit: Unit) -> SecondEngine | None:
+        """The Function under the second engine, where there is one."""
+        if unit.settings.engine != BOTH:
+            return None
+        from gradtool.checking.second_engine import SecondEngine
+
+        loaded = self._load(Path(unit.path), unit.settings, TORCH)
+        with loaded.active():
+            (subject,) = named(loaded, unit.shown, [unit.function])
+            subject = constructed(subject, unit.module, unit.settings)
+        return SecondEngine(unit, loaded, subject)
+
+    def _load(self, path: Path, settings: Settings, engine: str | None = None) -> LoadedModule:
+        """The module under `engine`; None: the one that the settings name, or the first of two."""
+        chosen = engine or (BUNDLED if settings.engine == BOTH else settings.engine)
+        with (
+            unless_ended(settings, path.parent, environment=False),
+            deadline(settings.timeout),
+        ):
+            return self._loaders.setdefault(chosen, Loader(chosen)).load(path)
+
+
+def _planned(unit: Unit, loaded: LoadedModule) -> PlannedFunction:
+    (subject,) = named(loaded, unit.shown, [unit.function])
+    return plan_unit(unit, subject)
+
+
+def listed(planned: PlannedFunction) -> Done:
+    """The Function with its cases, none of them checked."""
+    return Done(
+        function=listed_function(planned),
+        cases=tuple(case.written for case in planned.cases),
+        deselected=planned.deselected,
+        unwanted=not planned.cases and planned.problem is None,
+    )
+
+
+def check_planned(
+    planned: PlannedFunction,
+    listener: Listener,
+    finished: frozenset[str] = frozenset(),
+    left: float | None = None,
+    active: Callable[[], AbstractContextManager[None]] = nullcontext,
+    second: SecondEngine | None = None,
+) -> tuple[CheckResult, ...]:
+    """Check the cases of a Function, one after the other.
+
+    Args:
+        planned: The Function and its cases.
+        listener: Told of each case.
+        finished: Names of cases that need not be checked again.
+        left: Seconds there are for all cases.
+        active: In this context the code of its module can run.
+        second: The Function under the other engine of the run.
+
+    Returns:
+        The checks of the Function as a whole.
+    """
+    cases: list[Checked] = []
+    for case in planned.cases:
+        if case.name in finished:
+            continue
+        listener.case_started(case.name)
+        with active():
+            checked = check_case(planned.unit, planned.subject, case, left)
+        if second is not None:
+            checked = second.added(active, planned.subject, case, checked)
+        cases.append(checked)
+        left = left and max(left - checked.result.seconds, 0)
+        listener.case_finished(checked.result)
+    return () if finished else tuple(whole_checks(planned, cases))

@@ -1,0 +1,217 @@
+"""What runs leave for later ones: the baseline, and the cache of what failed.
+
+Both are read before the work, so that a file which cannot be read stops the run at once,
+and written after it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from gradtool.cli.output.destinations import Target, claim_file, replace
+from gradtool.cli.replay import cached
+from gradtool.config.options import CheckOptions, UsageError
+from gradtool.policy import last_run
+from gradtool.policy.baseline import (
+    FILE_NAME,
+    Baseline,
+    entries_of,
+    read_baseline,
+    with_known,
+)
+from gradtool.policy.baseline_shrink import is_whole, vanished
+from gradtool.report.rows import Row, rows
+from gradtool.report.verdicts import STOPPING
+from gradtool.results.report import Report
+from gradtool.run.base_commit import BaseCommit
+from gradtool.sandbox.interrupts import gently_terminated
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What was asked for on the command line about what is kept."""
+
+    baseline: str | None = None
+    """The file of known findings."""
+    write: bool = False
+    """Add to it."""
+    last_failed: bool = False
+    failed_first: bool = False
+    cache: bool = True
+    commit: str | None = None
+    """The commit whose findings are known too."""
+
+    @property
+    def file(self) -> str | None:
+        """The baseline of the run, if it has one."""
+        return self.baseline or (FILE_NAME if self.write else None)
+
+
+class Keeper:
+    """Holds what was kept for the time of one run."""
+
+    def __init__(
+        self, kept: Kept, options: CheckOptions, baseline: Baseline | None, place: Target | None
+    ) -> None:
+        self._kept = kept
+        self._baseline = baseline
+        self._place = place
+        self._notices: list[str] = []
+        self._commit = None if kept.commit is None else BaseCommit(kept.commit, options)
+        self._must_mend = False
+        """The cache has something that cannot be read."""
+        self._failed = self._read_failed()
+        failed = tuple(sorted(self._failed))
+        self.options = msgspec.structs.replace(
+            options,
+            only_failed=failed if kept.last_failed else None,
+            first=failed if kept.failed_first else (),
+        )
+        """The options of the run."""
+
+    def settled(self, report: Report) -> Report:
+        """The report with known findings marked, once what is to be kept is written.
+
+        Raises:
+            UsageError: The baseline cannot be written, or the other commit not be checked.
+        """
+        if self._baseline is not None:
+            report = with_known(report, self._settle(self._baseline, report))
+        if self._commit is not None:
+            report = _compared(report, self._commit)
+        if self._kept.cache and not report.interrupted and not report.faults:
+            self._remember(report)
+        return msgspec.structs.replace(report, notices=(*report.notices, *self._notices))
+
+    def _settle(self, baseline: Baseline, report: Report) -> Baseline:
+        """The baseline as it is after the run, in its file too."""
+        gone = vanished(baseline, report, self.options)
+        if self._place is None:
+            return self._shrunk(baseline, len(gone), baseline.without(gone))
+        if report.interrupted:
+            self._notices.append(f"{self._name}: not written, the run was interrupted")
+            return baseline
+        found = frozenset(entries_of(baseline, report).values())
+        written = baseline.without(gone).joined(found)
+        with _explained(self._name):
+            self._place.put(written.text())
+        added = len(written.entries - baseline.entries)
+        self._notices.append(f"{self._name}: {_entries(added)} added, {len(gone)} removed")
+        return written
+
+    def _shrunk(self, baseline: Baseline, count: int, smaller: Baseline) -> Baseline:
+        if not count:
+            return baseline
+        gone = f"{self._name}: {_entries(count)} no longer found"
+        if os.environ.get("CI"):
+            self._notices.append(f"{gone}; a run outside CI removes them")
+            return baseline
+        try:
+            replace(baseline.path, smaller.text())
+        except OSError as error:
+            self._notices.append(f"{gone}, and cannot be removed: {_reason(error)}")
+        else:
+            self._notices.append(f"{gone} and removed")
+        return smaller
+
+    @property
+    def _name(self) -> str:
+        return self._kept.baseline or FILE_NAME
+
+    def _read_failed(self) -> frozenset[str]:
+        try:
+            return last_run.read_failed(Path()) if self._kept.cache else frozenset()
+        except last_run.UnreadableError as error:
+            what = f"{last_run.FOLDER}/{last_run.FILE} cannot be used and is made anew: {error}"
+            self._notices.append(f"warning: {what}")
+            self._must_mend = True
+            return frozenset()
+
+    def _remember(self, report: Report) -> None:
+        failing = {_node(row) for row in rows(report) if row.verdict in STOPPING}
+        whole = is_whole(self.options)
+        failed = last_run.updated(self._failed, report, failing, is_whole=whole)
+        files = cached(report)
+        if failed != self._failed or self._must_mend:
+            files[last_run.FILE] = last_run.text(failed)
+        try:
+            for name, text in files.items():
+                _make_folder(Path(last_run.FOLDER))
+                replace(Path(last_run.FOLDER, name), text)
+        except OSError as error:
+            self._notices.append(f"warning: {last_run.FOLDER} cannot be written: {_reason(error)}")
+
+
+@contextlib.contextmanager
+def keeping(kept: Kept, options: CheckOptions) -> Iterator[Keeper]:
+    """What is kept, for the time of one run.
+
+    Raises:
+        UsageError: The baseline cannot be read, or not be written though that was asked for, or
+            there is no commit to compare with.
+    """
+    name = kept.file
+    if (kept.last_failed or kept.failed_first) and not kept.cache:
+        flag = "--lf" if kept.last_failed else "--ff"
+        raise UsageError(f"{flag} needs the cache: leave --no-cache away")
+    baseline = None if name is None else read_baseline(name, may_be_new=kept.write)
+    with gently_terminated(), contextlib.ExitStack() as stack:
+        place = None
+        if kept.write and name is not None:
+            with _explained(name):
+                place = claim_file(Path(name))
+            stack.callback(place.close)
+        yield Keeper(kept, options, baseline, place)
+
+
+def _compared(report: Report, commit: BaseCommit) -> Report:
+    """The report with what was found at `commit` marked; as it is, when that is interrupted."""
+    try:
+        return commit.compared(report)
+    except KeyboardInterrupt:
+        return msgspec.structs.replace(report, interrupted=True)
+
+
+def _node(row: Row) -> str:
+    """What ``--lf`` and ``--ff`` mean: the Function, or the module that did not import."""
+    return row.module.path if row.function is None else f"{row.module.path}::{row.function.name}"
+
+
+@contextlib.contextmanager
+def _explained(name: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(f"baseline {name} cannot be written: {_reason(error)}") from None
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or type(error).__name__
+
+
+def _entries(count: int) -> str:
+    return f"{count} {'entry' if count == 1 else 'entries'}"
+
+
+def _make_folder(path: Path) -> None:
+    """Make the cache's folder, complete or not at all."""
+    if path.is_dir():
+        return
+    made = Path(tempfile.mkdtemp(prefix=f"{path.name}.", dir=path.parent))
+    try:
+        for name, text in last_run.FILES.items():
+            (made / name).write_text(text, encoding="utf-8")
+        made.chmod(0o755)
+        made.rename(path)
+    except OSError:
+        shutil.rmtree(made, ignore_errors=True)
+        if not path.is_dir():  # Another run was faster.
+            raise

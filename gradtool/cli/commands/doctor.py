@@ -1,0 +1,60 @@
+"""``gradtool doctor``: what works on this machine, and what to do about the rest."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from gradtool.cli.exit_codes import ExitCode
+from gradtool.cli.options.check import COLORS, Color
+from gradtool.cli.options.choices import choose
+
+if TYPE_CHECKING:
+    from gradtool.doctor.answer import Examination
+
+
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    color: Color = "auto",
+) -> Callable[[], ExitCode]:
+    """Say what works on this machine, and what to install or change for the rest."""
+    choose(color, COLORS, "value of --color:")
+    return partial(_examine, as_json, color)
+
+
+def _examine(as_json: bool, color: str) -> ExitCode:
+    from gradtool.cli.output.streams import reader_may_leave
+    from gradtool.doctor.examination import examine
+
+    found = examine()
+    with reader_may_leave(sys.stdout):
+        if as_json:
+            sys.stdout.write(_document(found))
+        else:
+            _show(found, color)
+    return ExitCode.PASSED if found.healthy else ExitCode.FAILED
+
+
+def _document(found: Examination) -> str:
+    import msgspec
+
+    document = {**msgspec.to_builtins(found), "healthy": found.healthy}
+    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+
+
+def _show(found: Examination, color: str) -> None:
+    import msgspec
+
+    from gradtool.report.terminal.console import make_console
+    from gradtool.report.terminal.doctor import render
+
+    console = make_console(sys.stdout, cast("Any", color))
+    stopping = [answer.name for answer in found.answers if answer.stops]
+    verdict = f"gradtool {found.gradtool}: all that is required works"
+    if stopping:
+        verdict = f"gradtool {found.gradtool} cannot work: mend {', '.join(stopping)}"
+    render([msgspec.to_builtins(answer) for answer in found.answers], console, verdict=verdict)

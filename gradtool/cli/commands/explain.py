@@ -1,0 +1,100 @@
+"""``gradtool explain``: the page of a rule, or the list of a family or of all rules."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gradtool.cli.exit_codes import ExitCode
+from gradtool.cli.options.choices import choose
+from gradtool.cli.output.streams import reader_may_leave
+
+if TYPE_CHECKING:
+    from gradtool.verify.rules import Rule
+
+FORMATS = ("text", "json")
+
+
+def explain(
+    codes: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[RULE]...", show_default=False, help="Codes, families (GT1) or names of rules."
+        ),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Print the pages of all rules.")] = False,
+    form: Annotated[
+        str, typer.Option("--format", metavar="|".join(FORMATS), help="For people or machines.")
+    ] = "text",
+) -> Callable[[], ExitCode]:
+    """Print the page of a rule, or list a family; without one, list them all."""
+    form = choose(form, FORMATS, "value of --format:")
+    return partial(_explain, tuple(codes or ()), every, form)
+
+
+def _explain(codes: Sequence[str], every: bool, form: str) -> ExitCode:
+    from gradtool.verify.rules import RULES
+
+    asked = [[rule] for rule in RULES.values()] if every else [_meant(c, RULES) for c in codes]
+    if form == "json":
+        text = _json([rule for rules in asked for rule in rules] or RULES.values())
+    else:
+        text = _SEPARATOR.join(map(_told, asked)) if asked else _index(RULES.values())
+    with reader_may_leave(sys.stdout):
+        sys.stdout.write(text)
+    return ExitCode.PASSED
+
+
+_SEPARATOR = "\n\n"
+
+
+def _meant(code: str, rules: Mapping[str, Rule]) -> list[Rule]:
+    """The rule with this code or name, or those of this family, in any case of letters."""
+    by_word = {rule.name: rule for rule in rules.values()} | dict(rules)
+    folded = {word.casefold(): rule for word, rule in by_word.items()}
+    if code.casefold() in folded:
+        return [folded[code.casefold()]]
+    family = [rule for rule in rules.values() if code and rule.code.startswith(code.upper())]
+    if family:
+        return family
+    from gradtool.config.options import UsageError
+    from gradtool.config.suggest import did_you_mean
+
+    near = did_you_mean(code, by_word) or "; gradtool explain lists them all"
+    raise UsageError(f"unknown rule {code!r}{near}")
+
+
+def _json(rules: Iterable[Rule]) -> str:
+    import msgspec
+
+    described = [
+        {
+            "code": rule.code,
+            "name": rule.name,
+            "severity": rule.severity.value,
+            "summary": rule.summary,
+            "page": rule.page.strip(),
+        }
+        for rule in rules
+    ]
+    return msgspec.json.format(msgspec.json.encode(described), indent=2).decode() + "\n"
+
+
+def _told(rules: Sequence[Rule]) -> str:
+    return _page(rules[0]) if len(rules) == 1 else _index(rules)
+
+
+def _page(rule: Rule) -> str:
+    heading = f"{rule.code} {rule.name} ({rule.severity.value})"
+    return f"{heading}\n\n{rule.page.strip()}\n"
+
+
+def _index(rules: Iterable[Rule]) -> str:
+    listed = list(rules)
+    width = max(len(rule.name) for rule in listed)
+    lines = [f"{rule.code}  {rule.name:<{width}}  {rule.summary}" for rule in listed]
+    return "\n".join(lines) + "\n"

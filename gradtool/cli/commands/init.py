@@ -1,0 +1,120 @@
+"""``gradtool init``: write a configuration of what there is, and a workflow that checks it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gradtool.cli.exit_codes import ExitCode
+from gradtool.cli.output.streams import reader_may_leave
+
+if TYPE_CHECKING:
+    from gradtool.run.scaffold import Scaffold
+
+
+def init(
+    context: typer.Context,
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[PATH]...", show_default=False, help="Files and folders; by default all here."
+        ),
+    ] = None,
+    with_workflow: Annotated[
+        bool, typer.Option("--workflow", help="Write .github/workflows/gradtool.yml too.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+) -> Callable[[], ExitCode]:
+    """Write gradtool.yaml with the Functions that are found, their cases written out."""
+    return partial(_init, tuple(paths or ["."]), with_workflow, force, context.obj)
+
+
+def _init(paths: tuple[str, ...], with_workflow: bool, force: bool, command: str) -> ExitCode:
+    from gradtool.config.file import FILE_NAME
+    from gradtool.config.options import UsageError
+
+    top = _top(Path.cwd())
+    wanted = [Path.cwd() / FILE_NAME]
+    if with_workflow:
+        wanted.append(top / ".github" / "workflows" / "gradtool.yml")
+    free = [path for path in wanted if force or not os.path.lexists(path)]
+    if not free:
+        there = " and ".join(_shown(path) for path in wanted)
+        raise UsageError(f"{there} exists: --force replaces it")
+    found = _found(paths, command)
+    if not found.functions + found.remarked:
+        print(f"no Function found in {shlex.join(paths)}; nothing was written", file=sys.stderr)
+        return ExitCode.NOTHING_CHECKED
+    with reader_may_leave(sys.stdout):
+        for path in wanted:
+            told = _text(path, found, paths, top) if path in free else None
+            print(_written(path, told, found))
+        print(f"next: {shlex.join(['gradtool', 'check', *paths])}")
+    return ExitCode.PASSED
+
+
+def _found(paths: tuple[str, ...], command: str) -> Scaffold:
+    from gradtool.cli.output.display import Display
+    from gradtool.config.options import CheckOptions, UsageError
+    from gradtool.run import runner
+    from gradtool.run.scaffold import configuration
+
+    options = CheckOptions(paths=paths, isolation=hasattr(os, "fork"), command=command)
+    with Display(form=None, color="never", verbosity=-1).watching():
+        modules, cases = runner.collect_with_cases(options)
+    outside = next((m.path for m in modules if Path(m.path).is_absolute()), None)
+    if outside is not None:
+        raise UsageError(f"{outside} is not below this folder: run gradtool init in one above it")
+    return configuration(modules, cases)
+
+
+def _text(path: Path, found: Scaffold, paths: Sequence[str], top: Path) -> str:
+    from gradtool.run.scaffold import workflow
+
+    if path.suffix == ".yaml":
+        return found.text
+    folder = os.path.relpath(Path.cwd(), top).replace(os.sep, "/")
+    return workflow(paths, max(found.functions, 1), "" if folder == "." else folder)
+
+
+def _written(path: Path, text: str | None, found: Scaffold) -> str:
+    """Write a file, and say what is in it."""
+    from gradtool.cli.output.destinations import replace
+    from gradtool.config.options import UsageError
+
+    if text is None:
+        return f"{_shown(path)} exists and is left as it is; --force replaces it"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace(path, text)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise UsageError(f"{_shown(path)} cannot be written: {reason}") from None
+    if path.suffix != ".yaml":
+        return f"{_shown(path)}: checks every push and pull request"
+    return f"{_shown(path)}: {', '.join(_content(found))}"
+
+
+def _content(found: Scaffold) -> Iterator[str]:
+    from gradtool.report.words import plural
+
+    functions, cases = plural(found.functions, "Function"), plural(found.cases, "case")
+    yield f"{functions} with {cases} written out"
+    if found.remarked:
+        yield f"{found.remarked} named in a comment"
+
+
+def _shown(path: Path) -> str:
+    return os.path.relpath(path).replace(os.sep, "/")
+
+
+def _top(folder: Path) -> Path:
+    """The top of the repository that `folder` is in, or the folder itself."""
+    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)

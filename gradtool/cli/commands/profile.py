@@ -1,0 +1,145 @@
+"""``gradtool profile``: what Functions cost in time, memory and operations."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from gradtool.cli.exit_codes import ExitCode, interrupted
+from gradtool.cli.options import check as cli
+from gradtool.cli.options.choices import choose
+from gradtool.cli.options.configuration import configured
+
+if TYPE_CHECKING:
+    from gradtool.config.options import CheckOptions
+    from gradtool.results.profile import ProfileReport
+
+_NOT_IMPORTED = "GT001"
+
+
+def profile(
+    context: typer.Context,
+    paths: cli.Paths,
+    config: cli.Config = None,
+    isolated: cli.Isolated = False,
+    keyword: cli.Keyword = None,
+    cases: Annotated[
+        list[str] | None,
+        typer.Option("--case", metavar="NAME", help="Only cases of this name. Repeatable."),
+    ] = None,
+    budget: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", min=0.05, help="Time to sample each case for, at most."),
+    ] = 2.0,
+    seed: cli.Seed = None,
+    device: cli.Device = None,
+    dtype: cli.Dtype = None,
+    timeout: cli.Timeout = None,
+    memory_limit: cli.MemoryLimit = None,
+    no_isolation: cli.NoIsolation = False,
+    reports: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--report",
+            metavar="FORMAT=PATH",
+            help="Write a report too: json, csv, markdown, html, text. Repeatable; - is stdout.",
+        ),
+    ] = None,
+    quiet: cli.Quiet = 0,
+    verbose: Annotated[
+        int,
+        typer.Option("-v", "--verbose", count=True, show_default=False, help="Every operation."),
+    ] = 0,
+    color: cli.Color = "auto",
+) -> Callable[[], ExitCode]:
+    """Measure time, memory and operations of Functions: forward, backward, double backward."""
+    from gradtool.config.options import CheckOptions
+
+    options = CheckOptions(
+        paths=_with_cases(paths, cases or ()),
+        **configured(config, isolated),
+        keyword=keyword,
+        seed=seed,
+        device=device,
+        dtype=dtype and choose(dtype, cli.DTYPES, "value of --dtype:"),
+        timeout=timeout,
+        memory_limit=memory_limit,
+        isolation=not no_isolation and hasattr(os, "fork"),
+        command=context.obj,
+    )
+    choose(color, cli.COLORS, "value of --color:")
+    return partial(_profile, options, budget, reports or (), (verbose - quiet, color))
+
+
+def _with_cases(paths: Sequence[str], cases: Sequence[str]) -> tuple[str, ...]:
+    """``file.py::Function`` with each name of a case behind it."""
+    if not cases:
+        return tuple(paths)
+    for path in paths:
+        if "::" not in path or path.endswith("]"):
+            from gradtool.config.options import UsageError
+
+            raise UsageError(f"--case needs a Function: write {path.partition('[')[0]}::NAME")
+    return tuple(f"{path}[{case}]" for path in paths for case in cases)
+
+
+def _profile(
+    options: CheckOptions, budget: float, reports: Sequence[str], shown: tuple[int, str]
+) -> ExitCode:
+    from gradtool.cli.output.protected_files import read_by
+    from gradtool.cli.output.reports import claimed, write_all
+    from gradtool.report.profile.formats import FORMATS, renderer
+
+    with claimed(reports, FORMATS, renderer, inputs=read_by(options)) as outputs:
+        report = _measured(options, budget, shown)
+        with write_all(outputs, report) as is_stdout_taken:
+            _show(report, sys.stderr if is_stdout_taken else sys.stdout, shown)
+    return exit_code(report)
+
+
+def _measured(options: CheckOptions, budget: float, shown: tuple[int, str]) -> ProfileReport:
+    """The profile, with a line about each case on a terminal while it goes on."""
+    from contextlib import redirect_stdout
+
+    from gradtool.profile.runner import profile
+
+    verbosity, color = shown
+    with redirect_stdout(sys.stderr):
+        if verbosity < 0 or not sys.stderr.isatty():
+            return profile(options, budget)
+        from gradtool.report.terminal.console import make_console
+
+        console = make_console(sys.stderr, cast("Any", color))
+        with console.status("starting") as status:
+            return profile(
+                options, budget, lambda unit, case: status.update(f"{unit.node}[{case.name}]")
+            )
+
+
+def _show(report: ProfileReport, stream: Any, shown: tuple[int, str]) -> None:
+    from gradtool.cli.output.streams import reader_may_leave
+    from gradtool.report.terminal.console import make_console
+    from gradtool.report.terminal.profile import render
+
+    verbosity, color = shown
+    with reader_may_leave(stream):
+        render(report, make_console(stream, cast("Any", color)), verbosity=verbosity)
+
+
+def exit_code(report: ProfileReport) -> ExitCode:
+    """Interrupted; a Function that could not be run; a module not imported; nothing profiled."""
+    from gradtool.report.profile.rows import failed
+
+    if report.interrupted:
+        return interrupted()
+    broken = [function for function in report.functions if failed(function)]
+    if any(function.rule != _NOT_IMPORTED for function in broken):
+        return ExitCode.FAILED
+    if broken:
+        return ExitCode.NOT_IMPORTED
+    return ExitCode.PASSED if report.functions else ExitCode.NOTHING_CHECKED

@@ -1,0 +1,187 @@
+"""``gradtool profile-transfer``: measure copies between host memory and a device."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import typer
+
+from gradtool.cli.exit_codes import ExitCode, interrupted
+from gradtool.cli.options import transfer as cli
+from gradtool.cli.options.check import COLORS, Color, Quiet
+from gradtool.cli.options.choices import choose, split
+
+if TYPE_CHECKING:
+    from gradtool.cli.output.reports import Wanted
+    from gradtool.results.transfer import TransferReport
+    from gradtool.transfer.options import TransferOptions
+
+_PICTURES = (".svg", ".png")
+
+
+def profile_transfer(
+    context: typer.Context,
+    device: cli.Device = None,
+    listing: cli.Listing = False,
+    sizes: cli.Sizes = None,
+    directions: cli.Directions = None,
+    scenarios: cli.Scenarios = None,
+    budget: cli.Budget = None,
+    config: cli.Config = None,
+    reports: cli.Reports = None,
+    plot: cli.Plot = None,
+    compare: cli.Compare = None,
+    max_regression: cli.MaxRegression = "10%",
+    requirements: cli.Requirements = None,
+    quiet: Quiet = 0,
+    color: Color = "auto",
+) -> Callable[[], ExitCode]:
+    """Measure copies between host memory and a device, and say what to do about them."""
+    choose(color, COLORS, "value of --color:")
+    if listing:
+        return _list
+    flags = {
+        "device": device,
+        "sizes": split(sizes) if sizes else None,
+        "directions": split(directions) if directions else None,
+        "scenarios": split(scenarios) if scenarios else None,
+        "budget": budget,
+        "command": cast("str", context.obj),
+    }
+    demands = (compare, max_regression, tuple(requirements or ()))
+    return partial(_profile, flags, config, demands, tuple(reports or ()), plot, (quiet, color))
+
+
+def _list() -> ExitCode:
+    from gradtool.cli.output.streams import reader_may_leave
+    from gradtool.transfer.scenarios import SCENARIOS
+
+    width = max(map(len, SCENARIOS))
+    with reader_may_leave(sys.stdout):
+        for name, scenario in SCENARIOS.items():
+            ways = ", ".join(
+                f"{direction} ({', '.join(modes)})" for direction, modes in scenario.ways.items()
+            )
+            print(f"{name:<{width}}  {scenario.about}\n{'':<{width}}  {ways}")
+    return ExitCode.PASSED
+
+
+def _profile(
+    flags: dict[str, Any],
+    config: str | None,
+    demands: tuple[str | None, str, Sequence[str]],
+    reports: Sequence[str],
+    plot: str | None,
+    shown: tuple[int, str],
+) -> ExitCode:
+    from gradtool.config.options import UsageError
+    from gradtool.transfer.errors import TransferError
+
+    try:
+        options = _options(flags, config)
+        return _measure_and_write(options, demands, reports, plot, shown, (config, demands[0]))
+    except TransferError as error:
+        raise UsageError(str(error)) from error
+
+
+def _options(flags: dict[str, Any], config: str | None) -> TransferOptions:
+    """Those of the file, or the default ones, under those of the command line."""
+    from gradtool.cli.options.transfer_config import load_transfer_config, overridden
+    from gradtool.measure.units import parse_size
+    from gradtool.transfer.errors import TransferError
+    from gradtool.transfer.options import TransferOptions
+
+    options = load_transfer_config(config) if config is not None else TransferOptions()
+    if flags["sizes"] is not None:
+        try:
+            flags = {**flags, "sizes": tuple(dict.fromkeys(map(parse_size, flags["sizes"])))}
+        except ValueError as error:
+            raise TransferError(f"--size: {error}") from None
+    return overridden(options, **flags)
+
+
+def _measure_and_write(
+    options: TransferOptions,
+    demands: tuple[str | None, str, Sequence[str]],
+    reports: Sequence[str],
+    plot: str | None,
+    shown: tuple[int, str],
+    inputs: Sequence[str | None],
+) -> ExitCode:
+    from gradtool.cli.output.reports import claimed, write_all
+    from gradtool.report.transfer.formats import FORMATS, renderer
+    from gradtool.transfer.demands import Demands
+
+    wanted = Demands.read(*demands)
+    quiet, color = shown
+    with claimed(reports, FORMATS, renderer, _pictures(plot), inputs) as outputs:
+        report = wanted.answered(_watched(options, wanted, quiet, color))
+        with write_all(outputs, report) as is_stdout_taken:
+            _show(report, quiet, color, to_stderr=is_stdout_taken)
+    return exit_code(report, compared_nothing=wanted.compared_nothing(report))
+
+
+def _watched(options: TransferOptions, wanted: Any, quiet: int, color: str) -> TransferReport:
+    """Measure, with a bar on a terminal."""
+    from gradtool.transfer.profile import profile
+
+    if quiet or not sys.stderr.isatty():
+        return profile(options, check=wanted.require_decidable)
+    from gradtool.report.terminal.console import make_console
+    from gradtool.report.terminal.transfer_progress import TransferProgress
+
+    console = make_console(sys.stderr, cast("Any", color))
+    with TransferProgress(console, options.budget) as progress:
+        return profile(options, progress, check=wanted.require_decidable)
+
+
+def _pictures(plot: str | None) -> list[Wanted]:
+    """The plot, if one is asked for."""
+    if plot is None:
+        return []
+    from gradtool.cli.output.reports import Wanted
+    from gradtool.config.options import UsageError
+    from gradtool.report.transfer.plot import PlotError, render, require_matplotlib
+
+    ending = Path(plot).suffix.lower()
+    if ending not in _PICTURES:
+        raise UsageError(f"--plot: {plot} must end in {' or '.join(_PICTURES)}")
+    try:
+        require_matplotlib()
+    except PlotError as error:
+        raise UsageError(str(error)) from None
+    return [Wanted("--plot", plot, lambda report: render(report, ending.removeprefix(".")))]
+
+
+def _show(report: TransferReport, quiet: int, color: str, *, to_stderr: bool) -> None:
+    from gradtool.cli.output.streams import reader_may_leave
+    from gradtool.report.terminal.console import make_console
+    from gradtool.report.terminal.transfer import render
+
+    stream = sys.stderr if to_stderr else sys.stdout
+    with reader_may_leave(stream):
+        render(report, make_console(stream, cast("Any", color)), verbosity=-quiet)
+
+
+def exit_code(report: TransferReport, *, compared_nothing: bool = False) -> ExitCode:
+    """Interrupted; a regression or a threshold missed; nothing measured, or nothing compared."""
+    if report.interrupted:
+        return interrupted()
+    regressed = any(change.regressed for change in report.changes)
+    if regressed or not all(each.met for each in report.requirements):
+        return ExitCode.FAILED
+    if compared_nothing or not _has_measured(report):
+        return ExitCode.NOTHING_CHECKED
+    return ExitCode.PASSED
+
+
+def _has_measured(report: TransferReport) -> bool:
+    """Whether a cell has a number; a probe, where no cell was asked for."""
+    if report.cells:
+        return any(cell.done for cell in report.cells)
+    records = (report.asynchrony, report.hazards, report.pinning, report.overlap, report.nodes)
+    return any(not each.unavailable for group in records for each in group)

@@ -1,0 +1,33 @@
+"""``gradtool run``: run a script that imports torch on gradtool's engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Annotated
+
+import typer
+
+
+def run(
+    script: Annotated[str, typer.Argument(metavar="SCRIPT", help="The script to run.")],
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="ARGS", show_default=False, help="Its own arguments."),
+    ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show gradtool's frames in tracebacks too.")
+    ] = False,
+) -> Callable[[], int]:
+    """Run a script as python would, with `import torch` answered by gradtool's engine."""
+    return partial(_run, script, tuple(arguments or ()), verbose)
+
+
+def _run(script: str, arguments: Sequence[str], verbose: bool) -> int:
+    from gradtool.collect.run_script import run_script
+
+    return run_script(script, arguments, all_frames=verbose)
+
+
+SETTINGS = {"allow_interspersed_args": False}
+"""For Click: what follows the script belongs to the script, dashes and all."""

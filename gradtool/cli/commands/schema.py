@@ -1,0 +1,37 @@
+"""``gradtool schema``: the published schemas of what gradtool writes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from typing import Annotated
+
+import typer
+
+from gradtool.cli.exit_codes import ExitCode
+from gradtool.cli.options.choices import choose
+from gradtool.cli.output.streams import reader_may_leave
+
+_KINDS = {
+    "report": "gradtool.report.formats.document",
+    "json-lines": "gradtool.report.formats.records",
+    "transfer": "gradtool.report.transfer.document",
+    "profile": "gradtool.report.profile.document",
+}
+"""Where the schema of each kind of report is."""
+
+
+def schema(
+    kind: Annotated[str, typer.Argument(metavar="|".join(_KINDS), help="What it describes.")],
+) -> Callable[[], ExitCode]:
+    """Print the JSON Schema of a JSON report, or of each line of a report as JSON Lines."""
+    return partial(_print, _KINDS[choose(kind, list(_KINDS), "schema")])
+
+
+def _print(module: str) -> ExitCode:
+    text: str = import_module(module).published_schema()
+    with reader_may_leave(sys.stdout):
+        sys.stdout.write(text)
+    return ExitCode.PASSED

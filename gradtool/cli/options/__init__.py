@@ -1,0 +1,1 @@
+"""Options shared by commands, and how their text becomes values."""

@@ -1,0 +1,1 @@
+"""Where a run is shown and where its reports are written."""

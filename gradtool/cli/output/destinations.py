@@ -1,0 +1,127 @@
+"""The places a report can be written to.
+
+A file is claimed before the work, so that a path which cannot be written is refused at
+once. It is written beside its place and renamed when complete, so that a run which ends
+early leaves neither half a report nor a damaged old one.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Literal, Protocol, TextIO
+
+from gradtool.cli.output.streams import reader_may_leave
+from gradtool.config.real_path import real_path
+
+STDOUT = "-"
+
+
+class Target(Protocol):
+    """A claimed place for one report."""
+
+    def put(self, content: str | bytes) -> None:
+        """Write the whole report: text, or the bytes of a picture."""
+
+    def close(self) -> None:
+        """Give up what was claimed and not used."""
+
+
+def claim(name: str) -> Target:
+    """Claim the place that `name` stands for.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    if name == STDOUT:
+        return _Stdout()
+    path = Path(name)
+    if name == os.environ.get("GITHUB_STEP_SUMMARY"):
+        return _Stream(path, "a")
+    return _Stream(path, "w") if path.exists() and not path.is_file() else _File(path)
+
+
+def place_of(name: str) -> str:
+    """The one name of the place that `name` stands for, however it is spelt."""
+    return name if name == STDOUT else os.path.realpath(name)
+
+
+class _Stdout:
+    """Standard output."""
+
+    def put(self, content: str | bytes) -> None:
+        with reader_may_leave(sys.stdout):
+            _write(sys.stdout, content)
+
+    def close(self) -> None:
+        pass
+
+
+class _Stream:
+    """What is written to and not replaced: a pipe, a device, a file that other steps add to."""
+
+    def __init__(self, path: Path, mode: Literal["a", "w"]) -> None:
+        self._file = path.open(mode, encoding="utf-8")
+
+    def put(self, content: str | bytes) -> None:
+        _write(self._file, content)
+        self._file.flush()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class _File:
+    """A regular file, which appears or is replaced when the report is complete."""
+
+    def __init__(self, path: Path) -> None:
+        # Resolved, so that a symbolic link stays one and the file behind it is replaced.
+        self._path = real_path(path)
+        if self._path.is_symlink():  # What it stands for could not be told: it leads to itself.
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        self._partial = self._path.with_name(f".{self._path.name}.{os.getpid()}.partial")
+        self._partial.touch(exist_ok=False)
+
+    def put(self, content: str | bytes) -> None:
+        with self._partial.open("w", encoding="utf-8") as file:
+            _write(file, content)
+        if self._path.exists():
+            shutil.copymode(self._path, self._partial)
+        self._partial.replace(self._path)
+
+    def close(self) -> None:
+        self._partial.unlink(missing_ok=True)
+
+
+def claim_file(path: Path) -> Target:
+    """Claim a regular file, which appears or is replaced complete.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    return _File(path)
+
+
+def replace(path: Path, content: str) -> None:
+    """Write a file that appears or is replaced complete.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    target = claim_file(path)
+    try:
+        target.put(content)
+    finally:
+        target.close()
+
+
+def _write(file: TextIO, content: str | bytes) -> None:
+    """Write text, or bytes to what is below the text."""
+    if isinstance(content, str):
+        file.write(content)
+    else:
+        file.flush()
+        file.buffer.write(content)

@@ -1,0 +1,76 @@
+"""How a run is shown: in which format, in which colours, and on which stream."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TextIO
+
+from gradtool.cli.output.streams import reader_may_leave
+from gradtool.report.formats.registry import renderer
+
+if TYPE_CHECKING:
+    from gradtool.config.options import Watcher
+    from gradtool.report.terminal.console import Color
+    from gradtool.results.report import ModuleResult, Report
+
+
+_MACHINE_READ = ("concise", "github")
+
+
+@dataclass(frozen=True)
+class Display:
+    """What was asked for on the command line about what is shown."""
+
+    form: str | None
+    """None is text, and annotations as well where GitHub Actions reads the log."""
+    color: Color
+    verbosity: int
+
+    def show(self, report: Report, stream: TextIO) -> None:
+        """Print the report."""
+        with reader_may_leave(stream):
+            if self.form in _MACHINE_READ:
+                stream.write(renderer(self.form)(report))
+                return
+            if self.form is None and os.environ.get("GITHUB_ACTIONS") == "true":
+                from gradtool.report.formats.github import commands
+
+                stream.writelines(f"{line}\n" for line in commands(report))
+            from gradtool.report import terminal
+            from gradtool.report.terminal.console import make_console
+
+            console = make_console(stream, self.color)
+            terminal.render(report, console, verbosity=self.verbosity)
+
+    def show_collected(self, modules: tuple[ModuleResult, ...]) -> None:
+        """Print the cases that a run would check."""
+        from gradtool.report.terminal.collected import render
+        from gradtool.report.terminal.console import make_console
+
+        with reader_may_leave(sys.stdout):
+            render(modules, make_console(sys.stdout, self.color), quiet=self.verbosity < 0)
+
+    @contextlib.contextmanager
+    def watching(self) -> Iterator[Watcher | None]:
+        """A watcher for the time of a run: a progress bar on a terminal, else none.
+
+        What the checked code prints goes to standard error, because standard output
+        belongs to the report.
+        """
+        with contextlib.ExitStack() as stack:
+            watcher = stack.enter_context(self._bar()) if self._draws() else None
+            stack.enter_context(contextlib.redirect_stdout(sys.stderr))
+            yield watcher
+
+    def _draws(self) -> bool:
+        return self.verbosity >= 0 and sys.stderr.isatty()
+
+    def _bar(self) -> contextlib.AbstractContextManager[Watcher]:
+        from gradtool.report.terminal.console import make_console
+        from gradtool.report.terminal.progress import LiveProgress
+
+        return LiveProgress(make_console(sys.stderr, self.color))

@@ -1,0 +1,49 @@
+"""What a report must not replace: what its run reads, and what somebody keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from gradtool.cli.output.destinations import place_of
+from gradtool.collect.targets import split_path
+from gradtool.config import file as config
+from gradtool.config.options import CheckOptions, UsageError
+from gradtool.policy import baseline
+
+_KEPT = {config.FILE_NAME: "a configuration", baseline.FILE_NAME: "a baseline"}
+"""What files of these names are."""
+
+
+def read_by(options: CheckOptions) -> list[str | None]:
+    """The files that a run of the gate was given: what it checks, and a configuration."""
+    return [*(split_path(path)[0] for path in options.paths), options.config]
+
+
+def require_free(flag: str, name: str, inputs: Iterable[str]) -> None:
+    """Refuse a place for a report where something is that the report would do away with.
+
+    Args:
+        flag: What asks for the report.
+        name: The place.
+        inputs: The files that the run reads or keeps, by any name.
+
+    Raises:
+        OSError: It cannot be told what is there.
+        UsageError: The place is one of `inputs`, or holds Python code, a configuration or a
+            baseline.
+    """
+    place = Path(place_of(name))
+    if place.exists() and not place.is_file():
+        return  # A folder cannot be replaced; a pipe and a device are not.
+    what = _what(place, inputs)
+    if what:
+        raise UsageError(f"{flag}: {name} is {what}, not to be replaced; name another file")
+
+
+def _what(place: Path, inputs: Iterable[str]) -> str:
+    if str(place) in map(place_of, inputs):
+        return "used by this run"
+    if not place.exists():
+        return ""
+    return "Python code" if place.suffix == ".py" else _KEPT.get(place.name, "")

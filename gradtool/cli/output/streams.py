@@ -1,0 +1,53 @@
+"""Standard streams that cannot turn a verdict into a crash.
+
+A stream may be closed, may not encode what a user's message holds, or may lose its reader
+half-way (``gradtool check ops | head``). None of this changes what the run found out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+
+
+def prepare() -> None:
+    """Make standard output and error accept any text, and exist."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            nothing = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - stays open
+            setattr(sys, name, nothing)
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+@contextlib.contextmanager
+def reader_may_leave(stream: TextIO) -> Iterator[None]:
+    """Write to `stream` inside; if its reader goes away, the rest is dropped quietly.
+
+    Raises:
+        UsageError: It cannot be written for another reason, such as a full disk.
+    """
+    from gradtool.config.options import UsageError
+
+    try:
+        yield
+        stream.flush()
+    except BrokenPipeError:
+        _discard(stream)
+    except OSError as error:
+        _discard(stream)
+        raise UsageError(f"the output cannot be written: {error.strerror}") from None
+
+
+def _discard(stream: TextIO) -> None:
+    """Point the stream at nothing, so that the interpreter's last flush succeeds too."""
+    with contextlib.suppress(OSError, ValueError):
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, stream.fileno())
+        os.close(nothing)

@@ -1,0 +1,112 @@
+"""Comments in checked code that tell the gate what to ignore, and why.
+
+``# gradtool: ignore[GT505] the table is constant`` holds for the statement it stands on, and for
+what is said of the method around it as a whole; on the line of a ``def`` or a ``class``, for all
+of that. A reason is required.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from gradtool.collect.loader import LoadError, parse
+from gradtool.config.options import UsageError
+from gradtool.verify.rules import codes
+
+_OURS = re.compile(r"#\s*gradtool:\s*(?P<said>.*)", re.IGNORECASE)
+_IGNORE = re.compile(r"ignore\s*\[(?P<codes>[^\]]*)\]\s*(?P<reason>.*)")
+_FORM = "'# gradtool: ignore[GT505] reason'"
+
+
+@dataclass(frozen=True)
+class Comment:
+    """One such comment, and the lines that it holds for."""
+
+    rules: frozenset[str]
+    reason: str
+    line: int
+    first: int
+    last: int
+    around: frozenset[int] = frozenset()
+    """Lines of each ``def`` around it: where what is wrong with a whole method is reported."""
+
+    def covers(self, line: int | None) -> bool:
+        """Whether it holds for a line."""
+        return line is not None and (self.first <= line <= self.last or line in self.around)
+
+
+def read_comments(path: Path, shown: str) -> tuple[Comment, ...]:
+    """The comments in a file that messages call `shown`; none if it cannot be read.
+
+    Raises:
+        UsageError: One has no rule, a rule that does not exist, or no reason.
+    """
+    try:
+        source = path.read_bytes()
+        if b"gradtool:" not in source.lower():
+            return ()
+        tree = parse(path)
+        found = list(_said(source))
+    except (OSError, LoadError, tokenize.TokenError, SyntaxError, ValueError):
+        return ()  # That it does not import is told elsewhere.
+    spans = list(_spans(tree))
+    return tuple(_comment(said, line, spans, f"{shown}:{line}") for line, said in found)
+
+
+def _said(source: bytes) -> Iterator[tuple[int, str]]:
+    """Line and words of each comment for gradtool."""
+    for token in tokenize.tokenize(io.BytesIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            match = _OURS.search(token.string)
+            if match:
+                yield token.start[0], match["said"]
+
+
+@dataclass(frozen=True)
+class _Span:
+    """The lines on which a comment may stand, and those that it then holds for."""
+
+    first: int
+    head: int
+    last: int
+    is_method: bool = False
+
+
+def _spans(tree: ast.Module) -> Iterator[_Span]:
+    """Definitions and simple statements."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+            head = max(node.lineno, node.body[0].lineno - 1)
+            is_method = not isinstance(node, ast.ClassDef)
+            yield _Span(first, head, node.end_lineno or head, is_method)
+        elif isinstance(node, ast.stmt) and not hasattr(node, "body"):
+            last = node.end_lineno or node.lineno
+            yield _Span(node.lineno, last, last)
+
+
+def _comment(said: str, line: int, spans: list[_Span], place: str) -> Comment:
+    match = _IGNORE.fullmatch(said.strip())
+    if match is None:
+        raise UsageError(f"{place}: a comment for gradtool reads {_FORM}")
+    patterns = [code.strip() for code in match["codes"].split(",") if code.strip()]
+    if not patterns:
+        raise UsageError(f"{place}: which rule is to be ignored? Write {_FORM}")
+    for code in patterns:
+        problem = codes.problem_with(code)
+        if problem:
+            raise UsageError(f"{place}: {problem} in a comment")
+    reason = match["reason"].partition(" #")[0].strip(" :-")
+    if not reason:
+        raise UsageError(f"{place}: say why the rule does not apply: {_FORM}")
+    there = [span for span in spans if span.first <= line <= span.head]
+    span = min(there, key=lambda span: span.last - span.first, default=_Span(line, line, line))
+    methods = [each for each in spans if each.is_method and each.first <= line <= each.last]
+    around = frozenset(line for each in methods for line in range(each.first, each.head + 1))
+    return Comment(codes.matching(patterns), reason, line, span.first, span.last, around)

@@ -1,0 +1,153 @@
+"""Finds the Functions of a loaded module, in the order of its source."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from gradtool.adapters.common.binding import function_class
+from gradtool.adapters.common.custom_op import (
+    function_of,
+    has_gradient,
+    implementation,
+    is_custom_op,
+)
+from gradtool.adapters.common.module_call import is_module, is_module_class
+from gradtool.collect.loader import LoadedModule
+from gradtool.collect.source_lines import definition, function_location
+from gradtool.collect.subject import Subject, is_function
+from gradtool.config.options import UsageError
+from gradtool.config.suggest import did_you_mean
+from gradtool.results.report import Location
+
+
+def discover(loaded: LoadedModule, shown: str, configured: Iterable[str] = ()) -> list[Subject]:
+    """The Functions, and operators with a gradient, that the module itself defines.
+
+    Imported ones belong to their own module. A leading underscore says that a Function is
+    not for use on its own; one without a forward, or with an abstract method, is a base for
+    others. Of modules and callables those are found that are `configured`.
+    """
+    subjects = [
+        _subject(loaded, shown, name, value)
+        for name, value in _own_names(loaded)
+        if is_function(value) and not name.startswith("_")
+    ]
+    subjects += [
+        _subject(loaded, shown, name, value)
+        for name, value in _own_operators(loaded)
+        if not name.startswith("_")
+    ]
+    known = {subject.name for subject in subjects}
+    subjects += [
+        _subject(loaded, shown, name, value)
+        for name in configured
+        if name not in known and _is_described(value := getattr(loaded.module, name, None))
+    ]
+    return sorted(subjects, key=lambda subject: subject.location.line or 0)
+
+
+def private_names(loaded: LoadedModule) -> tuple[str, ...]:
+    """The Functions of the module whose names begin with an underscore."""
+    names = (name for name, value in _own_names(loaded) if is_function(value))
+    return tuple([name for name in names if name.startswith("_")])
+
+
+def named(loaded: LoadedModule, shown: str, names: Iterable[str]) -> list[Subject]:
+    """The Functions, modules or callables with these names, wherever they were defined.
+
+    Raises:
+        UsageError: The module has no such name, or it is nothing that can be checked.
+    """
+    return [_subject(loaded, shown, name, _look_up(loaded, shown, name)) for name in names]
+
+
+def can_define_functions(tree: ast.Module) -> bool:
+    """Whether the source has a class with a base or a custom operator: else it has no Function.
+
+    A walk does not import what cannot matter: scripts, settings, ``setup.py``.
+    """
+    return any(
+        (isinstance(node, ast.ClassDef) and bool(node.bases))
+        or (isinstance(node, ast.Attribute) and node.attr in _OPERATOR_MAKERS)
+        or (isinstance(node, ast.alias) and node.name in _OPERATOR_MAKERS)
+        for node in ast.walk(tree)
+    )
+
+
+_OPERATOR_MAKERS = ("custom_op", "triton_op")
+
+
+def _is_described(value: object) -> bool:
+    """Whether what the configuration describes is a module or a callable."""
+    return is_module_class(value) if isinstance(value, type) else callable(value)
+
+
+def _own_names(loaded: LoadedModule) -> list[tuple[str, Any]]:
+    """Names of the module and what they stand for, each value once, under its own name first."""
+    module = loaded.module
+    own = [
+        (name, value)
+        for name, value in vars(module).items()
+        if isinstance(value, type) and value.__module__ == module.__name__
+    ]
+    own.sort(key=lambda item: item[0] != item[1].__name__)
+    unique: dict[int, tuple[str, Any]] = {}
+    for name, value in own:
+        unique.setdefault(id(value), (name, value))
+    return list(unique.values())
+
+
+def _own_operators(loaded: LoadedModule) -> list[tuple[str, Any]]:
+    """Names of the module and the operators with a gradient that they stand for."""
+    unique = {
+        id(value): (name, value)
+        for name, value in vars(loaded.module).items()
+        if is_custom_op(value)
+        and has_gradient(value)
+        and implementation(value).__module__ == loaded.module.__name__
+    }
+    return list(unique.values())
+
+
+def _look_up(loaded: LoadedModule, shown: str, name: str) -> Any:
+    value: Any = loaded.module
+    for part in name.split("."):
+        value = getattr(value, part, None)
+    if value is None:
+        known = [subject.name for subject in discover(loaded, shown)]
+        callables = [key for key, found in vars(loaded.module).items() if callable(found)]
+        hint = did_you_mean(name, known) or did_you_mean(name, callables)
+        raise UsageError(f"{shown} has no Function {name!r}{hint}")
+    if isinstance(value, type) and not is_function(value) and not is_module_class(value):
+        told = "is a class but neither a Function with a forward nor an nn.Module"
+        raise UsageError(f"{shown}::{name} {told}")
+    if is_custom_op(value) and not has_gradient(value):
+        raise UsageError(f"{shown}::{name} has no gradient: register_autograd was not called")
+    if not callable(value):
+        raise UsageError(f"{shown}::{name} is neither a Function nor a callable")
+    return value
+
+
+def _subject(loaded: LoadedModule, shown: str, name: str, value: Any) -> Subject:
+    node = definition(loaded.tree, implementation(value) if is_custom_op(value) else value)
+    location = Location(path=shown, line=node.lineno if node else None)
+    return Subject(name, function_of(value) or value, loaded.path, location)
+
+
+def subject_of(function: Any) -> Subject:
+    """A Function, its ``apply``, an operator, a module or a callable that was imported already.
+
+    Raises:
+        TypeError: It is none of these.
+    """
+    target = function_class(function) or function_of(function) or function
+    has_forward = is_function(target) or is_module_class(target) or is_module(target)
+    if not callable(target) or (isinstance(target, type) and not has_forward):
+        raise TypeError(f"{function!r} is neither a Function with a forward nor a callable")
+    located = function_location(target.forward if has_forward else target)
+    file = Path(located.path) if located else Path("<unknown>")
+    name = getattr(target, "__name__", type(target).__name__)
+    return Subject(name, target, file, located or Location(path=str(file)))

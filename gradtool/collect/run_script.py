@@ -1,0 +1,110 @@
+"""Runs a script as ``python SCRIPT`` would, with ``import torch`` answered by the engine.
+
+The process is the script's from then on: what is set up here is not undone, because the
+script's threads and exit handlers outlive its last line.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import CodeType, ModuleType, TracebackType
+
+import gradtool
+from gradtool.collect.torch_alias import alias as torch_alias
+from gradtool.config.options import UsageError
+
+_OWN = f"{Path(gradtool.__file__).parent}{os.sep}"
+
+
+def run_script(script: str, arguments: Sequence[str], *, all_frames: bool = False) -> int:
+    """Run the file `script` as the main program.
+
+    Args:
+        script: The path as it was typed, which the script sees in ``sys.argv[0]``.
+        arguments: What follows it in ``sys.argv``.
+        all_frames: Show gradtool's own frames in a traceback too.
+
+    Returns:
+        The exit code that Python would end with.
+
+    Raises:
+        UsageError: The file cannot be read.
+    """
+    source = _read(script)
+    main = _main_module(script)
+    sys.argv = [script, *arguments]
+    if not sys.flags.safe_path:
+        sys.path[:1] = [str(Path(script).resolve().parent)]
+    torch_alias.install()
+    try:
+        code = compile(source, script, "exec", dont_inherit=True)
+        _execute(code, main)
+    except SystemExit as error:
+        return _exit_code(error)
+    except BaseException as error:
+        _report(error, all_frames)
+        return 130 if isinstance(error, KeyboardInterrupt) else 1
+    return 0
+
+
+def _read(script: str) -> bytes:
+    try:
+        return Path(script).read_bytes()
+    except IsADirectoryError:
+        raise UsageError(f"{script} is a folder: name the script in it") from None
+    except OSError as error:
+        raise UsageError(f"{script} cannot be read: {error.strerror}") from None
+
+
+def _main_module(script: str) -> ModuleType:
+    """A fresh ``__main__`` in the place of gradtool's own."""
+    main = sys.modules["__main__"] = ModuleType("__main__")
+    main.__file__ = script
+    vars(main)["__builtins__"] = sys.modules["builtins"]
+    return main
+
+
+def _execute(code: CodeType, main: ModuleType) -> None:
+    exec(code, vars(main))
+
+
+def _exit_code(error: SystemExit) -> int:
+    """What Python makes of the argument of ``sys.exit``."""
+    if error.code is None or isinstance(error.code, int):
+        return int(error.code or 0)
+    print(error.code, file=sys.stderr)
+    return 1
+
+
+def _report(error: BaseException, all_frames: bool) -> None:
+    """Show the exception as Python would, or as the script has asked for."""
+    if not all_frames:
+        _strip(error, set())
+    sys.excepthook(type(error), error, error.__traceback__)
+    if torch_alias.needs_real_torch(error):
+        print(f"note: {torch_alias.COMPILED_EXTENSION}", file=sys.stderr)
+
+
+def _strip(error: BaseException | None, seen: set[int]) -> None:
+    """Take gradtool's own frames out of an exception and of those that led to it."""
+    if error is None or id(error) in seen:
+        return
+    seen.add(id(error))
+    error.__traceback__ = _users(error.__traceback__)
+    _strip(error.__cause__, seen)
+    _strip(error.__context__, seen)
+
+
+def _users(frames: TracebackType | None) -> TracebackType | None:
+    kept = []
+    while frames is not None:
+        if not frames.tb_frame.f_code.co_filename.startswith(_OWN):
+            kept.append(frames)
+        frames = frames.tb_next
+    result = None
+    for frame in reversed(kept):
+        result = TracebackType(result, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
+    return result

@@ -1,0 +1,65 @@
+"""What is left of the files and Functions of a run once options have narrowed it.
+
+``--changed-since`` looks at files, ``--lf`` at Functions. What they leave out is told of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from gradtool.collect.changes import concerned
+from gradtool.collect.targets import Target, split_path
+from gradtool.config.files import Configs
+from gradtool.config.options import CheckOptions
+
+
+class Selection:
+    """The part of `targets` that `options` ask for.
+
+    Raises:
+        UsageError: Git does not know what changed.
+    """
+
+    def __init__(self, targets: Sequence[Target], options: CheckOptions, configs: Configs) -> None:
+        self.targets = list(targets)
+        for target in self.targets:
+            target.named &= not options.allow_empty or target.functions is not None
+        self.passed_over: list[str] = []
+        """What was left out, in phrases."""
+        self.notices: list[str] = []
+        self.is_unchanged = False
+        """Modules were left out because they are as they were."""
+        self._failed = frozenset(options.only_failed or ())
+        if options.changed_since is not None:
+            self._keep_changed(options.changed_since, configs)
+        if options.only_failed is not None:
+            self._keep_failed()
+
+    def wanted(self, path: str, names: Iterable[str]) -> list[str]:
+        """Those of the Functions of the file shown as `path` that are asked for."""
+        found = list(names)
+        if path in self._failed:
+            return found
+        # Where none is left, those that failed have another name by now.
+        return [name for name in found if f"{path}::{name}" in self._failed] or found
+
+    def _keep_changed(self, ref: str, configs: Configs) -> None:
+        kept = concerned(self.targets, ref, configs)
+        left_out = len(self.targets) - len(kept)
+        if left_out:
+            modules = f"{left_out} module{'s' if left_out > 1 else ''}"
+            self.passed_over.append(f"{modules} unchanged since {ref}")
+            self.is_unchanged = True
+        if left_out and not kept:
+            self.notices.append(f"nothing to check: no module changed since {ref}")
+        self.targets = kept
+
+    def _keep_failed(self) -> None:
+        modules = {split_path(node)[0] for node in self._failed}
+        kept = [target for target in self.targets if target.shown in modules]
+        if kept:
+            self.targets = kept
+            self.passed_over.append("what did not fail in the last run")
+        else:
+            self.notices.append("--lf: no failure is known, so everything is checked")
+            self._failed = frozenset()

@@ -1,0 +1,170 @@
+"""From the paths of a command line to the Python files that are checked.
+
+``file.py``, a folder, ``file.py::Function`` and ``file.py::Function[case]`` are understood.
+A folder is walked in sorted order; what is named explicitly is never left out.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from gradtool.config.options import UsageError
+from gradtool.config.real_path import real_path
+from gradtool.config.suggest import nearest
+
+Excluded = Callable[[Path], bool]
+"""Says whether a path that a walk meets is left out."""
+
+
+@dataclass
+class Target:
+    """One file, and what of it was asked for."""
+
+    path: Path
+    shown: str
+    """The path as node ids spell it."""
+    named: bool
+    """The file was named itself, not met on a walk."""
+    functions: dict[str, set[str]] | None = field(default_factory=dict)
+    """Names of Functions to the cases wanted of each, empty for all; None for everything."""
+
+    def add(self, function: str | None, case: str | None) -> None:
+        """Ask for one more Function, or for everything when it is None."""
+        if function is None:
+            self.functions = None
+        if self.functions is None or function is None:
+            return
+        whole = function in self.functions and not self.functions[function]
+        cases = self.functions.setdefault(function, set())
+        if case is None or whole:
+            cases.clear()
+        else:
+            cases.add(case)
+
+
+def find_targets(paths: tuple[str, ...], excluded: Excluded) -> list[Target]:
+    """The files that `paths` stand for, each once, in the order of `paths`.
+
+    Raises:
+        UsageError: A path does not exist or cannot be a module.
+    """
+    targets: dict[Path, Target] = {}
+    for text in paths:
+        if not text:
+            raise UsageError("a path is empty: write . for the current folder")
+        name, function, case = split_node_id(text)
+        for path, named in _files(Path(name), function is not None, excluded):
+            known = _readable(real_path(path))
+            target = targets.setdefault(known, Target(path, shown_path(path), named))
+            target.named |= named
+            target.add(function, case)
+    return list(targets.values())
+
+
+def split_node_id(text: str) -> tuple[str, str | None, str | None]:
+    """Path, Function and case of ``file.py::Function[case]``; the file's name may hold ``::`` too.
+
+    Raises:
+        UsageError: A part is empty or a bracket is missing.
+    """
+    path, separator, rest = split_path(text)
+    if not separator:
+        return path, None, None
+    function, bracket, case = rest.partition("[")
+    if not path or not function or (bracket and (not case.endswith("]") or case == "]")):
+        raise UsageError(f"{text!r} should read file.py::Function or file.py::Function[case]")
+    return path, function, case[:-1] if bracket else None
+
+
+def split_path(text: str) -> tuple[str, str, str]:
+    """The file of a node id, ``::`` if more follows, and what of the file is meant."""
+    if text.endswith(".py"):
+        return text, "", ""
+    path, separator, rest = text.rpartition(".py::")
+    return (f"{path}.py", "::", rest) if separator else text.partition("::")
+
+
+def shown_path(path: Path) -> str:
+    """`path` with forward slashes, relative to the current folder when it lies below it."""
+    absolute = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links
+    here = Path.cwd()
+    return (absolute.relative_to(here) if absolute.is_relative_to(here) else absolute).as_posix()
+
+
+def matches(path: Path, folder: Path, patterns: tuple[str, ...]) -> bool:
+    """Whether a pattern leaves `path` out.
+
+    A pattern without a slash is a name, at whatever depth; one with a slash is a path
+    relative to `folder`. ``*`` and ``?`` stand for what they stand for in a shell.
+    """
+    relative = os.path.relpath(path, folder).replace(os.sep, "/")
+    return any(
+        fnmatchcase(relative if "/" in pattern.rstrip("/") else path.name, pattern.strip("/"))
+        for pattern in patterns
+    )
+
+
+def _files(path: Path, one: bool, excluded: Excluded) -> Iterator[tuple[Path, bool]]:
+    """The files of one path, each with whether it was named; `one` says it must be a file."""
+    if _is_folder(path):
+        if one:
+            raise UsageError(f"{path} is a folder: name a file before '::'")
+        yield from ((found, False) for found in walk(path, excluded))
+    elif not path.exists():
+        lost = "is a link that leads nowhere" if path.is_symlink() else "does not exist"
+        raise UsageError(f"{path} {lost}{_neighbour(path)}")
+    elif path.suffix != ".py":
+        raise UsageError(f"{path} is not a Python file: its name must end in .py")
+    else:
+        yield path, True
+
+
+def _readable(path: Path) -> Path:
+    """The path, whose name every report can spell."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        shown = os.fsencode(path).decode("utf-8", "backslashreplace")
+        raise UsageError(f"{shown}: its name is not UTF-8 text; rename or --exclude it") from None
+    return path
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def walk(folder: Path, excluded: Excluded) -> Iterator[Path]:
+    """Python files below `folder`, sorted; hidden folders, caches and environments are skipped."""
+    try:
+        entries = sorted(folder.iterdir(), key=lambda entry: (entry.is_dir(), entry.name))
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be read: {error.strerror}") from None
+    for entry in entries:
+        if entry.name.startswith(".") or entry.name == "__pycache__" or excluded(entry):
+            continue
+        if entry.is_dir():
+            if not entry.is_symlink() and not (entry / "pyvenv.cfg").exists():
+                yield from walk(entry, excluded)
+        elif entry.suffix == ".py":
+            yield entry
+
+
+def _neighbour(path: Path) -> str:
+    """The nearest other name in the deepest folder of `path` that exists."""
+    folder = path.parent
+    while not folder.is_dir():
+        path, folder = folder, folder.parent
+    try:
+        entries = [entry for entry in folder.iterdir() if entry.is_dir() or entry.suffix == ".py"]
+    except OSError:
+        return ""
+    by_stem = {entry.stem: entry.name for entry in entries if entry != path}
+    close = nearest(path.stem, by_stem)
+    return f" (did you mean {by_stem[close]!r}?)" if close else ""

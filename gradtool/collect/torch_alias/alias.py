@@ -1,0 +1,185 @@
+"""Answers ``import torch`` with the bundled engine, whether PyTorch is installed or not.
+
+``torch.x.y`` is the module ``gradtool.engine.x.y`` itself. A module or a name that the engine
+lacks is a placeholder that raises when it is used; one that PyTorch does not have either
+raises what Python raises for it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from gradtool.collect.torch_alias import missing_names as torch_gaps
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader, MetaPathFinder
+else:  # They only name methods, and importing them takes longer than all that is done here.
+    Loader = MetaPathFinder = object
+
+_ANSWERED = ("torch", "triton")
+"""The top-level packages whose imports are answered. There is no Triton without PyTorch."""
+
+_COMPILED_AGAINST_TORCH = re.compile(r"\blib(?:torch|c10)|_ZNK?(?:2at|3c10|5torch)")
+"""In the text of an ImportError: a library of PyTorch's, or a mangled name of its C++ code."""
+
+
+@contextmanager
+def answer_torch_imports() -> Iterator[None]:
+    """Inside, ``import torch`` gives the engine; afterwards what it gave before.
+
+    May be entered again, nested or later, and then gives the same modules. Functions that
+    import torch when they are called must be called inside too.
+    """
+    _alias.enter()
+    try:
+        yield
+    finally:
+        _alias.leave()
+
+
+def install() -> None:
+    """Let ``import torch`` give the engine for the rest of the process, under torch's names."""
+    torch_gaps.shown_as_torch = True
+    _alias.enter()
+
+
+COMPILED_EXTENSION = (
+    "the library is compiled against PyTorch and needs the real torch engine: gradtool's runs "
+    "on NumPy and CuPy"
+)
+"""What to tell about an error that `needs_real_torch`."""
+
+
+def needs_real_torch(error: BaseException) -> bool:
+    """Whether an import failed because it loads C++ code that was compiled against PyTorch."""
+    return isinstance(error, ImportError) and bool(_COMPILED_AGAINST_TORCH.search(str(error)))
+
+
+class _Alias:
+    """The modules that answer, and those that they hide meanwhile."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._finder = _Finder()
+        self._answers: dict[str, ModuleType] = {}
+        self._hidden: dict[str, ModuleType] = {}
+
+    def enter(self) -> None:
+        """Begin to answer."""
+        self._depth += 1
+        if self._depth == 1:
+            self._hidden = _take_out()
+            sys.modules.update(self._answers)
+            sys.meta_path.insert(0, self._finder)
+            torch_gaps.complete_engine()
+
+    def leave(self) -> None:
+        """Answer no more, once left as often as entered."""
+        self._depth -= 1
+        if self._depth == 0:
+            sys.meta_path.remove(self._finder)
+            self._answers = _take_out()
+            sys.modules.update(self._hidden)
+            torch_gaps.restore_engine()
+
+
+def _take_out() -> dict[str, ModuleType]:
+    """Remove the answered packages from what is imported, and return them."""
+    names = [name for name in list(sys.modules) if name.partition(".")[0] in _ANSWERED]
+    return {name: sys.modules.pop(name) for name in names}
+
+
+class _Finder(MetaPathFinder):
+    """Finds ``torch`` and all below it, and sees the modules of the engine being loaded."""
+
+    def find_spec(
+        self,
+        fullname: str,
+        path: Sequence[str] | None,
+        target: ModuleType | None = None,  # noqa: ARG002 - the import system's signature
+    ) -> ModuleSpec | None:
+        """As the import system asks."""
+        if torch_gaps.is_mirror(fullname):
+            return _found_in_engine(fullname, path)
+        top = fullname.partition(".")[0]
+        if top == "triton":
+            raise ModuleNotFoundError(_NO_TRITON, name=fullname)
+        if top != "torch":
+            return None
+        loader = _loader(fullname)
+        if loader is None:
+            raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
+        return ModuleSpec(fullname, loader, is_package=True)
+
+
+_NO_TRITON = (
+    "Triton kernels need the real torch engine: gradtool's runs on NumPy and CuPy, and "
+    "launches no kernels of PyTorch's"
+)
+
+
+def _found_in_engine(name: str, path: Sequence[str] | None) -> ModuleSpec | None:
+    spec = PathFinder.find_spec(name, path)
+    if spec is not None and isinstance(spec.loader, SourceFileLoader):
+        spec.loader = _CompletingLoader(name, spec.loader.path)
+    return spec
+
+
+class _CompletingLoader(SourceFileLoader):
+    """Loads a module of the engine, which then answers for the names that it lacks."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run its code, then complete it."""
+        super().exec_module(module)
+        torch_gaps.complete(module)
+
+
+def _loader(name: str) -> Loader | None:
+    """Loads the module `name` of torch; None where PyTorch has no such module."""
+    home = torch_gaps.home_of(name)
+    if not torch_gaps.is_private(name) and torch_gaps.exists(home):
+        return _EngineModule(home)
+    if not torch_gaps.torch_names().is_module(name):
+        return None
+    return _EngineModule(home) if torch_gaps.exists(home) else _LackingModule()
+
+
+class _EngineModule(Loader):
+    """Loads a module of the engine under the name that torch has for it."""
+
+    def __init__(self, home: str) -> None:
+        self._home = home
+        self._spec: ModuleSpec | None = None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:  # noqa: ARG002 - Loader's signature
+        """The engine's own module."""
+        module = importlib.import_module(self._home)
+        self._spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Give back what the import system changed of a module that is no new one."""
+        module.__spec__ = self._spec
+        torch_gaps.complete(module)
+
+
+class _LackingModule(Loader):
+    """Loads a module of placeholders for one that the engine lacks."""
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:  # noqa: ARG002 - Loader's signature
+        """A plain module, which the import system makes."""
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Let it answer for every name that the real one has."""
+        torch_gaps.complete_lacking(module.__name__, module)
+
+
+_alias = _Alias()

@@ -1,0 +1,157 @@
+"""What the engine's modules answer, as torch's, for the names that they lack."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any
+
+from gradtool.collect.torch_alias import torch_types
+
+_ENGINE = "gradtool.engine"
+shown_as_torch = False
+"""Whether the engine's classes say that they are torch's, in a process that is a script's own."""
+
+_LACKING = "__gradtool_lacking__"
+"""Marks a module that holds placeholders only."""
+
+
+def home_of(name: str) -> str:
+    """The module of the engine that is to answer for a module of torch."""
+    return _ENGINE + name.removeprefix("torch")
+
+
+def is_private(name: str) -> bool:
+    """Whether a module, or a package it belongs to, is not for users."""
+    return name.startswith("_") or "._" in name
+
+
+def exists(name: str) -> bool:
+    """Whether there is such a module."""
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:  # Its parent does not exist.
+        return False
+
+
+def complete_lacking(name: str, module: ModuleType) -> None:
+    """Let an empty module answer for every name of the module `name` of torch."""
+    vars(module).update({_LACKING: True, "__getattr__": _Answer(name, module)})
+
+
+def complete_engine() -> None:
+    """Let the loaded modules of the engine answer for the names that they lack."""
+    for name, module in list(sys.modules.items()):
+        if is_mirror(name):
+            complete(module)
+
+
+def complete(module: ModuleType) -> None:
+    """Let one module of the engine answer for the names that it lacks."""
+    own = vars(module).get("__getattr__")
+    if not isinstance(own, _Answer):
+        name = "torch" + module.__name__.removeprefix(_ENGINE)
+        vars(module)["__getattr__"] = _Answer(name, module, own)
+        if shown_as_torch:
+            torch_types.show(module)
+        if name == "torch":
+            _complete_tensor(module.Tensor)
+            if shown_as_torch:
+                torch_types.show_private()
+
+
+def restore_engine() -> None:
+    """Let the modules of the engine be as they were: what is lacking is no attribute of them."""
+    for name, module in list(sys.modules.items()):
+        answer = vars(module).get("__getattr__") if _is_engine(name) else None
+        if isinstance(answer, _Answer):
+            _restore(module, answer)
+
+
+def _restore(module: ModuleType, answer: _Answer) -> None:
+    del vars(module)["__getattr__"]
+    if answer.own is not None:
+        vars(module)["__getattr__"] = answer.own
+    for attribute, value in list(vars(module).items()):
+        if isinstance(value, ModuleType) and _LACKING in vars(value):
+            del vars(module)[attribute]
+
+
+def _is_engine(name: str) -> bool:
+    return name == _ENGINE or name.startswith(f"{_ENGINE}.")
+
+
+def is_mirror(name: str) -> bool:
+    """Whether a module is the engine's, and mirrors one of torch's."""
+    return _is_engine(name) and not is_private(name)
+
+
+def _complete_tensor(tensor: type) -> None:
+    """Let Tensor name the methods that it lacks. They stay: they cannot be found on a tensor."""
+    from gradtool.engine._placeholder import LackingMethod
+
+    for name in torch_names().names_of("torch.Tensor").plain:
+        if not hasattr(tensor, name):
+            setattr(tensor, name, LackingMethod(f"torch.Tensor.{name}"))
+
+
+class _Answer:
+    """The ``__getattr__`` of a module of torch, asked for names that the module lacks."""
+
+    def __init__(
+        self, name: str, module: ModuleType, own: Callable[[str], Any] | None = None
+    ) -> None:
+        self.own = own
+        self._name = name
+        self._module = module
+        self._found: dict[str, Any] = {}
+
+    def __call__(self, attribute: str) -> Any:
+        """A submodule that is not loaded yet, or a placeholder.
+
+        Raises:
+            AttributeError: PyTorch has no such name.
+        """
+        if attribute not in self._found:
+            self._found[attribute] = self._find(attribute)
+        return self._found[attribute]
+
+    def _find(self, name: str) -> Any:
+        if not name.startswith("__"):
+            submodule = self._submodule(name)
+            if submodule is not None:
+                return submodule
+        if self.own is not None:
+            with suppress(AttributeError):
+                return self.own(name)
+        names = torch_names().names_of(self._name)
+        if not name.startswith("__") and names.has(name):
+            return _stand_in(f"{self._name}.{name}", name in names.exceptions)
+        message = f"module {self._name!r} has no attribute {name!r}"
+        raise AttributeError(message, name=name, obj=self._module)
+
+    def _submodule(self, name: str) -> ModuleType | None:
+        if is_private(name):
+            # The engine's own code comes here too, when it imports a private file of its.
+            own = f"{self._module.__name__}.{name}"
+            return importlib.import_module(own) if exists(own) else None
+        full = f"{self._name}.{name}"
+        is_module = exists(home_of(full)) or name in torch_names().names_of(self._name).modules
+        return importlib.import_module(full) if is_module else None
+
+
+def _stand_in(name: str, is_exception: bool) -> Any:
+    from gradtool.engine import _placeholder
+
+    return _placeholder.exception(name) if is_exception else _placeholder.placeholder(name)
+
+
+def torch_names() -> ModuleType:
+    """The list of torch's names. Importing it imports the engine, hence not before it is needed."""
+    from gradtool.engine import _torch_names
+
+    return _torch_names

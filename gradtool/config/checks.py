@@ -1,0 +1,152 @@
+"""What is wrong with a configuration beyond what its types can say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import Any
+
+from gradtool.config.devices import DEVICE
+from gradtool.config.options import UsageError
+from gradtool.config.schema import CaseConfig, File, FunctionConfig, ModuleConfig
+from gradtool.config.sizes import parse_size
+from gradtool.config.tensor_spec import TensorSpec, is_tensor, problem_with
+from gradtool.config.validation import decode, spelled
+from gradtool.config.yaml import Document, Where
+from gradtool.verify.rules import codes
+
+
+def refuse_mistakes(document: Document, file: File) -> None:
+    """Raise for the first thing that is wrong.
+
+    Raises:
+        UsageError: A rule does not exist, a reason or a name is missing, a tensor is
+            impossible.
+    """
+    for where, message in _mistakes(file):
+        raise document.error(where, message)
+    for name, function in file.functions.items():
+        for i, case in enumerate(function.cases):
+            _check_arguments(document, case, ("functions", name, "cases", i))
+        if function.module is not None:
+            _check_arguments(document, function.module, ("functions", name, "module"))
+
+
+def _mistakes(file: File) -> Iterator[tuple[Where, str]]:
+    """Values that are of the right type and wrong, each with its place."""
+    check = file.check
+    if check.device is not None:
+        yield from _device_mistake(check.device)
+    if check.memory_limit is not None:
+        yield from _size_mistake(check.memory_limit)
+    for key in ("select", "ignore"):
+        for i, code in enumerate(getattr(check, key)):
+            yield from _code_mistake(code, ("check", key, i), f"check.{key}")
+    for name, function in file.functions.items():
+        where = ("functions", name)
+        yield from _name_mistake(name)
+        for code, reason in function.ignore.items():
+            yield from _ignore_mistake(code, reason, (*where, "ignore", code))
+        yield from _case_name_mistakes(function, where)
+        yield from _tolerance_mistakes(function, where)
+
+
+def _device_mistake(device: str) -> Iterator[tuple[Where, str]]:
+    if not DEVICE.fullmatch(device):
+        yield ("check", "device"), f"check.device must be cpu, cuda or cuda:N, got {device!r}"
+
+
+def _size_mistake(size: str) -> Iterator[tuple[Where, str]]:
+    try:
+        parse_size(size)
+    except ValueError as error:
+        yield ("check", "memory_limit"), f"check.memory_limit {error}"
+
+
+def _code_mistake(code: str, where: Where, place: str) -> Iterator[tuple[Where, str]]:
+    problem = codes.problem_with(code)
+    if problem:
+        yield where, f"{problem} in {place}"
+
+
+def _ignore_mistake(code: str, reason: str, where: Where) -> Iterator[tuple[Where, str]]:
+    yield from _code_mistake(code, where, spelled(where[:-1]))
+    if not reason.strip():
+        yield where, f"{spelled(where)} needs a reason: say why the rule does not apply"
+
+
+def _name_mistake(name: str) -> Iterator[tuple[Where, str]]:
+    path, separator, function = name.rpartition("::")
+    if not function or (separator and PurePosixPath(path).suffix != ".py"):
+        message = f"functions: key {name!r} must be a name or 'file.py::name'"
+        yield ("functions", name), message
+
+
+def _case_name_mistakes(function: FunctionConfig, where: Where) -> Iterator[tuple[Where, str]]:
+    seen: set[str] = set()
+    for i, case in enumerate(function.cases):
+        place = (*where, "cases", i, "name")
+        if case.name is None:
+            continue
+        problem = _problem_with_case_name(case.name)
+        if problem:
+            yield place, f"{spelled(place)}{problem}"
+        if case.name in seen:
+            yield place, f"case name {case.name!r} appears twice in {spelled(where)}"
+        seen.add(case.name)
+
+
+def _problem_with_case_name(name: str) -> str | None:
+    if not name.strip():
+        return " must not be empty: leave it out to have the case numbered"
+    if name != name.strip():
+        return f": {name!r} must not begin or end with a blank"
+    if not set(name).isdisjoint("[]:\n"):
+        return f": {name!r} must hold no '[', ']', ':' or line break"
+    return None
+
+
+def _tolerance_mistakes(function: FunctionConfig, where: Where) -> Iterator[tuple[Where, str]]:
+    """What is said of a tolerance that is not there."""
+    said: list[tuple[FunctionConfig | CaseConfig, Where]] = [(function, where)]
+    said += [(case, (*where, "cases", i)) for i, case in enumerate(function.cases)]
+    for one, place in said:
+        for key in ("reason", "expires"):
+            if getattr(one, key) is not None and one.atol is None and one.rtol is None:
+                message = f"{spelled((*place, key))} is of a tolerance: give atol or rtol beside it"
+                yield (*place, key), message
+
+
+def _check_arguments(document: Document, call: CaseConfig | ModuleConfig, where: Where) -> None:
+    for i, value in enumerate(call.args):
+        _check_value(document, value, (*where, "args", i))
+    for key, value in call.kwargs.items():
+        _check_value(document, value, (*where, "kwargs", key))
+
+
+def _check_value(document: Document, value: Any, where: Where) -> None:
+    """Check the tensors in an argument, at whatever depth; everything else is as it is."""
+    if is_tensor(value):
+        _check_tensor(document, value, where)
+    elif isinstance(value, list):
+        for i, item in enumerate(value):
+            _check_value(document, item, (*where, i))
+    elif isinstance(value, dict) and "literal" in value:
+        if len(value) > 1:
+            raise document.error(where, f"{spelled(where)}: 'literal' stands alone in its mapping")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _check_value(document, item, (*where, key if isinstance(key, int) else str(key)))
+
+
+def _check_tensor(document: Document, value: dict[Any, Any], where: Where) -> None:
+    unknown = [key for key in value if key not in TensorSpec.__struct_fields__]
+    try:
+        spec = decode(document, TensorSpec, where, value)
+    except UsageError as error:
+        if not unknown:
+            raise
+        raise UsageError(f"{error}; write {{literal: ...}} to pass a mapping as it is") from None
+    problem = problem_with(spec)
+    if problem:
+        raise document.error(where, f"{spelled(where)} {problem}")

@@ -1,0 +1,42 @@
+"""Environment variables that give values of the configuration: ``GRADTOOL_TIMEOUT=120``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gradtool.config.options import UsageError
+from gradtool.config.schema import Defaults
+from gradtool.config.suggest import nearest
+
+_PREFIX = "GRADTOOL_"
+_MISSPELT = 0.8
+"""How much a name has to look like a key: others may use the prefix for variables of their own."""
+
+VARIABLES = {f"{_PREFIX}{key.upper()}": key for key in Defaults.__struct_fields__}
+"""The key of ``check`` that each variable gives."""
+
+
+def of_environment(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """``GRADTOOL_TIMEOUT=120`` for each variable that is set and not empty.
+
+    Raises:
+        UsageError: One looks like the misspelt name of a key.
+    """
+    for name in environment:
+        _require_known(name)
+    return tuple(f"{name}={environment[name]}" for name in VARIABLES if environment.get(name))
+
+
+def _require_known(name: str) -> None:
+    if name in VARIABLES or not name.startswith(_PREFIX):
+        return
+    key = nearest(name.removeprefix(_PREFIX), VARIABLES.values(), _MISSPELT)
+    if key is not None:
+        meant = f"{_PREFIX}{key.upper()}"
+        raise UsageError(f"{name}: no such environment variable (did you mean {meant!r}?)")
+
+
+def as_pair(variable: str) -> str:
+    """The ``KEY=VALUE`` of ``--config`` that says the same."""
+    name, _, value = variable.partition("=")
+    return f"check.{VARIABLES[name]}={value}"

@@ -1,0 +1,98 @@
+"""What a run of the gate is asked to do, and how it tells the caller what goes on."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import msgspec
+
+from gradtool.results.report import CaseResult, FunctionResult
+
+
+class UsageError(Exception):
+    """The run cannot start as asked: a path, an option or the configuration is wrong.
+
+    The text is one line for the user: what, where, what to do.
+    """
+
+
+class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Options of one run. None means: as the configuration or the default says."""
+
+    paths: tuple[str, ...]
+    """Files, folders, ``file.py::Function`` or ``file.py::Function[case]``."""
+    config: str | None = None
+    """A configuration file to use in place of the one found beside or above each module."""
+    overrides: tuple[str, ...] = ()
+    """``KEY=VALUE``: values of the configuration, in place of those of a file."""
+    variables: tuple[str, ...] = ()
+    """``GRADTOOL_TIMEOUT=120``: values given by the environment, which `overrides` override."""
+    no_config: bool = False
+    """No configuration file is read."""
+    keyword: str | None = None
+    """``-k``: a boolean expression of words found in node ids, as pytest's."""
+    select: tuple[str, ...] = ()
+    """Rule codes or prefixes (``GT1``) to ask; empty means all."""
+    ignore: tuple[str, ...] = ()
+    seed: int | None = None
+    device: str | None = None
+    engine: str | None = None
+    """What ``import torch`` gives: ``bundled`` or ``torch``."""
+    dtype: str | None = None
+    """Overrides the dtype of floating tensors: ``float32`` or ``float64``."""
+    atol: float | None = None
+    rtol: float | None = None
+    timeout: float | None = None
+    """Seconds that one Function may take."""
+    memory_limit: str | None = None
+    """What one Function may take beyond what its process uses: ``4GiB``, or ``none``."""
+    isolation: bool = False
+    """The checked code runs in processes of its own, not in this one."""
+    jobs: int | None = None
+    """How many of these processes work at a time; None: one for each CPU."""
+    pdb: bool = False
+    """Open the debugger where the checked code raises; only without isolation."""
+    shard: str | None = None
+    """``2/5``: only the Functions that belong to the second of five parts."""
+    executor: str = "local"
+    """Where the processes are: ``local``, or ``dask`` for a cluster."""
+    scheduler: str | None = None
+    """Address of the scheduler of the cluster."""
+    exclude: tuple[str, ...] = ()
+    """Patterns of paths left out when a folder is walked; they replace the configuration's."""
+    changed_since: str | None = None
+    """Only modules that a change since this commit of git can concern."""
+    only_failed: tuple[str, ...] | None = None
+    """Only these Functions, and all of these modules, by their node ids; None: all."""
+    first: tuple[str, ...] = ()
+    """These Functions, and those of these modules, are begun before the others."""
+    allow_empty: bool = False
+    """A run that finds no Function is right, and a file that cannot hold one is not imported."""
+    no_ignores: bool = False
+    """Report also what the configuration or a comment ignores for a reason."""
+    require_functions: int | None = None
+    """How many Functions must have been checked."""
+    require_double_backward: bool = False
+    """Every Function must pass double backward, or be excused for a reason."""
+    flake: int | None = None
+    """How many seeds to make each check with, from `seed` on; None: one."""
+    strict: bool | None = None
+    """Warnings fail the gate too. None leaves it to the configuration."""
+    command: str = ""
+    """The command line as typed, kept in the report."""
+
+
+class Watcher(Protocol):
+    """Told what happens while a run is under way."""
+
+    def started(self, functions: int) -> None:
+        """All modules were looked through and `functions` Functions will be checked."""
+
+    def case_started(self, node_id: str) -> None:
+        """A case is about to be checked."""
+
+    def case_finished(self, function: str, case: CaseResult) -> None:
+        """A case has been checked."""
+
+    def function_finished(self, path: str, function: FunctionResult) -> None:
+        """All cases of a Function have been checked."""

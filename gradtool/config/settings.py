@@ -1,0 +1,159 @@
+"""What holds for one Function once flags, its configuration and defaults are weighed.
+
+A flag overrides the file, and the file the default. Settings are plain data, so that a
+unit of work can be handed to another process.
+"""
+
+from __future__ import annotations
+
+import shlex
+from datetime import date
+from typing import TypeVar
+
+import msgspec
+
+from gradtool.config.environment import as_pair
+from gradtool.config.options import CheckOptions
+from gradtool.config.schema import Defaults, FunctionConfig
+from gradtool.config.sizes import parse_size
+from gradtool.verify.rules import codes
+
+T = TypeVar("T")
+D = TypeVar("D")
+
+DEFAULT_SEED = 0
+DEFAULT_DEVICE = "cpu"
+DEFAULT_ENGINE = "bundled"
+DEFAULT_DTYPE = "float64"
+DEFAULT_TIMEOUT = 60.0
+DEFAULT_MEMORY_LIMIT = "4GiB"
+DEFAULTS = {
+    "seed": DEFAULT_SEED,
+    "device": DEFAULT_DEVICE,
+    "engine": DEFAULT_ENGINE,
+    "dtype": DEFAULT_DTYPE,
+    "timeout": DEFAULT_TIMEOUT,
+    "memory_limit": DEFAULT_MEMORY_LIMIT,
+    "strict": False,
+}
+"""What holds where neither an option nor the configuration says anything."""
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """How one Function is checked."""
+
+    seed: int = DEFAULT_SEED
+    device: str = DEFAULT_DEVICE
+    engine: str = DEFAULT_ENGINE
+    dtype: str = DEFAULT_DTYPE
+    """Of floating tensors that name no dtype."""
+    forced_dtype: str | None = None
+    """Of all floating tensors, when a flag says so."""
+    timeout: float | None = DEFAULT_TIMEOUT
+    """Seconds for all cases of the Function; None: no limit."""
+    memory_limit: int | None = None
+    """Bytes that the Function may take; None: no limit."""
+    flag_atol: float | None = None
+    """Overrides the tolerance of a case."""
+    flag_rtol: float | None = None
+    atol: float | None = None
+    """Holds where a case has no tolerance of its own."""
+    rtol: float | None = None
+    reason: str | None = None
+    """Why the Function has a tolerance of its own."""
+    expires: date | None = None
+    """The last day on which that is meant to be there."""
+    codes: tuple[str, ...] = ()
+    """Rules that are asked, sorted."""
+    ignored: dict[str, str] = {}
+    """Rules that are not reported because the configuration says why."""
+    ignored_for_reason: tuple[str, ...] = ()
+    """Those of `ignored` that the configuration names for this Function."""
+    tolerates: bool = False
+    """The configuration has a tolerance for all cases of this Function; no flag overrides it."""
+    flags: tuple[str, ...] = ()
+    """Options that a replay needs beside the rule and the seed."""
+    replayable: bool = True
+    """A command line can reproduce the cases; it cannot when a test suite gave them."""
+
+    def tolerances(
+        self, atol: float | None, rtol: float | None
+    ) -> tuple[float | None, float | None]:
+        """Tolerances of a case that asks for `atol` and `rtol` itself."""
+        return (
+            _first(self.flag_atol, atol, self.atol, default=None),
+            _first(self.flag_rtol, rtol, self.rtol, default=None),
+        )
+
+
+def settings_for(options: CheckOptions, check: Defaults, function: FunctionConfig) -> Settings:
+    """Weigh the flags of a run, the ``check`` section of a file and its word on a Function."""
+    select, ignore = options.select or check.select, options.ignore or check.ignore
+    if options.no_ignores:
+        function = msgspec.structs.replace(function, ignore={})
+    ignored = _ignored(ignore, function)
+    selected = codes.matching(select or [""]) - codes.matching(ignore) - ignored.keys()
+    device = options.device or check.device or DEFAULT_DEVICE
+    memory = options.memory_limit or check.memory_limit or DEFAULT_MEMORY_LIMIT
+    return Settings(
+        seed=_first(options.seed, check.seed, default=DEFAULT_SEED),
+        device=device,
+        engine=options.engine or check.engine or DEFAULT_ENGINE,
+        dtype=options.dtype or check.dtype or DEFAULT_DTYPE,
+        forced_dtype=options.dtype,
+        timeout=None
+        if options.pdb
+        else _first(options.timeout, check.timeout, default=DEFAULT_TIMEOUT),
+        memory_limit=parse_size(memory) if device == "cpu" and options.isolation else None,
+        flag_atol=options.atol,
+        flag_rtol=options.rtol,
+        atol=_first(function.atol, check.atol, default=None),
+        rtol=_first(function.rtol, check.rtol, default=None),
+        reason=function.reason,
+        expires=function.expires,
+        codes=tuple(sorted(selected)),
+        ignored=ignored,
+        ignored_for_reason=tuple(sorted(codes.matching(function.ignore))),
+        tolerates=_is_any(function.atol, function.rtol) and not _is_any(options.atol, options.rtol),
+        flags=_flags(options),
+    )
+
+
+def _ignored(ignore: tuple[str, ...], function: FunctionConfig) -> dict[str, str]:
+    """Rules to skip with a reason: those of the file, and those that are asked in any case."""
+    always = {code for code in codes.matching(ignore) if code.startswith(codes.RUNNING)}
+    reasons = {
+        code: f"ignored by the configuration: {reason}"
+        for prefix, reason in function.ignore.items()
+        for code in codes.matching([prefix])
+    }
+    return {**dict.fromkeys(sorted(always), "left out by option"), **reasons}
+
+
+def _flags(options: CheckOptions) -> tuple[str, ...]:
+    given = {
+        "--config": options.config,
+        "--device": options.device,
+        "--engine": options.engine,
+        "--dtype": options.dtype,
+        "--atol": options.atol,
+        "--rtol": options.rtol,
+        "--memory-limit": options.memory_limit,
+    }
+    pairs = [("--config", p) for p in (*map(as_pair, options.variables), *options.overrides)]
+    told = [
+        f"{flag} {shlex.quote(str(value))}"
+        for flag, value in [*given.items(), *pairs]
+        if value is not None
+    ]
+    switches = {"--isolated": options.no_config, "--no-ignores": options.no_ignores}
+    return (*told, *(flag for flag, is_on in switches.items() if is_on))
+
+
+def _is_any(*values: float | None) -> bool:
+    return any(value is not None for value in values)
+
+
+def _first(*values: T | None, default: D) -> T | D:
+    """The first value that is given; 0 is one."""
+    return next((value for value in values if value is not None), default)

@@ -1,0 +1,115 @@
+"""A tensor as configuration describes it.
+
+``{shape: [20, 20]}`` is float64 and standard normal; ``low`` and ``high`` make it uniform;
+``values`` says every entry.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from gradtool.config.spec_values import ValuesError, bounds, fits, kind, numbers
+
+DType = Literal[
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+]
+
+
+class TensorSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a mapping with ``shape`` or ``values`` may say."""
+
+    shape: tuple[Annotated[int, msgspec.Meta(ge=0)], ...] | None = None
+    """Extents, each 0 or more; `[]` is a 0-d tensor. Entries are drawn at random."""
+    values: Any = None
+    """Every entry, as nested lists, in place of `shape`."""
+    dtype: DType | None = None
+    """`float64`, unless this or `check.dtype` says otherwise."""
+    low: float | None = None
+    """Entries are uniform from here; without `low` and `high` they are standard normal."""
+    high: float | None = None
+    """Entries are uniform to below here; equal to `low`: a constant."""
+    requires_grad: bool | None = None
+    """Whether a gradient is asked for; unset: wherever the dtype can have one."""
+
+
+def is_tensor(value: object) -> bool:
+    """Whether a configuration's value describes a tensor."""
+    return isinstance(value, dict) and ("shape" in value or "values" in value)
+
+
+def problem_with(spec: TensorSpec) -> str | None:
+    """What makes `spec` impossible; None when nothing does."""
+    if spec.shape is not None and spec.values is not None:
+        return "has both 'shape' and 'values': leave one out"
+    if spec.values is not None:
+        return _problem_with_values(spec)
+    if spec.shape is None:
+        return "needs 'shape' or 'values'"
+    return _problem_with_gradient(spec, spec.dtype or "float64") or _problem_with_bounds(spec)
+
+
+def _problem_with_values(spec: TensorSpec) -> str | None:
+    if spec.low is not None or spec.high is not None:
+        return "has 'values', so 'low' and 'high' mean nothing: leave them out"
+    try:
+        entries = numbers(spec.values)
+    except ValuesError as error:
+        return str(error)
+    dtype = spec.dtype or dtype_of(kind(entries))
+    if not all(fits(entry, dtype) for entry in entries):
+        return f"'values' do not fit {dtype}"
+    return _problem_with_gradient(spec, dtype)
+
+
+def _problem_with_gradient(spec: TensorSpec, dtype: str) -> str | None:
+    if spec.requires_grad and not _can_have_gradient(dtype):
+        return f"'requires_grad' needs a floating dtype, not {dtype}"
+    return None
+
+
+def _problem_with_bounds(spec: TensorSpec) -> str | None:
+    low, high, dtype = spec.low, spec.high, spec.dtype or "float64"
+    if low is None and high is None:
+        return None
+    if low is None or high is None:
+        return "needs both 'low' and 'high', or neither"
+    if low > high:
+        return f"'low' ({low:g}) is above 'high' ({high:g})"
+    if dtype == "bool":
+        return "is bool, which takes no 'low' and 'high'"
+    if not _can_have_gradient(dtype):
+        return _problem_with_integers(low, high, dtype)
+    if not (fits(low, dtype) and fits(high, dtype)):
+        return f"'low' and 'high' must lie within {dtype}"
+    return "'low' and 'high' are too far apart" if math.isinf(high - low) else None
+
+
+def _problem_with_integers(low: float, high: float, dtype: str) -> str | None:
+    if low != math.floor(low) or high != math.floor(high):
+        return f"is {dtype}, so 'low' and 'high' must be whole numbers"
+    least, most = bounds(dtype)
+    if low < least or high > most:
+        return f"'low' and 'high' must lie within {dtype}"
+    return None
+
+
+def _can_have_gradient(dtype: str) -> bool:
+    return dtype.startswith(("float", "complex"))
+
+
+def dtype_of(kind: str) -> str:
+    """The dtype of values of NumPy's `kind`: torch.tensor's, but with float64 for floats."""
+    return {"b": "bool", "i": "int64"}.get(kind, "float64")

@@ -1,0 +1,269 @@
+"""The kinds of primitive that most of the table is made of, each declared by its calculus alone.
+
+An elementwise entry states its derivative; vjp and jvp follow. A linear entry states its
+transpose. Promotion, broadcasting and casting gradients back are done here once.
+
+Gradients follow torch's convention for complex numbers: the vjp of a holomorphic function
+multiplies by the conjugate of its derivative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradtool.engine import _dtypes
+from gradtool.engine._modes import modes
+from gradtool.engine._ops.core.applying import computed, promoted
+from gradtool.engine._ops.core.devices import brought_together
+from gradtool.engine._ops.core.plan import Vjp, vjp_of
+from gradtool.engine._ops.core.primitive import Primitive, positional_names
+from gradtool.engine._ops.core.promotion import require_tensor
+from gradtool.engine._ops.core.quiet import quiet
+from gradtool.engine._ops.core.unsupported import not_implemented
+from gradtool.engine._tensor import Tensor, wrap
+
+Operation = Callable[..., Tensor]
+
+
+class Product(NamedTuple):
+    """A derivative stated as its product with ``g``: a function of g and any of the arguments.
+
+    For what is cheaper, or right at more points, as a product: ``g / y`` for ``g * (1 / y)``.
+    """
+
+    of: Callable[..., Any]
+
+
+Derivative = Callable[..., Any] | Product | float | str
+"""A function of any of the arguments and ``out``; a constant; or the name of one of them."""
+
+OPERANDS = (Tensor, int, float, complex, np.generic)
+"""What operators take."""
+
+REAL_NUMBERS = (float, int)
+"""Types of numbers that take on the dtype of a floating or complex tensor beside them."""
+
+
+# ---- elementwise ----------------------------------------------------------------------------
+
+
+def unary(
+    name: str, compute: Callable[..., Any], derivative: Derivative, *, of_integers: str = "float"
+) -> Operation:
+    """An elementwise function of one tensor, given its derivative as a function of x and out.
+
+    `of_integers` says what becomes of integer input: ``float`` (torch's default dtype) or
+    ``keep``.
+    """
+    if of_integers == "float":
+        compute = of_floats(compute)
+    primitive = elementwise(name, compute, derivative, arguments=("x",))
+
+    def operation(x: Tensor) -> Tensor:
+        if x.__class__ is not Tensor:
+            require_tensor(name, x)
+            return primitive(x)
+        try:
+            out = wrap(compute(x._array))
+        except TypeError:
+            raise not_implemented(name, x._array.dtype) from None
+        if x._requires_grad and modes.grad:
+            primitive.record((0,), (x,), {}, out)
+        return out
+
+    return _named(operation, name)
+
+
+def without_derivative(name: str, compute: Callable[..., Any]) -> Operation:
+    """An elementwise function of one tensor, through which no gradient goes."""
+    primitive = elementwise(name, compute, arguments=("x",))
+
+    def operation(x: Tensor) -> Tensor:
+        require_tensor(name, x)
+        return primitive(x)
+
+    return _named(operation, name)
+
+
+def binary(
+    name: str,
+    compute: Callable[..., Any],
+    derivatives: tuple[Derivative, Derivative],
+    *,
+    of_integers: str = "keep",
+    refuse: Callable[[Any, Any], None] | None = None,
+) -> Operation:
+    """An elementwise function of two tensors or numbers, broadcast and promoted as torch does.
+
+    Each derivative is a function of any of x, y and out. `refuse` may raise for some operands.
+    """
+    primitive = elementwise(name, quiet(compute), *derivatives, arguments=("x", "y"))
+    keep = of_integers == "keep"
+    direct = "fc" if not keep else "fciu" if refuse else "fciub"
+
+    def made(*, is_operator: bool) -> Operation:
+        return _binary_operation(
+            primitive, compute, direct=direct, keep=keep, refuse=refuse, is_operator=is_operator
+        )
+
+    operation = _named(made(is_operator=False), name)
+    operation.operator = _named(made(is_operator=True), name)  # type: ignore[attr-defined] # for dunders
+    primitive.operation = operation
+    return operation
+
+
+def _binary_operation(
+    primitive: Primitive,
+    compute: Callable[..., Any],
+    *,
+    direct: str,
+    keep: bool,
+    refuse: Callable[[Any, Any], None] | None,
+    is_operator: bool,
+) -> Operation:
+    """The function, or the operator, which leaves to the other operand what is no number."""
+
+    def operation(x: Any, other: Any) -> Tensor:
+        if x.__class__ is Tensor:
+            a = x._array
+            if other.__class__ is Tensor:
+                b = other._array
+                if a.dtype is b.dtype and a.dtype.kind in direct:
+                    try:
+                        out = wrap(compute(a, b))
+                    except (ValueError, TypeError, RuntimeWarning):
+                        if a.__class__ is not b.__class__:
+                            return operation(*brought_together((x, other)))
+                        out = computed(primitive, (a, b))
+                    if (x._requires_grad or other._requires_grad) and modes.grad:
+                        if a.shape == b.shape:
+                            primitive.record_pair(x, other, out)
+                        else:
+                            primitive.record_needed((x, other), {}, out)
+                    return out
+            elif other.__class__ in REAL_NUMBERS and a.dtype.kind in "fc":
+                out = _with_number(primitive, compute, (a, other))
+                if x._requires_grad and modes.grad:
+                    primitive.record((0,), (x, other), {}, out)
+                return out
+        elif (
+            x.__class__ in REAL_NUMBERS
+            and other.__class__ is Tensor
+            and other._array.dtype.kind in "fc"
+        ):
+            b = other._array
+            out = _with_number(primitive, compute, (b.dtype.type(x), b))
+            if other._requires_grad and modes.grad:
+                primitive.record((1,), (x, other), {}, out)
+            return out
+        if is_operator and not (isinstance(x, OPERANDS) and isinstance(other, OPERANDS)):
+            return NotImplemented  # Python then asks the other
+        if refuse is not None:
+            refuse(x, other)
+        return promoted(primitive, (x, other), keep_integers=keep)
+
+    return operation
+
+
+def _with_number(
+    primitive: Primitive, compute: Callable[..., Any], arrays: tuple[Any, Any]
+) -> Tensor:
+    """Compute where one operand is a number that takes on the other's dtype."""
+    try:
+        return wrap(compute(*arrays))
+    except (TypeError, RuntimeWarning):
+        return computed(primitive, arrays)
+
+
+def of_floats(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """`compute`, with integers made floats of the default dtype first, as torch does."""
+
+    def floating(x: Any) -> Any:
+        if x.dtype.kind in "iub":
+            x = x.astype(_dtypes.get_default_dtype().numpy)
+        return compute(x)
+
+    return floating
+
+
+def elementwise(
+    name: str,
+    compute: Callable[..., Any],
+    *derivatives: Derivative,
+    arguments: tuple[str, ...] | None = None,
+) -> Primitive:
+    """A function of tensors that broadcast, given its derivative with respect to each."""
+    vjps = [_vjp_from(each) for each in derivatives]
+    return Primitive(name, compute, vjps, arguments=arguments, kind="elementwise")
+
+
+def _vjp_from(derivative: Derivative) -> Vjp:
+    """Multiply g by the conjugate of the derivative, as cheaply as the derivative allows."""
+    if isinstance(derivative, Product):
+        of = derivative.of
+        return vjp_of(of)._replace(
+            of_complex=lambda g, *values: conjugate(of(conjugate(g), *values))
+        )
+    if isinstance(derivative, str):
+        return Vjp(lambda g, value: g * value, (derivative,), lambda g, value: g * conjugate(value))
+    if callable(derivative):
+        return Vjp(
+            lambda g, *values: g * derivative(*values),
+            positional_names(derivative),
+            lambda g, *values: g * conjugate(derivative(*values)),
+        )
+    return _vjp_from_constant(derivative)
+
+
+def _vjp_from_constant(derivative: float) -> Vjp:
+    if derivative == 1:
+        return Vjp(lambda g: g, ())
+    if derivative == -1:
+        return Vjp(lambda g: -g, ())
+    if derivative == 0:
+        return Vjp(zeros_like, ())
+    return Vjp(lambda g: g * derivative, ())
+
+
+zeros_like = Primitive("zeros_like", np.zeros_like)
+"""Zeros, where zero times an infinite cotangent would not be."""
+
+
+def conjugate(value: Any) -> Any:
+    """The complex conjugate; a real tensor or number is returned as it is."""
+    if isinstance(value, Tensor):
+        return value if value._array.dtype.kind != "c" else value.conj()
+    return value.conjugate() if isinstance(value, complex) else value
+
+
+def _named(operation: Operation, name: str) -> Operation:
+    operation.__name__ = operation.__qualname__ = name
+    return operation
+
+
+# ---- the other kinds ------------------------------------------------------------------------
+
+
+def linear(
+    name: str, compute: Callable[..., Any], vjp: Callable[..., Any], *, is_view: bool = False
+) -> Primitive:
+    """A function that is linear in its one tensor, given the transpose of it as its vjp."""
+    return Primitive(name, compute, (vjp_of(vjp),), kind="linear", is_view=is_view)
+
+
+def multilinear(name: str, compute: Callable[..., Any], *vjps: Callable[..., Any]) -> Primitive:
+    """A function that is linear in each of its tensors while the others are held."""
+    return Primitive(name, compute, tuple(vjp_of(vjp) for vjp in vjps), kind="multilinear")
+
+
+def general(name: str, compute: Callable[..., Any], *vjps: Callable[..., Any]) -> Primitive:
+    """A function that states a vjp for each of its tensors."""
+    return Primitive(name, compute, tuple(vjp_of(vjp) for vjp in vjps))
+
+
+def constant(name: str, compute: Callable[..., Any]) -> Primitive:
+    """A function without a derivative: of integers, or piecewise constant by nature."""
+    return Primitive(name, compute)

@@ -1,0 +1,274 @@
+"""What a primitive is, and how applying one is recorded for the backward walk.
+
+A primitive is one entry of the op table: `compute` works on arrays, each vjp on tensors, so
+that a vjp can itself be recorded and every order of differentiation works.
+
+Conventions. Tensor arguments are positional, everything else is keyword-only. A vjp names
+what it needs by its parameters: ``g`` first, then any of the tensor arguments by the names
+they have in `compute`, ``out``, ``NAME_shape`` and ``NAME_dtype`` of a tensor argument, and
+the keyword parameters. Only what is named is kept for the backward walk.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from gradtool.engine import _dtypes
+from gradtool.engine._levels import alive, highest
+from gradtool.engine._modes import modes
+from gradtool.engine._ops.core.devices import refuse_apart
+from gradtool.engine._ops.core.plan import Plan, Vjp
+from gradtool.engine._ops.core.primitive_node import PrimitiveNode
+from gradtool.engine._tensor import Tensor, wrap
+from gradtool.engine.autograd._node import next_order
+
+Compute = Callable[..., Any]
+
+PRIMITIVES: list[Primitive] = []
+"""Every entry of the op table, in the order in which they were made.
+
+Those that take any number of tensors are made one for each number, when first asked for.
+"""
+
+_new = object.__new__
+
+
+class ViewOf(NamedTuple):
+    """How a view came about: applying `steps` to `base` gives it."""
+
+    base: Tensor
+    steps: tuple[tuple[Primitive, dict[str, Any]], ...]
+
+    def replay(self, base: Tensor) -> Tensor:
+        """The same view of another tensor of the base's shape."""
+        for primitive, params in self.steps:
+            base = primitive(base, **params)
+        return base
+
+
+class Primitive:
+    """One entry of the op table."""
+
+    __slots__ = (
+        "arguments", "compute", "is_view", "kind", "name", "operation", "plans", "vjps",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        name: str,
+        compute: Compute,
+        vjps: Sequence[Vjp] = (),
+        *,
+        arguments: tuple[str, ...] | None = None,
+        kind: str = "general",
+        is_view: bool = False,
+    ) -> None:
+        self.name = name
+        self.compute = compute
+        self.vjps = tuple(vjps)
+        """Empty for a primitive that is not differentiable."""
+        self.arguments = positional_names(compute) if arguments is None else arguments
+        self.kind = kind
+        """``elementwise``, ``linear`` (in all arguments at once), ``multilinear``, ``general``.
+
+        The vjp of an elementwise one is ``g`` times its derivative, so it is also its jvp.
+        """
+        self.is_view = is_view
+        self.operation: Callable[..., Tensor] = self
+        """What applies it with promotion and broadcasting, where that is more than itself."""
+        self.plans: dict[tuple[int, ...], Plan] = {}
+        PRIMITIVES.append(self)
+
+    def __call__(self, *args: Any, **params: Any) -> Tensor:
+        """Compute, and record when an argument requires a gradient."""
+        arrays = []
+        for arg in args:
+            if arg.__class__ is Tensor:
+                arrays.append(arg._array)
+            elif isinstance(arg, Tensor):
+                if arg._level is not None:
+                    return self._at_level(alive(args), params)
+                arrays.append(arg._array)
+            else:
+                arrays.append(arg)
+        try:
+            out = wrap(self.compute(*arrays, **params))
+        except TypeError:
+            refuse_apart(arrays)
+            raise
+        if modes.grad and self.vjps:
+            self.record_needed(args, params, out)
+        if self.is_view:
+            self.link_view(out, args[0], params)
+        return out
+
+    def _at_level(self, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
+        """Hand the operation to the highest level among its arguments."""
+        level = highest(args)
+        out: Tensor = (
+            self.operation(*args, **params) if level is None else level.apply(self, args, params)
+        )
+        return out
+
+    def record_needed(self, args: Sequence[Any], params: dict[str, Any], out: Tensor) -> None:
+        """Record, if an argument of the output's own level requires a gradient."""
+        if not self.vjps:
+            return
+        level = out._level
+        needed = tuple(
+            [
+                position
+                for position, arg in enumerate(args)
+                if isinstance(arg, Tensor) and arg._requires_grad and arg._level is level
+            ]
+        )
+        if needed:
+            fix = _fix_of(needed, args, out._array) if self.kind == "elementwise" else None
+            self.record(needed, args, params, out, fix)
+
+    def link_view(self, out: Tensor, source: Tensor, params: dict[str, Any]) -> None:
+        """Let `out` share the version counter of what it is a view of."""
+        storage = out._storage = source._shared_storage()
+        storage.add_view(out)
+        step = ((self, params),)
+        held = source._view
+        if held is None:
+            out._view = ViewOf(source, step)
+        else:
+            out._view = ViewOf(held.base, held.steps + step)
+
+    def record(
+        self,
+        needed: tuple[int, ...],
+        args: Sequence[Any],
+        params: dict[str, Any],
+        out: Tensor,
+        fix: Any = None,
+        saved: Sequence[Any] | None = None,
+    ) -> PrimitiveNode:
+        """Make `out` the output of a new node over the `needed` arguments.
+
+        A caller that has what the vjps name at hand, in their order, passes it as `saved`.
+        """
+        plan = self.plan(needed)
+        node: PrimitiveNode = _new(PrimitiveNode)
+        node._order = next_order()
+        node._hooks = None
+        node.plan = plan
+        node.fix = fix
+        node._edges = tuple([args[at]._node or args[at]._accumulator() for at in needed])
+        if saved is None:
+            saved = [getter(args, params) for getter in plan.getters]
+        node.saved = saved
+        slots = plan.tensor_slots
+        node.versions = _versions([saved[slot] for slot in slots]) if slots else None
+        if plan.out_slot is not None:
+            node.keep_output(out)
+        out._node = node
+        out._requires_grad = True
+        if modes.watch is not None:
+            modes.watch(node)
+        return node
+
+    def plan(self, needed: tuple[int, ...]) -> Plan:
+        """What recording amounts to when these arguments need gradients."""
+        plan = self.plans.get(needed)
+        if plan is None:
+            plan = self.plans[needed] = Plan(self, needed)
+        return plan
+
+    def record_pair(self, x: Tensor, y: Tensor, out: Tensor) -> None:
+        """`record` written out for two tensors of the output's shape and dtype: the hot path."""
+        node: PrimitiveNode = _new(PrimitiveNode)
+        if not y._requires_grad:
+            plan = self.plan(_FIRST)
+            node._edges = (x._node or x._accumulator(),)
+        elif x._requires_grad:
+            plan = self.plan(_BOTH)
+            node._edges = (x._node or x._accumulator(), y._node or y._accumulator())
+        else:
+            plan = self.plan(_SECOND)
+            node._edges = (y._node or y._accumulator(),)
+        node._order = next_order()
+        node._hooks = node.fix = node.versions = None
+        node.plan = plan
+        pair = (x, y)
+        saved: Sequence[Any]
+        if plan.take is None:
+            saved = [getter(pair, _NO_PARAMS) for getter in plan.getters]
+        else:
+            saved = plan.take(pair)
+        node.saved = saved
+        if x._storage is not None or y._storage is not None:
+            node.versions = _versions([saved[slot] for slot in plan.tensor_slots])
+        if plan.out_slot is not None:
+            node.keep_output(out)
+        out._node = node
+        out._requires_grad = True
+        if modes.watch is not None:
+            modes.watch(node)
+
+    @staticmethod
+    def value_of(name: str, values: dict[str, Any]) -> Any:
+        """The value that a vjp names, from those of arguments, parameters and output."""
+        if name in values:
+            return values[name]
+        source, _, aspect = name.rpartition("_")
+        return _shape(values[source]) if aspect == "shape" else _dtype(values[source])
+
+    def getter(self, name: str) -> Callable[[Sequence[Any], dict[str, Any]], Any]:
+        """How to take a value that a vjp names out of (args, params)."""
+        if name in self.arguments:
+            position = self.arguments.index(name)
+            return lambda args, _params: args[position]
+        for suffix, read in (("_shape", _shape), ("_dtype", _dtype)):
+            if name.endswith(suffix) and name.removesuffix(suffix) in self.arguments:
+                position = self.arguments.index(name.removesuffix(suffix))
+                return lambda args, _params, read=read: read(args[position])  # type: ignore[misc]
+        if name == "out":
+            return lambda _args, _params: None
+        return lambda _args, params: params[name]
+
+    def __repr__(self) -> str:
+        return f"<primitive {self.name}>"
+
+
+_FIRST, _SECOND, _BOTH = (0,), (1,), (0, 1)
+_NO_PARAMS: dict[str, Any] = {}
+
+
+def _versions(saved: Sequence[Any]) -> tuple[int, ...] | None:
+    """Versions of saved values, 0 for what is not a tensor; None if all are 0."""
+    versions = tuple([value._version if isinstance(value, Tensor) else 0 for value in saved])
+    return versions if any(versions) else None
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    return value._array.shape if isinstance(value, Tensor) else ()
+
+
+def _dtype(value: Any) -> _dtypes.dtype:
+    return value.dtype if isinstance(value, Tensor) else _dtypes.of_scalar(value)
+
+
+def positional_names(compute: Compute) -> tuple[str, ...]:
+    """Names of the tensor arguments: the positional parameters."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = inspect.signature(compute).parameters.values()
+    return tuple(each.name for each in parameters if each.kind in kinds)
+
+
+def _fix_of(needed: tuple[int, ...], args: Sequence[Any], out: Any) -> Any:
+    """(shape, dtype) for each needed input that is not as the output is; None if all are."""
+    arrays = [args[position]._array for position in needed]
+    fix = tuple(
+        [
+            None
+            if array.shape == out.shape and array.dtype == out.dtype
+            else (array.shape, array.dtype)
+            for array in arrays
+        ]
+    )
+    return None if all(entry is None for entry in fix) else fix

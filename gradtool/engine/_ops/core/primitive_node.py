@@ -1,0 +1,230 @@
+"""One application of a primitive in the graph: what it keeps, and how it is walked."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gradtool.engine import _dtypes
+from gradtool.engine._modes import modes
+from gradtool.engine._ops.core.plan import Plan
+from gradtool.engine._tensor import Tensor
+from gradtool.engine.autograd._node import FREED, FREED_MESSAGE, Gradients, Node, OutputEdge
+from gradtool.engine.autograd._packing import Packed
+
+
+class PrimitiveNode(Node):
+    """One application of a primitive in the graph."""
+
+    __slots__ = ("fix", "plan", "saved", "title", "versions")
+
+    plan: Plan
+    saved: Sequence[Any]
+    versions: tuple[int, ...] | None
+    """Versions of the saved tensors: of `plan.tensor_slots`, then of the output if saved.
+
+    None stands for all zeros: nothing had been changed in place yet.
+    """
+    fix: tuple[tuple[tuple[int, ...], Any] | None, ...] | None
+    """For each edge (shape, dtype) that its gradient is to be brought back to."""
+    title: str
+    """Its name, where that is not the primitive's; unset by default."""
+
+    def apply(self, grad: Tensor | None, wanted: set[int] | None) -> Gradients:
+        """The vjp of each needed argument."""
+        plan = self.plan
+        if grad is None:
+            return [None] * len(plan.rules)
+        saved = self._unpack() if plan.keeps_tensors else self.saved
+        rules = plan.rules if grad._array.dtype.kind != "c" else plan.complex_rules
+        results: Gradients
+        if wanted is None:
+            results = [rule(grad, saved) for rule in rules]
+        else:
+            results = [
+                rule(grad, saved) if edge._order in wanted else None
+                for rule, edge in zip(rules, self._edges)
+            ]
+        if self.fix is None:
+            return results
+        return [
+            result if result is None or fix is None else bring_back(result, *fix)
+            for result, fix in zip(results, self.fix)
+        ]
+
+    def _unpack(self) -> Sequence[Any]:
+        """The saved values, once it is sure that none was changed in place since."""
+        saved = self.saved
+        if saved is FREED:
+            raise RuntimeError(FREED_MESSAGE)
+        plan = self.plan
+        versions = self.versions
+        for position, slot in enumerate(plan.tensor_slots):
+            value = saved[slot]
+            storage = value._storage if isinstance(value, Tensor) else None
+            if storage is not None and storage.version != (versions[position] if versions else 0):
+                raise modified_in_place(value, versions[position] if versions else 0, value)
+            if value.__class__ is Packed:
+                saved = [*saved[:slot], value.restore(), *saved[slot + 1 :]]
+        if plan.out_slot is not None:
+            saved = self._unpack_output(saved, plan.out_slot)
+        return saved
+
+    def _unpack_output(self, saved: Sequence[Any], slot: int) -> Sequence[Any]:
+        kept = saved[slot]
+        if isinstance(kept, Packed):
+            kept = kept.restore()
+            self.versions = None
+            saved = [*saved[:slot], kept, *saved[slot + 1 :]]
+        expected = self.versions[-1] if self.versions else 0
+        if kept._version != expected:
+            raise modified_in_place(kept, expected, self)
+        if not modes.grad:
+            return saved
+        output = kept._bare()
+        output._node = self
+        output._requires_grad = True
+        return [*saved[:slot], output, *saved[slot + 1 :]]
+
+    def keep_output(self, output: Tensor) -> None:
+        """Remember `output` as the node's own, without a reference cycle."""
+        slot = self.plan.out_slot
+        if slot is not None:
+            kept = output._bare()
+            self.saved = [*self.saved[:slot], kept, *self.saved[slot + 1 :]]
+            count = len(self.plan.tensor_slots)
+            of_arguments = (self.versions or (0,) * count)[:count]
+            self.versions = (*of_arguments, output._version)
+
+    def _pack_saved(self, pack: Callable[[Tensor], Any]) -> None:
+        """Keep what `pack` makes of each saved tensor in its place."""
+        slots = [*self.plan.tensor_slots]
+        if self.plan.out_slot is not None:
+            slots.append(self.plan.out_slot)
+        saved = list(self.saved)
+        for slot in slots:
+            if isinstance(saved[slot], Tensor):
+                saved[slot] = pack(saved[slot])
+        self.saved = saved
+
+    def _release(self) -> None:
+        """Drop saved values. A node that saved no tensor can be walked again."""
+        if self.plan.keeps_tensors:
+            self.saved = FREED
+
+    def __getattr__(self, name: str) -> Any:
+        """``_saved_self``, ``_saved_result`` and so on: what the backward walk needs."""
+        if not name.startswith("_saved_"):
+            raise AttributeError(name)
+        kept = self.plan.names
+        for own in _SAVED.get(name, (name.removeprefix("_saved_"),)):
+            if own in kept:
+                return self._unpack()[kept.index(own)]
+        raise AttributeError(f"{self._name()!r} object has no attribute {name!r}")
+
+    def shown(self) -> Node:
+        """The node as users get it: of a class that has its name, as each of torch's nodes is."""
+        if self.__class__ is PrimitiveNode:
+            self.__class__ = _class_named(self._name())
+        return self
+
+    def name(self) -> str:
+        """The name that ``repr(tensor)`` shows as ``grad_fn``, or that of torch's class in C++."""
+        name = self._name()
+        return f"torch::autograd::{name}" if name.startswith("Copy") else name
+
+    def _name(self) -> str:
+        """As torch names it: ``MulBackward0``."""
+        title: str | None = getattr(self, "title", None)
+        if title is not None:
+            return title
+        name = self.plan.primitive.name.strip("_")
+        if name == "copy_slices":
+            return "CopySlices"
+        kept = functools.partial(self.plan.kept, saved=self.saved)
+        if name == "slice":
+            name = _indexing(kept("key"))
+        words = _SPELLED.get(name) or "".join(word.capitalize() for word in name.split("_"))
+        number = 0
+        if name == "pow":
+            number = int(len(self.plan.primitive.arguments) > 1)
+        elif name in _REDUCTIONS:
+            dims = kept("dims")
+            number = int(dims is not None and len(dims) < len(kept("x_shape") or ()))
+        return f"{words}Backward{number}"
+
+
+def _indexing(key: tuple[Any, ...]) -> str:
+    """The last step of those that torch takes for a key."""
+    for part in reversed(key):
+        if part is None:
+            return "unsqueeze"
+        if not isinstance(part, slice):
+            return "select"
+        if part != slice(None):
+            return "slice"
+    return "alias"
+
+
+@functools.cache
+def _class_named(name: str) -> type[PrimitiveNode]:
+    return type(name, (PrimitiveNode,), {"__slots__": (), "__module__": "builtins"})
+
+
+_SAVED = {
+    "_saved_exponent": ("exponent", "y"),
+    "_saved_mat1": ("x",),
+    "_saved_mat2": ("y",),
+    "_saved_other": ("y",),
+    "_saved_result": ("out",),
+    "_saved_self": ("x",),
+}
+"""torch's names of saved values, and what primitives call them."""
+_REDUCTIONS = ("sum", "mean", "prod")
+_SPELLED = {
+    "i0e": "SpecialI0E", "i1e": "SpecialI1E", "imag": "Select", "log1p": "Log1P",
+    "matmul": "UnsafeView", "real": "Select", "square": "Pow", "xlog1py": "SpecialXlog1Py",
+}  # fmt: skip
+"""Names that torch spells otherwise."""
+
+
+def modified_in_place(tensor: Tensor, version: int, maker: Tensor | Node) -> RuntimeError:
+    """The error for a tensor that was changed between forward and backward.
+
+    `maker` is the node that it is the output of, or a tensor that has it.
+    """
+    node: Any = maker._node if isinstance(maker, Tensor) else maker
+    number = node.number if isinstance(node, OutputEdge) else 0
+    name = "" if node is None else re.sub(r"Backward\d*$", "", _node_of(node)._name())
+    which = f", which is output {number} of {name}," if name else ""
+    hint = (
+        "the backtrace further above shows the operation that failed to compute its gradient. The "
+        "variable in question was changed in there or anywhere later. Good luck!"
+        if modes.anomaly
+        else "enable anomaly detection to find the operation that failed to compute its gradient, "
+        "with torch.autograd.set_detect_anomaly(True, check_nan=False)."
+    )
+    return RuntimeError(
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        f"operation: [{tensor.type()} {list(tensor.shape)}]{which} is at version "
+        f"{tensor._version}; expected version {version} instead. Hint: {hint}"
+    )
+
+
+def _node_of(node: Any) -> Any:
+    return node.node if isinstance(node, OutputEdge) else node
+
+
+def bring_back(grad: Tensor, shape: tuple[int, ...], numpy_dtype: Any) -> Tensor:
+    """Sum a gradient over broadcast axes and cast it, to the shape and dtype of its input."""
+    if grad._array.shape != shape:
+        grad = grad.sum_to_size(shape)
+    have = grad._array.dtype
+    if have == numpy_dtype:
+        return grad
+    if have.kind == "c" and numpy_dtype.kind != "c":
+        grad = grad.real
+    cast_back: Tensor = grad.to(_dtypes.from_numpy_dtype(numpy_dtype))
+    return cast_back

@@ -1,0 +1,1 @@
+"""Tensors made from sizes, data or random numbers, and converted."""

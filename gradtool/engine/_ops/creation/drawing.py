@@ -1,0 +1,171 @@
+"""Random tensors of given chances: which of several, how often, how long until."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradtool.engine import _dtypes
+from gradtool.engine._levels.randomness import drawing
+from gradtool.engine._ops.core.inplace import check_in_place, replace
+from gradtool.engine._ops.core.unsupported import not_implemented
+from gradtool.engine._ops.creation.generators import Generator, default_generator
+from gradtool.engine._ops.creation.literals import tensor
+from gradtool.engine._ops.creation.mersenne import Stream
+from gradtool.engine._tensor import Tensor, to_numpy
+
+
+def _source(generator: Generator | None) -> Stream:
+    return (generator or default_generator)._source
+
+
+@drawing
+def multinomial(
+    x: Tensor,
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Positions drawn with chances in proportion to the weights `x`, along its last dimension.
+
+    Raises:
+        RuntimeError: the weights are no distribution, or are fewer than what is to be drawn.
+    """
+    if not x.is_floating_point():
+        raise RuntimeError("multinomial only supports floating-point dtypes for input")
+    if x.ndim not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if num_samples <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    if not replacement and num_samples > x.shape[-1]:
+        raise RuntimeError(
+            "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
+        )
+    weights = to_numpy(x._array)
+    _check_weights(weights)
+    source = _source(generator)
+    if replacement and num_samples > 1:
+        drawn = np.array([_chosen(source, row, num_samples) for row in np.atleast_2d(weights)])
+    else:
+        drawn = _first_arrivals(source, weights, num_samples)
+    return x.new_tensor(drawn.reshape(*x.shape[:-1], num_samples), dtype=_dtypes.int64)
+
+
+def _check_weights(weights: Any) -> None:
+    if not (np.isfinite(weights) & (weights >= 0)).all():
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    if not (weights.sum(-1) > 0).all():
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+
+
+def _chosen(source: Stream, weights: Any, count: int) -> Any:
+    """By inverting the cumulative distribution."""
+    below = np.cumsum(weights, dtype=weights.dtype) / weights.sum()
+    below[-1] = 1
+    return np.searchsorted(below, source.fractions(count))
+
+
+def _first_arrivals(source: Stream, weights: Any, count: int) -> Any:
+    """By exponential races: the first `count` arrivals of each row."""
+    times = source.exponentials(weights.size).astype(weights.dtype).reshape(weights.shape)
+    return np.argsort(-(weights / times), axis=-1, kind="stable")[..., :count]
+
+
+@drawing
+def poisson(x: Tensor, generator: Generator | None = None) -> Tensor:
+    """Poisson counts with the means that `x` states.
+
+    Raises:
+        RuntimeError: a mean is negative.
+    """
+    if not x.is_floating_point():
+        raise not_implemented("poisson_cpu", x._array.dtype)
+    means = to_numpy(x._array)
+    if (means < 0).any():
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    source = _source(generator)
+    counts = [source.poisson(float(mean)) for mean in means.reshape(-1)]
+    return x.new_tensor(np.array(counts, np.float64).reshape(means.shape), dtype=x.dtype)
+
+
+# ---- in place -------------------------------------------------------------------------------
+
+
+def _fill(x: Tensor, generator: Generator | None, draw: Callable[[Stream, int], Any]) -> Tensor:
+    check_in_place(x)
+    options = {"dtype": x.dtype, "device": x.device}
+    return replace(x, _numbers(draw, x.shape, generator, **options))
+
+
+@drawing
+def _numbers(
+    draw: Callable[[Stream, int], Any], shape: Any, generator: Generator | None, **options: Any
+) -> Tensor:
+    drawn = np.asarray(draw(_source(generator), math.prod(shape)))
+    return tensor(drawn.reshape(shape), **options)
+
+
+def exponential(
+    size: Any, *, rate: float = 1, generator: Generator | None = None, **options: Any
+) -> Tensor:
+    """Exponential numbers of a rate, as a new tensor."""
+    return _numbers(
+        lambda source, count: source.exponentials(count) / rate, size, generator, **options
+    )
+
+
+def exponential_(x: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
+    """Fill with exponential numbers of rate `lambd`."""
+    if lambd <= 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+    return _fill(x, generator, lambda source, count: source.exponentials(count) / lambd)
+
+
+def cauchy_(
+    x: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None
+) -> Tensor:
+    """Fill with Cauchy numbers."""
+    if sigma <= 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+    return _fill(
+        x,
+        generator,
+        lambda source, count: np.tan(np.pi * (source.fractions(count) - 0.5)) * sigma + median,
+    )
+
+
+def geometric_(x: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
+    """Fill with the number of trials that a success of chance `p` takes."""
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
+    return _fill(
+        x,
+        generator,
+        lambda source, count: np.ceil(np.log(source.fractions(count)) / math.log1p(-p)),
+    )
+
+
+def log_normal_(
+    x: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None
+) -> Tensor:
+    """Fill with numbers whose logarithm is normal."""
+    if std <= 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
+    return _fill(
+        x,
+        generator,
+        lambda source, count: np.exp(source.separate_normals(count) * std + mean),
+    )
+
+
+METHODS: dict[str, Callable[..., Tensor]] = {
+    "cauchy_": cauchy_, "exponential_": exponential_, "geometric_": geometric_,
+    "log_normal_": log_normal_,
+}  # fmt: skip
+"""Methods that have no form as a function."""
+
+__all__ = ["multinomial", "poisson"]

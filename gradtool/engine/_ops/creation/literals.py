@@ -1,0 +1,180 @@
+"""Tensors made from Python data and NumPy arrays: `tensor`, `as_tensor`, `from_numpy`."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from gradtool.device import moved_to
+from gradtool.engine import _dtypes
+from gradtool.engine._ops.core.quiet import quiet
+from gradtool.engine._ops.creation.making import as_device, finished
+from gradtool.engine._tensor import Tensor, to_numpy, wrap
+
+
+def tensor(
+    data: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A leaf with a copy of `data`: a number, nested sequences, a NumPy array, or a tensor.
+
+    Python floats have the default dtype, integers int64; arrays keep theirs.
+
+    Raises:
+        TypeError: elements and sequences are mixed, or a type has no tensor form.
+        ValueError: sequences on one level differ in length.
+    """
+    if isinstance(data, Tensor):
+        warnings.warn(
+            "To copy construct from a tensor, it is recommended to use "
+            "sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True), "
+            "rather than torch.tensor(sourceTensor).",
+            stacklevel=2,
+        )
+        device = data.device if device is None else device
+    place = as_device(device)
+    array = moved_to(place.type, place.index, array_of(data, dtype))
+    return finished(array, requires_grad=requires_grad, pin_memory=pin_memory)
+
+
+@quiet
+def array_of(data: Any, dtype: Any = None) -> Any:
+    """A new NumPy array with the elements of `data`, of the dtype that torch infers."""
+    wanted = None if dtype is None else _dtypes.as_numpy_dtype(dtype)
+    if isinstance(data, Tensor):
+        return np.array(to_numpy(data._array), dtype=wanted)
+    if isinstance(data, np.ndarray | np.generic):
+        supported = _dtypes.from_numpy_dtype(data.dtype)
+        return np.array(data, dtype=wanted or supported.numpy)
+    leaves, shape = _flattened(data)
+    kind = _inferred(leaves) if wanted is None else wanted
+    numbers = [_number(leaf) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
+    return _packed(numbers, kind).reshape(shape)
+
+
+def _number(x: Tensor) -> Any:
+    if x.numel() != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
+    return x.item()
+
+
+def _packed(numbers: list[Any], kind: Any) -> Any:
+    try:
+        return np.array(numbers, dtype=kind)
+    except OverflowError:
+        if kind == np.int64:
+            raise ValueError("Overflow when unpacking long long") from None
+        raise RuntimeError(
+            f"value cannot be converted to type {kind.name} without overflow"
+        ) from None
+
+
+def _is_sequence(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return bool(value.ndim)
+    return isinstance(value, list | tuple | range)
+
+
+def _flattened(data: Any) -> tuple[list[Any], tuple[int, ...]]:
+    """The elements of nested sequences in row-major order, and the shape."""
+    level: list[Any] = [data]
+    shape: list[int] = []
+    while level and _is_sequence(level[0]):
+        length = len(level[0])
+        for each in level:
+            if not _is_sequence(each):
+                raise TypeError("not a sequence")
+            if len(each) != length:
+                raise ValueError(
+                    f"expected sequence of length {length} at dim {len(shape)} (got {len(each)})"
+                )
+        shape.append(length)
+        level = list(chain.from_iterable(level))
+    return level, tuple(shape)
+
+
+def _inferred(leaves: list[Any]) -> Any:
+    """The NumPy dtype that holds all elements."""
+    if not leaves:
+        return _dtypes.get_default_dtype().numpy
+    kinds = dict.fromkeys(
+        leaf.dtype if isinstance(leaf, Tensor | np.generic) else type(leaf) for leaf in leaves
+    )
+    return functools.reduce(_dtypes.promote_types, map(_dtype_for, kinds)).numpy
+
+
+def _dtype_for(kind: Any) -> _dtypes.dtype:
+    if isinstance(kind, _dtypes.dtype):
+        return kind
+    if isinstance(kind, np.dtype):
+        return _dtypes.from_numpy_dtype(kind)
+    if issubclass(kind, str | bytes):
+        raise TypeError(f"new(): invalid data type '{kind.__name__}'")
+    if issubclass(kind, list | tuple | range | np.ndarray):
+        raise TypeError(f"a number is needed where the sequence has a {kind.__name__}")
+    if not issubclass(kind, bool | int | float | complex):
+        raise RuntimeError(f"Could not infer dtype of {kind.__name__}")
+    return _dtypes.of_scalar(kind())
+
+
+def from_numpy(ndarray: Any) -> Tensor:
+    """A tensor that shares the memory of a NumPy array.
+
+    Raises:
+        TypeError: it is no array, or no dtype of torch corresponds to its own.
+        ValueError: a stride is negative.
+    """
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    _dtypes.from_numpy_dtype(ndarray.dtype)
+    if any(step < 0 for step in ndarray.strides):
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative "
+            "strides are not currently supported. (You can probably work around this by making a "
+            "copy of your array with array.copy().)"
+        )
+    return wrap(ndarray.view(np.ndarray))
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """`data` as a tensor, without a copy where none is needed: a tensor keeps its history."""
+    if isinstance(data, Tensor):
+        out: Tensor = data.to(dtype=dtype, device=device)
+        return out
+    if isinstance(data, np.ndarray) and not any(step < 0 for step in data.strides):
+        return as_tensor(from_numpy(data), dtype, device)
+    return tensor(data, dtype=dtype, device=device)
+
+
+def asarray(
+    obj: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    copy: bool | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """`obj` as a tensor; `copy` says whether it must (True) or must not (False) be a copy."""
+    out = as_tensor(obj, dtype, device)
+    shares = out is obj or (isinstance(obj, np.ndarray) and np.may_share_memory(out._array, obj))
+    if copy is False and not shares:
+        raise ValueError("can't alias the given object: a copy is needed")
+    if copy and shares:
+        out = out.clone()
+    return out.detach().requires_grad_() if requires_grad else out
+
+
+def scalar_tensor(s: Any, *, dtype: Any = None, **options: Any) -> Tensor:
+    """A 0-d tensor of the default dtype, unless another is given."""
+    return tensor(s, dtype=_dtypes.get_default_dtype() if dtype is None else dtype, **options)
+
+
+__all__ = ["as_tensor", "asarray", "from_numpy", "scalar_tensor", "tensor"]

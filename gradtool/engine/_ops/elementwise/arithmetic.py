@@ -1,0 +1,231 @@
+"""Arithmetic of two tensors or numbers, broadcast and promoted as torch does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradtool.engine._ops.core.claims import NUMBERS
+from gradtool.engine._ops.core.kinds import Operation, Product, binary
+from gradtool.engine._ops.core.promotion import result_type
+from gradtool.engine._ops.core.quiet import quiet
+from gradtool.engine._ops.core.unsupported import not_implemented, refusing_integers, takes
+from gradtool.engine._ops.elementwise.elementwise import reciprocal
+from gradtool.engine._tensor import Tensor
+
+# ---- the four operations --------------------------------------------------------------------
+
+
+def _is_bool(operand: Any) -> bool:
+    if isinstance(operand, Tensor):
+        return bool(operand._array.dtype.kind == "b")
+    return isinstance(operand, bool)
+
+
+def _refuse_bool(x: Any, y: Any) -> None:
+    if any(_is_bool(each) for each in (x, y)):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
+            "trying to invert a mask, use the `~`, `^` or `logical_not()` operator instead."
+        )
+
+
+bare_add = binary("add", np.add, (1.0, 1.0))
+bare_sub = binary("sub", np.subtract, (1.0, -1.0), refuse=_refuse_bool)
+mul = binary("mul", np.multiply, ("y", "x"))
+bare_div = binary(
+    "div",
+    quiet(np.true_divide),
+    (Product(lambda g, y: g / y), Product(lambda g, x, y: -g * ((x / y) / y))),
+    of_integers="float",
+)
+
+
+def add(x: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+    """``x + alpha * y``."""
+    return bare_add(x, _scaled(x, other, alpha))
+
+
+def sub(x: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+    """``x - alpha * y``.
+
+    Raises:
+        RuntimeError: an operand is boolean.
+    """
+    return bare_sub(x, _scaled(x, other, alpha))
+
+
+def _scaled(x: Any, y: Any, alpha: Any) -> Any:
+    """``alpha * y``, if the dtypes of the operands allow it."""
+    common = result_type(x, y)
+    if isinstance(alpha, bool) and common.name != "bool":
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if isinstance(alpha, float) and not common.is_differentiable:
+        raise RuntimeError(
+            "For integral input tensors, argument alpha must not be a floating point number."
+        )
+    if alpha == 1:
+        return y
+    if isinstance(y, Tensor) and not common.is_differentiable:
+        return y.to(common) * (bool(alpha) if common.name == "bool" else alpha)
+    return y * alpha
+
+
+def div(x: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    """``x / y``, or that rounded: ``floor`` downwards, ``trunc`` towards zero.
+
+    Raises:
+        RuntimeError: there is no such rounding mode, or an integer is divided by zero.
+    """
+    if rounding_mode not in _DIVISIONS:
+        raise RuntimeError(
+            "div expected rounding_mode to be one of None, 'trunc', or 'floor' "
+            f"but found '{rounding_mode}'"
+        )
+    return _DIVISIONS[rounding_mode](x, other)
+
+
+# ---- division that rounds, and remainders ---------------------------------------------------
+
+
+def _truncated(x: Any, y: Any) -> Any:
+    if x.dtype.kind == "f":
+        return np.trunc(np.true_divide(x, y))
+    quotient = np.floor_divide(x, y)
+    inexact = quotient * y != x
+    return quotient + (inexact & ((x < 0) != (y < 0))).astype(quotient.dtype)
+
+
+def _of_whole_numbers(name: str, compute: Any) -> Any:
+    """`compute`, which torch refuses booleans, and zero as an integer's divisor."""
+
+    @quiet
+    def checked(x: Any, y: Any) -> Any:
+        if x.dtype.kind == "b":
+            raise not_implemented(name, x.dtype)
+        if x.dtype.kind in "iu" and (y == 0).any():
+            raise RuntimeError("ZeroDivisionError")
+        return compute(x, y)
+
+    return checked
+
+
+def _no_derivative(g: Tensor) -> Tensor:
+    raise RuntimeError("derivative for aten::floor_divide is not implemented")
+
+
+_floored = _of_whole_numbers("div_floor", np.floor_divide)
+
+floor_divide = binary(
+    "floor_divide",
+    _floored,
+    (Product(_no_derivative), Product(_no_derivative)),
+)
+_divide_and_floor = binary("div", _floored, (0.0, 0.0))
+_divide_and_trunc = binary("div", _of_whole_numbers("div_trunc", _truncated), (0.0, 0.0))
+_DIVISIONS: dict[str | None, Operation] = {
+    None: bare_div,
+    "floor": _divide_and_floor,
+    "trunc": _divide_and_trunc,
+}
+
+remainder = binary(
+    "remainder",
+    _of_whole_numbers("remainder", np.remainder),
+    (1.0, Product(lambda g, x, y: -(g * _divide_and_floor(x, y)))),
+)
+fmod = binary(
+    "fmod",
+    _of_whole_numbers("fmod", np.fmod),
+    (1.0, Product(lambda g, x, y: -(g * _divide_and_trunc(x, y)))),
+)
+
+# ---- the plane ------------------------------------------------------------------------------
+
+
+def _inverse_square(x: Any, y: Any) -> Tensor:
+    """``1 / (x² + y²)``, and zero at the origin."""
+    square: Tensor = x * x + y * y
+    inverse: Tensor = reciprocal(square).masked_fill(square == 0, 0)
+    return inverse
+
+
+atan2 = binary(
+    "atan2",
+    np.arctan2,
+    (
+        Product(lambda g, x, y: g * (y * _inverse_square(x, y))),
+        Product(lambda g, x, y: g * (-x * _inverse_square(x, y))),
+    ),
+    of_integers="float",
+)
+hypot = binary(
+    "hypot",
+    refusing_integers("hypot", quiet(np.hypot)),
+    (Product(lambda g, x, out: g * (x / out)), Product(lambda g, y, out: g * (y / out))),
+)
+
+# ---- made of the above ----------------------------------------------------------------------
+
+
+@takes(NUMBERS, "addcmul_cpu_out")
+def addcmul(x: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    """``x + value * tensor1 * tensor2``."""
+    return bare_add(x, _weighted(mul(tensor1, tensor2), value))
+
+
+def addcdiv(x: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    """``x + value * tensor1 / tensor2``.
+
+    Raises:
+        RuntimeError: both are of integers.
+    """
+    if not result_type(tensor1, tensor2).is_differentiable:
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported: convert tensor1 or tensor2 to "
+            "a floating point dtype, or use (input + value * torch.trunc(tensor1 / tensor2))."
+        )
+    return bare_add(x, _weighted(bare_div(tensor1, tensor2), value))
+
+
+def _weighted(x: Tensor, value: Any) -> Tensor:
+    """``value * x``; a fraction is cut off where `x` is of integers."""
+    if value == 1:
+        return x
+    return mul(x, int(value) if not x.dtype.is_differentiable else value)
+
+
+def lerp(x: Tensor, end: Tensor, weight: Any) -> Tensor:
+    """``x + weight * (end - x)``.
+
+    Raises:
+        RuntimeError: the dtypes differ, or are not floating.
+    """
+    tensors = [each for each in (x, end, weight) if isinstance(each, Tensor)]
+    if not result_type(*tensors).is_differentiable:
+        raise not_implemented("lerp_kernel", x._array.dtype)
+    for name, other in (("end", end), ("weight", weight)):
+        if isinstance(other, Tensor) and other.ndim and other.dtype is not x.dtype:
+            raise RuntimeError(
+                f"expected dtype {x.dtype.name} for `{name}` but got dtype {other.dtype.name}"
+            )
+    return bare_add(x, mul(bare_sub(end, x), weight))
+
+
+def rsub(x: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    """``y - alpha * x``."""
+    return sub(other, x, alpha=alpha)
+
+
+multiply, subtract, divide = mul, sub, div
+true_divide = bare_div
+arctan2 = atan2
+
+OPERATORS = {"add": bare_add, "sub": bare_sub, "div": bare_div}
+"""What ``+``, ``-`` and ``/`` call: the functions of these names without keywords to look at."""
+
+__all__ = [
+    "add", "addcdiv", "addcmul", "arctan2", "atan2", "div", "divide", "floor_divide", "fmod",
+    "hypot", "lerp", "mul", "multiply", "remainder", "rsub", "sub", "subtract", "true_divide",
+]  # fmt: skip

@@ -1,0 +1,213 @@
+"""Complex numbers and their parts: real and imaginary ones, magnitude and phase.
+
+Parts are views of the same memory. Gradients follow torch's convention: the gradient of a real
+function of ``z = x + iy`` is ``∂/∂x + i ∂/∂y``, and a real number's is real.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradtool.engine._ops.core.claims import REAL
+from gradtool.engine._ops.core.inplace import in_place
+from gradtool.engine._ops.core.kinds import conjugate, general, linear, unary
+from gradtool.engine._ops.core.plan import vjp_of
+from gradtool.engine._ops.core.primitive import Primitive
+from gradtool.engine._ops.core.unsupported import TYPE_NAMES, takes
+from gradtool.engine._ops.elementwise.elementwise import cos, sin
+from gradtool.engine._ops.shape.expansion import broadcast_tensors
+from gradtool.engine._tensor import Tensor
+
+# ---- parts as views -------------------------------------------------------------------------
+
+
+def _pairs(x: Any) -> Any:
+    """The two parts of each number along a new last dimension, in the same memory."""
+    return x[..., None].view(x.real.dtype)
+
+
+def _numbers(x: Any) -> Any:
+    """The numbers whose parts lie side by side along the last dimension, in the same memory."""
+    return x.view(np.result_type(x.dtype, np.complex64))[..., 0]
+
+
+_real = linear("real", lambda x: x.real, lambda g, x_dtype: g.to(x_dtype), is_view=True)
+_imag = linear("imag", lambda x: x.imag, lambda g, x_dtype: g.to(x_dtype) * 1j, is_view=True)
+_conj = linear("conj", np.conjugate, lambda g: g.conj())
+_view_as_real: Primitive = linear(
+    "view_as_real", _pairs, lambda g: _view_as_complex(g.contiguous()), is_view=True
+)
+_view_as_complex: Primitive = linear(
+    "view_as_complex", _numbers, lambda g: _view_as_real(g), is_view=True
+)
+
+
+def real(x: Tensor) -> Tensor:
+    """The real parts, as a view; a real tensor is returned as it is."""
+    return _real(x) if x.is_complex() else x
+
+
+def imag(x: Tensor) -> Tensor:
+    """The imaginary parts, as a view.
+
+    Raises:
+        RuntimeError: the tensor is not complex.
+    """
+    if not x.is_complex():
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return _imag(x)
+
+
+def view_as_real(x: Tensor) -> Tensor:
+    """Real and imaginary parts along a new last dimension, as a view.
+
+    Raises:
+        RuntimeError: the tensor is not complex.
+    """
+    if not x.is_complex():
+        raise RuntimeError("view_as_real is only supported for complex tensors")
+    return _view_as_real(x)
+
+
+def view_as_complex(x: Tensor) -> Tensor:
+    """Complex numbers whose parts lie along the last dimension, as a view.
+
+    Raises:
+        RuntimeError: the tensor is not of single or double precision, or its last dimension is
+            not of extent 2 with both parts side by side in memory.
+    """
+    if x._array.dtype.name not in ("float32", "float64"):
+        raise RuntimeError(
+            "view_as_complex is only supported for half, float and double tensors, but got a "
+            f"tensor of scalar type: {TYPE_NAMES[x.dtype.name]}"
+        )
+    if x.ndim == 0:
+        raise RuntimeError("Input tensor must have one or more dimensions")
+    if x.shape[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    if x._array.size and x._array.strides[-1] != x._array.itemsize:
+        raise RuntimeError("Tensor must have a last dimension with stride 1")
+    return _view_as_complex(x)
+
+
+# ---- conjugates -----------------------------------------------------------------------------
+
+
+def conj(x: Tensor) -> Tensor:
+    """The complex conjugates, as a copy; a real tensor is returned as it is."""
+    return _conj(x) if x.is_complex() else x
+
+
+conj_physical = conj
+
+
+def is_conj(x: Tensor) -> bool:
+    """False: conjugates are computed at once, never when they are first looked at."""
+    return False
+
+
+def is_neg(x: Tensor) -> bool:
+    """False: negatives are computed at once, never when they are first looked at."""
+    return False
+
+
+def resolve_conj(x: Tensor) -> Tensor:
+    """The tensor itself, since `is_conj` is false."""
+    return x
+
+
+def resolve_neg(x: Tensor) -> Tensor:
+    """The tensor itself, since `is_neg` is false."""
+    return x
+
+
+# ---- numbers made of parts ------------------------------------------------------------------
+
+
+def _joined(x: Any, y: Any) -> Any:
+    """Not ``x + 1j * y``, which makes NaN of an infinite part."""
+    out = np.empty_like(x, dtype=np.result_type(x.dtype, np.complex64))
+    out.real, out.imag = x, y
+    return out
+
+
+_complex = Primitive(
+    "complex", _joined, (vjp_of(lambda g: real(g)), vjp_of(lambda g: imag(g))), kind="linear"
+)
+
+
+def complex(real: Tensor, imag: Tensor) -> Tensor:
+    """Numbers with these real and imaginary parts.
+
+    Raises:
+        RuntimeError: the dtypes differ, or are neither float32 nor float64.
+    """
+    dtypes = (real._array.dtype.name, imag._array.dtype.name)
+    if any(each not in ("float32", "float64") for each in dtypes):
+        raise RuntimeError(
+            "Expected both inputs to be Half, Float or Double tensors but got "
+            f"{TYPE_NAMES[dtypes[0]]} and {TYPE_NAMES[dtypes[1]]}"
+        )
+    if dtypes[0] != dtypes[1]:
+        raise RuntimeError(
+            f"Expected object of scalar type {TYPE_NAMES[dtypes[0]]} but got scalar type "
+            f"{TYPE_NAMES[dtypes[1]]} for second argument"
+        )
+    return _complex(*broadcast_tensors(real, imag))
+
+
+@takes(REAL, "polar")
+def polar(abs: Tensor, angle: Tensor) -> Tensor:
+    """Numbers with these magnitudes and phases.
+
+    Raises:
+        RuntimeError: the dtypes differ, or are neither float32 nor float64.
+    """
+    return complex(abs * cos(angle), abs * sin(angle))
+
+
+# ---- phase ----------------------------------------------------------------------------------
+
+
+def _phase_of_real(x: Any) -> Any:
+    """Half a turn for a negative number; NaN for NaN."""
+    return np.where(np.isnan(x), x, np.where(x < 0, x.dtype.type(math.pi), x.dtype.type(0)))
+
+
+def _phase_vjp(g: Tensor, x: Tensor) -> Tensor:
+    """Across the direction of x, the less the farther; zero at zero."""
+    size = real(x * conjugate(x))
+    rate: Tensor = (x * 1j) / size.masked_fill(size == 0, 1)
+    return g * rate
+
+
+_angle = general("angle", lambda x: np.angle(x), _phase_vjp)
+_angle_of_real = unary("angle", _phase_of_real, 0.0)
+
+
+def angle(x: Tensor) -> Tensor:
+    """The phase: of a real number 0 or, if it is negative, pi."""
+    return _angle(x) if x.is_complex() else _angle_of_real(x)
+
+
+METHODS = {
+    "angle": angle,
+    "conj_physical": conj_physical,
+    "conj_physical_": in_place(conj_physical, "conj_physical_"),
+    "is_conj": is_conj,
+    "is_neg": is_neg,
+    "resolve_conj": resolve_conj,
+    "resolve_neg": resolve_neg,
+}
+"""What is a method of tensors, besides the functions that `methods` lists."""
+
+PROPERTIES = {"imag": imag, "real": real}
+"""Attributes of a tensor that are computed by these."""
+
+__all__ = [
+    "angle", "complex", "conj", "conj_physical", "imag", "is_conj", "is_neg", "polar", "real",
+    "resolve_conj", "resolve_neg", "view_as_complex", "view_as_real",
+]  # fmt: skip

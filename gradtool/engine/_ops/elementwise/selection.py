@@ -1,0 +1,203 @@
+"""Choosing between values: where, clamp, maximum and minimum."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from gradtool.engine import _dtypes
+from gradtool.engine._ops.core.applying import promoted
+from gradtool.engine._ops.core.kinds import Product, binary, elementwise
+from gradtool.engine._ops.core.promotion import cast, result_type
+from gradtool.engine._ops.core.unsupported import not_implemented, refusing_complex
+from gradtool.engine._ops.indexing.masking import nonzero
+from gradtool.engine._tensor import Tensor
+
+# ---- where ----------------------------------------------------------------------------------
+
+_where = elementwise(
+    "where",
+    lambda condition, x, y: np.where(condition, x, y),
+    Product(lambda _g: None),
+    Product(lambda g, condition: where(condition, g, 0)),
+    Product(lambda g, condition: where(condition, 0, g)),
+)
+
+
+def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+    """Elements of the first value where the condition holds, of the second where it does not.
+
+    Without values: the positions where it holds, one tensor of them for each dimension.
+
+    Raises:
+        RuntimeError: the condition is not boolean.
+        TypeError: only one value is given.
+    """
+    if input is None and other is None:
+        return nonzero(condition, as_tuple=True)
+    if input is None or other is None:
+        raise TypeError("where() takes a condition and two values, or a condition alone")
+    return promoted(_where, (_as_condition(condition), input, other), conditions=1)
+
+
+def _as_condition(condition: Tensor) -> Tensor:
+    kind = condition.dtype
+    if kind is _dtypes.uint8:
+        warnings.warn(
+            "where received a uint8 condition tensor. This behavior is deprecated; "
+            "use a boolean condition instead.",
+            UserWarning,
+            stacklevel=3,
+        )
+        return condition != 0
+    if kind is not _dtypes.bool_:
+        raise RuntimeError(
+            "where expected condition to be a boolean tensor, but got a tensor with dtype "
+            f"{kind.name}"
+        )
+    return condition
+
+
+# ---- maximum and minimum --------------------------------------------------------------------
+
+
+def _half_of_ties(g: Tensor, x: Tensor, y: Tensor, beaten: Tensor) -> Tensor:
+    """What `x` gets: all of `g` where it was chosen, half where both are equal."""
+    shared: Tensor = where(x == y, g / 2, g).masked_fill(beaten, 0)
+    return shared
+
+
+_maximum = binary(
+    "maximum",
+    refusing_complex("maximum", np.maximum),
+    (
+        Product(lambda g, x, y: _half_of_ties(g, x, y, x < y)),
+        Product(lambda g, x, y: _half_of_ties(g, x, y, y < x)),
+    ),
+)
+_minimum = binary(
+    "minimum",
+    refusing_complex("minimum", np.minimum),
+    (
+        Product(lambda g, x, y: _half_of_ties(g, x, y, x > y)),
+        Product(lambda g, x, y: _half_of_ties(g, x, y, y > x)),
+    ),
+)
+
+
+def maximum(x: Tensor, other: Tensor) -> Tensor:
+    """The larger of each pair; NaN if one is. Equal ones share the gradient."""
+    _require_tensors("maximum", x, other)
+    return _maximum(x, other)
+
+
+def minimum(x: Tensor, other: Tensor) -> Tensor:
+    """The smaller of each pair; NaN if one is. Equal ones share the gradient."""
+    _require_tensors("minimum", x, other)
+    return _minimum(x, other)
+
+
+def _require_tensors(name: str, *operands: Any) -> None:
+    for position, operand in enumerate(operands):
+        if not isinstance(operand, Tensor):
+            raise TypeError(
+                f"{name}(): argument {position + 1} must be Tensor, not {type(operand).__name__}"
+            )
+
+
+# ---- clamp ----------------------------------------------------------------------------------
+
+
+def _within_numbers(x: Any, *, low: Any, high: Any) -> Any:
+    if low is not None:
+        x = np.maximum(x, low)
+    return x if high is None else np.minimum(x, high)
+
+
+def _within_numbers_vjp(g: Tensor, x: Tensor, low: Any, high: Any) -> Tensor:
+    """All of `g` where `x` lies within the bounds, which belong to it."""
+    if low is not None:
+        g = g.masked_fill(~(x >= low), 0)
+    return g if high is None else g.masked_fill(~(x <= high), 0)
+
+
+_clamp_to_numbers = elementwise(
+    "clamp", _within_numbers, Product(_within_numbers_vjp), arguments=("x",)
+)
+_at_least = binary(
+    "clamp_min",
+    np.maximum,
+    (
+        Product(lambda g, x, y: g.masked_fill(~(x >= y), 0)),
+        Product(lambda g, x, y: g.masked_fill(~(x < y), 0)),
+    ),
+)
+_at_most = binary(
+    "clamp_max",
+    np.minimum,
+    (
+        Product(lambda g, x, y: g.masked_fill(~(x <= y), 0)),
+        Product(lambda g, x, y: g.masked_fill(~(x > y), 0)),
+    ),
+)
+_between = elementwise(
+    "clamp",
+    lambda x, low, high: np.minimum(np.maximum(x, low), high),
+    Product(lambda g, x, low, high: g.masked_fill(~((x >= low) & (x <= high)), 0)),
+    Product(lambda g, x, low, high: g.masked_fill(~((x < low) & (low < high)), 0)),
+    Product(lambda g, x, low, high: g.masked_fill(~((x > high) | (high < low)), 0)),
+)
+
+
+def clamp(x: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """`x` with what lies outside the bounds moved to them; `max` wins over `min`.
+
+    The bounds are numbers, or tensors that broadcast with `x`. At a bound, `x` gets the gradient.
+
+    Raises:
+        RuntimeError: there is no bound at all.
+        TypeError: one bound is a tensor and the other is a number.
+    """
+    bounds = [bound for bound in (min, max) if bound is not None]
+    if not bounds:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    common = result_type(x, *bounds)
+    if common.is_complex or common is _dtypes.bool_:
+        raise not_implemented("clamp", common.numpy)
+    of_tensors = [isinstance(bound, Tensor) for bound in bounds]
+    if all(of_tensors):
+        return _clamp_to_tensors(x, min, max)
+    if any(of_tensors):
+        raise TypeError("clamp() takes two numbers or two tensors as bounds, not one of each")
+    x = x if x.dtype is common else x.to(common)
+    return _clamp_to_numbers(x, low=_bound(min, common), high=_bound(max, common))
+
+
+def _bound(value: Any, common: _dtypes.dtype) -> Any:
+    """A number that is compared within `common`, as which NumPy takes no larger integer."""
+    return value if value is None or common.is_differentiable else cast(value, common.numpy)
+
+
+def _clamp_to_tensors(x: Tensor, low: Tensor | None, high: Tensor | None) -> Tensor:
+    if low is None:
+        return _at_most(x, high)
+    return _at_least(x, low) if high is None else promoted(_between, (x, low, high))
+
+
+def clamp_min(x: Tensor, min: Any) -> Tensor:
+    """`x`, but `min` where that is larger."""
+    return clamp(x, min=min)
+
+
+def clamp_max(x: Tensor, max: Any) -> Tensor:
+    """`x`, but `max` where that is smaller."""
+    return clamp(x, max=max)
+
+
+clip = clamp
+METHODS = {"where": lambda x, condition, other: where(condition, x, other)}
+"""Methods whose arguments come in another order than the function's."""
+
+__all__ = ["clamp", "clamp_max", "clamp_min", "clip", "maximum", "minimum", "where"]

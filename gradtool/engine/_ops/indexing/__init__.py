@@ -1,0 +1,1 @@
+"""Elements picked, placed and replaced."""

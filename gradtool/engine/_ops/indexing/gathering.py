@@ -1,0 +1,223 @@
+"""Elements gathered from, and scattered to, positions along a dimension: one for each element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradtool.device import add_at, module_of
+from gradtool.engine._ops.core.dims import Ints, wrap_dim
+from gradtool.engine._ops.core.kinds import linear
+from gradtool.engine._ops.core.plan import vjp_of
+from gradtool.engine._ops.core.primitive import Primitive
+from gradtool.engine._ops.core.unsupported import check_positions
+from gradtool.engine._ops.indexing.indexing import check_bounds
+from gradtool.engine._ops.shape.expansion import broadcast_shapes
+from gradtool.engine._ops.shape.shape import reshape
+from gradtool.engine._tensor import Tensor
+
+
+def _along(index: Any, dim: int, extent: int) -> tuple[Any, ...]:
+    """The key that picks ``[i, index[i, j], …]``: `index` at `dim`, own positions elsewhere."""
+    check_bounds(index, extent, dim, error=RuntimeError, lowest=0)
+    library, last = module_of(index), index.ndim - 1
+    return tuple(
+        [
+            index
+            if axis == dim
+            else library.arange(count).reshape(*[1] * axis, count, *[1] * (last - axis))
+            for axis, count in enumerate(index.shape)
+        ]
+    )
+
+
+def _gathered(x: Any, index: Any, *, dim: int) -> Any:
+    return x[_along(index, dim, x.shape[dim])]
+
+
+def _spread(g: Any, index: Any, *, shape: Ints, dim: int) -> Any:
+    """Zeros with elements added at positions along a dimension: the transpose of gathering."""
+    out = np.zeros_like(g, shape=shape)
+    add_at(out, _along(index, dim, shape[dim]), g)
+    return out
+
+
+def gathering(name: str) -> Primitive:
+    """A primitive that gathers, under the name that the graph shows."""
+    return linear(
+        name,
+        _gathered,
+        lambda g, x_shape, index, dim: _gather_backward(g, index, shape=x_shape, dim=dim),
+    )
+
+
+def picking(name: str) -> Primitive:
+    """A primitive that gathers one element along a dimension, which it drops."""
+    return linear(
+        name,
+        lambda x, index, *, dim: _gathered(x, np.expand_dims(index, dim), dim=dim).squeeze(dim),
+        lambda g, x_shape, index, dim: _gather_backward(
+            g.unsqueeze(dim), index.unsqueeze(dim), shape=x_shape, dim=dim
+        ),
+    )
+
+
+_gather = gathering("gather")
+_gather_backward: Primitive = linear(
+    "gather_backward", _spread, lambda g, index, dim: g.gather(dim, index)
+)
+
+
+def _scattered(x: Any, src: Any, index: Any, *, dim: int) -> Any:
+    out = x.copy()
+    out[_along(index, dim, x.shape[dim])] = src
+    return out
+
+
+def _scattered_sum(x: Any, src: Any, index: Any, *, dim: int) -> Any:
+    out = x.copy()
+    add_at(out, _along(index, dim, x.shape[dim]), src)
+    return out
+
+
+_scatter = Primitive(
+    "scatter",
+    _scattered,
+    (
+        vjp_of(lambda g, index, dim: g.scatter(dim, index, 0)),
+        vjp_of(lambda g, index, dim: g.gather(dim, index)),
+    ),
+    kind="linear",
+)
+_scatter_add = Primitive(
+    "scatter_add",
+    _scattered_sum,
+    (vjp_of(lambda g: g), vjp_of(lambda g, index, dim: g.gather(dim, index))),
+    kind="linear",
+)
+
+
+def gather(x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+    """The elements at positions along a dimension: ``out[i][j] = x[index[i][j]][j]`` for dim 0.
+
+    Raises:
+        RuntimeError: `index` has other dimensions, a larger extent, or is out of bounds.
+    """
+    dim = _checked(x, dim, index, "gather")
+    if x.ndim == 0 or index.ndim == 0:
+        return reshape(gather(x.reshape(-1), 0, index.reshape(-1)), index.shape)
+    _check_extents(x.shape, dim, index.shape)
+    return _gather(_cut(x, index, dim), index, dim=dim)
+
+
+def scatter(
+    x: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Any = None,
+    *,
+    value: Any = None,
+    reduce: str | None = None,
+) -> Tensor:
+    """A copy with elements of `src`, or one number, written at positions along a dimension.
+
+    With `reduce`, ``add`` or ``multiply``, they are combined with what is there.
+    """
+    given = src
+    if not isinstance(src, Tensor):
+        given = x.new_tensor(value if src is None else src).expand(index.shape)
+    if reduce is not None:
+        return _reduced(x, dim, index, given, reduce)
+    return scattered_into(x, dim, index, given, _scatter)
+
+
+def _reduced(x: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
+    from gradtool.engine._ops.indexing.scattering import scatter_reduce
+
+    if reduce not in ("add", "multiply"):
+        raise RuntimeError("reduce argument must be either add or multiply.")
+    return scatter_reduce(x, dim, index, src, "sum" if reduce == "add" else "prod")
+
+
+def scatter_add(x: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """A copy with elements of `src` added at positions along a dimension; repeats add up."""
+    return scattered_into(x, dim, index, src, _scatter_add)
+
+
+def scattered_into(x: Tensor, dim: int, index: Tensor, src: Tensor, primitive: Primitive) -> Tensor:
+    """Apply one of the primitives that bring `src` to positions along a dimension.
+
+    Raises:
+        RuntimeError: shapes, dtypes or positions do not fit.
+    """
+    dim = _checked(x, dim, index, "scatter")
+    if src._array.dtype != x._array.dtype:
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    if x.ndim == 0 or index.ndim == 0:
+        vectors = [each.reshape(-1) for each in (x, src, index)]
+        out = scattered_into(vectors[0], 0, vectors[2], vectors[1], primitive)
+        return reshape(out, x.shape)
+    _check_source(x.shape, dim, index.shape, src.shape)
+    return primitive(x, _cut(src, index), index, dim=dim)
+
+
+def _checked(x: Tensor, dim: int, index: Tensor, name: str) -> int:
+    if index._array.dtype not in (np.int64, np.int32):
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
+    if max(index.ndim, 1) != max(x.ndim, 1):
+        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
+    return wrap_dim(dim, x.ndim)
+
+
+def _check_extents(shape: Ints, dim: int, index_shape: Ints) -> None:
+    pairs = enumerate(zip(shape, index_shape, strict=False))
+    for axis, (extent, wanted) in pairs:
+        if axis != dim and wanted > extent:
+            raise RuntimeError(
+                f"Size does not match at dimension {axis} expected index {list(index_shape)} to "
+                f"be no larger than self {list(shape)} apart from dimension {dim}"
+            )
+
+
+def _cut(x: Tensor, index: Tensor, dim: int | None = None) -> Tensor:
+    """`x` without what lies beyond the index, but for one dimension."""
+    for axis, extent in enumerate(index.shape):
+        if axis != dim and extent < x.shape[axis]:
+            x = x.narrow(axis, 0, extent)
+    return x
+
+
+def _check_source(shape: Ints, dim: int, index_shape: Ints, src_shape: Ints) -> None:
+    extents = enumerate(zip(index_shape, shape, src_shape, strict=True))
+    if any(wanted > src or (axis != dim and wanted > x) for axis, (wanted, x, src) in extents):
+        raise RuntimeError(
+            f"Expected index {list(index_shape)} to be no larger than self {list(shape)} apart "
+            f"from dimension {dim} and to be no larger size than src {list(src_shape)}"
+        )
+
+
+def take_along_dim(x: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    """`gather` that broadcasts; without `dim` the tensors are flattened first.
+
+    Raises:
+        RuntimeError: `indices` are no int64, or have another number of dimensions.
+    """
+    check_positions(indices, "torch.take_along_dim(): dtype of indices should be Long but got {}")
+    if dim is None:
+        return gather(x.reshape(-1), 0, indices.reshape(-1))
+    if x.ndim != indices.ndim:
+        raise RuntimeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, "
+            f"but got {x.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
+        )
+    dim = wrap_dim(dim, x.ndim)
+    around = [(*each.shape[:dim], 1, *each.shape[dim + 1 :]) for each in (x, indices)]
+    shape = broadcast_shapes(*around)
+    x, indices = (
+        each.expand((*shape[:dim], each.shape[dim], *shape[dim + 1 :])) for each in (x, indices)
+    )
+    return gather(x, dim, indices)
+
+
+__all__ = ["gather", "scatter", "scatter_add", "take_along_dim"]

@@ -1,0 +1,148 @@
+"""Copies of a tensor with a part of it replaced: what views and masks pick, as functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradtool.engine._levels import Outline
+from gradtool.engine._ops.core.dims import wrap_dim
+from gradtool.engine._ops.core.unsupported import check_positions
+from gradtool.engine._ops.elementwise.selection import where
+from gradtool.engine._ops.indexing.indexing import index_put
+from gradtool.engine._ops.indexing.masking import masked_fill
+from gradtool.engine._ops.indexing.narrowing import narrow
+from gradtool.engine._ops.shape.diagonals import _embed, diagonal
+from gradtool.engine._ops.shape.expansion import broadcast_shapes
+from gradtool.engine._tensor import Tensor
+
+# ---- views ----------------------------------------------------------------------------------
+
+
+def select_scatter(x: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+    """A copy in which `src` is the slice at a position along a dimension."""
+    _check_fits(x.select(dim, index), src)
+    key = (*[slice(None)] * wrap_dim(dim, x.ndim), int(index))
+    return index_put(x, key, src.to(x.dtype))
+
+
+def slice_scatter(
+    x: Tensor,
+    src: Tensor,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+) -> Tensor:
+    """A copy in which `src` is every `step`-th slice from `start` to `end` along a dimension."""
+    key = (*[slice(None)] * wrap_dim(dim, x.ndim), slice(start, end, step))
+    _check_fits(x[key], src)
+    return index_put(x, key, src.to(x.dtype))
+
+
+def diagonal_scatter(
+    x: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> Tensor:
+    """A copy in which `src` is a diagonal of two dimensions."""
+    _check_fits(diagonal(x, offset, dim1, dim2), src)
+    first, second = wrap_dim(dim1, x.ndim), wrap_dim(dim2, x.ndim)
+    placed = {"shape": tuple(x.shape), "offset": offset, "dim1": first, "dim2": second}
+    covered = _embed(src.new_ones(src.shape, dtype=bool), **placed)
+    return where(covered, _embed(src.to(x.dtype), **placed), x)
+
+
+def _check_fits(part: Tensor, src: Tensor) -> None:
+    if part.shape != src.shape:
+        raise RuntimeError(
+            "expected src to have a size equal to the slice of self. "
+            f"src size = {list(src.shape)}, slice size = {list(part.shape)}"
+        )
+
+
+def narrow_copy(x: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """`narrow` that copies."""
+    copied: Tensor = narrow(x, dim, start, length).clone()
+    return copied
+
+
+# ---- positions ------------------------------------------------------------------------------
+
+
+def index_fill(x: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    """A copy with one value, a number or a 0-d tensor, in the slices at positions.
+
+    Raises:
+        IndexError: a position is out of range, or is no integer.
+        RuntimeError: the value has dimensions.
+    """
+    if index._array.dtype != np.int64:
+        raise IndexError("index_fill_(): Expected dtype int64 for index.")
+    if isinstance(value, Tensor) and value.ndim:
+        raise RuntimeError(
+            "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+            f"{value.ndim} dimension(s)."
+        )
+    dim = wrap_dim(dim, x.ndim)
+    extent = x.shape[dim] if x.ndim else 1
+    chosen = x.new_zeros(extent, dtype=bool)
+    chosen = index_put(chosen, (index.reshape(-1),), x.new_ones((), dtype=bool))
+    shape = [-1 if axis == dim else 1 for axis in range(x.ndim)]
+    return masked_fill(x, chosen.reshape(shape), value)
+
+
+def put(x: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with elements of `source` at positions in row-major order, or added to them.
+
+    Raises:
+        IndexError: a position is out of range, or there are not as many elements.
+        RuntimeError: the source has another dtype, or the positions are no int64.
+    """
+    check_positions(index, "put_(): Expected a long tensor for index, but got {}")
+    if source.dtype is not x.dtype:
+        raise RuntimeError(
+            "put_(): self and source expected to have the same dtype, but got self.dtype = "
+            f"{x.dtype} and source.dtype = {source.dtype}"
+        )
+    if source.numel() != index.numel():
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, but got "
+            f"source.numel() = {source.numel()}, index.numel() = {index.numel()}"
+        )
+    flat = index_put(x.reshape(-1), (index.reshape(-1),), source.reshape(-1), accumulate)
+    return flat.reshape(x.shape)
+
+
+# ---- masks ----------------------------------------------------------------------------------
+
+
+def masked_scatter(x: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """A copy with the elements of `source`, in order, where the mask is true.
+
+    Raises:
+        RuntimeError: the mask is not boolean, or the source is too short or of another dtype.
+    """
+    if mask._array.dtype.kind != "b":
+        raise RuntimeError(
+            f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype}"
+        )
+    if source.dtype is not x.dtype:
+        raise RuntimeError(
+            "masked_scatter: expected self and source to have same dtypes but got "
+            f"{x.dtype} and {source.dtype}"
+        )
+    shape = broadcast_shapes(x.shape, mask.shape)
+    x, mask = x.expand(shape), mask.expand(shape)
+    if not isinstance(mask._array, Outline) and int(mask._array.sum()) > source.numel():
+        raise RuntimeError("Number of elements of source < number of ones in mask")
+    if source.numel() == 0:
+        return x.clone()
+    counted = mask.reshape(-1).cumsum(0) - 1
+    order = counted.clamp(0, source.numel() - 1)
+    return where(mask, source.reshape(-1)[order].reshape(shape), x)
+
+
+__all__ = [
+    "diagonal_scatter", "index_fill", "masked_scatter", "narrow_copy", "put", "select_scatter",
+    "slice_scatter",
+]  # fmt: skip

@@ -1,0 +1,193 @@
+"""Elements brought together at positions along a dimension: summed, averaged, multiplied, compared.
+
+Sums and means are made of `scatter_add`. Products and extremes are primitives; what is not to
+count of the tensor itself is first overwritten by what changes nothing: one, or the least value.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradtool.device import combine_at
+from gradtool.engine._ops.core.claims import MEASURED
+from gradtool.engine._ops.core.dims import wrap_dim
+from gradtool.engine._ops.core.kinds import conjugate, general
+from gradtool.engine._ops.core.primitive import Primitive
+from gradtool.engine._ops.core.quiet import quiet
+from gradtool.engine._ops.core.unsupported import check_taken, refuse
+from gradtool.engine._ops.creation.creation import ones_like
+from gradtool.engine._ops.elementwise.arithmetic import div
+from gradtool.engine._ops.elementwise.selection import where
+from gradtool.engine._ops.indexing.gathering import (
+    _along,
+    gather,
+    scatter,
+    scatter_add,
+    scattered_into,
+)
+from gradtool.engine._tensor import Tensor
+
+# ---- products -------------------------------------------------------------------------------
+
+
+@quiet
+def _multiplied_at(x: Any, src: Any, index: Any, *, dim: int) -> Any:
+    out = x.copy()
+    combine_at(np.multiply, out, _along(index, dim, x.shape[dim]), src)
+    return out
+
+
+def _prod_vjp_of_x(g: Tensor, x: Tensor, src: Tensor, index: Tensor, dim: int) -> Tensor:
+    """The product of all that was brought to an element."""
+    others: Tensor = conjugate(_scatter_prod(ones_like(x), src, index, dim=dim))
+    return g * others
+
+
+def _prod_vjp_of_src(g: Tensor, x: Tensor, src: Tensor, index: Tensor, dim: int) -> Tensor:
+    """The product of the others, with that of zeros apart: nothing is divided by zero.
+
+    Right up to the second derivative; beyond, where no three zeros meet.
+    """
+    is_zero, one = src == 0, ones_like(src)
+    rest = _scatter_prod(x, where(is_zero, one, src), index, dim=dim)
+    zeros = _scatter_prod(ones_like(x), where(is_zero, src, one), index, dim=dim)
+    of_zero = gather(rest, dim, index) * _product_of_other_zeros(x, src, index, dim)
+    of_others = gather(rest * zeros, dim, index) / where(is_zero, one, src)
+    return gather(g, dim, index) * conjugate(where(is_zero, of_zero, of_others))
+
+
+def _product_of_other_zeros(x: Tensor, src: Tensor, index: Tensor, dim: int) -> Tensor:
+    """For a zero: one if it is alone, the other if there are two; more are zero to first order."""
+    is_zero, nothing = src == 0, x.detach() * 0
+    counts = scatter_add(nothing, dim, index, is_zero.to(src.dtype)).gather(dim, index)
+    total = scatter_add(nothing, dim, index, src.masked_fill(~is_zero, 0)).gather(dim, index)
+    other = where(counts == 2, total - src, 0)
+    return where(counts == 1, ones_like(src), other)
+
+
+_scatter_prod: Primitive = general("scatter_prod", _multiplied_at, _prod_vjp_of_x, _prod_vjp_of_src)
+
+# ---- extremes -------------------------------------------------------------------------------
+
+
+def _extreme(name: str) -> Primitive:
+    """The larger or the smaller: equal ones share the gradient."""
+    ufunc = {"scatter_amax": np.maximum, "scatter_amin": np.minimum}[name]
+
+    def compute(x: Any, src: Any, index: Any, *, dim: int) -> Any:
+        refuse("c", f"scatter_gather_tensor_cpu_reduce_{name.removeprefix('scatter_')}", x)
+        out = x.copy()
+        combine_at(ufunc, out, _along(index, dim, x.shape[dim]), src)
+        return out
+
+    return general(name, compute, _extreme_vjp_of_x, _extreme_vjp_of_src)
+
+
+def _part(
+    g: Tensor, x: Tensor, src: Tensor, index: Tensor, out: Tensor, dim: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradient in equal parts, and to which elements of `x` and `src` they go."""
+    from_x = (x == out).to(g.dtype)
+    from_src = (src == gather(out, dim, index)).to(g.dtype)
+    return g / scatter_add(from_x, dim, index, from_src), from_x, from_src
+
+
+def _extreme_vjp_of_x(
+    g: Tensor, x: Tensor, src: Tensor, index: Tensor, out: Tensor, dim: int
+) -> Tensor:
+    part, chosen, _ = _part(g, x, src, index, out, dim)
+    return part * chosen
+
+
+def _extreme_vjp_of_src(
+    g: Tensor, x: Tensor, src: Tensor, index: Tensor, out: Tensor, dim: int
+) -> Tensor:
+    part, _, chosen = _part(g, x, src, index, out, dim)
+    return gather(part, dim, index) * chosen
+
+
+_EXTREMES = {"amax": _extreme("scatter_amax"), "amin": _extreme("scatter_amin")}
+
+
+# ---- the functions --------------------------------------------------------------------------
+
+REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
+
+
+def scatter_reduce(
+    x: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """A copy in which each position along a dimension holds what `reduce` makes of what it got.
+
+    That is the elements of `src` whose index it is and, with `include_self`, its own.
+
+    Raises:
+        RuntimeError: there is no such reduction, or shapes, dtypes or positions do not fit.
+    """
+    if reduce not in REDUCTIONS:
+        raise RuntimeError(
+            f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
+        )
+    if not include_self:
+        x = scatter(x, dim, index, _neutral(x, reduce))
+    if reduce == "sum":
+        return scatter_add(x, dim, index, src)
+    if reduce == "mean":
+        return _averaged(x, dim, index, src, include_self)
+    return scattered_into(x, dim, index, src, _EXTREMES.get(reduce, _scatter_prod))
+
+
+def _neutral(x: Tensor, reduce: str) -> Any:
+    """The element that changes nothing that it is reduced with."""
+    if reduce in ("sum", "mean"):
+        return 0
+    if reduce == "prod":
+        return 1
+    kind = x._array.dtype
+    if kind.kind == "f":
+        return -np.inf if reduce == "amax" else np.inf
+    if kind.kind == "b":
+        return reduce == "amin"
+    refuse("c", f"scatter_gather_tensor_cpu_reduce_{reduce}", x._array)
+    limits = np.iinfo(kind)
+    return int(limits.min if reduce == "amax" else limits.max)
+
+
+def _averaged(x: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool) -> Tensor:
+    ones = ones_like(x.detach())
+    start = ones if include_self else ones - ones
+    counts = scatter_add(start, dim, index, ones_like(src.detach()))
+    counts = counts.masked_fill(counts == 0, 1)
+    total = scatter_add(x, dim, index, src)
+    return div(total, counts, rounding_mode=None if x.dtype.is_differentiable else "floor")
+
+
+def index_reduce(
+    x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """`scatter_reduce` of whole slices along a dimension, one position for each.
+
+    Raises:
+        RuntimeError: there is no such reduction, or shapes, dtypes or positions do not fit.
+    """
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(
+            "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got "
+            f"{reduce}."
+        )
+    dim = wrap_dim(dim, x.ndim)
+    if index.numel() != (source.shape[dim] if source.ndim else 1):
+        raise RuntimeError(
+            f"index_reduce_(): Number of indices ({index.numel()}) should be equal to "
+            f"source.size(dim): ({source.shape[dim] if source.ndim else 1}), for dim: {dim}"
+        )
+    if not include_self:
+        check_taken(x, MEASURED, "index_reduce_func_exclude_input_init")
+    vector = index.reshape([-1 if axis == dim else 1 for axis in range(source.ndim)])
+    places = vector.expand(source.shape)
+    return scatter_reduce(x, dim, places, source, reduce, include_self=include_self)
+
+
+__all__ = ["index_reduce", "scatter_reduce"]

@@ -1,0 +1,178 @@
+"""Slices picked, added to and replaced by their positions along a dimension."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gradtool.device import add_at
+from gradtool.engine._ops.core.dims import Ints, wrap_dim
+from gradtool.engine._ops.core.kinds import linear
+from gradtool.engine._ops.core.plan import vjp_of
+from gradtool.engine._ops.core.primitive import Primitive
+from gradtool.engine._ops.core.unsupported import check_positions
+from gradtool.engine._ops.indexing.indexing import added_to_zeros, check_bounds
+from gradtool.engine._ops.shape.shape import reshape
+from gradtool.engine._tensor import Tensor
+
+
+def _selected(x: Any, index: Any, *, dim: int) -> Any:
+    try:
+        check_bounds(index, x.shape[dim], dim, lowest=0)
+    except IndexError:
+        raise IndexError("index out of range in self") from None
+    return np.take(x, index, axis=dim)
+
+
+_index_select = linear(
+    "index_select",
+    _selected,
+    lambda g, x_shape, index, dim: added_to_zeros(g, x_shape, (dim,), [index]),
+)
+
+
+def _key(index: Any, shape: Ints, dim: int, error: type[Exception]) -> tuple[Any, ...]:
+    check_bounds(index, shape[dim], dim, error=error, lowest=0)
+    return (*[slice(None)] * dim, index)
+
+
+def _slices_added(x: Any, source: Any, index: Any, *, dim: int) -> Any:
+    out = x.copy()
+    add_at(out, _key(index, x.shape, dim, RuntimeError), source)
+    return out
+
+
+def _slices_copied(x: Any, source: Any, index: Any, *, dim: int) -> Any:
+    out = x.copy()
+    out[_key(index, x.shape, dim, IndexError)] = source
+    return out
+
+
+_index_add = Primitive(
+    "index_add",
+    _slices_added,
+    (vjp_of(lambda g: g), vjp_of(lambda g, index, dim: g.index_select(dim, index))),
+    kind="linear",
+)
+_index_copy = Primitive(
+    "index_copy",
+    _slices_copied,
+    (
+        vjp_of(
+            lambda g, index, dim, source_shape: g.index_copy(dim, index, g.new_zeros(source_shape))
+        ),
+        vjp_of(lambda g, index, dim: g.index_select(dim, index)),
+    ),
+    kind="linear",
+)
+
+
+def _taken(x: Any, index: Any) -> Any:
+    beyond = index[(index >= x.size) | (index < -x.size)]
+    if beyond.size:
+        raise IndexError(
+            f"out of range: tried to access index {int(beyond[0])} on a tensor of {x.size} "
+            "elements."
+        )
+    return x.reshape(-1)[index]
+
+
+_take = linear(
+    "take",
+    _taken,
+    lambda g, x_shape, index: added_to_zeros(g, (prod(x_shape),), (0,), [index]).reshape(x_shape),
+)
+
+
+def index_select(x: Tensor, dim: int, index: Tensor) -> Tensor:
+    """The slices at positions along a dimension.
+
+    Raises:
+        IndexError: a position is out of range, or `index` has more than one dimension.
+        RuntimeError: the positions are neither int64 nor int32.
+    """
+    if index.ndim > 1:
+        raise IndexError("index_select(): Index is supposed to be a vector")
+    check_positions(index, "index_select(): Expected dtype int32 or int64 for index", narrow=True)
+    dim = wrap_dim(dim, x.ndim)
+    if x.ndim == 0:
+        return reshape(_index_select(x.reshape(1), index.reshape(1), dim=0), ())
+    return _index_select(x, index if index.ndim else index.reshape(1), dim=dim)
+
+
+def index_add(x: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+    """A copy with slices of `source`, times `alpha`, added at positions along a dimension.
+
+    Raises:
+        RuntimeError: a position is out of range, or the source has another dtype or shape.
+    """
+    if source.dtype is not x.dtype:
+        raise RuntimeError(
+            f"index_add_(): self ({x.dtype}) and source ({source.dtype}) must have the same scalar "
+            "type"
+        )
+    words = "index_add_(): Expected dtype int32/int64 for index but got: {}"
+    check_positions(index, words, narrow=True)
+    scaled = source if alpha == 1 else source * alpha
+    return _slices_written(x, dim, index, scaled, _index_add)
+
+
+def index_copy(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """A copy with slices of `source` written at positions along a dimension.
+
+    Raises:
+        IndexError: a position is out of range, or there are not as many slices.
+        RuntimeError: the source has another dtype.
+    """
+    if source.dtype is not x.dtype:
+        raise RuntimeError(
+            "index_copy_(): self and source expected to have the same dtype, but got (self) "
+            f"{x.dtype} and (source) {source.dtype}"
+        )
+    check_positions(index, "index_copy_(): Expected a long tensor for index, but got {}")
+    return _slices_written(x, dim, index, source, _index_copy)
+
+
+def _slices_written(
+    x: Tensor, dim: int, index: Tensor, source: Tensor, primitive: Primitive
+) -> Tensor:
+    dim = wrap_dim(dim, x.ndim)
+    if x.ndim == 0:
+        vector, values = x.reshape(1), source.reshape(1)
+        return reshape(_slices_written(vector, 0, index, values, primitive), ())
+    positions = index if index.ndim else index.reshape(1)
+    extents = source.shape if source.ndim else (1,)
+    if len(extents) == x.ndim and extents[dim] != len(positions):
+        error = RuntimeError if primitive is _index_add else IndexError
+        raise error(
+            f"{primitive.name}_(): Number of indices ({len(positions)}) should be equal to "
+            f"source.size(dim): ({extents[dim]}), for dim: {dim}"
+        )
+    _check_slices(x.shape, dim, source.shape, primitive.name)
+    return primitive(x, source, positions, dim=dim)
+
+
+def _check_slices(shape: Ints, dim: int, source_shape: Ints, name: str) -> None:
+    around = [each[:dim] + each[dim + 1 :] for each in (shape, source_shape)]
+    if source_shape and around[0] != around[1]:
+        raise RuntimeError(
+            f"{name}_(): Source/destination tensor must have same slice shapes. Destination slice "
+            f"shape: {list(around[0])} at dimension {dim} and source slice shape: "
+            f"{list(around[1])} at dimension {dim}."
+        )
+
+
+def take(x: Tensor, index: Tensor) -> Tensor:
+    """Elements by their position in row-major order, in the shape of `index`.
+
+    Raises:
+        IndexError: a position is out of range.
+        RuntimeError: the positions are no int64.
+    """
+    check_positions(index, "take(): Expected a long tensor for index, but got {}")
+    return _take(x, index)
+
+
+__all__ = ["index_add", "index_copy", "index_select", "take"]

@@ -1,0 +1,299 @@
+"""Products of tensors that are made of simpler ones: Kronecker's, chains, cross, distances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from itertools import pairwise
+from math import prod
+from typing import Any
+
+from gradtool.engine import _dtypes
+from gradtool.engine._ops.core.claims import COMPLEX, FLOATS, INTEGERS, SMOOTH
+from gradtool.engine._ops.core.dims import as_ints, wrap_dim, wrap_dims
+from gradtool.engine._ops.core.kinds import conjugate
+from gradtool.engine._ops.core.unsupported import TYPE_NAMES, check_taken, takes
+from gradtool.engine._ops.creation.creation import eye, ones_like
+from gradtool.engine._ops.linalg.inverses import inv
+from gradtool.engine._ops.linalg.linalg import matmul, mm, vdot
+from gradtool.engine._ops.reductions.norm import norm
+from gradtool.engine._ops.shape.axes import permute
+from gradtool.engine._ops.shape.diagonals import tril
+from gradtool.engine._ops.shape.expansion import broadcast_tensors
+from gradtool.engine._ops.shape.joining import cat, stack
+from gradtool.engine._tensor import Tensor
+
+# ---- sums of products -----------------------------------------------------------------------
+
+
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
+    """Summed over the products of so many last and first dimensions, or over those listed.
+
+    Raises:
+        RuntimeError: the dimensions listed do not fit each other.
+    """
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        dims = (range(a.ndim - dims, a.ndim), range(dims))
+    of_a, of_b = (wrap_dims(as_ints(list(each)), x.ndim) for each, x in zip(dims, (a, b)))
+    extents = [a.shape[dim] for dim in of_a]
+    if extents != [b.shape[dim] for dim in of_b]:
+        raise RuntimeError(
+            "contracted dimensions need to match, but first has sizes "
+            f"{extents} and second has {[b.shape[dim] for dim in of_b]}"
+        )
+    rows = [dim for dim in range(a.ndim) if dim not in of_a]
+    columns = [dim for dim in range(b.ndim) if dim not in of_b]
+    outer = [a.shape[dim] for dim in rows], [b.shape[dim] for dim in columns]
+    product = mm(
+        permute(a, (*rows, *of_a)).reshape(prod(outer[0]), prod(extents)),
+        permute(b, (*of_b, *columns)).reshape(prod(extents), prod(outer[1])),
+    )
+    return product.reshape([*outer[0], *outer[1]])
+
+
+def inner(x: Tensor, other: Tensor) -> Tensor:
+    """Summed over the products along the last dimensions; with a number, its multiple."""
+    if x.ndim == 0 or other.ndim == 0:
+        return x * other
+    if x.shape[-1] != other.shape[-1]:
+        raise RuntimeError(
+            "inner() the last dimension must match on both input tensors but got shapes "
+            f"{list(x.shape)} and {list(other.shape)}"
+        )
+    return tensordot(x, other, ((-1,), (-1,)))
+
+
+def kron(x: Tensor, other: Tensor) -> Tensor:
+    """Each element of the first times the whole second, in its place."""
+    rank = max(x.ndim, other.ndim)
+    x, other = (_with_rank(each, rank) for each in (x, other))
+    shape = [extent * along for extent, along in zip(x.shape, other.shape)]
+    spread = x.reshape([each for extent in x.shape for each in (extent, 1)])
+    within = other.reshape([each for extent in other.shape for each in (1, extent)])
+    return (spread * within).reshape(shape)
+
+
+def _with_rank(x: Tensor, rank: int) -> Tensor:
+    return x.reshape([*[1] * (rank - x.ndim), *x.shape])
+
+
+@takes(SMOOTH, "linalg.vecdot")
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
+    """The sum of products along a dimension, the first factor conjugated.
+
+    Raises:
+        RuntimeError: both are vectors, and not of the same length.
+    """
+    if x.ndim == y.ndim == 1:
+        return vdot(x, y)
+    total: Tensor = (conjugate(x) * y).sum(dim)
+    return total
+
+
+# ---- products of several matrices -----------------------------------------------------------
+
+
+def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
+    """The product of a chain of matrices in the cheapest order; its ends may be vectors.
+
+    Raises:
+        RuntimeError: there are fewer than two, or extents do not fit.
+    """
+    if len(tensors) < 2:
+        raise RuntimeError("multi_dot(): expected at least 2 tensors but got " + str(len(tensors)))
+    first, last = tensors[0], tensors[-1]
+    row, column = first.ndim == 1, last.ndim == 1
+    chain = [
+        first.unsqueeze(0) if row else first,
+        *tensors[1:-1],
+        last.unsqueeze(1) if column else last,
+    ]
+    product = _product_of_chain(chain)
+    if row:
+        product = product.squeeze(0)
+    return product.squeeze(-1) if column else product
+
+
+def chain_matmul(*matrices: Any) -> Tensor:
+    """`multi_dot` under its old name; one matrix is returned as it is."""
+    given = matrices[0] if isinstance(matrices[0], tuple | list) else matrices
+    return multi_dot(given) if len(given) > 1 else given[0]
+
+
+def _product_of_chain(chain: Sequence[Tensor]) -> Tensor:
+    """By the order that dynamic programming finds: of each stretch the best place to cut it."""
+    extents = [chain[0].shape[0], *[each.shape[1] for each in chain]]
+    best: dict[tuple[int, int], tuple[int, int]] = {
+        (at, at + 1): (0, at) for at in range(len(chain))
+    }
+    for length in range(2, len(chain) + 1):
+        for start in range(len(chain) - length + 1):
+            end = start + length
+            best[start, end] = min(
+                (
+                    best[start, cut][0] + best[cut, end][0]
+                    + extents[start] * extents[cut] * extents[end],
+                    cut,
+                )
+                for cut in range(start + 1, end)
+            )  # fmt: skip
+
+    def product(start: int, end: int) -> Tensor:
+        if end - start == 1:
+            return chain[start]
+        cut = best[start, end][1]
+        return mm(product(start, cut), product(cut, end))
+
+    return product(0, len(chain))
+
+
+def matrix_power(A: Tensor, n: int) -> Tensor:  # noqa: N803 - torch's name
+    """A square matrix multiplied by itself so many times; its inverse if that is negative.
+
+    Raises:
+        RuntimeError: it is no square matrix.
+    """
+    if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
+        raise RuntimeError(
+            "linalg.matrix_power: A must be batches of square matrices, but they are "
+            + " by ".join(map(str, A.shape[-2:]))
+            + " matrices"
+        )
+    if n == 0:
+        return tril(A, -A.shape[-1]) + eye(A.shape[-1], dtype=A.dtype, device=A.device)
+    base = inv(A) if n < 0 else A
+    squares, factors = base, []
+    for bit in reversed(bin(abs(n))[2:]):
+        if bit == "1":
+            factors.append(squares)
+        if len(bin(abs(n))) - 2 > len(factors):
+            squares = matmul(squares, squares)
+    return reduce(matmul, factors)
+
+
+# ---- of vectors -----------------------------------------------------------------------------
+
+
+def linalg_cross(x: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
+    """The cross product of vectors of three numbers that lie along a dimension.
+
+    Raises:
+        RuntimeError: there are not three, or the tensors have different ranks.
+    """
+    if x.ndim != other.ndim:
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+    dim = wrap_dim(dim, x.ndim)
+    if x.shape[dim] != 3 or other.shape[dim] != 3:
+        raise RuntimeError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {x.shape[dim]} and "
+            f"{other.shape[dim]}"
+        )
+    x, other = broadcast_tensors(x, other)
+    rolled = x.roll(-1, dim) * other.roll(-2, dim)
+    crossed: Tensor = rolled - x.roll(-2, dim) * other.roll(-1, dim)
+    return crossed
+
+
+def cross(x: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+    """`linalg_cross` along a dimension; by default the first one with three elements."""
+    if dim is None:
+        candidates = [at for at, extent in enumerate(x.shape) if extent == 3]
+        if not candidates:
+            raise RuntimeError("no dimension of size 3 in input")
+        dim = candidates[0]
+    return linalg_cross(x, other, dim=dim)
+
+
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = None) -> Tensor:
+    """The p-norm distance of each row of the first from each row of the second.
+
+    Raises:
+        RuntimeError: the rows have different lengths, or are not of floating numbers.
+    """
+    for number, each in enumerate((x1, x2), start=1):
+        if each.ndim < 2:
+            raise RuntimeError(
+                f"cdist only supports at least 2D tensors, X{number} got: {each.ndim}D"
+            )
+    for number, each in enumerate((x1, x2), start=1):
+        if not each.is_floating_point():
+            raise RuntimeError(
+                f"cdist only supports floating-point dtypes, X{number} got: "
+                f"{TYPE_NAMES[each.dtype.name]}"
+            )
+    check_taken(x1, FLOATS, "cdist")
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(
+            f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
+        )
+    apart = x1.unsqueeze(-2) - x2.unsqueeze(-3)
+    return norm(apart, p if x1.shape[-1] else 2, -1)
+
+
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:  # noqa: N803
+    """Powers of each element from 0 to N - 1 along a new last dimension, the highest first."""
+    x = x if x.dtype.is_differentiable else x.to(_dtypes.int64)
+    count = x.shape[-1] if N is None else N
+    powers = [ones_like(x)]
+    for _ in range(count - 1):
+        powers.append(powers[-1] * x)
+    columns = stack(powers[:count], -1) if count else x.new_zeros((*x.shape, 0))
+    return columns if increasing else columns.flip(-1)
+
+
+@takes(INTEGERS | FLOATS | COMPLEX, "linalg.vander")
+def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:  # noqa: N803
+    """`vander`, the lowest power first.
+
+    Raises:
+        RuntimeError: there are to be fewer than two powers.
+    """
+    if N is not None and N < 2:
+        raise RuntimeError("N must be greater than 1.")
+    return vander(x, N, increasing=True)
+
+
+# ---- blocks ---------------------------------------------------------------------------------
+
+
+def block_diag(*tensors: Tensor) -> Tensor:
+    """The matrix with these on its diagonal, zero elsewhere; a vector is a row.
+
+    Raises:
+        RuntimeError: one has more than two dimensions.
+    """
+    for number, each in enumerate(tensors):
+        if each.ndim > 2:
+            raise RuntimeError(
+                "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input "
+                f"{number} has {each.ndim} dimensions"
+            )
+    blocks = [_with_rank(each, 2) for each in tensors]
+    starts = [0]
+    for each in blocks:
+        starts.append(starts[-1] + each.shape[1])
+    rows = [
+        cat([_zeros(each, start), each, _zeros(each, starts[-1] - end)], 1)
+        for each, (start, end) in zip(blocks, pairwise(starts))
+    ]
+    return cat(rows)
+
+
+def _zeros(x: Tensor, columns: int) -> Tensor:
+    return x.new_zeros((x.shape[0], columns))
+
+
+METHODS = {
+    "cross": cross,
+    "inner": inner,
+    "kron": kron,
+    "matrix_power": matrix_power,
+}
+"""What is a method of tensors too."""
+
+__all__ = [
+    "block_diag", "cdist", "chain_matmul", "cross", "inner", "kron", "matrix_power", "tensordot",
+    "vander",
+]  # fmt: skip

@@ -1,0 +1,173 @@
+"""Determinants, and their logarithms.
+
+By Jacobi's formula ``d det(A) = tr(adj(A) dA)``, where ``adj(A) = det(A) A⁻¹`` is the adjugate,
+which exists for singular matrices too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradtool.device import module_of
+from gradtool.engine._ops.core.kinds import conjugate, general
+from gradtool.engine._ops.core.primitive import Primitive
+from gradtool.engine._ops.elementwise.elementwise import log
+from gradtool.engine._ops.linalg.inverses import inv
+from gradtool.engine._ops.linalg.linalg import matmul
+from gradtool.engine._ops.linalg.matrices import of_matrices, require_square
+from gradtool.engine._ops.linalg.matrix_types import linalg_slogdet
+from gradtool.engine._ops.linalg.matrix_types import slogdet as signed_logarithm
+from gradtool.engine._ops.shape.axes import adjoint
+from gradtool.engine._tensor import Tensor
+
+
+def _per_matrix(numbers: Tensor) -> Tensor:
+    """One number for each matrix, to multiply the matrices with."""
+    return numbers.unsqueeze(-1).unsqueeze(-1)
+
+
+# ---- the determinant ------------------------------------------------------------------------
+
+
+def _products_of_others(x: Any) -> Any:
+    """For each element of the last dimension the product of the others."""
+    ones = np.ones_like(x[..., :1])
+    before = np.concatenate([ones, np.cumprod(x[..., :-1], axis=-1)], axis=-1)
+    after = np.concatenate([ones, np.cumprod(x[..., :0:-1], axis=-1)], axis=-1)
+    return before * after[..., ::-1]
+
+
+def _turned(x: Any) -> Any:
+    return x.conj().swapaxes(-2, -1)
+
+
+def _singular(x: Any) -> tuple[Any, Any, Any, Any]:
+    """Singular vectors and values, and the phase that the determinant has beside these."""
+    left, values, right = np.linalg.svd(x)
+    phase = np.linalg.det(left) * np.linalg.det(right)
+    return left, values, right, phase[..., None, None]
+
+
+def _adjugate_of(x: Any) -> Any:
+    """From singular values: dividing by the determinant would fail where it is zero."""
+    left, values, right, phase = _singular(x)
+    scaled = _turned(right) * _products_of_others(values)[..., None, :]
+    return phase * (scaled @ _turned(left))
+
+
+def _adjugate_slope_of(x: Any, change: Any) -> Any:
+    """How the adjugate changes with the matrix.
+
+    Of a diagonal matrix s, element (i, i) changes by the sum over k of ``c[k, k]`` times the
+    product of all s but i and k; element (i, j) by ``-c[i, j]`` times that of all but i and j.
+    """
+    left, values, right, phase = _singular(x)
+    core = _turned(left) @ change @ _turned(right)
+    size = values.shape[-1]
+    diagonal = module_of(values).eye(size, dtype=bool)
+    without_one = np.where(diagonal, 1, values[..., None, :])
+    without_two = np.where(diagonal, 0, _products_of_others(without_one))
+    along = without_two @ np.where(diagonal, core, 0).sum(-1, keepdims=True)
+    slope = np.where(diagonal, along, -without_two * core)
+    return phase * (_turned(right) @ slope @ _turned(left))
+
+
+def _slope_vjp(g: Tensor, x: Tensor, change: Tensor, x_shape: Any) -> Tensor:
+    """The third derivative, by inverses: a singular matrix has none here."""
+    inverse, turned = inv(x), adjoint(g)
+    by_change, by_turned = matmul(inverse, change), matmul(inverse, turned)
+    both, traces = matmul(by_change, by_turned), [_trace(by_change), _trace(by_turned)]
+    whole = traces[0] * traces[1] - _trace(both)
+    mixed = matmul(both, inverse) + matmul(matmul(by_turned, by_change), inverse)
+    parts = traces[1] * matmul(by_change, inverse) + traces[0] * matmul(by_turned, inverse)
+    rate = _per_matrix(det(x)) * (whole * inverse - parts + mixed)
+    return adjoint(rate).sum_to_size(x_shape)
+
+
+def _trace(x: Tensor) -> Tensor:
+    return _per_matrix(x.diagonal(0, -2, -1).sum(-1))
+
+
+_adjugate_slope: Primitive = general(
+    "adjugate_slope",
+    of_matrices("det", _adjugate_slope_of),
+    _slope_vjp,
+    lambda g, x, change_shape: adjoint(_adjugate_slope(x, adjoint(g))).sum_to_size(change_shape),
+)
+_adjugate = general(
+    "adjugate",
+    of_matrices("det", _adjugate_of),
+    lambda g, x: adjoint(_adjugate_slope(x, adjoint(g))),
+)
+_det = general(
+    "linalg_det",
+    of_matrices("det", lambda x: np.linalg.det(x)),
+    lambda g, x: _per_matrix(g) * adjoint(_adjugate(x)),
+)
+
+
+def det(A: Tensor) -> Tensor:  # noqa: N803 - torch's name
+    """The determinant of a square matrix.
+
+    Raises:
+        RuntimeError: it is no square matrix of floating or complex numbers.
+    """
+    require_square(A, "det")
+    return _det(A)
+
+
+# ---- its logarithm --------------------------------------------------------------------------
+
+
+def _sign_vjp(g: Tensor, x: Tensor, out: Tensor) -> Tensor:
+    """A phase turns by the imaginary part of ``tr(A⁻¹ dA)``; a sign does not change."""
+    if not x.is_complex():
+        return x.detach() * 0
+    turn = (g * conjugate(out)).imag * 1j
+    gradient: Tensor = _per_matrix(turn) * adjoint(inv(x))
+    return gradient
+
+
+_sign = general("slogdet", of_matrices("slogdet", lambda x: np.linalg.slogdet(x)[0]), _sign_vjp)
+_logarithm = general(
+    "slogdet",
+    of_matrices("slogdet", lambda x: np.linalg.slogdet(x)[1]),
+    lambda g, x: _per_matrix(g) * adjoint(inv(x)),
+)
+
+
+def slogdet(A: Tensor) -> signed_logarithm:  # noqa: N803
+    """The sign of the determinant, a phase where it is complex, and its magnitude's logarithm.
+
+    Raises:
+        RuntimeError: it is no square matrix of floating or complex numbers.
+    """
+    require_square(A, "slogdet")
+    return signed_logarithm(_sign(A), _logarithm(A))
+
+
+def linalg_slogdet_of(A: Tensor) -> linalg_slogdet:  # noqa: N803
+    """`slogdet`, as ``torch.linalg`` names its result."""
+    return linalg_slogdet(*slogdet(A))
+
+
+def logdet(A: Tensor) -> Tensor:  # noqa: N803
+    """The logarithm of the determinant: NaN where that is negative, -inf where it is zero.
+
+    Raises:
+        RuntimeError: it is no square matrix of floating or complex numbers.
+    """
+    sign, magnitude = slogdet(A)
+    return log(sign) + magnitude
+
+
+METHODS = {
+    "det": det,
+    "logdet": logdet,
+    "slogdet": slogdet,
+}
+"""What is a method of tensors too."""
+
+__all__ = ["det", "logdet", "slogdet"]

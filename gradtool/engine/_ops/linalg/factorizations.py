@@ -1,0 +1,280 @@
+"""Matrices as products: Cholesky, QR, eigenvalues, singular values.
+
+Factors are not unique: eigenvectors may change sign or phase. A gradient is right for what does
+not depend on the choice. Sources of the formulas: Murray, "Differentiation of the Cholesky
+decomposition", 2016; Walter and Lehmann, "Algorithmic Differentiation of Linear Algebra
+Functions with Application in Optimum Experimental Design", 2010 (QR); Giles, "Collected Matrix
+Derivative Results for Forward and Reverse Mode Algorithmic Differentiation", 2008; Townsend,
+"Differentiating the Singular Value Decomposition", 2016.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradtool.engine._ops.core.dims import Ints
+from gradtool.engine._ops.core.kinds import general
+from gradtool.engine._ops.elementwise.complex_parts import real
+from gradtool.engine._ops.linalg.inverses import solve_triangular
+from gradtool.engine._ops.linalg.linalg import matmul
+from gradtool.engine._ops.linalg.matrices import (
+    divided,
+    identity_like,
+    of_matrices,
+    packed,
+    require_matrices,
+    require_no_phase,
+    require_square,
+    unpacked,
+)
+from gradtool.engine._ops.linalg.matrix_types import linalg_eigh, linalg_qr, linalg_svd
+from gradtool.engine._ops.shape.axes import adjoint
+from gradtool.engine._ops.shape.diagonals import diag_embed, tril, triu
+from gradtool.engine._ops.shape.joining import cat
+from gradtool.engine._tensor import Tensor
+
+_PHASE_OF_EIGENVECTORS = (
+    "linalg_eigh_backward: The eigenvectors in the complex case are specified up to "
+    "multiplication by e^{i phi}. The specified loss function depends on this quantity, so it is "
+    "ill-defined."
+)
+_PHASE_OF_SINGULAR_VECTORS = (
+    "svd_backward: The singular vectors in the complex case are specified up to multiplication "
+    "by e^{i phi}. The specified loss function depends on this quantity, so it is ill-defined."
+)
+
+# ---- Cholesky -------------------------------------------------------------------------------
+
+
+def _cholesky_vjp(g: Tensor, out: Tensor) -> Tensor:
+    """The Hermitian part, since a change of the matrix is Hermitian too."""
+    lower_h = adjoint(out)
+    inner = matmul(lower_h, g)
+    halved = tril(inner) - diag_embed(inner.diagonal(0, -2, -1)) * 0.5
+    symmetric = (halved + adjoint(halved)) * 0.5
+    right = solve_triangular(out, symmetric, upper=False, left=False)
+    return solve_triangular(lower_h, right, upper=True)
+
+
+_cholesky = general(
+    "linalg_cholesky", of_matrices("cholesky", lambda x: np.linalg.cholesky(x)), _cholesky_vjp
+)
+
+
+def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:  # noqa: N803 - torch's name
+    """The lower triangle L with ``A = L Lᴴ``, or its adjoint. Of A one triangle is looked at.
+
+    Raises:
+        LinAlgError: A is not positive definite.
+        RuntimeError: it is no square matrix of floating or complex numbers.
+    """
+    require_square(A, "cholesky")
+    return adjoint(_cholesky(adjoint(A))) if upper else _cholesky(A)
+
+
+# ---- QR -------------------------------------------------------------------------------------
+
+
+def _qr_shapes(shape: Ints) -> tuple[Ints, Ints]:
+    rows, columns = shape[-2:]
+    inner = min(rows, columns)
+    return (rows, inner), (inner, columns)
+
+
+def _reduced_qr(x: Any) -> Any:
+    q, r = np.linalg.qr(x)
+    return packed(x.dtype, (q, 2), (r, 2))
+
+
+def _reduced_qr_vjp(g: Tensor, out: Tensor, x_shape: Ints) -> Tensor:
+    """For a matrix with at least as many rows as columns."""
+    shapes = _qr_shapes(x_shape)
+    (q, r), (g_q, g_r) = unpacked(out, *shapes), unpacked(g, *shapes)
+    upper = triu(matmul(g_r, adjoint(r)) - matmul(adjoint(q), g_q))
+    diagonal = diag_embed(real(upper.diagonal(0, -2, -1)))
+    mirrored = upper + adjoint(upper) - diagonal
+    return solve_triangular(adjoint(r), g_q + matmul(q, mirrored), upper=False, left=False)
+
+
+_qr = general("linalg_qr", of_matrices("qr", _reduced_qr), _reduced_qr_vjp)
+
+
+def _full_qr(x: Any, *, mode: str) -> Any:
+    q, r = np.linalg.qr(x, mode="complete" if mode == "complete" else "reduced")
+    return packed(x.dtype, (q, 2), (r, 2))
+
+
+def _no_full_qr_vjp(g: Tensor, mode: str) -> Tensor:
+    if mode == "r":
+        raise RuntimeError(
+            "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. "
+            "Please use linalg.qr(A, mode='reduced') if you are going to differentiate through "
+            "linalg.qr."
+        )
+    raise RuntimeError(
+        "The QR decomposition is not differentiable when mode='complete' and nrows > ncols."
+    )
+
+
+_qr_without_derivative = general("linalg_qr", of_matrices("qr", _full_qr), _no_full_qr_vjp)
+
+
+def qr(A: Tensor, mode: str = "reduced") -> linalg_qr:  # noqa: N803
+    """Orthonormal Q and upper triangular R with ``A = Q R``.
+
+    `mode` is ``reduced``, ``complete`` (Q is square) or ``r`` (Q is left empty). The gradient
+    needs the first columns of A, as many as there are rows, to be independent.
+
+    Raises:
+        RuntimeError: there is no such mode, or A is no matrix of floating or complex numbers.
+    """
+    require_matrices(A, "qr")
+    if mode not in ("reduced", "complete", "r"):
+        raise RuntimeError(
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), "
+            "'r', or 'complete'"
+        )
+    rows, columns = A.shape[-2:]
+    if mode == "r":
+        _, r = unpacked(_qr_without_derivative(A, mode=mode), *_qr_shapes(A.shape))
+        return linalg_qr(A.new_empty((0,)), r)
+    if mode == "complete" and rows > columns:
+        both = _qr_without_derivative(A, mode=mode)
+        return linalg_qr(*unpacked(both, (rows, rows), (rows, columns)))
+    return _qr_of_wide(A, rows) if rows < columns else _qr_of_tall(A)
+
+
+def _qr_of_tall(x: Tensor) -> linalg_qr:
+    return linalg_qr(*unpacked(_qr(x), *_qr_shapes(x.shape)))
+
+
+def _qr_of_wide(x: Tensor, rows: int) -> linalg_qr:
+    """From the square matrix in front, whose Q takes the other columns along."""
+    q, r = _qr_of_tall(x.narrow(-1, 0, rows))
+    rest = matmul(adjoint(q), x.narrow(-1, rows, x.shape[-1] - rows))
+    return linalg_qr(q, cat([r, rest], -1))
+
+
+# ---- eigenvalues of Hermitian matrices ------------------------------------------------------
+
+
+def _eigen(x: Any, *, UPLO: Any) -> Any:  # noqa: N803
+    values, vectors = np.linalg.eigh(x, UPLO=UPLO)
+    return packed(x.dtype, (values, 1), (vectors, 2))
+
+
+def _eigen_factors(x: Tensor, extent: int) -> tuple[Tensor, Tensor]:
+    values, vectors = unpacked(x, (extent,), (extent, extent))
+    return real(values), vectors
+
+
+def _eigen_vjp(g: Tensor, out: Tensor, x_shape: Ints) -> Tensor:
+    values, vectors = _eigen_factors(out, x_shape[-1])
+    g_values, g_vectors = _eigen_factors(g, x_shape[-1])
+    one = identity_like(values)
+    gaps = values.unsqueeze(-2) - values.unsqueeze(-1) + one
+    turned = matmul(adjoint(vectors), g_vectors)
+    phases = require_no_phase(turned.diagonal(0, -2, -1), message=_PHASE_OF_EIGENVECTORS)
+    turned = turned - diag_embed(phases)
+    inner = divided(turned, gaps) + diag_embed(g_values)
+    return matmul(matmul(vectors, inner), adjoint(vectors))
+
+
+_eigh = general("linalg_eigh", of_matrices("eigh", _eigen), _eigen_vjp)
+
+
+def eigh(A: Tensor, UPLO: str = "L") -> linalg_eigh:  # noqa: N803
+    """Eigenvalues and eigenvectors of a Hermitian matrix, of which one triangle is looked at.
+
+    Raises:
+        RuntimeError: it is no square matrix of floating or complex numbers.
+    """
+    require_square(A, "eigh")
+    if UPLO.upper() not in ("L", "U"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    return linalg_eigh(*_eigen_factors(_eigh(A, UPLO=UPLO.upper()), A.shape[-1]))
+
+
+def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:  # noqa: N803
+    """The eigenvalues of a Hermitian matrix, in ascending order."""
+    return eigh(A, UPLO).eigenvalues
+
+
+# ---- singular values ------------------------------------------------------------------------
+
+
+def _svd_shapes(shape: Ints, full: bool) -> tuple[Ints, Ints, Ints]:
+    rows, columns = shape[-2:]
+    count = min(rows, columns)
+    left, right = (rows, columns) if full else (count, count)
+    return (rows, left), (count,), (right, columns)
+
+
+def _singular(x: Any, *, full: bool) -> Any:
+    left, values, right = np.linalg.svd(x, full_matrices=full)
+    return packed(x.dtype, (left, 2), (values, 1), (right, 2))
+
+
+def _svd_factors(x: Tensor, shape: Ints, full: bool) -> tuple[Tensor, Tensor, Tensor]:
+    left, values, right = unpacked(x, *_svd_shapes(shape, full))
+    return left, real(values), right
+
+
+def _svd_vjp(g: Tensor, out: Tensor, x_shape: Ints, full: bool) -> Tensor:
+    """By the vectors that belong to singular values; the others only complete a basis."""
+    count = min(x_shape[-2:])
+    left, values, right = _leading(_svd_factors(out, x_shape, full), count)
+    g_left, g_values, g_right = _leading(_svd_factors(g, x_shape, full), count)
+    by_left = matmul(adjoint(left), g_left)
+    by_right = matmul(right, adjoint(g_right))
+    inner = _turned(by_left - adjoint(by_left), by_right - adjoint(by_right), values)
+    gradient = matmul(matmul(left, inner + diag_embed(g_values)), right)
+    if x_shape[-2] > count:
+        leaving = divided(g_left - matmul(left, by_left), values.unsqueeze(-2))
+        gradient = gradient + matmul(leaving, right)
+    if x_shape[-1] > count:
+        leaving = divided(g_right - matmul(adjoint(by_right), right), values.unsqueeze(-1))
+        gradient = gradient + matmul(left, leaving)
+    return gradient
+
+
+def _leading(factors: tuple[Tensor, Tensor, Tensor], count: int) -> tuple[Tensor, Tensor, Tensor]:
+    left, values, right = factors
+    return left.narrow(-1, 0, count), values, right.narrow(-2, 0, count)
+
+
+def _turned(by_left: Tensor, by_right: Tensor, values: Tensor) -> Tensor:
+    """What turning the vectors among themselves takes, given skew-Hermitian gradients."""
+    squares = values * values
+    gaps = squares.unsqueeze(-2) - squares.unsqueeze(-1) + identity_like(values)
+    inner = divided(by_left, gaps) * values.unsqueeze(-2)
+    inner = inner + divided(by_right, gaps) * values.unsqueeze(-1)
+    if not by_left.is_complex():
+        return inner
+    of_left, of_right = (each.diagonal(0, -2, -1) for each in (by_left, by_right))
+    phases = require_no_phase((of_left + of_right) * 0.5, message=_PHASE_OF_SINGULAR_VECTORS)
+    return inner + diag_embed(divided(of_left - phases, values * 2))
+
+
+_svd = general("linalg_svd", of_matrices("svd", _singular), _svd_vjp)
+
+
+def svd(A: Tensor, full_matrices: bool = True) -> linalg_svd:  # noqa: N803
+    """Singular values S and vectors with ``A = U diag(S) Vh``.
+
+    Raises:
+        RuntimeError: it is no matrix of floating or complex numbers.
+    """
+    require_matrices(A, "svd")
+    return linalg_svd(*_svd_factors(_svd(A, full=full_matrices), A.shape, full_matrices))
+
+
+def svdvals(A: Tensor) -> Tensor:  # noqa: N803
+    """The singular values, in descending order."""
+    return svd(A, full_matrices=False).S
+
+
+__all__: list[str] = []
+"""Under their own names these are functions of ``torch.linalg``."""

@@ -1,0 +1,281 @@
+"""Products of vectors, matrices and batches of matrices.
+
+Each is linear in either factor. With G the gradient of X Y, that of X is G Yᴴ and that of Y is
+Xᴴ G, where the conjugation is torch's convention for complex numbers.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gradtool.engine import _dtypes
+from gradtool.engine._ops.core.claims import NUMBERS
+from gradtool.engine._ops.core.inplace import in_place
+from gradtool.engine._ops.core.kinds import conjugate, linear, multilinear
+from gradtool.engine._ops.core.primitive import Primitive
+from gradtool.engine._ops.core.quiet import quiet
+from gradtool.engine._ops.core.unsupported import TYPE_NAMES, not_implemented, takes
+from gradtool.engine._ops.shape.axes import adjoint as mH  # noqa: N812 - torch's name of the property
+from gradtool.engine._ops.shape.expansion import broadcast_shapes
+from gradtool.engine._tensor import Tensor
+
+
+@quiet
+def _product(x: Any, y: Any) -> Any:
+    return np.matmul(x, y)
+
+
+_mm: Primitive = multilinear(
+    "mm",
+    _product,
+    lambda g, y: _mm(g, mH(y)),
+    lambda g, x: _mm(mH(x), g),
+)
+_bmm: Primitive = multilinear(
+    "bmm",
+    _product,
+    lambda g, y: _bmm(g, mH(y)),
+    lambda g, x: _bmm(mH(x), g),
+)
+_matmul: Primitive = multilinear(
+    "matmul",
+    _product,
+    lambda g, y, x_shape: _matmul(g, mH(y)).sum_to_size(x_shape),
+    lambda g, x, y_shape: _matmul(mH(x), g).sum_to_size(y_shape),
+)
+_mv: Primitive = multilinear(
+    "mv",
+    _product,
+    lambda g, y: g.unsqueeze(-1) * conjugate(y),
+    lambda g, x: _mv(mH(x.reshape(g.numel(), x.shape[-1])), g.reshape(-1)),
+)
+_dot = multilinear(
+    "dot",
+    _product,
+    lambda g, y: g * conjugate(y),
+    lambda g, x: g * conjugate(x),
+)
+_ignored = linear("ignored", np.zeros_like, lambda g: g * 0)
+"""What a factor of 0 makes of a tensor, NaN and infinities included."""
+
+
+def mm(x: Tensor, mat2: Tensor) -> Tensor:
+    """The product of two matrices.
+
+    Raises:
+        RuntimeError: they are no matrices, or their extents or dtypes do not fit.
+    """
+    if x.ndim != 2:
+        raise RuntimeError("self must be a matrix")
+    if mat2.ndim != 2:
+        raise RuntimeError("mat2 must be a matrix")
+    if x.shape[1] != mat2.shape[0]:
+        raise RuntimeError(
+            "mat1 and mat2 shapes cannot be multiplied "
+            f"({x.shape[0]}x{x.shape[1]} and {mat2.shape[0]}x{mat2.shape[1]})"
+        )
+    _check_dtypes(x, mat2)
+    return _mm(x, mat2)
+
+
+def _check_dtypes(x: Tensor, y: Tensor) -> None:
+    if x._array.dtype != y._array.dtype:
+        raise RuntimeError(
+            f"expected m1 and m2 to have the same dtype, but got: {x.dtype} != {y.dtype}"
+        )
+    if x._array.dtype.kind == "b":
+        raise not_implemented("addmm", x._array.dtype)
+
+
+def bmm(x: Tensor, mat2: Tensor) -> Tensor:
+    """The products of two batches of matrices, one by one.
+
+    Raises:
+        RuntimeError: they have not three dimensions, or their extents or dtypes do not fit.
+    """
+    for number, each in enumerate((x, mat2), start=1):
+        if each.ndim != 3:
+            raise RuntimeError(f"batch{number} must be a 3D tensor")
+    if mat2.shape[:2] != (x.shape[0], x.shape[2]):
+        raise RuntimeError(
+            "Expected size for first two dimensions of batch2 tensor to be: "
+            f"[{x.shape[0]}, {x.shape[2]}] but got: {list(mat2.shape[:2])}."
+        )
+    _check_dtypes(x, mat2)
+    return _bmm(x, mat2)
+
+
+def mv(x: Tensor, vec: Tensor) -> Tensor:
+    """The product of a matrix and a vector.
+
+    Raises:
+        RuntimeError: they are none, or their extents or dtypes do not fit.
+    """
+    if x.ndim != 2 or vec.ndim != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {x.ndim}, {vec.ndim}")
+    return _applied(x, vec)
+
+
+def _applied(matrices: Tensor, vec: Tensor) -> Tensor:
+    """The product of each of a batch of matrices with one vector."""
+    if matrices.shape[-1] != vec.shape[0]:
+        rows, columns = matrices.numel() // max(matrices.shape[-1], 1), matrices.shape[-1]
+        raise RuntimeError(
+            f"size mismatch, got input ({rows}), mat ({rows}x{columns}), vec ({vec.shape[0]})"
+        )
+    _check_dtypes(matrices, vec)
+    return _mv(matrices, vec)
+
+
+@takes(NUMBERS, "dot")
+def dot(x: Tensor, tensor: Tensor) -> Tensor:
+    """The sum of the products of two vectors' elements; complex ones are not conjugated.
+
+    Raises:
+        RuntimeError: they are no vectors, or their lengths or dtypes differ.
+    """
+    if x.ndim != 1 or tensor.ndim != 1:
+        raise RuntimeError(f"1D tensors expected, but got {x.ndim}D and {tensor.ndim}D tensors")
+    lengths = (x.shape[0], tensor.shape[0])
+    if lengths[0] != lengths[1]:
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{lengths[0]}] and src [{lengths[1]}] to "
+            f"have the same number of elements, but got {lengths[0]} and {lengths[1]} elements "
+            "respectively"
+        )
+    if x.dtype is not tensor.dtype:
+        raise RuntimeError(
+            "dot : expected both vectors to have same dtype, but found "
+            f"{TYPE_NAMES[x.dtype.name]} and {TYPE_NAMES[tensor.dtype.name]}"
+        )
+    return _dot(x, tensor)
+
+
+def vdot(x: Tensor, other: Tensor) -> Tensor:
+    """`dot` with the conjugate of the first vector."""
+    return dot(conjugate(x), other)
+
+
+def outer(x: Tensor, vec2: Tensor) -> Tensor:
+    """The products of each element of one vector with each of another."""
+    for name, each in (("self", x), ("vec2", vec2)):
+        if each.ndim != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {each.ndim}-D")
+    products: Tensor = x.unsqueeze(1) * vec2
+    return products
+
+
+ger = outer
+
+
+def matmul(x: Tensor, other: Tensor) -> Tensor:
+    """The matrix product; a vector stands for a row on the left, for a column on the right.
+
+    Dimensions before the last two are a batch, and broadcast.
+
+    Raises:
+        RuntimeError: a factor has no dimension, or extents or dtypes do not fit.
+    """
+    for position, each in enumerate((x, other), start=1):
+        if not isinstance(each, Tensor):
+            raise TypeError(
+                f"matmul(): argument {position} must be Tensor, not {type(each).__name__}"
+            )
+    ranks = (x.ndim, other.ndim)
+    if 0 in ranks:
+        raise RuntimeError(
+            "both arguments to matmul need to be at least 1D, but they are "
+            f"{ranks[0]}D and {ranks[1]}D"
+        )
+    if ranks == (2, 2):
+        return mm(x, other)
+    if ranks == (1, 1):
+        return dot(x, other)
+    if ranks[1] == 1:
+        return _applied(x, other)
+    if ranks[0] == 1:
+        return _applied(other.transpose(-2, -1), x)
+    return _of_batches(x, other)
+
+
+def _of_batches(x: Tensor, y: Tensor) -> Tensor:
+    batch = broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    if x.shape[-1] != y.shape[-2]:
+        count = prod(batch)
+        raise RuntimeError(
+            "Expected size for first two dimensions of batch2 tensor to be: "
+            f"[{count}, {x.shape[-1]}] but got: [{count}, {y.shape[-2]}]."
+        )
+    _check_dtypes(x, y)
+    return _matmul(x, y)
+
+
+# ---- products added to another tensor -------------------------------------------------------
+
+
+def addmm(x: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """``beta * x + alpha * mat1 @ mat2``; with beta 0, `x` is not looked at but for its shape."""
+    return _added(x, mm(mat1, mat2), beta, alpha)
+
+
+def addmv(x: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """``beta * x + alpha * mat @ vec``; with beta 0, `x` is not looked at but for its shape."""
+    return _added(x, mv(mat, vec), beta, alpha)
+
+
+def baddbmm(x: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """``beta * x + alpha * batch1 @ batch2``; with beta 0, `x` only lends its shape."""
+    return _added(x, bmm(batch1, batch2), beta, alpha)
+
+
+def addbmm(x: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """``beta * x + alpha * (batch1 @ batch2).sum(0)``; with beta 0, `x` only lends its shape."""
+    return _added(x, bmm(batch1, batch2).sum(0, dtype=batch1.dtype), beta, alpha)
+
+
+def addr(x: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """``beta * x + alpha * outer(vec1, vec2)``; with beta 0, `x` only lends its shape."""
+    for name, factor in (("beta", beta), ("alpha", alpha)):
+        if isinstance(factor, float) and not x.dtype.is_differentiable:
+            raise RuntimeError(
+                f"For integral input tensors, argument {name} must not be a floating point number."
+            )
+    return _added(x, outer(vec1, vec2), beta, alpha)
+
+
+def _added(x: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
+    if x.dtype is not product.dtype:
+        raise RuntimeError(
+            f"self and mat2 must have the same dtype, but got {x.dtype} and {product.dtype}"
+        )
+    for factor in (beta, alpha):
+        if isinstance(factor, complex) and not x.is_complex():
+            raise RuntimeError(f"value cannot be converted to type {x.dtype.name} without overflow")
+    if not x.dtype.is_differentiable:  # Fractions are cut off, as PyTorch's are.
+        whole = bool if x.dtype is _dtypes.bool_ else int
+        beta, alpha = whole(beta), whole(alpha)
+    addend = x.expand(product.shape)
+    scaled = product if alpha == 1 else product * alpha
+    if beta == 0:
+        return _ignored(addend) + scaled
+    total: Tensor = (addend if beta == 1 else addend * beta) + scaled
+    return total
+
+
+METHODS = {
+    "addbmm": addbmm,
+    "addbmm_": in_place(addbmm, "addbmm_"),
+    "addmv_": in_place(addmv, "addmv_"),
+    "addr": addr,
+    "addr_": in_place(addr, "addr_"),
+    "baddbmm_": in_place(baddbmm, "baddbmm_"),
+}
+"""What is a method of tensors, besides the functions that `methods` lists."""
+
+__all__ = [
+    "addbmm", "addmm", "addmv", "addr", "baddbmm", "bmm", "dot", "ger", "matmul", "mm", "mv",
+    "outer", "vdot",
+]  # fmt: skip

@@ -1,0 +1,267 @@
+"""Triangular factors of a matrix whose rows are exchanged: LU, and solving by it.
+
+Which rows are exchanged is found first, and is locally constant. What then is differentiated
+factors a matrix in place of whose rows none is exchanged any more. Source of its gradient:
+de Hoog, Anderssen and Lukas, "Differentiation of Matrix Functionals Using Triangular
+Factorization", 2011.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradtool.device import module_of
+from gradtool.engine import _dtypes
+from gradtool.engine._ops.core.kinds import constant, general
+from gradtool.engine._ops.core.primitive import Primitive
+from gradtool.engine._ops.core.quiet import quiet
+from gradtool.engine._ops.creation.creation import arange
+from gradtool.engine._ops.indexing.gathering import take_along_dim
+from gradtool.engine._ops.linalg.inverses import solve_triangular
+from gradtool.engine._ops.linalg.linalg import matmul
+from gradtool.engine._ops.linalg.matrices import identity_like, require_matrices, require_square
+from gradtool.engine._ops.shape.axes import adjoint
+from gradtool.engine._ops.shape.diagonals import tril, triu
+from gradtool.engine._ops.shape.expansion import broadcast_shapes
+from gradtool.engine._ops.shape.joining import cat
+from gradtool.engine._tensor import Tensor
+
+
+class linalg_lu(NamedTuple):
+    """A permutation, and the triangles below and above the diagonal."""
+
+    P: Tensor
+    L: Tensor
+    U: Tensor
+
+
+class linalg_lu_factor(NamedTuple):
+    """Both triangles in one matrix, and which row each was exchanged with, counted from 1."""
+
+    LU: Tensor
+    pivots: Tensor
+
+
+class linalg_lu_factor_ex(NamedTuple):
+    """The same, and the number of the first pivot that is zero, or zero."""
+
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
+
+
+# ---- factors --------------------------------------------------------------------------------
+
+
+@quiet
+def _eliminated(x: Any, *, pivoting: bool) -> tuple[Any, Any, Any]:
+    """The factors in one matrix, the order of the rows, and the exchanges that made it."""
+    rows, columns = x.shape[-2:]
+    lib = module_of(x)
+    work, places = x.copy(), lib.arange(rows)
+    order = places + lib.zeros((*x.shape[:-2], 1), dtype=np.int64)
+    exchanges = []
+    for at in range(min(rows, columns)):
+        if pivoting:
+            exchange = _largest(work[..., at:, at]) + at
+            moved = np.where(places == at, exchange, np.where(places == exchange, at, places))
+            work = np.take_along_axis(work, moved[..., None], -2)
+            order = np.take_along_axis(order, moved, -1)
+            exchanges.append(exchange)
+        pivot = work[..., at : at + 1, at : at + 1]
+        factor = work[..., at + 1 :, at : at + 1]
+        factor[...] = np.where(pivot == 0, factor, factor / np.where(pivot == 0, 1, pivot))
+        work[..., at + 1 :, at + 1 :] -= factor * work[..., at : at + 1, at + 1 :]
+    empty = lib.zeros((*x.shape[:-2], 0), dtype=np.int64)
+    return work, order, np.concatenate([empty, *exchanges], axis=-1)
+
+
+def _largest(column: Any) -> Any:
+    """Where the largest element is, as LAPACK measures complex ones."""
+    size = np.abs(column.real) + np.abs(column.imag) if column.dtype.kind == "c" else np.abs(column)
+    return size.argmax(axis=-1)[..., None]
+
+
+def _found_rows(x: Any) -> Any:
+    _, order, exchanges = _eliminated(x, pivoting=True)
+    return np.concatenate([order, exchanges + 1], axis=-1)
+
+
+_rows = constant("lu_rows", _found_rows)
+
+
+def _factored_vjp(g: Tensor, out: Tensor) -> Tensor:
+    lower_h = adjoint(tril(out, -1) + identity_like(out.diagonal(0, -2, -1)))
+    upper_h = adjoint(triu(out))
+    inner = tril(matmul(lower_h, tril(g, -1)), -1) + triu(matmul(triu(g), upper_h))
+    halfway = solve_triangular(lower_h, inner, upper=True, unitriangular=True)
+    return solve_triangular(upper_h, halfway, upper=False, left=False)
+
+
+_factored: Primitive = general(
+    "linalg_lu", lambda x: _eliminated(x, pivoting=False)[0], _factored_vjp
+)
+
+
+def _compact(x: Tensor) -> Tensor:
+    """The factors of a matrix whose rows are in order: those of its leading square, and the rest.
+
+    Of a wide matrix the other columns are solved for, of a tall one the other rows.
+    """
+    rows, columns = x.shape[-2:]
+    count = min(rows, columns)
+    square = _factored(x.narrow(-2, 0, count).narrow(-1, 0, count))
+    if rows < columns:
+        rest = x.narrow(-1, count, columns - count)
+        solved = solve_triangular(square, rest, upper=False, unitriangular=True)
+        return cat([square, solved], -1)
+    if rows > columns:
+        rest = x.narrow(-2, count, rows - count)
+        return cat([square, solve_triangular(square, rest, upper=True, left=False)], -2)
+    return square
+
+
+def lu_factor(A: Tensor, *, pivot: bool = True) -> linalg_lu_factor:  # noqa: N803 - torch's name
+    """Both triangular factors in one matrix, the ones on the diagonal of L left out.
+
+    Raises:
+        RuntimeError: it is no matrix of floating or complex numbers.
+    """
+    require_matrices(A, "lu_factor")
+    rows, count = A.shape[-2], min(A.shape[-2:])
+    if not pivot:
+        exchanges = arange(1, count + 1, dtype=_dtypes.int32).expand(*A.shape[:-2], count)
+        return linalg_lu_factor(_compact(A), exchanges)
+    found = _rows(A.detach())
+    order, exchanges = found.narrow(-1, 0, rows), found.narrow(-1, rows, count)
+    compact = _compact(take_along_dim(A, order.unsqueeze(-1), -2))
+    return linalg_lu_factor(compact, exchanges.to(_dtypes.int32))
+
+
+def lu_factor_ex(
+    A: Tensor,  # noqa: N803
+    *,
+    pivot: bool = True,
+    check_errors: bool = False,
+) -> linalg_lu_factor_ex:
+    """`lu_factor`, and where the first pivot is zero, counted from 1; zero if none is.
+
+    Raises:
+        RuntimeError: `check_errors`, and a pivot is zero.
+    """
+    compact, exchanges = lu_factor(A, pivot=pivot)
+    missing = compact.detach().diagonal(0, -2, -1) == 0
+    first = (missing.cumsum(-1) == 0).sum(-1) + 1
+    info = (first * missing.any(-1)).to(_dtypes.int32)
+    if check_errors and bool(info.any()):
+        raise RuntimeError(f"lu_factor: a pivot is zero, and U singular: info is {info.tolist()}")
+    return linalg_lu_factor_ex(compact, exchanges, info)
+
+
+# ---- taken apart ----------------------------------------------------------------------------
+
+
+def _ordered(x: Any, *, extent: int) -> Any:
+    """The order of the rows that exchanges, counted from 1, make."""
+    lib = module_of(x)
+    places = lib.arange(extent)
+    order = places + lib.zeros((*x.shape[:-1], 1), dtype=np.int64)
+    for at in range(x.shape[-1]):
+        exchange = x[..., at : at + 1].astype(np.int64) - 1
+        moved = np.where(places == at, exchange, np.where(places == exchange, at, places))
+        order = np.take_along_axis(order, moved, -1)
+    return order
+
+
+_order_of = constant("lu_order", _ordered)
+
+
+def lu_unpack(
+    LU_data: Tensor,  # noqa: N803
+    LU_pivots: Tensor,  # noqa: N803
+    unpack_data: bool = True,
+    unpack_pivots: bool = True,
+) -> linalg_lu:
+    """The permutation matrix P and the factors L and U of which ``P @ L @ U`` is the matrix."""
+    compact = LU_data
+    rows, columns = compact.shape[-2:]
+    count = min(rows, columns)
+    empty = compact.new_zeros(0)
+    permutation = lower = upper = empty
+    if unpack_pivots:
+        order = _order_of(LU_pivots, extent=rows)
+        one = arange(rows, device=compact.device).unsqueeze(-1) == order.unsqueeze(-2)
+        permutation = one.to(compact.dtype)
+    if unpack_data:
+        below = tril(compact.narrow(-1, 0, count), -1)
+        lower = below + _ones_on_diagonal(below)
+        upper = triu(compact.narrow(-2, 0, count))
+    return linalg_lu(permutation, lower, upper)
+
+
+def _ones_on_diagonal(x: Tensor) -> Tensor:
+    rows, columns = x.shape[-2:]
+    place = arange(rows, device=x.device).unsqueeze(-1) == arange(columns, device=x.device)
+    return place.to(x.dtype)
+
+
+def lu(A: Tensor, *, pivot: bool = True) -> linalg_lu:  # noqa: N803
+    """P, L and U with ``A = P L U``; without pivoting P is left empty.
+
+    Raises:
+        RuntimeError: it is no matrix of floating or complex numbers.
+    """
+    compact, exchanges = lu_factor(A, pivot=pivot)
+    return lu_unpack(compact, exchanges, unpack_pivots=pivot)
+
+
+# ---- systems --------------------------------------------------------------------------------
+
+
+def lu_solve(
+    LU: Tensor,  # noqa: N803
+    pivots: Tensor,
+    B: Tensor,  # noqa: N803
+    *,
+    left: bool = True,
+    adjoint: bool = False,
+) -> Tensor:
+    """X with ``A X = B``, ``X A = B``, or the same of the adjoint of A, given `lu_factor` of A.
+
+    Raises:
+        RuntimeError: the factors are no square matrix.
+    """
+    require_square(LU, "lu_solve", "LU")
+    order = _order_of(pivots, extent=LU.shape[-1])
+    if left:
+        return _solved_adjoint(LU, order, B) if adjoint else _solved(LU, order, B)
+    solve = _solved if adjoint else _solved_adjoint
+    return _adjoint(solve(LU, order, _adjoint(B)))
+
+
+def _solved(compact: Tensor, order: Tensor, y: Tensor) -> Tensor:
+    moved = _in_order(y, order)
+    halfway = solve_triangular(compact, moved, upper=False, unitriangular=True)
+    return solve_triangular(compact, halfway, upper=True)
+
+
+def _solved_adjoint(compact: Tensor, order: Tensor, y: Tensor) -> Tensor:
+    transposed = _adjoint(compact)
+    halfway = solve_triangular(transposed, y, upper=False)
+    solved = solve_triangular(transposed, halfway, upper=True, unitriangular=True)
+    return _in_order(solved, order.argsort(-1))
+
+
+def _in_order(y: Tensor, order: Tensor) -> Tensor:
+    """The rows in an order, where the batches of both broadcast."""
+    batch = broadcast_shapes(y.shape[:-2], order.shape[:-1])
+    rows = order.expand(*batch, order.shape[-1]).unsqueeze(-1)
+    return take_along_dim(y.expand(*batch, *y.shape[-2:]), rows, -2)
+
+
+_adjoint = adjoint
+
+__all__ = ["lu_unpack"]
+"""The others are functions of ``torch.linalg``, or go by another name here."""

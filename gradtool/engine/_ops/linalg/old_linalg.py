@@ -1,0 +1,72 @@
+"""Linear algebra at the top of torch's namespace, where names and results are older ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtool.engine import _dtypes
+from gradtool.engine._ops.creation.creation import zeros
+from gradtool.engine._ops.linalg import factorizations, matrix_types, reflectors
+from gradtool.engine._ops.linalg import lu as _lu
+from gradtool.engine._ops.shape.axes import adjoint
+from gradtool.engine._tensor import Tensor
+
+
+def cholesky(x: Tensor, upper: bool = False) -> Tensor:
+    """`linalg.cholesky` with its option as a positional argument."""
+    return factorizations.cholesky(x, upper=upper)
+
+
+def qr(x: Tensor, some: bool = True) -> matrix_types.qr:
+    """`linalg.qr`: reduced, or else complete."""
+    return matrix_types.qr(*factorizations.qr(x, "reduced" if some else "complete"))
+
+
+def svd(x: Tensor, some: bool = True, compute_uv: bool = True) -> matrix_types.svd:
+    """`linalg.svd` with the right vectors as columns; zeros for vectors not asked for."""
+    left, values, right = factorizations.svd(x, full_matrices=not some and compute_uv)
+    if compute_uv:
+        return matrix_types.svd(left, values, adjoint(right))
+    rows, columns = x.shape[-2:]
+    return matrix_types.svd(
+        x.new_zeros((*x.shape[:-2], rows, rows)),
+        values,
+        x.new_zeros((*x.shape[:-2], columns, columns)),
+    )
+
+
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:  # noqa: N803 - torch's name
+    """`linalg.lu_factor`, and zeros if they are asked for."""
+    factors = _lu.lu_factor(A, pivot=pivot)
+    if not get_infos:
+        return tuple(factors)
+    return (*factors, zeros(tuple(A.shape[:-2]), dtype=_dtypes.int32))
+
+
+def lu_solve(x: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:  # noqa: N803 - torch's names
+    """`linalg.lu_solve`, the right-hand side first."""
+    return _lu.lu_solve(LU_data, LU_pivots, x)
+
+
+def geqrf(x: Tensor) -> reflectors.geqrf:
+    """The QR factorization as LAPACK leaves it: reflectors below R. It has no derivative."""
+    return reflectors.qr_of_reflectors(x)
+
+
+def orgqr(x: Tensor, tau: Tensor) -> Tensor:
+    """`linalg.householder_product`."""
+    return reflectors.householder_product(x, tau)
+
+
+METHODS = {
+    "cholesky": cholesky,
+    "geqrf": geqrf,
+    "lu": lu,
+    "lu_solve": lu_solve,
+    "orgqr": orgqr,
+    "qr": qr,
+    "svd": svd,
+}
+"""What is a method of tensors too."""
+
+__all__ = ["cholesky", "geqrf", "lu", "lu_solve", "orgqr", "qr", "svd"]

@@ -1,0 +1,1 @@
+"""Functions along dimensions: sums, extremes, order, running results."""

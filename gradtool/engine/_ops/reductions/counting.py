@@ -1,0 +1,170 @@
+"""Counting and finding: how often, before which bound, in which set, in runs of which length."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from gradtool.device import module_of
+from gradtool.engine import _dtypes
+from gradtool.engine._ops.core.claims import INTEGERS, MEASURED
+from gradtool.engine._ops.core.dims import wrap_dim
+from gradtool.engine._ops.core.kinds import constant
+from gradtool.engine._ops.core.unsupported import (
+    TYPE_NAMES,
+    refuse,
+    refusing_bool_and_complex,
+    takes,
+)
+from gradtool.engine._tensor import Tensor, wrap
+
+
+def _counted(x: Any, *, minlength: int) -> Any:
+    _check_countable(x)
+    return np.bincount(x, minlength=minlength).astype(np.int64)
+
+
+def _weighed(x: Any, weights: Any, *, minlength: int) -> Any:
+    _check_countable(x)
+    sums = np.bincount(x, weights, minlength)
+    return sums.astype(np.float32 if weights.dtype == np.float32 else np.float64)
+
+
+def _check_countable(x: Any) -> None:
+    if x.size and int(x.min()) < 0:
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+
+
+_counts = constant("bincount", _counted)
+_sums = constant("bincount_of_weights", _weighed)
+
+
+@takes(INTEGERS, "bincount_cpu")
+def bincount(x: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each of 0, 1, … comes in a vector, or the sum of the weights where it does.
+
+    Of complex weights the real parts, with a warning, as of any cast of them.
+
+    Raises:
+        RuntimeError: it is no vector of non-negative integers, or the weights do not fit.
+    """
+    if minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    if x.ndim != 1:
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if weights is None:
+        return _counts(x, minlength=minlength)
+    if weights.shape != x.shape:
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    if weights.is_complex():
+        weights = weights.to(_dtypes.float64)
+    return _sums(x, weights, minlength=minlength)
+
+
+# ---- sorted bounds --------------------------------------------------------------------------
+
+
+def _places(bounds: Any, values: Any, *, side: Literal["left", "right"], dtype: Any) -> Any:
+    if bounds.ndim == 1:
+        return np.searchsorted(bounds, values, side).astype(dtype)
+    out = np.empty_like(values, dtype=dtype)
+    for row in np.ndindex(bounds.shape[:-1]):
+        out[row] = np.searchsorted(bounds[row], values[row], side)
+    return out
+
+
+_searchsorted = constant("searchsorted", refusing_bool_and_complex("searchsorted_out_cpu", _places))
+
+
+def searchsorted(
+    sorted_sequence: Tensor,
+    values: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
+) -> Tensor:
+    """Where each value goes among bounds that are sorted along the last dimension.
+
+    Before those that equal it, or with `right` behind them. `sorter` holds the order of bounds
+    that are not sorted.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or `side` and `right` contradict each other.
+    """
+    name = "torch.searchsorted()"
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"{name}: side can only be 'left' or 'right' but got {side}")
+    if side == "left" and right:
+        raise RuntimeError(
+            f"{name}: side and right can't be set to opposites, got side of left while right was "
+            "True"
+        )
+    bounds = sorted_sequence
+    if sorter is not None:
+        if sorter.shape != bounds.shape:
+            raise RuntimeError(
+                f"{name}: boundary and sorter must have the same size, but got boundary tensor "
+                f"{list(bounds.shape)} and got sorter tensor {list(sorter.shape)}"
+            )
+        bounds = bounds.gather(-1, sorter)
+    sought = values if isinstance(values, Tensor) else bounds.new_tensor(values)
+    if bounds.ndim != 1 and bounds.shape[:-1] != sought.shape[:-1]:
+        raise RuntimeError(
+            f"{name}: boundaries tensor should be 1 dimension or the first N-1 dimensions of "
+            "boundaries tensor and input value tensor must match, but we got boundaries tensor "
+            f"{list(bounds.shape)} and input value tensor {list(sought.shape)}"
+        )
+    place = "right" if right or side == "right" else "left"
+    return _searchsorted(bounds, sought, side=place, dtype=np.int32 if out_int32 else np.int64)
+
+
+# ---- sets and runs --------------------------------------------------------------------------
+
+
+def isin(
+    elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
+) -> Tensor:
+    """Which elements are among the test elements, or with `invert` are not."""
+    tensors = [each for each in (elements, test_elements) if isinstance(each, Tensor)]
+    if not tensors:
+        raise TypeError("isin() takes at least one tensor")
+    sought, among = [
+        each if isinstance(each, Tensor) else tensors[0].new_tensor(each)
+        for each in (elements, test_elements)
+    ]
+    for each in (sought, among):
+        if each.dtype not in MEASURED:
+            raise RuntimeError(
+                f"Unsupported input type encountered for isin(): {TYPE_NAMES[each.dtype.name]}"
+            )
+    found: Tensor = (sought.unsqueeze(-1) == among.reshape(-1)).any(-1)
+    return ~found if invert else found
+
+
+def unique_consecutive(
+    x: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The first of each run of equal elements, or of equal slices along a dimension.
+
+    Where asked for, followed by which run each element is in, and how long the runs are.
+    """
+    refuse("c", "unique" if dim is None else "unique_dim", x._array)
+    values = x._array.reshape(-1) if dim is None else x._array
+    axis = 0 if dim is None else wrap_dim(dim, x.ndim)
+    rows = np.moveaxis(values, axis, 0)
+    starts = module_of(values).ones(len(rows), bool)
+    starts[1:] = (rows[1:] != rows[:-1]).any(axis=tuple(range(1, rows.ndim)))
+    first = np.flatnonzero(starts)
+    inverse = wrap(np.cumsum(starts) - 1)
+    counts = wrap(np.diff(np.append(first, len(rows))))
+    extras = ((inverse.reshape(x.shape) if dim is None else inverse, return_inverse),
+              (counts, return_counts))  # fmt: skip
+    wanted = [each for each, asked_for in extras if asked_for]
+    kept = wrap(values.take(first, axis=axis))
+    return (kept, *wanted) if wanted else kept
+
+
+__all__ = ["bincount", "isin", "searchsorted", "unique_consecutive"]

@@ -1,0 +1,201 @@
+"""The largest and smallest elements, and where they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradtool.engine._ops.core import return_types
+from gradtool.engine._ops.core.dims import Ints, wrap_dim
+from gradtool.engine._ops.core.kinds import constant, general
+from gradtool.engine._ops.core.primitive import Primitive
+from gradtool.engine._ops.core.unsupported import not_implemented
+from gradtool.engine._ops.elementwise.selection import maximum, minimum
+from gradtool.engine._ops.indexing.gathering import gather
+from gradtool.engine._ops.reductions.reducing import (
+    dims_of,
+    kept_shape,
+    names_none,
+    numpy_names,
+    spread,
+)
+from gradtool.engine._tensor import Tensor
+
+# ---- values, over any dimensions ------------------------------------------------------------
+
+
+def _extremes(name: str, function: Any) -> Any:
+    def compute(x: Any, *, dims: Ints, keepdim: bool) -> Any:
+        if x.dtype.kind == "c":
+            raise not_implemented(name, x.dtype)
+        return function(x, axis=dims, keepdims=keepdim)
+
+    return compute
+
+
+def _shared_among_equals(g: Tensor, x: Tensor, out: Tensor, dims: Ints) -> Tensor:
+    """Equal extremes get equal parts of the gradient."""
+    return _shared(g, x == spread(out, x.shape, dims), dims)
+
+
+def _shared_among_equals_or_nan(g: Tensor, x: Tensor, out: Tensor, dims: Ints) -> Tensor:
+    """The same, where a NaN is as extreme as any other."""
+    extreme = spread(out, x.shape, dims)
+    return _shared(g, (x == extreme) | ((x != x) & (extreme != extreme)), dims)
+
+
+def _shared(g: Tensor, chosen: Tensor, dims: Ints) -> Tensor:
+    part: Tensor = spread(g, chosen.shape, dims) * chosen / chosen.sum(dims, keepdim=True)
+    return part
+
+
+_amax = general("amax", _extremes("amax", np.max), _shared_among_equals)
+_amin = general("amin", _extremes("amin", np.min), _shared_among_equals)
+_max = general("max", _extremes("max_all", np.max), _shared_among_equals_or_nan)
+_min = general("min", _extremes("min_all", np.min), _shared_among_equals_or_nan)
+
+
+@numpy_names
+def amax(x: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
+    """The largest of all elements, or over some dimensions. Ties share the gradient.
+
+    Raises:
+        IndexError: there is no such dimension, or it has no elements.
+        RuntimeError: there are no elements at all.
+    """
+    return _amax(x, dims=_dims_with_elements("amax", x, dim), keepdim=keepdim)
+
+
+@numpy_names
+def amin(x: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
+    """The smallest of all elements, or over some dimensions. Ties share the gradient.
+
+    Raises:
+        IndexError: there is no such dimension, or it has no elements.
+        RuntimeError: there are no elements at all.
+    """
+    return _amin(x, dims=_dims_with_elements("amin", x, dim), keepdim=keepdim)
+
+
+def _dims_with_elements(
+    name: str, x: Tensor, dim: Any, error: type[Exception] = RuntimeError
+) -> Ints:
+    """The dimensions to reduce, each of which must have something to choose from."""
+    shape = x._array.shape
+    dims = dims_of(dim, len(shape))
+    if x._array.size:
+        return dims
+    if dim is None or names_none(dim):
+        raise error(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
+            "Specify the reduction dim with the 'dim' argument."
+        )
+    for each in dims:
+        if shape[each] == 0:
+            raise IndexError(f"{name}(): Expected reduction dim {each} to have non-zero size.")
+    return dims
+
+
+# ---- values and their places, along one dimension -------------------------------------------
+
+
+@numpy_names
+def max(x: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+    """The largest element; with `dim`: values and indices along it; with a tensor: `maximum`.
+
+    Ties share the gradient of the largest of all; along a dimension the first one gets it.
+
+    Raises:
+        IndexError: there is no such dimension, or it has no elements.
+        RuntimeError: there are no elements at all.
+    """
+    other = dim if isinstance(dim, Tensor) else other
+    if other is not None:
+        return maximum(x, other)
+    if dim is None:
+        return _max(x, dims=_dims_with_elements("max", x, None), keepdim=False)
+    return return_types.max(*_along("max", _argmax, x, dim, keepdim))
+
+
+@numpy_names
+def min(x: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+    """The smallest element; with `dim`: values and indices along it; with a tensor: `minimum`.
+
+    Ties share the gradient of the smallest of all; along a dimension the first one gets it.
+
+    Raises:
+        IndexError: there is no such dimension, or it has no elements.
+        RuntimeError: there are no elements at all.
+    """
+    other = dim if isinstance(dim, Tensor) else other
+    if other is not None:
+        return minimum(x, other)
+    if dim is None:
+        return _min(x, dims=_dims_with_elements("min", x, None), keepdim=False)
+    return return_types.min(*_along("min", _argmin, x, dim, keepdim))
+
+
+def _along(
+    name: str, search: Primitive, x: Tensor, dim: int, keepdim: bool
+) -> tuple[Tensor, Tensor]:
+    _dims_with_elements(name, x, (dim,))
+    dim = wrap_dim(dim, x._array.ndim)
+    indices = search(x, dim=dim, keepdim=True)
+    values = gather(x, dim, indices)
+    if keepdim or x.ndim == 0:
+        return values, indices
+    return values.squeeze(dim), indices.squeeze(dim)
+
+
+# ---- places ---------------------------------------------------------------------------------
+
+
+def _places(name: str, function: Any) -> Any:
+    def compute(x: Any, *, dim: int | None, keepdim: bool) -> Any:
+        if x.dtype.kind == "c":
+            raise not_implemented(name, x.dtype)
+        found = function(x, axis=dim if x.ndim else None)
+        dims = tuple(range(x.ndim)) if dim is None else (dim,)
+        return found.reshape(kept_shape(x.shape, dims)) if keepdim else found
+
+    return compute
+
+
+_argmax = constant("argmax", _places("argmax", np.argmax))
+_argmin = constant("argmin", _places("argmin", np.argmin))
+
+
+@numpy_names
+def argmax(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    """The index of the first largest element, among all or along a dimension.
+
+    Raises:
+        IndexError: there is no such dimension, or nothing to choose from.
+        RuntimeError: the elements are booleans.
+    """
+    return _argmax(x, dim=_place_dim("argmax", x, dim), keepdim=keepdim)
+
+
+@numpy_names
+def argmin(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    """The index of the first smallest element, among all or along a dimension.
+
+    Raises:
+        IndexError: there is no such dimension, or nothing to choose from.
+        RuntimeError: the elements are booleans.
+    """
+    return _argmin(x, dim=_place_dim("argmin", x, dim), keepdim=keepdim)
+
+
+def _place_dim(name: str, x: Tensor, dim: int | None) -> int | None:
+    if x.dtype.category == 0:
+        raise RuntimeError(f"{name}(): does not support bool input")
+    if dim is None:
+        _dims_with_elements(name, x, None, IndexError)
+        return None
+    _dims_with_elements(name, x, (dim,))
+    return wrap_dim(dim, x._array.ndim)
+
+
+__all__ = ["amax", "amin", "argmax", "argmin", "max", "min"]

@@ -1,0 +1,85 @@
+"""Functions that take NaN for a value that is missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradtool.engine import _dtypes
+from gradtool.engine._ops.core.kinds import Product, binary
+from gradtool.engine._ops.core.quiet import quiet
+from gradtool.engine._ops.core.unsupported import not_implemented, refusing_complex
+from gradtool.engine._ops.elementwise.comparison import isneginf, isposinf
+from gradtool.engine._ops.reductions.reducing import numpy_names
+from gradtool.engine._ops.reductions.reduction import sum
+from gradtool.engine._tensor import Tensor
+
+
+def _isnan(x: Tensor) -> Tensor:
+    return x != x
+
+
+fmax = binary(
+    "fmax",
+    quiet(refusing_complex("fmax", np.fmax)),
+    (
+        Product(lambda g, x, y: g.masked_fill(~((x >= y) | _isnan(y)), 0)),
+        Product(lambda g, x, y: g.masked_fill((x >= y) | _isnan(y), 0)),
+    ),
+)
+fmin = binary(
+    "fmin",
+    quiet(refusing_complex("fmin", np.fmin)),
+    (
+        Product(lambda g, x, y: g.masked_fill(~((x <= y) | _isnan(y)), 0)),
+        Product(lambda g, x, y: g.masked_fill((x <= y) | _isnan(y), 0)),
+    ),
+)
+
+
+def nan_to_num(
+    x: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
+    """NaN and infinities replaced by numbers: zero, and the largest and smallest there are."""
+    if not x.is_floating_point():
+        return x.clone()
+    limits = np.finfo(x._array.dtype)
+    largest = float(limits.max) if posinf is None else posinf
+    smallest = float(limits.min) if neginf is None else neginf
+    finite = x.masked_fill(_isnan(x), 0.0 if nan is None else nan)
+    return finite.masked_fill(isposinf(x), largest).masked_fill(isneginf(x), smallest)
+
+
+@numpy_names
+def nansum(x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The sum of what is not NaN.
+
+    Raises:
+        RuntimeError: the numbers are complex.
+    """
+    if x.is_complex():
+        raise RuntimeError("nansum does not support complex inputs")
+    if dtype is not None:
+        x = x.to(dtype)
+    return sum(x.masked_fill(_isnan(x), 0), dim, keepdim, dtype=dtype)
+
+
+@numpy_names
+def nanmean(x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The mean of what is not NaN.
+
+    Raises:
+        NotImplementedError: the numbers are integers.
+        RuntimeError: they are complex.
+    """
+    if not x.dtype.is_differentiable:
+        raise not_implemented("nanmean", x._array.dtype)
+    if x.is_complex():
+        raise RuntimeError("nansum on CPU does not support complex inputs")
+    count = sum((~_isnan(x)).to(_dtypes.int64), dim, keepdim)
+    total = sum(x.masked_fill(_isnan(x), 0), dim, keepdim, dtype=dtype)
+    return total / count
+
+
+__all__ = ["fmax", "fmin", "nan_to_num", "nanmean", "nansum"]

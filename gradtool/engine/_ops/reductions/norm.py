@@ -1,0 +1,112 @@
+"""p-norms of vectors: of all elements, or over some dimensions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradtool.engine import _dtypes
+from gradtool.engine._ops.core.dims import Ints
+from gradtool.engine._ops.core.kinds import general
+from gradtool.engine._ops.core.unsupported import TYPE_NAMES
+from gradtool.engine._ops.elementwise.elementwise import sgn
+from gradtool.engine._ops.reductions.extremum import amax, amin
+from gradtool.engine._ops.reductions.reducing import (
+    accumulating,
+    count_over,
+    dims_of,
+    numpy_names,
+    spread,
+)
+from gradtool.engine._ops.reductions.reduction import sum
+from gradtool.engine._tensor import Tensor
+
+
+@accumulating
+def _euclidean(x: Any, *, dims: Ints, keepdim: bool) -> Any:
+    squares = (x * x.conj()).real if x.dtype.kind == "c" else x * x
+    return np.sqrt(squares.sum(axis=dims, keepdims=keepdim))
+
+
+def _euclidean_vjp(g: Tensor, x: Tensor, out: Tensor, dims: Ints) -> Tensor:
+    """Along x; zero at the origin, which is one of the subgradients there."""
+    length = spread(out, x.shape, dims)
+    direction: Tensor = (x / length).masked_fill(length == 0, 0)
+    return spread(g, x.shape, dims) * direction
+
+
+@accumulating
+def _of_order(x: Any, *, p: float, dims: Ints, keepdim: bool) -> Any:
+    return (np.abs(x) ** p).sum(axis=dims, keepdims=keepdim) ** (1 / p)
+
+
+def _of_order_vjp(g: Tensor, x: Tensor, out: Tensor, p: float, dims: Ints) -> Tensor:
+    """The power p - 1 of each element's share of the norm; zero for a zero element or norm."""
+    total = spread(out, x.shape, dims)
+    size = x.abs()
+    share = ((size / total) ** (p - 1)).masked_fill(total == 0, 0)
+    if p < 2:
+        share = share.masked_fill(size == 0, 0)
+    rate: Tensor = sgn(x) * share
+    return spread(g, x.shape, dims) * rate
+
+
+_norm_2 = general("linalg_vector_norm", _euclidean, _euclidean_vjp)
+_norm_p = general("linalg_vector_norm", _of_order, _of_order_vjp)
+_norm_0 = general(
+    "linalg_vector_norm",
+    lambda x, *, dims, keepdim: (x != 0).sum(axis=dims, keepdims=keepdim).astype(x.real.dtype),
+    lambda _g: None,
+)
+
+
+@numpy_names
+def norm(
+    x: Tensor,
+    p: Any = "fro",
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: _dtypes.dtype | None = None,
+) -> Tensor:
+    """``(|x|**p).sum() ** (1 / p)`` of all elements, or over some dimensions.
+
+    `p` may be an infinity (the largest or smallest magnitude) or 0 (how many are not zero);
+    ``fro`` is 2. The gradient is zero where the norm is.
+
+    Raises:
+        RuntimeError: there is no such norm, or the elements are neither floating nor complex.
+    """
+    if dtype is not None:
+        x = x.to(dtype)
+    order = 2.0 if p in (None, "fro") else p
+    if isinstance(order, str):
+        raise RuntimeError(f"norm(): order {order!r} is not supported; use a number or 'fro'")
+    if not x.dtype.is_differentiable:
+        raise RuntimeError(
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. "
+            f"Got {TYPE_NAMES[x.dtype.name]}"
+        )
+    return _vector_norm(x, float(order), dims_of(dim, x._array.ndim), keepdim)
+
+
+def _vector_norm(x: Tensor, p: float, dims: Ints, keepdim: bool) -> Tensor:
+    if (p < 0 or p == math.inf) and count_over(x._array.shape, dims) == 0:
+        raise RuntimeError(
+            f"linalg.vector_norm cannot compute the {p:g} norm on an empty tensor because the "
+            "operation does not have an identity"
+        )
+    if p == 2:
+        return _norm_2(x, dims=dims, keepdim=keepdim)
+    if p == 1:
+        return sum(x.abs(), dims, keepdim)
+    if math.isinf(p):
+        return (amax if p > 0 else amin)(x.abs(), dims, keepdim)
+    if p == 0:
+        return _norm_0(x, dims=dims, keepdim=keepdim)
+    return _norm_p(x, p=p, dims=dims, keepdim=keepdim)
+
+
+__all__ = ["norm"]

@@ -1,0 +1,235 @@
+"""Sums, means and products, and what else counts elements together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradtool.engine import _dtypes
+from gradtool.engine._levels import Outline
+from gradtool.engine._modes import modes
+from gradtool.engine._ops.core.dims import Ints, wrap_dim
+from gradtool.engine._ops.core.kinds import conjugate, constant, general, linear
+from gradtool.engine._ops.core.unsupported import TYPE_NAMES
+from gradtool.engine._ops.creation.creation import ones_like
+from gradtool.engine._ops.reductions.reducing import (
+    accumulating,
+    count_over,
+    dims_of,
+    names_none,
+    numpy_names,
+    spread,
+)
+from gradtool.engine._ops.shape.joining import cat
+from gradtool.engine._tensor import Tensor, wrap
+
+# ---- sum and mean ---------------------------------------------------------------------------
+
+
+@accumulating
+def _summed(x: Any, *, dims: Ints, keepdim: bool) -> Any:
+    dtype = np.int64 if x.dtype.kind in "iub" else None
+    return x.sum(axis=dims, keepdims=keepdim, dtype=dtype)
+
+
+_sum = linear("sum", _summed, lambda g, x_shape, dims: spread(g, x_shape, dims))
+
+
+@numpy_names
+def sum(
+    x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: _dtypes.dtype | None = None
+) -> Tensor:
+    """The sum of all elements, or over some dimensions. Integers add up to int64.
+
+    Raises:
+        IndexError: there is no such dimension.
+        RuntimeError: a dimension is given twice.
+    """
+    if dim is None and dtype is None and x.__class__ is Tensor:
+        array = x._array
+        if array.__class__ is np.ndarray and array.dtype.char in "df":
+            return _sum_of_all(x, array, keepdim)
+    if dtype is not None:
+        x = x.to(dtype)
+    found = _sum(x, dims=dims_of(dim, x._array.ndim), keepdim=keepdim)
+    return found if dtype is None else found.to(dtype)
+
+
+_add_up: Any = np.add.reduce
+_empty = np.empty
+_ALL = [tuple(range(ndim)) for ndim in range(65)]
+_ONLY = (0,)
+_NO_PARAMS: dict[str, Any] = {}
+
+
+def _sum_of_all(x: Tensor, array: Any, keepdim: bool) -> Tensor:
+    """`_sum` written out for the sum that ends most computations: the hot path."""
+    dims = _ALL[array.ndim]
+    into = None if keepdim else _empty((), array.dtype)
+    try:
+        out = wrap(_add_up(array, None, None, into, keepdim))
+    except RuntimeWarning:
+        return _sum(x, dims=dims, keepdim=keepdim)
+    if x._requires_grad and modes.grad:
+        _sum.record(_ONLY, (x,), _NO_PARAMS, out, saved=(array.shape, dims))
+    return out
+
+
+@accumulating
+def _averaged(x: Any, *, dims: Ints, keepdim: bool) -> Any:
+    total = x.sum(axis=dims, keepdims=keepdim)
+    return (total / np.float64(count_over(x.shape, dims))).astype(x.dtype)
+
+
+_mean = linear(
+    "mean",
+    _averaged,
+    lambda g, x_shape, dims: spread(g / (count_over(x_shape, dims) or 1), x_shape, dims),
+)
+
+
+@numpy_names
+def mean(
+    x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: _dtypes.dtype | None = None
+) -> Tensor:
+    """The mean of all elements, or over some dimensions. That of nothing is NaN.
+
+    Raises:
+        RuntimeError: the elements are neither floating nor complex and no such dtype is given.
+    """
+    if dtype is not None:
+        x = x.to(dtype)
+    if not x.dtype.is_differentiable:
+        raise RuntimeError(
+            "mean(): could not infer output dtype. Input dtype must be either a floating point "
+            f"or complex dtype. Got: {TYPE_NAMES[x.dtype.name]}"
+        )
+    return _mean(x, dims=dims_of(dim, x._array.ndim), keepdim=keepdim)
+
+
+# ---- prod -----------------------------------------------------------------------------------
+
+
+@accumulating
+def _multiplied(x: Any, *, dim: int, keepdim: bool) -> Any:
+    dtype = np.int64 if x.dtype.kind in "iub" else None
+    return x.prod(axis=dim if x.ndim else None, keepdims=keepdim, dtype=dtype)
+
+
+def _prod_vjp(g: Tensor, x: Tensor, out: Tensor, dim: int) -> Tensor:
+    """The derivative by one element is the product of the others.
+
+    Without zeros a division gives it. Whether there are any is not asked of batched tensors,
+    which hold one answer for each example. Asked of all others alike, so that the other
+    transforms change no last digit.
+    """
+    if x.ndim == 0:
+        return g
+    if not isinstance(x._array, Outline) and x._array.all():
+        rest = spread(out, x.shape, (dim,)) / x
+    else:
+        rest = _products_before(x, dim) * _products_after(x, dim)
+    others: Tensor = conjugate(rest)
+    return spread(g, x.shape, (dim,)) * others
+
+
+def _products_before(x: Tensor, dim: int) -> Tensor:
+    """For each element the product of those before it; by doubling, in log n steps."""
+    extent = x.shape[dim]
+    if extent == 0:
+        return x
+    first = ones_like(x.narrow(dim, 0, 1))
+    products = cat([first, x.narrow(dim, 0, extent - 1)], dim)
+    step = 1
+    while step < extent:
+        grown = products.narrow(dim, step, extent - step) * products.narrow(dim, 0, extent - step)
+        products = cat([products.narrow(dim, 0, step), grown], dim)
+        step *= 2
+    return products
+
+
+def _products_after(x: Tensor, dim: int) -> Tensor:
+    """For each element the product of those after it."""
+    extent = x.shape[dim]
+    if extent == 0:
+        return x
+    last = ones_like(x.narrow(dim, 0, 1))
+    products = cat([x.narrow(dim, 1, extent - 1), last], dim)
+    step = 1
+    while step < extent:
+        rest = extent - step
+        grown = products.narrow(dim, 0, rest) * products.narrow(dim, step, rest)
+        products = cat([grown, products.narrow(dim, rest, step)], dim)
+        step *= 2
+    return products
+
+
+_prod = general("prod", _multiplied, _prod_vjp)
+
+
+@numpy_names
+def prod(
+    x: Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: _dtypes.dtype | None = None,
+) -> Tensor:
+    """The product of all elements, or along one dimension. That of integers is int64.
+
+    Raises:
+        IndexError: there is no such dimension.
+    """
+    if dtype is not None:
+        x = x.to(dtype)
+    if dim is None:
+        found = _prod(x.reshape(-1), dim=0, keepdim=False)
+    else:
+        found = _prod(x, dim=wrap_dim(dim, x._array.ndim), keepdim=keepdim)
+    return found if dtype is None else found.to(dtype)
+
+
+# ---- truth and counts -----------------------------------------------------------------------
+
+
+def _truth(function: Any) -> Any:
+    def compute(x: Any, *, dims: Ints, keepdim: bool) -> Any:
+        found = function(x, axis=dims, keepdims=keepdim)
+        return found.astype(np.uint8) if x.dtype == np.uint8 else found
+
+    return compute
+
+
+_all = constant("all", _truth(np.all))
+_any = constant("any", _truth(np.any))
+
+
+def _named_dims(dim: Any, ndim: int) -> Ints:
+    """`dims_of`, but an empty sequence names no dimension."""
+    return () if names_none(dim) else dims_of(dim, ndim)
+
+
+@numpy_names
+def all(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """Whether all elements, or all over some dimensions, are true: not zero."""
+    return _all(x, dims=_named_dims(dim, x._array.ndim), keepdim=keepdim)
+
+
+@numpy_names
+def any(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """Whether any element, or any over some dimensions, is true: not zero."""
+    return _any(x, dims=_named_dims(dim, x._array.ndim), keepdim=keepdim)
+
+
+_count_nonzero = constant(
+    "count_nonzero", lambda x, *, dims: (x != 0).sum(axis=dims, dtype=np.int64)
+)
+
+
+def count_nonzero(x: Tensor, dim: Any = None) -> Tensor:
+    """How many elements, of all or over some dimensions, are not zero."""
+    return _count_nonzero(x, dims=dims_of(dim, x._array.ndim))
+
+
+__all__ = ["all", "any", "count_nonzero", "mean", "prod", "sum"]

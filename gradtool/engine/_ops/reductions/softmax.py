@@ -1,0 +1,123 @@
+"""Sums of exponentials, taken relative to the largest so that none overflows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradtool.engine import _dtypes
+from gradtool.engine._ops.core.dims import Ints, wrap_dim
+from gradtool.engine._ops.core.kinds import conjugate, general
+from gradtool.engine._ops.core.unsupported import not_implemented
+from gradtool.engine._ops.elementwise.elementwise import exp
+from gradtool.engine._ops.reductions.reducing import accumulating, dims_of, numpy_names, spread
+from gradtool.engine._ops.reductions.reduction import sum
+from gradtool.engine._tensor import Tensor
+
+
+def _largest(x: Any, dims: Ints) -> Any:
+    """The largest elements; zero where there are none, or where the largest is infinite.
+
+    Of complex numbers the largest real part: that alone can overflow, and a shift by an
+    imaginary number would leave the principal branch of the logarithm.
+    """
+    if x.size == 0:
+        return np.zeros_like(x.sum(axis=dims, keepdims=True))
+    largest = x.real.max(axis=dims, keepdims=True)
+    return np.where(np.isinf(largest), 0, largest)
+
+
+@accumulating
+def _logsumexp(x: Any, *, dims: Ints, keepdim: bool) -> Any:
+    largest = _largest(x, dims)
+    total = np.log(np.exp(x - largest).sum(axis=dims, keepdims=True)) + largest
+    return total if keepdim else total.reshape(x.sum(axis=dims).shape)
+
+
+_lse = general(
+    "logsumexp",
+    _logsumexp,
+    lambda g, x, out, dims: (
+        spread(g, x.shape, dims) * conjugate(exp(x - spread(out, x.shape, dims)))
+    ),
+)
+
+
+@numpy_names
+def logsumexp(x: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
+    """The logarithm of the sum of exponentials over some dimensions.
+
+    Raises:
+        IndexError: there is no such dimension.
+    """
+    if not x.dtype.is_differentiable:
+        x = x.to(_dtypes.get_default_dtype())
+    return _lse(x, dims=dims_of(dim, x._array.ndim), keepdim=keepdim)
+
+
+def _relative(x: Any, dim: int) -> tuple[Any, Ints]:
+    """`x` less its largest element along `dim`, and that dimension as reductions name it."""
+    dims = (dim,) if x.ndim else ()
+    return (x - x.max(axis=dims, keepdims=True) if x.size else x), dims
+
+
+@accumulating
+def _softmax(x: Any, *, dim: int) -> Any:
+    shifted, dims = _relative(x, dim)
+    weights = np.exp(shifted)
+    return weights / weights.sum(axis=dims, keepdims=True)
+
+
+@accumulating
+def _log_softmax(x: Any, *, dim: int) -> Any:
+    shifted, dims = _relative(x, dim)
+    return shifted - np.log(np.exp(shifted).sum(axis=dims, keepdims=True))
+
+
+def _softmax_vjp(g: Tensor, out: Tensor, dim: int) -> Tensor:
+    weighted: Tensor = g * out
+    return weighted - out * sum(weighted, dim, keepdim=True)
+
+
+def _log_softmax_vjp(g: Tensor, out: Tensor, dim: int) -> Tensor:
+    return g - exp(out) * sum(g, dim, keepdim=True)
+
+
+_soft = general("softmax", _softmax, _softmax_vjp)
+_log_soft = general("log_softmax", _log_softmax, _log_softmax_vjp)
+
+
+@numpy_names
+def softmax(x: Tensor, dim: int, dtype: _dtypes.dtype | None = None) -> Tensor:
+    """Exponentials along a dimension, divided by their sum.
+
+    Raises:
+        IndexError: there is no such dimension.
+        NotImplementedError: the elements are not floating.
+    """
+    x = _floating("softmax", x, dtype)
+    return _soft(x, dim=wrap_dim(dim, x._array.ndim))
+
+
+@numpy_names
+def log_softmax(x: Tensor, dim: int, dtype: _dtypes.dtype | None = None) -> Tensor:
+    """The logarithm of `softmax`, accurate where that is small.
+
+    Raises:
+        IndexError: there is no such dimension.
+        NotImplementedError: the elements are not floating.
+    """
+    x = _floating("log_softmax", x, dtype)
+    return _log_soft(x, dim=wrap_dim(dim, x._array.ndim))
+
+
+def _floating(name: str, x: Tensor, dtype: _dtypes.dtype | None) -> Tensor:
+    if dtype is not None:
+        x = x.to(dtype)
+    if not x.is_floating_point():
+        raise not_implemented(name, x._array.dtype)
+    return x
+
+
+__all__ = ["log_softmax", "logsumexp", "softmax"]

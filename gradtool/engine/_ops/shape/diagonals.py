@@ -1,0 +1,114 @@
+"""Diagonals and triangles of matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradtool.engine._ops.core.claims import NUMBERS
+from gradtool.engine._ops.core.dims import Ints, wrap_dim
+from gradtool.engine._ops.core.kinds import linear
+from gradtool.engine._ops.core.primitive import Primitive
+from gradtool.engine._ops.core.unsupported import takes
+from gradtool.engine._ops.shape.repeating import clone
+from gradtool.engine._tensor import Tensor
+
+
+def _diagonal_of(x: Any, *, offset: int, dim1: int, dim2: int) -> Any:
+    view = np.diagonal(x, offset, dim1, dim2)
+    if isinstance(view, np.ndarray) and x.flags.writeable:
+        view.flags.writeable = True  # NumPy's diagonal is read-only by default, torch's is not
+    return view
+
+
+def _with_diagonal(x: Any, *, shape: Ints, offset: int, dim1: int, dim2: int) -> Any:
+    """Zeros but for a diagonal: the transpose of taking it."""
+    out = np.zeros_like(x, shape=shape)
+    _diagonal_of(out, offset=offset, dim1=dim1, dim2=dim2)[...] = x
+    return out
+
+
+_tril = linear(
+    "tril", lambda x, *, diagonal: np.tril(x, diagonal), lambda g, diagonal: g.tril(diagonal)
+)
+_triu = linear(
+    "triu", lambda x, *, diagonal: np.triu(x, diagonal), lambda g, diagonal: g.triu(diagonal)
+)
+_diagonal = linear(
+    "diagonal",
+    _diagonal_of,
+    lambda g, x_shape, offset, dim1, dim2: _embed(
+        g, shape=x_shape, offset=offset, dim1=dim1, dim2=dim2
+    ),
+    is_view=True,
+)
+_embed: Primitive = linear(
+    "diag_embed",
+    _with_diagonal,
+    lambda g, offset, dim1, dim2: g.diagonal(offset, dim1, dim2),
+)
+
+
+def tril(x: Tensor, diagonal: int = 0) -> Tensor:
+    """Zero above a diagonal of the last two dimensions."""
+    return _tril(_of_matrices(x, "tril"), diagonal=diagonal)
+
+
+def triu(x: Tensor, diagonal: int = 0) -> Tensor:
+    """Zero below a diagonal of the last two dimensions."""
+    return _triu(_of_matrices(x, "triu"), diagonal=diagonal)
+
+
+def _of_matrices(x: Tensor, name: str) -> Tensor:
+    if x.ndim < 2:
+        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+    return x
+
+
+def diagonal(x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """The diagonals of two dimensions, as a view; their elements come last."""
+    first, second = _distinct(dim1, dim2, x.ndim)
+    return _diagonal(x, offset=offset, dim1=first, dim2=second)
+
+
+def diag_embed(x: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """The last dimension as the diagonal of two new ones, zero elsewhere."""
+    first, second = _distinct(dim1, dim2, x.ndim + 1)
+    shape = list(x.shape[:-1])
+    for dim in sorted((first, second)):
+        shape.insert(dim, x.shape[-1] + abs(offset))
+    return _embed(x, shape=tuple(shape), offset=offset, dim1=first, dim2=second)
+
+
+def _distinct(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
+    first, second = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return first, second
+
+
+def diag(x: Tensor, diagonal: int = 0) -> Tensor:
+    """The matrix with a diagonal, or a copy of the diagonal of a matrix."""
+    if x.ndim == 1:
+        return diag_embed(x, diagonal)
+    if x.ndim == 2:
+        return clone(x.diagonal(diagonal))
+    raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {x.ndim}D")
+
+
+def diagflat(x: Tensor, offset: int = 0) -> Tensor:
+    """The matrix with all elements on a diagonal."""
+    return diag_embed(x.reshape(-1), offset)
+
+
+@takes(NUMBERS, "trace")
+def trace(x: Tensor) -> Tensor:
+    """The sum of the diagonal of a matrix."""
+    if x.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {x.ndim}")
+    total: Tensor = diagonal(x).sum()
+    return total
+
+
+__all__ = ["diag", "diag_embed", "diagflat", "diagonal", "trace", "tril", "triu"]

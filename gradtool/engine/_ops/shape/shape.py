@@ -1,0 +1,188 @@
+"""The same elements in the same order under another shape: views, unless a reshape must copy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradtool.engine import _dtypes
+from gradtool.engine._levels import Outline
+from gradtool.engine._ops.core.dims import Ints, as_ints, one_by_one, wrap_dim, wrap_dims
+from gradtool.engine._ops.core.kinds import linear
+from gradtool.engine._tensor import Tensor, wrap
+
+_view = linear(
+    "view",
+    lambda x, *, shape: x.reshape(shape),
+    lambda g, x_shape: g.reshape(x_shape),
+    is_view=True,
+)
+_copying_reshape = linear(
+    "unsafe_view",
+    lambda x, *, shape: x.reshape(shape),
+    lambda g, x_shape: g.reshape(x_shape),
+)
+_unsqueeze = linear(
+    "unsqueeze",
+    lambda x, *, dim: x[(*[slice(None)] * dim, None)],
+    lambda g, dim: g.squeeze(dim),
+    is_view=True,
+)
+_squeeze = linear(
+    "squeeze",
+    lambda x, *, dims: x.squeeze(dims),
+    lambda g, x_shape: g.reshape(x_shape),
+    is_view=True,
+)
+
+
+@one_by_one
+def reshape(x: Tensor, shape: Ints) -> Tensor:
+    """The elements in row-major order in another shape: a view where possible, else a copy.
+
+    One extent may be -1; it is what the number of elements leaves.
+    """
+    shape = _resolved(shape, x.shape)
+    return _view(x, shape=shape) if _is_viewable(x, shape) else _copying_reshape(x, shape=shape)
+
+
+def view(x: Tensor, *size: Any, dtype: _dtypes.dtype | None = None, **named: Any) -> Tensor:
+    """`reshape` that never copies. Given a dtype: the same bytes as elements of that.
+
+    Raises:
+        RuntimeError: the strides allow no such view.
+    """
+    if dtype is not None or (size and isinstance(size[0], _dtypes.dtype)):
+        return _reinterpreted(x, dtype or size[0])
+    if not (size or named):
+        raise TypeError("view() needs a size or a dtype")
+    return _viewed(x, *size, **named)
+
+
+@one_by_one
+def _viewed(x: Tensor, size: Ints) -> Tensor:
+    shape = _resolved(size, x.shape)
+    if not _is_viewable(x, shape):
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one "
+            "dimension spans across two contiguous subspaces). Use .reshape(...) instead."
+        )
+    return _view(x, shape=shape)
+
+
+def _reinterpreted(x: Tensor, dtype: _dtypes.dtype) -> Tensor:
+    out = wrap(x._array.view(dtype.numpy))
+    out._storage = x._shared_storage()
+    return out
+
+
+def _resolved(shape: Ints, old: Ints) -> Ints:
+    """`shape` with its -1, if any, replaced; checked against the number of elements."""
+    count = _product(old)
+    inferred = [position for position, extent in enumerate(shape) if extent == -1]
+    if len(inferred) > 1:
+        raise RuntimeError("only one dimension can be inferred")
+    for position, extent in enumerate(shape):
+        if extent < -1:
+            raise RuntimeError(
+                f"invalid shape dimension {extent} at index {position} of shape {list(shape)}"
+            )
+    if not inferred:
+        if _product(shape) != count:
+            raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {count}")
+        return shape
+    return _inferred(shape, inferred[0], count)
+
+
+def _inferred(shape: Ints, position: int, count: int) -> Ints:
+    rest = _product(shape[:position] + shape[position + 1 :])
+    if rest == 0:
+        raise RuntimeError(
+            f"cannot reshape tensor of 0 elements into shape {list(shape)} because the "
+            "unspecified dimension size -1 can be any value and is ambiguous"
+            if count == 0
+            else f"shape '{list(shape)}' is invalid for input of size {count}"
+        )
+    if count % rest:
+        raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {count}")
+    return (*shape[:position], count // rest, *shape[position + 1 :])
+
+
+def _product(shape: Ints) -> int:
+    count = 1
+    for extent in shape:
+        count *= extent
+    return count
+
+
+def _is_viewable(x: Tensor, shape: Ints) -> bool:
+    """Whether the array library reshapes without a copy. Bounds of new memory never overlap."""
+    array = x._array
+    if array.flags.c_contiguous or array.size == 0:
+        return True
+    while isinstance(array, Outline):  # all examples are viewable so if one is
+        array, shape = array.behind, (array.behind.shape[0], *shape)
+    return array.size == 0 or bool(np.may_share_memory(array.reshape(shape), array))
+
+
+def view_as(x: Tensor, other: Tensor) -> Tensor:
+    """``x.view(other.shape)``."""
+    return _viewed(x, other.shape)
+
+
+def reshape_as(x: Tensor, other: Tensor) -> Tensor:
+    """``x.reshape(other.shape)``."""
+    return reshape(x, other.shape)
+
+
+def ravel(x: Tensor) -> Tensor:
+    """All elements in one dimension."""
+    return reshape(x, (-1,))
+
+
+def flatten(x: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """The dimensions from `start_dim` to `end_dim`, both included, made one."""
+    start, end = wrap_dim(start_dim, x.ndim), wrap_dim(end_dim, x.ndim)
+    if start > end:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if start == end and x.ndim:
+        return x
+    shape = x.shape
+    return reshape(x, (*shape[:start], _product(shape[start : end + 1]), *shape[end + 1 :]))
+
+
+def unflatten(x: Tensor, dim: int, sizes: Ints) -> Tensor:
+    """One dimension split into several, of which one extent may be -1."""
+    dim, shape = wrap_dim(dim, x.ndim), x.shape
+    try:
+        parts = _resolved(as_ints(sizes), (shape[dim],))
+    except RuntimeError:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} "
+            f"({shape[dim]}) in the input tensor"
+        ) from None
+    return reshape(x, (*shape[:dim], *parts, *shape[dim + 1 :]))
+
+
+def numel(x: Tensor) -> int:
+    """Number of elements."""
+    return x.numel()
+
+
+def unsqueeze(x: Tensor, dim: int) -> Tensor:
+    """A dimension of extent one more, at `dim`."""
+    return _unsqueeze(x, dim=wrap_dim(dim, x.ndim + 1))
+
+
+def squeeze(x: Tensor, dim: int | Ints | None = None) -> Tensor:
+    """Without the dimensions of extent one, or those of them that are named."""
+    shape = x.shape
+    named = range(x.ndim) if dim is None else wrap_dims(as_ints(dim), x.ndim)
+    return _squeeze(x, dims=tuple([each for each in named if x.ndim and shape[each] == 1]))
+
+
+__all__ = [
+    "flatten", "numel", "ravel", "reshape", "reshape_as", "squeeze", "unflatten", "unsqueeze",
+    "view", "view_as",
+]  # fmt: skip

@@ -1,0 +1,212 @@
+"""Short-time Fourier transforms, and the windows that they weigh by."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from gradtool.engine._ops.creation.creation import arange, ones
+from gradtool.engine._ops.elementwise.complex_parts import real, view_as_complex, view_as_real
+from gradtool.engine._ops.shape.windows import sum_of_windows, unfold
+from gradtool.engine._ops.signal.fourier import half_of_real, real_of_half, transformed
+from gradtool.engine._tensor import Tensor
+
+Window = Callable[..., Tensor]
+
+
+def _cosines(name: str, *weights: float) -> Window:
+    def window(window_length: int, periodic: bool = True, *given: float, **options: Any) -> Tensor:
+        parts = given or weights
+        _check_dtype(name, options.get("dtype"))
+        if window_length == 1:
+            return ones(1, **options)
+        steps = window_length if periodic else window_length - 1
+        turns = arange(window_length, **options) * (2 * math.pi / max(steps, 1))
+        terms = [weight * (turns * at).cos() for at, weight in enumerate(parts)]
+        return terms[0] + sum(terms[1:])
+
+    window.__name__ = window.__qualname__ = name
+    window.__doc__ = "A sum of cosines over one period, or up to its end if not `periodic`."
+    return window
+
+
+def _check_dtype(name: str, dtype: Any) -> None:
+    """Refuse what cosines are not.
+
+    Raises:
+        RuntimeError: it is a dtype of integers, of truth, or a complex one.
+    """
+    if dtype is not None and not dtype.is_floating_point:
+        raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype}")
+
+
+hann_window = _cosines("hann_window", 0.5, -0.5)
+blackman_window = _cosines("blackman_window", 0.42, -0.5, 0.08)
+_hamming = _cosines("hamming_window")
+
+
+def hamming_window(
+    window_length: int,
+    periodic: bool = True,
+    alpha: float = 0.54,
+    beta: float = 0.46,
+    **options: Any,
+) -> Tensor:
+    """``alpha - beta * cos`` over one period, or up to its end if not `periodic`."""
+    return _hamming(window_length, periodic, alpha, -beta, **options)
+
+
+def bartlett_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
+    """A triangle over one period, or up to its end if not `periodic`."""
+    _check_dtype("bartlett_window", options.get("dtype"))
+    if window_length == 1:
+        return ones(1, **options)
+    steps = window_length if periodic else window_length - 1
+    return 1 - (arange(window_length, **options) * (2 / steps) - 1).abs()
+
+
+# ---- forth ----------------------------------------------------------------------------------
+
+
+def stft(
+    x: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+) -> Tensor:
+    """The transforms of windows `hop_length` apart: (…, frequencies, windows).
+
+    Raises:
+        RuntimeError: the numbers do not fit, or it is not said whether complex numbers are to
+            come back.
+    """
+    if return_complex is None and not (
+        x.is_complex() or (window is not None and window.is_complex())
+    ):
+        raise RuntimeError(
+            "stft requires the return_complex parameter be given for real inputs, and will "
+            "further require that return_complex=True in a future PyTorch release."
+        )
+    hop = n_fft // 4 if hop_length is None else hop_length
+    weights = _weights(x, n_fft, win_length, window, "stft")
+    signal = _centred(x, n_fft, pad_mode) if center else x
+    if not 0 < n_fft <= signal.shape[-1] or hop <= 0:
+        raise RuntimeError(
+            f"stft: expected 0 < n_fft <= {signal.shape[-1]} and hop_length > 0, but got "
+            f"n_fft={n_fft} and hop_length={hop}"
+        )
+    frames = unfold(signal, -1, n_fft, hop) * weights
+    half = not frames.is_complex() if onesided is None else onesided
+    norm = "ortho" if normalized else "backward"
+    spectra = (
+        half_of_real(frames, [n_fft], (-1,), norm)
+        if half
+        else transformed(frames, [n_fft], (-1,), norm, forward=True)
+    ).transpose(-1, -2)
+    return view_as_real(spectra) if return_complex is False else spectra
+
+
+def _centred(x: Tensor, n_fft: int, pad_mode: str) -> Tensor:
+    from gradtool.engine.nn.functional import pad  # It is made of the operations here.
+
+    lead = x.reshape(1, -1, x.shape[-1])
+    padded = pad(lead, (n_fft // 2, n_fft // 2), mode=pad_mode)
+    return padded.reshape(*x.shape[:-1], -1)
+
+
+def _weights(
+    x: Tensor, n_fft: int, win_length: int | None, window: Tensor | None, name: str
+) -> Tensor:
+    """The window, with zeros around it."""
+    length = n_fft if win_length is None else win_length
+    if not 0 < length <= n_fft:
+        raise RuntimeError(f"{name}: expected 0 < win_length <= n_fft, but got win_length={length}")
+    if window is not None and tuple(window.shape) != (length,):
+        raise RuntimeError(
+            f"{name}: expected a 1D window tensor of size equal to win_length={length}, but got "
+            f"window with size {list(window.shape)}"
+        )
+    dtype = real(x.detach()).dtype
+    weights = ones(length, dtype=dtype, device=x.device) if window is None else window
+    if length == n_fft:
+        return weights
+    from gradtool.engine.nn.functional import pad
+
+    left = (n_fft - length) // 2
+    return pad(weights, (left, n_fft - length - left))
+
+
+# ---- and back -------------------------------------------------------------------------------
+
+
+def istft(
+    x: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: bool = True,
+    normalized: bool = False,
+    onesided: bool | None = None,
+    length: int | None = None,
+    return_complex: bool = False,
+) -> Tensor:
+    """The signal whose `stft` comes closest: windows added, and divided by the sum of squares.
+
+    Raises:
+        RuntimeError: the numbers do not fit, or the windows leave gaps.
+    """
+    spectra = x if x.is_complex() else view_as_complex(x)
+    hop = n_fft // 4 if hop_length is None else hop_length
+    half = (not return_complex) if onesided is None else onesided
+    if spectra.shape[-2] != (n_fft // 2 + 1 if half else n_fft):
+        raise RuntimeError(
+            f"istft: expected {'onesided ' if half else ''}frequencies for n_fft={n_fft}, but got "
+            f"{spectra.shape[-2]}"
+        )
+    weights = _weights(spectra, n_fft, win_length, window, "istft")
+    norm = "ortho" if normalized else "backward"
+    by_window = spectra.transpose(-1, -2)
+    if half:
+        frames = real_of_half(by_window, [n_fft], (-1,), norm)
+    else:
+        frames = transformed(by_window, [n_fft], (-1,), norm, forward=False)
+    frames = frames if return_complex else real(frames)
+    return _added(frames * weights, weights * weights, hop, center, length)
+
+
+def _added(frames: Tensor, squares: Tensor, hop: int, center: bool, length: int | None) -> Tensor:
+    count, n_fft = frames.shape[-2:]
+    extent = n_fft + hop * (count - 1)
+    dim = frames.ndim - 2
+    signal = sum_of_windows(frames, shape=(*frames.shape[:-2], extent), dim=dim, step=hop)
+    envelope = sum_of_windows(squares.expand(count, n_fft), shape=(extent,), dim=0, step=hop)
+    start = n_fft // 2 if center else 0
+    end = start + length if length is not None else extent - (n_fft // 2 if center else 0)
+    kept = min(end, extent) - start
+    weights = envelope.narrow(-1, start, kept)
+    if kept < 1 or float(weights.detach().abs().min()) < 1e-11:
+        raise RuntimeError("istft: the windows leave samples uncovered")
+    out = signal.narrow(-1, start, kept) / weights
+    return out if end <= extent else _filled(out, end - extent)
+
+
+def _filled(x: Tensor, missing: int) -> Tensor:
+    from gradtool.engine.nn.functional import pad
+
+    return pad(x, (0, missing))
+
+
+METHODS = {"istft": istft, "stft": stft}
+"""What is a method of tensors too."""
+
+__all__ = [
+    "bartlett_window", "blackman_window", "hamming_window", "hann_window", "istft", "stft",
+]  # fmt: skip

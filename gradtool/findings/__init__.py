@@ -1,0 +1,1 @@
+"""How what went wrong becomes a `Finding`."""

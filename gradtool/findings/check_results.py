@@ -1,0 +1,85 @@
+"""Findings and check results, made of what was found and where the user's code is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gradtool.adapters.library import library
+from gradtool.collect.source_lines import function_location
+from gradtool.collect.subject import Subject
+from gradtool.collect.targets import shown_path
+from gradtool.config.settings import Settings
+from gradtool.findings.finding import could_not_run, make_finding
+from gradtool.results.report import CheckResult, Finding, Location, Verdict
+from gradtool.sandbox.user_errors import describe
+from gradtool.verify.examine import Flaw, Outcome
+from gradtool.verify.rules import codes
+
+_OF_FORWARD = ("forward",)
+_OF_CTX = ("setup_context", "forward")
+_OF_BACKWARD = ("backward", "vjp", "forward")
+_BLAMED = {
+    **dict.fromkeys(["GT003", "GT501", "GT508", "GT509"], _OF_FORWARD),
+    **dict.fromkeys(["GT115", "GT502", "GT505", "GT506", "GT510"], _OF_CTX),
+    **dict.fromkeys(["GT301", "GT302", "GT303"], ("jvp", *_OF_BACKWARD)),
+    "GT401": ("vmap", "forward"),
+    "GT403": (*_OF_BACKWARD, "vmap"),
+}
+"""The methods that a rule speaks of, the likeliest first. Other rules speak of backward."""
+
+
+def check_result(node: str, subject: Subject, outcome: Outcome, settings: Settings) -> CheckResult:
+    """What `verify` found out about one rule, told of the case with the node id `node`."""
+    code = outcome.rule.code
+    findings = tuple(_of_flaw(node, subject, code, flaw, settings) for flaw in outcome.flaws)
+    if code in settings.ignored and outcome.verdict is not Verdict.PASS:
+        return CheckResult(rule=code, verdict=Verdict.SKIPPED, reason=settings.ignored[code])
+    return CheckResult(rule=code, verdict=outcome.verdict, reason=outcome.reason, findings=findings)
+
+
+def _of_flaw(node: str, subject: Subject, code: str, flaw: Flaw, settings: Settings) -> Finding:
+    location = Location(path=shown_path(Path(flaw.path)), line=flaw.line) if flaw.path else None
+    return make_finding(
+        code,
+        node,
+        settings,
+        message=flaw.message,
+        location=location or _blamed(code, subject, flaw.method),
+        severity=flaw.severity,
+        evidence=flaw.evidence,
+        hint=flaw.hint,
+        detail=flaw.detail,
+    )
+
+
+def _blamed(code: str, subject: Subject, known: str | None) -> Location:
+    """The ``def`` of the method that is `known` to be wrong, or that the rule speaks of."""
+    if not subject.is_function:
+        return subject.location
+    target = subject.target
+    names = [known] if known else _BLAMED.get(code, _OF_BACKWARD)
+    method = next((getattr(target, name) for name in names if _defines(target, name)), None)
+    return (method and function_location(method)) or subject.location
+
+
+def _defines(cls: type, name: str) -> bool:
+    """Whether the method is the user's own, not the one that every Function has."""
+    own = library().Function.__mro__
+    return any(name in vars(base) for base in cls.__mro__ if base not in own)
+
+
+def raised_late(
+    node: str, method: str, error: Exception, subject: Subject, settings: Settings
+) -> CheckResult:
+    """GT003 or GT004 for a method that raised in a later call than the first."""
+    told = describe(error, subject.folder)
+    finding = make_finding(
+        codes.FORWARD_RAISED if method in _OF_CTX else codes.BACKWARD_RAISED,
+        node,
+        settings,
+        message=f"{method} raised {told.summary}, though not in its first call",
+        location=told.location or subject.location,
+        hint="look for state that it keeps between calls",
+        detail=told.detail,
+    )
+    return could_not_run(finding, settings)

@@ -1,0 +1,1 @@
+"""What becomes of results: ignores, tolerances, baseline, requirements, flaky seeds."""

@@ -1,0 +1,90 @@
+"""The findings of the last run, kept in a cache for ``--replay``.
+
+A run replaces what was found in the Functions that it asked about and leaves the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from gradtool.collect.targets import split_path
+from gradtool.policy.last_run import FOLDER, UnreadableError
+from gradtool.results.fingerprint import fingerprints
+from gradtool.results.report import Finding, Report, Severity
+
+FILE = "findings.json"
+
+
+class KnownFinding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What it takes to ask for a finding again."""
+
+    node: str
+    """``path/mod.py::Function[case]::GT101``."""
+    fingerprint: str
+    seed: int | None = None
+    replay: str | None = None
+    """The command line that the finding was told with; None where there was none."""
+
+
+class _File(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    version: Literal[1]
+    findings: tuple[KnownFinding, ...]
+
+
+def known_findings(findings: Iterable[Finding], seed: int) -> tuple[KnownFinding, ...]:
+    """What is to be known of `findings`, which are all those of a run with this seed."""
+    listed = list(findings)
+    return tuple(
+        KnownFinding(
+            node=finding.node_id,
+            fingerprint=print_,
+            seed=seed if finding.seed is None else finding.seed,
+            replay=finding.replay,
+        )
+        for finding, print_ in zip(listed, fingerprints(listed), strict=True)
+        if finding.severity is not Severity.NOTE
+    )
+
+
+def read_findings(folder: Path) -> tuple[KnownFinding, ...]:
+    """The findings of the last run in `folder`; none without a cache.
+
+    Raises:
+        UnreadableError: There is a cache, and it cannot be read.
+    """
+    path = folder / FOLDER / FILE
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=_File).findings
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise UnreadableError(error.strerror or str(error)) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UnreadableError(str(error)) from None
+
+
+def findings_text(findings: Sequence[KnownFinding]) -> str:
+    """The content of the cache's file."""
+    text = msgspec.json.encode(_File(version=1, findings=tuple(findings))).decode()
+    return f"{msgspec.json.format(text, indent=1)}\n"
+
+
+def updated_findings(
+    before: Iterable[KnownFinding], report: Report, found: Sequence[KnownFinding]
+) -> tuple[KnownFinding, ...]:
+    """What is known after the run of `report`, in which `found` were found."""
+    asked = {f"{module.path}::{function.name}" for module, function in report.functions()}
+    asked |= {module.path for module in report.modules}
+    kept = (each for each in before if _owner(each.node) not in asked)
+    return (*kept, *found)
+
+
+def _owner(node: str) -> str:
+    """The Function that a finding is of, or the module."""
+    path, _, rest = split_path(node)
+    function, separator, _ = rest.rpartition("::")
+    return f"{path}::{function.partition('[')[0]}" if separator else path

@@ -1,0 +1,181 @@
+"""``--replay``: a finding of an earlier run turned into the options that ask for it again."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from gradtool.config.options import CheckOptions, UsageError
+from gradtool.config.overrides import split_config
+from gradtool.config.suggest import did_you_mean
+from gradtool.policy.last_findings import KnownFinding
+from gradtool.verify.rules import codes
+
+_PRINT = re.compile(r"[0-9a-f]{6,32}")
+"""A fingerprint, or enough of one."""
+
+_RULE = re.compile(r"GT\d{3}")
+
+_VALUES: Mapping[str, tuple[str, Callable[[str], Any]]] = {
+    "--seed": ("seed", int),
+    "--device": ("device", str),
+    "--engine": ("engine", str),
+    "--dtype": ("dtype", str),
+    "--atol": ("atol", float),
+    "--rtol": ("rtol", float),
+    "--memory-limit": ("memory_limit", str),
+}
+"""Options of a replay command that take a value: the field and the type of each."""
+
+_SWITCHES = {"--no-ignores": "no_ignores", "--isolated": "no_config"}
+
+
+def replaying(
+    options: CheckOptions, wanted: str, known: Sequence[KnownFinding], where: str | None
+) -> CheckOptions:
+    """The options that ask for one finding, and for nothing else.
+
+    Options that were given hold; what they leave open is as it was when the finding was made.
+
+    Args:
+        options: Those of the command line.
+        wanted: The finding: its node id, its fingerprint or the first digits of that.
+        known: The findings there are.
+        where: The reports that they were read from; None for the last run, of which not all need
+            be known.
+
+    Raises:
+        UsageError: There is no such finding.
+    """
+    _refuse_narrowing(options)
+    found = _found(wanted, known, where)
+    node, rule = _split(found.node)
+    paths, recalled = _recalled(found)
+    left_open = {name: value for name, value in recalled.items() if not _is_given(options, name)}
+    return msgspec.structs.replace(
+        options,
+        paths=paths or (node,),
+        select=() if rule.startswith(codes.RUNNING) else (rule,),
+        ignore=(),
+        **left_open,
+    )
+
+
+def _is_given(options: CheckOptions, name: str) -> bool:
+    value = getattr(options, name)
+    return value is not None and value is not False and value != ()
+
+
+def _refuse_narrowing(options: CheckOptions) -> None:
+    """Refuse options that choose what is checked, as the finding does."""
+    given = {
+        "-k": options.keyword,
+        "--select": options.select or None,
+        "--shard": options.shard,
+        "--changed-since": options.changed_since,
+        "--lf": options.only_failed,
+        "--require-functions": options.require_functions,
+    }
+    for flag, value in given.items():
+        if value is not None:
+            raise UsageError(f"--replay asks for one finding: leave {flag} away")
+
+
+def _found(wanted: str, known: Sequence[KnownFinding], where: str | None) -> KnownFinding:
+    by_node = next((each for each in known if each.node == wanted), None)
+    if by_node is not None:
+        return by_node
+    if _PRINT.fullmatch(wanted):
+        return _of_print(wanted, known, where)
+    if where is None and _is_node_id(wanted):
+        return KnownFinding(node=wanted, fingerprint="")
+    raise _unknown(wanted, known, where)
+
+
+def _of_print(wanted: str, known: Sequence[KnownFinding], where: str | None) -> KnownFinding:
+    found = [each for each in known if each.fingerprint.startswith(wanted)]
+    if len(found) > 1:
+        listed = ", ".join(each.fingerprint for each in found[:3])
+        raise UsageError(f"--replay: {wanted} is the beginning of several fingerprints: {listed}")
+    if not found:
+        raise _unknown(wanted, known, where)
+    return found[0]
+
+
+def _is_node_id(text: str) -> bool:
+    path, _, rest = text.partition("::")
+    return path.endswith(".py") and bool(_RULE.fullmatch(rest.rpartition("::")[2]))
+
+
+def _unknown(wanted: str, known: Sequence[KnownFinding], where: str | None) -> UsageError:
+    hint = did_you_mean(wanted, [each.node for each in known])
+    if where is not None:
+        return UsageError(f"--replay: {where} has no finding {wanted!r}{hint}")
+    if known:
+        return UsageError(f"--replay: the last run has no finding {wanted!r}{hint}")
+    return UsageError(
+        f"--replay: no finding of a last run is known, {wanted!r} neither: name its JSON report, "
+        "or give its node id, file.py::Function[case]::GT101"
+    )
+
+
+def _split(node_id: str) -> tuple[str, str]:
+    """The node and the rule of a finding's node id.
+
+    Raises:
+        UsageError: There is no such rule.
+    """
+    node, _, rule = node_id.rpartition("::")
+    problem = codes.problem_with(rule)
+    if problem:
+        raise UsageError(f"--replay: {problem} at the end of {node_id!r}")
+    return node, rule
+
+
+def _recalled(found: KnownFinding) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """The paths and the options of the command line that the finding was told with.
+
+    Raises:
+        UsageError: It is none of gradtool's.
+    """
+    seed = {} if found.seed is None else {"seed": found.seed}
+    if found.replay is None:
+        return (), seed
+    try:
+        paths, read = _read(shlex.split(found.replay)[2:])
+    except (ValueError, StopIteration):
+        raise UsageError(
+            f"--replay: the command of {found.node!r} cannot be understood: {found.replay}"
+        ) from None
+    return paths, {**seed, **read}
+
+
+def _read(command: Sequence[str]) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """Paths and options of the words of a command.
+
+    Raises:
+        ValueError: An option is none that a replay has, or its value is wrong.
+        StopIteration: The last value is missing.
+    """
+    paths: list[str] = []
+    configs: list[str] = []
+    read: dict[str, Any] = {}
+    words = iter(command)
+    for word in words:
+        if word in _VALUES:
+            name, kind = _VALUES[word]
+            read[name] = kind(next(words))
+        elif word in _SWITCHES:
+            read[_SWITCHES[word]] = True
+        elif word in ("--config", "--select"):
+            (configs if word == "--config" else []).append(next(words))
+        elif word.startswith("-"):
+            raise ValueError(word)
+        else:
+            paths.append(word)
+    read["config"], read["overrides"] = split_config(configs)
+    return tuple(paths), read

@@ -1,0 +1,58 @@
+"""A report as GitLab Code Quality: findings in the widget, and on the lines, of a merge request.
+
+GitLab reads a list of issues and stops at the first that lacks a field; of issues with one
+fingerprint it keeps one. It shows those that the target branch has not, so findings of the
+baseline are left out. The format: https://docs.gitlab.com/ci/testing/code_quality/
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import Any
+
+import msgspec
+
+from gradtool.report.findings import title
+from gradtool.report.problems import problems
+from gradtool.report.words import one_line, printable
+from gradtool.results.fingerprint import fingerprints
+from gradtool.results.report import Finding, Report, Severity
+
+_SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.NOTE: "info"}
+_TOP = "CI_PROJECT_DIR"
+"""The variable of a GitLab job that names the top of the repository, which paths start from."""
+
+
+def render(report: Report) -> str:
+    """The findings as a list of issues; an empty list where there is none."""
+    found = list(problems(report, known=True))
+    issues = [
+        _issue(finding, print_)
+        for finding, print_ in zip(found, fingerprints(found), strict=True)
+        if not finding.known
+    ]
+    return msgspec.json.format(msgspec.json.encode(issues), indent=2).decode() + "\n"
+
+
+def _issue(finding: Finding, print_: str) -> dict[str, Any]:
+    return {
+        "description": f"{title(finding)}: {one_line(finding.message)}",
+        "check_name": finding.rule,
+        "fingerprint": print_,
+        "severity": _SEVERITIES[finding.severity],
+        "location": {
+            "path": printable(_from_top(finding.location.path)),
+            # A line is required: without one, the file as a whole is meant.
+            "lines": {"begin": finding.location.line or 1},
+        },
+    }
+
+
+def _from_top(path: str) -> str:
+    """The path from the top of the repository in a job of GitLab; elsewhere as it is."""
+    top = os.environ.get(_TOP)
+    if top:
+        with contextlib.suppress(ValueError):  # Another drive.
+            path = os.path.relpath(path, os.path.realpath(top))
+    return path.replace(os.sep, "/")

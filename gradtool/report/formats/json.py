@@ -1,0 +1,60 @@
+"""A report as JSON: the result model as it is, with its schema version and a summary.
+
+JSON has no complex numbers, infinities or NaN, so such values appear as their text.
+A field that has its default value is left out, apart from the schema version.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import msgspec
+
+from gradtool.report.summary import summarize
+from gradtool.results.report import Report
+
+
+def render(report: Report) -> str:
+    """The report as indented JSON that decodes to an equal `Report`."""
+    document = {
+        "schema": report.schema,
+        **builtins_of(report),
+        "summary": builtins_of(summarize(report)),
+    }
+    text = msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+    return _FLAT_ARRAY.sub(_on_one_line, text)
+
+
+_FLAT_ARRAY = re.compile(r"\[\n *((?:[^\[\]{}\n ][^\[\]{}\n]*\n *)+)\]")
+"""An array of scalars. A line break is never part of a JSON string, so no text can match."""
+
+
+def _on_one_line(array: re.Match[str]) -> str:
+    """A row of a matrix as a row, not as a column of the file."""
+    return f"[{' '.join(line.strip() for line in array[1].splitlines())}]"
+
+
+def builtins_of(value: msgspec.Struct) -> dict[str, Any]:
+    """The fields of a struct as values that JSON has."""
+    plain: dict[str, Any] = msgspec.to_builtins(value, enc_hook=_scalar)
+    return {key: _representable(entry) for key, entry in plain.items()}
+
+
+def _scalar(value: Any) -> Any:
+    """A complex number as its text; an array library's scalar as Python's."""
+    return str(value) if isinstance(value, complex) else value.item()
+
+
+def _representable(value: Any) -> Any:
+    """The value with every infinity, NaN and lone surrogate in it replaced by its text."""
+    if isinstance(value, dict):
+        return {key: _representable(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_representable(entry) for entry in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    return value

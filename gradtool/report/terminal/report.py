@@ -1,0 +1,89 @@
+"""The whole report for a person: header, table, findings, notices, summary."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+from rich.text import Text
+
+from gradtool.report.problems import problems
+from gradtool.report.rows import rows
+from gradtool.report.summary import counts, opening, remarks, seeds, summarize, total_cost
+from gradtool.report.terminal.console import make_console
+from gradtool.report.terminal.findings import write_findings
+from gradtool.report.terminal.lines import Page
+from gradtool.report.terminal.styles import DIM, STRONG, VERDICTS
+from gradtool.report.terminal.table import write_table
+from gradtool.report.words import duration, evaluations
+from gradtool.results.report import Report, Verdict
+
+
+def render(report: Report, console: Console, *, verbosity: int = 0) -> None:
+    """Write the report to a console.
+
+    Args:
+        report: What to write.
+        console: Where to write it, at its width and in its colours.
+        verbosity: Below 0 leaves out the header and the table. 1 adds the arguments of
+            every case, the reasons of its checks and the tracebacks of findings; 2 adds
+            every check.
+    """
+    page = Page(console)
+    if verbosity >= 0:
+        _write_header(page, report)
+        listed = list(rows(report))
+        if listed:
+            write_table(page, listed, strict=report.strict, verbosity=verbosity)
+    write_findings(page, problems(report), verbosity=verbosity)
+    _write_notices(page, report)
+    if verbosity >= 0:
+        _write_cost(page, report)
+    page.wrapped(_summary(report))
+
+
+def plain(report: Report, *, width: int | None = None, verbosity: int = 0) -> str:
+    """The report as text without colour; `width` None leaves every line whole."""
+    file = io.StringIO()
+    render(report, make_console(file, "never", width=width), verbosity=verbosity)
+    return file.getvalue()
+
+
+def _write_header(page: Page, report: Report) -> None:
+    ran_on = report.environment
+    line = Text(f"gradtool {ran_on.gradtool}", style=STRONG)
+    about = (
+        f"{ran_on.engine} engine, {ran_on.device}, seed {seeds(report)}, "
+        f"NumPy {ran_on.numpy}, Python {ran_on.python}"
+    )
+    page.wrapped(line.append(f"  {about}", style="not bold dim"), indent=2, first=Text())
+    if report.configs:
+        page.wrapped(Text(f"configuration: {', '.join(report.configs)}", style=DIM))
+    page.blank()
+
+
+def _write_notices(page: Page, report: Report) -> None:
+    for notice in report.notices:
+        page.wrapped(Text(notice, style=_WRONG if notice in report.unmet else DIM))
+    if report.notices:
+        page.blank()
+
+
+_WRONG = VERDICTS[Verdict.FAIL]
+
+
+def _write_cost(page: Page, report: Report) -> None:
+    cost = total_cost(report)
+    if cost.forward or cost.backward:
+        page.whole(Text(evaluations(cost), style=DIM))
+
+
+def _summary(report: Report) -> Text:
+    """The same line as `summary_line`, with the time, and colour for counts that are not zero."""
+    summary = summarize(report)
+    told = [
+        Text(text, style=DIM if text.startswith("0 ") else VERDICTS[verdict])
+        for verdict, text in counts(summary)
+    ]
+    line = Text(f"{opening(report, summary)} in {duration(report.seconds)}: ")
+    return line.append_text(Text(", ").join(told)).append(remarks(report, summary))

@@ -1,0 +1,106 @@
+"""What lies behind a finding, as plain data: numbers, a part of the Jacobian, source lines.
+
+Every room takes these types from `gradtool.results.report`. All of them are bounded in size, so
+that a report of many findings stays one that people and programs can read.
+"""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+Scalar = float | str
+"""A real number. One that is not finite is kept as its text, because JSON has none, and so
+is a complex number."""
+
+Row = tuple[Scalar, ...]
+
+
+def scalar(value: float) -> Scalar:
+    """A number as a report keeps it."""
+    return float(value) if math.isfinite(value) else str(float(value))
+
+
+class Struct(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What every result type has in common: frozen, defaults left out of JSON."""
+
+
+class Source(Struct, frozen=True, kw_only=True):
+    """The lines of the user's source around the location of a finding."""
+
+    first: int
+    """Number of the first line, counted from 1."""
+    lines: tuple[str, ...]
+    column: int
+    """Where, in the line of the finding, the text that is meant begins, counted from 1."""
+    end_column: int
+    """The column behind that text."""
+
+
+class JacobianBlock(Struct, frozen=True, kw_only=True):
+    """The part of a Jacobian around its worst entry: a row for each output coordinate.
+
+    Where a Jacobian is too large to be compared as a whole, rows are random functionals of
+    the outputs and columns random directions of the input. Values are rounded: these are for
+    looking at, and the worst entry is kept in full beside them.
+    """
+
+    first_row: int
+    first_column: int
+    rows: int
+    """Rows of the whole Jacobian."""
+    columns: int
+    """Columns of the whole Jacobian."""
+    row_labels: tuple[str, ...]
+    """``0[1, 2]``: the position of the output and the index in it."""
+    column_labels: tuple[str, ...]
+    """``[1, 2]``: the index in the argument."""
+    worst: tuple[int, int]
+    """Row and column of the worst entry, counted within this block."""
+    analytic: tuple[Row, ...]
+    numeric: tuple[Row, ...]
+    difference: tuple[Row, ...]
+    """Analytic minus numeric, before either was rounded."""
+    error: tuple[Row, ...]
+    """The oracle's own estimate of the error of `numeric`."""
+    wrong: tuple[tuple[bool, ...], ...]
+    """Which entries the finding is about."""
+
+
+class LadderCurve(Struct, frozen=True, kw_only=True):
+    """Difference quotients of the worst entry at falling steps.
+
+    They come nearer to the numeric value until rounding takes over, which shows whether a
+    derivative was there to be found.
+    """
+
+    steps: tuple[float, ...]
+    quotients: Row
+    """The central difference quotient at each step."""
+    noise: Row
+    """How far off rounding alone can throw the quotient at each step."""
+
+
+class Evidence(Struct, frozen=True, kw_only=True):
+    """The numbers behind a finding, at its worst entry."""
+
+    argument: str | None = None
+    """Name of the input the derivative is taken with respect to."""
+    output: int | None = None
+    """Position of the output that is differentiated."""
+    input_index: tuple[int, ...] | None = None
+    output_index: tuple[int, ...] | None = None
+    analytic: Scalar | None = None
+    numeric: Scalar | None = None
+    error: Scalar | None = None
+    """The oracle's own estimate of the error of `numeric`."""
+    difference: Scalar | None = None
+    tolerance: Scalar | None = None
+    """What `difference` was allowed to be, the oracle's error included."""
+    wrong: int | None = None
+    """How many entries lie outside their tolerance."""
+    compared: int | None = None
+    """How many entries were compared."""
+    jacobian: JacobianBlock | None = None
+    ladder: LadderCurve | None = None

@@ -1,0 +1,90 @@
+"""The result model of ``gradtool profile``: what each Function costs, as plain data.
+
+Every room may import this one. Times are seconds, sizes bytes. The JSON form is published as a
+schema, which ``gradtool schema profile`` prints.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from gradtool.measure.summary import Summary
+from gradtool.results.report import Environment
+
+SCHEMA_VERSION = 1
+"""Version of the JSON form of `ProfileReport`. It grows when a field changes meaning or goes."""
+
+PhaseName = Literal["forward", "backward", "double backward"]
+
+
+class _Struct(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What every result type has in common: frozen, defaults left out of JSON."""
+
+
+class Operation(_Struct, frozen=True, kw_only=True):
+    """All calls of one operation in one run."""
+
+    name: str
+    calls: int
+    own: float
+    """Seconds in it, without the operations inside of it."""
+    total: float
+
+
+class Phase(_Struct, frozen=True, kw_only=True):
+    """One thing that is done with a Function."""
+
+    name: PhaseName
+    time: Summary | None = None
+    """Of one run."""
+    samples: tuple[float, ...] = ()
+    batch: int = 0
+    """Runs in one sample."""
+    peak: int | None = None
+    """Bytes that arrays took at most, beyond what was there before the run."""
+    operations: tuple[Operation, ...] = ()
+    """What one run is made of, the costliest first."""
+    unavailable: str = ""
+    """Why there is no number."""
+    raised: bool = False
+    """It raised, which is more than not being there."""
+
+
+class CaseProfile(_Struct, frozen=True, kw_only=True):
+    """A Function at one case."""
+
+    name: str
+    arguments: tuple[str, ...] = ()
+    source: str = ""
+    phases: tuple[Phase, ...] = ()
+    problem: str = ""
+    """Why it could not be run at all."""
+
+
+class FunctionProfile(_Struct, frozen=True, kw_only=True):
+    """A Function at its cases."""
+
+    node: str
+    """``path/mod.py::Function``; of a module that could not be loaded its path."""
+    line: int | None = None
+    cases: tuple[CaseProfile, ...] = ()
+    problem: str = ""
+    """Why it, or the rest of its cases, could not be profiled."""
+    rule: str = ""
+    """The code of the rule that the problem breaks."""
+
+
+class ProfileReport(_Struct, frozen=True, kw_only=True):
+    """All that a run measured."""
+
+    schema: int = SCHEMA_VERSION
+    environment: Environment
+    command: str = ""
+    budget: float
+    """Seconds that each case was sampled for at most."""
+    functions: tuple[FunctionProfile, ...] = ()
+    notices: tuple[str, ...] = ()
+    seconds: float = 0.0
+    interrupted: bool = False

@@ -1,0 +1,297 @@
+"""The result model: everything a run found out, as plain typed data.
+
+Every room may import this one. A run is one `Report`; it holds modules, which hold
+Functions, which hold cases, which hold one `CheckResult` for each rule that was asked.
+All types are frozen msgspec structs, so a report encodes to JSON, crosses a process
+boundary and decodes again without a line of code for it.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+
+from gradtool.results.circumstances import Environment, Relaxation, Shard
+from gradtool.results.evidence import Evidence, JacobianBlock, LadderCurve, Source, Struct, scalar
+
+__all__ = [
+    "COMES_FIRST",
+    "IGNORED",
+    "NOT_OFFERED",
+    "SCHEMA_VERSION",
+    "CaseResult",
+    "CheckResult",
+    "Cost",
+    "Environment",
+    "Evidence",
+    "Finding",
+    "FunctionResult",
+    "JacobianBlock",
+    "LadderCurve",
+    "Location",
+    "ModuleResult",
+    "Relaxation",
+    "Report",
+    "RuleInfo",
+    "Severity",
+    "Shard",
+    "Source",
+    "Verdict",
+    "is_left_out",
+    "scalar",
+    "worst",
+]
+
+SCHEMA_VERSION = 1
+"""Version of the JSON form of `Report`. It grows when a field changes meaning or goes."""
+
+
+COMES_FIRST = " comes first"
+"""How the reason of a skipped check ends where a rule that it rests on is broken."""
+
+NOT_OFFERED = "not offered: "
+"""How the reason of a skipped check begins where the Function lacks what the rule is about.
+
+Nothing is left unchecked then: a Function without ``jvp`` has no wrong one.
+"""
+
+IGNORED = "ignored by "
+"""How the reason of a skipped check begins where a configuration or a comment says to skip it."""
+
+
+class Verdict(enum.Enum):
+    """The answer to one check, or to everything below a case, Function or module."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    UNVERIFIED = "unverified"
+    ERROR = "error"
+    SKIPPED = "skipped"
+
+
+class Severity(enum.Enum):
+    """What a broken rule does to the gate."""
+
+    ERROR = "error"
+    """Fails the gate."""
+    WARNING = "warning"
+    """Fails the gate under ``--strict``."""
+    NOTE = "note"
+    """Never fails the gate."""
+
+
+class Location(Struct, frozen=True, kw_only=True):
+    """A place in the user's source."""
+
+    path: str
+    line: int | None = None
+
+
+class Finding(Struct, frozen=True, kw_only=True):
+    """One rule broken at one case, with what a person needs to act on it."""
+
+    rule: str
+    """Stable code, such as ``GT101``."""
+    name: str
+    """Stable words for the code, such as ``wrong-gradient``."""
+    severity: Severity
+    node_id: str
+    """``path/mod.py::Function[case]::GT101``."""
+    message: str
+    """One line: what is wrong and where."""
+    location: Location
+    source: Source | None = None
+    """The lines around `location`, as they were when the code ran."""
+    evidence: Evidence | None = None
+    hint: str | None = None
+    """What to do about it."""
+    detail: str | None = None
+    """More lines for ``-v``: usually a traceback."""
+    seed: int | None = None
+    replay: str | None = None
+    """A command line that reproduces just this finding."""
+    known: bool = False
+    """The baseline has it, so it does not fail the gate."""
+    seeds: tuple[int, ...] = ()
+    """Where the run had several: those that have it. All else is of the first."""
+
+
+class CheckResult(Struct, frozen=True, kw_only=True):
+    """The answer to one rule at one case."""
+
+    rule: str
+    verdict: Verdict
+    reason: str | None = None
+    """Why it was skipped, is unverified or passed as declared."""
+    findings: tuple[Finding, ...] = ()
+
+
+class Cost(Struct, frozen=True, kw_only=True):
+    """What a case took, in calls of the user's code."""
+
+    forward: int = 0
+    backward: int = 0
+
+
+def rests_on(check: CheckResult) -> str | None:
+    """The rule that a skipped check rests on and that is broken; None where there is none."""
+    code, comes_first, _ = (check.reason or "").partition(COMES_FIRST)
+    return code if comes_first and check.verdict is Verdict.SKIPPED else None
+
+
+def is_left_out(check: CheckResult) -> bool:
+    """Whether a check was skipped although there was something to ask."""
+    reason = check.reason or ""
+    return check.verdict is Verdict.SKIPPED and not reason.startswith(NOT_OFFERED)
+
+
+class CaseResult(Struct, frozen=True, kw_only=True):
+    """One set of arguments for one Function, and every check made with it."""
+
+    name: str
+    arguments: tuple[str, ...] = ()
+    """One line for each argument, as ``weight: float64[30, 20]``."""
+    source: str = ""
+    """Where the arguments come from: ``config``, ``sample_inputs`` or ``inferred``."""
+    relaxed: Relaxation | None = None
+    """The tolerance that holds for it, where one was given."""
+    checks: tuple[CheckResult, ...] = ()
+    cost: Cost = Cost()
+    seconds: float = 0.0
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst verdict of the checks."""
+        return worst(check.verdict for check in self.checks)
+
+
+class FunctionResult(Struct, frozen=True, kw_only=True):
+    """One Function of a module. A finding of its own means that no case could be made."""
+
+    name: str
+    location: Location
+    cases: tuple[CaseResult, ...] = ()
+    checks: tuple[CheckResult, ...] = ()
+    """Checks of the Function as a whole, made before any case (GT002, GT507)."""
+    declared: tuple[str, ...] = ()
+    """What the Function declares about itself, such as ``once_differentiable``."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst verdict of its own checks and of its cases."""
+        own = [check.verdict for check in self.checks]
+        return worst([*own, *(case.verdict for case in self.cases)])
+
+
+class ModuleResult(Struct, frozen=True, kw_only=True):
+    """One module that was loaded, or could not be."""
+
+    path: str
+    functions: tuple[FunctionResult, ...] = ()
+    checks: tuple[CheckResult, ...] = ()
+    """Checks of the module as a whole (GT001)."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst verdict of its own checks and of its Functions."""
+        own = [check.verdict for check in self.checks]
+        return worst([*own, *(function.verdict for function in self.functions)])
+
+
+class RuleInfo(Struct, frozen=True, kw_only=True):
+    """What a rule is, so that a report can be read without the program that wrote it."""
+
+    code: str
+    name: str
+    severity: Severity
+    summary: str
+    page: str = ""
+    """What ``gradtool explain`` prints of it."""
+
+
+class OwnFault(Struct, frozen=True, kw_only=True):
+    """A fault of gradtool itself in the work on one Function."""
+
+    node: str
+    summary: str
+    """The error, in a line."""
+    traceback: str
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """A whole run."""
+
+    schema: int = SCHEMA_VERSION
+    environment: Environment
+    command: str = ""
+    seed: int = 0
+    seeds: int = 1
+    """How many seeds each check was made with, from `seed` on."""
+    strict: bool = False
+    modules: tuple[ModuleResult, ...] = ()
+    configs: tuple[str, ...] = ()
+    """Configuration files that were read; options and variables that gave values themselves."""
+    left_out: tuple[str, ...] = ()
+    """Codes of rules that were not asked because ``--select`` or ``--ignore`` said so."""
+    deselected: int = 0
+    """How many cases were not checked because ``-k`` did not match them."""
+    passed_over: tuple[str, ...] = ()
+    """What other options left out, in phrases: ``4 modules unchanged since main``."""
+    may_be_empty: bool = False
+    """A run without any Function is right: nothing changed, or the options allow it."""
+    unmet: tuple[str, ...] = ()
+    """What the options require of the run and it has not, one line each."""
+    notices: tuple[str, ...] = ()
+    """Lines about the run itself: paths that held no Function, cases that matched nothing."""
+    rules: tuple[RuleInfo, ...] = ()
+    """The rules that the findings are about."""
+    faults: tuple[OwnFault, ...] = ()
+    """Where gradtool itself failed: what was asked there has no answer."""
+    seconds: float = 0.0
+    interrupted: bool = False
+    exit_code: int | None = None
+    """What the process ended with; None while that is not settled."""
+    shard: Shard | None = None
+    """None when it is of the whole run."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst verdict of its modules."""
+        return worst(module.verdict for module in self.modules)
+
+    def functions(self) -> Iterator[tuple[ModuleResult, FunctionResult]]:
+        """Every Function with the module it is in."""
+        for module in self.modules:
+            for function in module.functions:
+                yield module, function
+
+    def checks(self) -> Iterator[CheckResult]:
+        """Every check of the run: of modules, of Functions, of cases."""
+        for module in self.modules:
+            yield from module.checks
+            for function in module.functions:
+                yield from function.checks
+                for case in function.cases:
+                    yield from case.checks
+
+    def findings(self) -> Iterator[Finding]:
+        """Every finding of the run, in the order in which the checks were made."""
+        for check in self.checks():
+            yield from check.findings
+
+
+_BADNESS = {
+    Verdict.SKIPPED: 0,
+    Verdict.PASS: 1,
+    Verdict.UNVERIFIED: 2,
+    Verdict.FAIL: 3,
+    Verdict.ERROR: 4,
+}
+
+
+def worst(verdicts: Iterator[Verdict] | list[Verdict]) -> Verdict:
+    """The verdict that decides for a whole: ERROR, FAIL, UNVERIFIED, PASS, SKIPPED in that order.
+
+    An empty whole is SKIPPED: what holds no answer has not passed.
+    """
+    return max(verdicts, key=_BADNESS.__getitem__, default=Verdict.SKIPPED)

@@ -1,0 +1,155 @@
+"""``--baseline-commit REF``: what was found before the work began does not fail the run.
+
+The files of the commit at which the work left REF are checked with the same options, those of them
+in which something is found now; what is found there too is known. A finding is known again by its
+fingerprint, so one in a file or Function that was renamed counts as new.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+import gradtool
+from gradtool.collect.git import branching_point, checked_out, repository
+from gradtool.collect.targets import split_path
+from gradtool.config.options import CheckOptions, UsageError
+from gradtool.policy.baseline import Baseline, Entry, with_known
+from gradtool.results.report import Finding, Report, Severity
+from gradtool.run.base_run import Answer, Request
+
+FLAG = "--baseline-commit"
+
+_BOOT = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from gradtool.run.base_run import main; main()"
+)
+
+
+class BaseRunFault(Exception):  # noqa: N818 - a fault of gradtool's own, and named so
+    """Gradtool failed in the tree of the other commit."""
+
+
+class BaseCommit:
+    """A commit that what is found is compared with.
+
+    Raises:
+        UsageError: There is no repository here, or it has no such commit.
+    """
+
+    def __init__(self, ref: str, options: CheckOptions) -> None:
+        self._ref = ref
+        self._options = options
+        self._here = Path.cwd().resolve()
+        self._top = repository(self._here, FLAG)
+        self._commit = branching_point(self._top, ref, FLAG)
+
+    def compared(self, report: Report) -> Report:
+        """The report with the findings that were there marked as known.
+
+        Raises:
+            UsageError: The tree of the commit cannot be checked.
+            KeyboardInterrupt: The user ended it.
+        """
+        new = list(_unknown(report))
+        if not new or report.interrupted:
+            return report
+        known = Baseline(self._top / "baseline", self._entries(self._files(report)))
+        marked = with_known(report, known)
+        count = len(new) - len(list(_unknown(marked)))
+        many = "finding" if len(new) == 1 else "findings"
+        line = f"{FLAG} {self._ref}: {count} of {len(new)} {many} there before, at "
+        notices = (*report.notices, f"{line}{self._commit[:12]}")
+        return msgspec.structs.replace(marked, notices=notices)
+
+    def _files(self, report: Report) -> list[Path]:
+        """Files of the repository in which something is found, relative to its top."""
+        found = dict.fromkeys(split_path(finding.node_id)[0] for finding in _unknown(report))
+        places = [_real(Path(path)) for path in found]
+        return [p.relative_to(self._top) for p in places if p.is_relative_to(self._top)]
+
+    def _entries(self, files: list[Path]) -> frozenset[Entry]:
+        with checked_out(self._top, self._commit, FLAG) as tree:
+            there = [tree / file for file in files if (tree / file).is_file()]
+            if not there:
+                return frozenset()
+            folder = tree / self._here.relative_to(self._top)
+            folder.mkdir(parents=True, exist_ok=True)
+            options = self._options_in(tree, folder, there)
+            answer = _run(Request(options=options, tree=str(tree)), folder, self._path_in(tree))
+        if answer.interrupted:
+            raise KeyboardInterrupt
+        if answer.refusal is not None:
+            raise UsageError(f"{FLAG}: {self._ref} cannot be checked: {answer.refusal}")
+        return frozenset(answer.entries)
+
+    def _options_in(self, tree: Path, folder: Path, files: list[Path]) -> CheckOptions:
+        """The options of the run, without what narrows it or holds it to something."""
+        config = self._options.config
+        if config is not None:
+            config = str(self._mapped(_real(Path(config)), tree))
+        return msgspec.structs.replace(
+            self._options,
+            paths=tuple(os.path.relpath(file, folder) for file in files),
+            config=config,
+            isolation=self._options.isolation or self._options.pdb,
+            pdb=False,
+            shard=None,
+            executor="local",
+            scheduler=None,
+            changed_since=None,
+            only_failed=None,
+            allow_empty=True,
+            require_functions=None,
+            require_double_backward=False,
+        )
+
+    def _path_in(self, tree: Path) -> list[str]:
+        """Where modules are found: in the tree, except gradtool itself."""
+        own = Path(gradtool.__file__).resolve().parents[1]
+        places = [Path(entry).resolve() for entry in sys.path]
+        return [str(p if p == own else self._mapped(p, tree)) for p in places]
+
+    def _mapped(self, path: Path, tree: Path) -> Path:
+        """The same place in the tree, where it has it."""
+        if not path.is_relative_to(self._top):
+            return path
+        there = tree / path.relative_to(self._top)
+        return there if there.exists() else path
+
+
+def _unknown(report: Report) -> Iterator[Finding]:
+    """What can fail a run."""
+    return (
+        finding
+        for finding in report.findings()
+        if finding.severity is not Severity.NOTE and not finding.known
+    )
+
+
+def _real(path: Path) -> Path:
+    """The path without links, but for its own name."""
+    return path.parent.resolve() / path.name
+
+
+def _run(request: Request, folder: Path, path: list[str]) -> Answer:
+    """Have a process of its own answer."""
+    options = [f"-W{option}" for option in sys.warnoptions]
+    ran = subprocess.run(
+        [sys.executable, *options, "-P", "-c", _BOOT, json.dumps(path)],
+        input=msgspec.json.encode(request),
+        capture_output=True,
+        cwd=folder,
+        check=False,
+    )
+    try:
+        return msgspec.json.decode(ran.stdout, type=Answer)
+    except msgspec.DecodeError:
+        said = ran.stderr.decode(errors="replace")
+        raise BaseRunFault(f"it ended with {ran.returncode}\n\nIn its process:\n{said}") from None

@@ -1,0 +1,1 @@
+"""Who does the work of a run: this process, worker processes, or a Dask cluster."""

@@ -1,0 +1,183 @@
+"""An `Executor` whose work is done on a Dask cluster that is there already.
+
+A task is a survey or a unit, and does it through a worker process of its own, as a run on one
+machine would: checked code brings down that process, not the cluster's. The cluster has to
+find the same files under the same paths, and the same gradtool.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from gradtool.checking.unit import Done, Survey, Surveyed, Unit
+from gradtool.checking.unit_progress import Account
+from gradtool.config.options import CheckOptions, UsageError, Watcher
+from gradtool.findings.terminations import crashed, import_mishap, mishap_result
+from gradtool.run.executors.executor import Outcome
+from gradtool.run.watching import Unwatched
+
+_PATIENCE = "10s"
+
+
+@contextlib.contextmanager
+def on_cluster(options: CheckOptions) -> Iterator[OnDask]:
+    """The cluster for the time of a run.
+
+    Raises:
+        UsageError: Dask is not installed, or there is no cluster at the address.
+    """
+    try:
+        distributed: Any = importlib.import_module("distributed")
+    except ImportError:
+        raise UsageError("--executor dask needs Dask: pip install 'gradtool[dask]'") from None
+    try:
+        client = distributed.Client(options.scheduler, timeout=_PATIENCE)
+    except (OSError, ValueError) as error:
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise UsageError(f"--scheduler {options.scheduler}: no cluster there: {reason}") from None
+    with client:
+        _require_a_worker(options, client)
+        yield OnDask(distributed, client)
+
+
+def _require_a_worker(options: CheckOptions, client: Any) -> None:
+    try:
+        client.wait_for_workers(1, timeout=_PATIENCE)
+    except TimeoutError:
+        raise UsageError(f"--scheduler {options.scheduler}: the cluster has no worker") from None
+
+
+class OnDask:
+    """The cluster does the pieces of work of a run."""
+
+    def __init__(self, distributed: Any, client: Any) -> None:
+        """Work through `client`, of the package `distributed`, which ships no types."""
+        self._distributed = distributed
+        self._client = client
+        self._numpy: str = client.submit(_numpy, pure=False).result()
+
+    @property
+    def numpy(self) -> str:
+        """The version of NumPy that the cluster has."""
+        return self._numpy
+
+    def require_devices(self, devices: Sequence[str]) -> None:
+        """Refuse devices that a worker of the cluster has not."""
+        self._all(partial(_require, tuple(devices)), [()])
+
+    def survey(self, surveys: Sequence[Survey]) -> list[Surveyed]:
+        """The answers to surveys."""
+        answers = self._all(_survey, [msgspec.msgpack.encode(survey) for survey in surveys])
+        return [
+            _lost_survey(survey) if data is None else msgspec.msgpack.decode(data, type=Surveyed)
+            for survey, data in zip(surveys, answers, strict=True)
+        ]
+
+    def check(self, units: Sequence[Unit], watcher: Watcher) -> Outcome:
+        """Check units, as many at a time as the cluster has threads."""
+        done: list[Done | None] = [None] * len(units)
+        try:
+            for place, data in self._each(_check, [msgspec.msgpack.encode(unit) for unit in units]):
+                done[place] = _told(units[place], data, watcher)
+        except KeyboardInterrupt:
+            return Outcome(done, interrupted=True)
+        return Outcome(done)
+
+    def collect(self, units: Sequence[Unit]) -> list[Done]:
+        """List the cases of units."""
+        answers = self._all(_collect, [msgspec.msgpack.encode(unit) for unit in units])
+        pairs = zip(units, answers, strict=True)
+        return [_told(unit, data, Unwatched()) for unit, data in pairs]
+
+    def _all(self, task: Callable[[Any], Any], given: Sequence[Any]) -> list[Any]:
+        answers = [None] * len(given)
+        for place, answer in self._each(task, given):
+            answers[place] = answer
+        return answers
+
+    def _each(self, task: Callable[[Any], Any], given: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+        """Places and answers as they arrive; None for a task that no worker survived.
+
+        A task whose worker died is given to others as often as the scheduler's own setting
+        ``allowed-failures`` says.
+        """
+        places = {
+            self._client.submit(task, each, pure=False): place for place, each in enumerate(given)
+        }
+        try:
+            for future in self._distributed.as_completed(places):
+                try:
+                    yield places[future], future.result()
+                except self._distributed.KilledWorker:
+                    yield places[future], None
+        finally:
+            self._client.cancel(list(places))
+
+
+def _told(unit: Unit, data: bytes | None, watcher: Watcher) -> Done:
+    """The answer to a unit, of which the watcher is told."""
+    if data is None:
+        lost = crashed("it brought down every worker of the cluster that had it")
+        account = Account(unit, watcher)
+        return account.close(mishap_result(unit.node, lost, unit.settings, account.location))
+    done = msgspec.msgpack.decode(data, type=Done)
+    for case in done.function.cases:
+        watcher.case_finished(unit.function, case)
+    watcher.function_finished(unit.shown, done.function)
+    return done
+
+
+def _lost_survey(survey: Survey) -> Surveyed:
+    lost = crashed("it brought down every worker of the cluster that had it")
+    return Surveyed(problem=import_mishap(survey.shown, lost, survey.settings))
+
+
+# What follows runs on the cluster.
+
+
+def _numpy(_: object = None) -> str:
+    import numpy as np
+
+    return np.__version__
+
+
+def _require(devices: tuple[str, ...], _: object) -> None:
+    from gradtool.config.devices import require_device
+
+    for device in devices:
+        require_device(device)
+
+
+def _survey(data: bytes) -> bytes:
+    from gradtool.run.executors.workers import Isolated
+    from gradtool.workers.pool import Pool
+
+    survey = msgspec.msgpack.decode(data, type=Survey)
+    with Pool(1) as pool:
+        return msgspec.msgpack.encode(Isolated(pool).survey([survey])[0])
+
+
+def _check(data: bytes) -> bytes:
+    from gradtool.run.executors.workers import Isolated
+    from gradtool.workers.pool import Pool
+
+    unit = msgspec.msgpack.decode(data, type=Unit)
+    with Pool(1) as pool:
+        outcome = Isolated(pool).check([unit], Unwatched())
+        outcome.require_sound()
+        return msgspec.msgpack.encode(outcome.done[0])
+
+
+def _collect(data: bytes) -> bytes:
+    from gradtool.run.executors.workers import Isolated
+    from gradtool.workers.pool import Pool
+
+    unit = msgspec.msgpack.decode(data, type=Unit)
+    with Pool(1) as pool:
+        return msgspec.msgpack.encode(Isolated(pool).collect([unit])[0])

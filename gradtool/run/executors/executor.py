@@ -1,0 +1,102 @@
+"""Who does the work of a run: this process, processes beside it, or a cluster."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from gradtool.checking.unit import Done, Survey, Surveyed, Unit
+from gradtool.config.options import CheckOptions, Watcher
+from gradtool.results.report import OwnFault
+from gradtool.sandbox.debugger import debugging
+
+
+class WorkerFault(Exception):  # noqa: N818 - a fault of gradtool's own, and named so
+    """Gradtool failed where the work was done."""
+
+    @classmethod
+    def of(cls, fault: OwnFault) -> WorkerFault:
+        """With all that is known of it."""
+        return cls(f"{fault.summary}\n\nAt {fault.node}, in a worker:\n{fault.traceback}")
+
+
+@dataclass
+class Outcome:
+    """What came of units, in their order."""
+
+    done: list[Done | None]
+    """None for one that an interrupt left no time for."""
+    interrupted: bool = False
+    faults: tuple[OwnFault, ...] = ()
+    """Where gradtool itself failed; of those units there is what was done before."""
+
+    def require_sound(self) -> None:
+        """Raise the first fault.
+
+        Raises:
+            WorkerFault: There is one.
+        """
+        if self.faults:
+            raise WorkerFault.of(self.faults[0])
+
+
+class Executor(Protocol):
+    """Does the pieces of work of a run."""
+
+    @property
+    def numpy(self) -> str:
+        """The version of NumPy that the work is done with."""
+
+    def require_devices(self, devices: Sequence[str]) -> None:
+        """Refuse devices that are not there.
+
+        Raises:
+            UsageError: One is missing.
+        """
+
+    def survey(self, surveys: Sequence[Survey]) -> list[Surveyed]:
+        """The answers to surveys, in their order.
+
+        Raises:
+            UsageError: A file has not what was asked for.
+        """
+
+    def check(self, units: Sequence[Unit], watcher: Watcher) -> Outcome:
+        """The answers to units; an interrupt ends it early.
+
+        Raises:
+            UsageError: A Function has no case of the name that was asked for.
+        """
+
+    def collect(self, units: Sequence[Unit]) -> list[Done]:
+        """The Functions with their cases, none checked.
+
+        Raises:
+            UsageError: A Function has no case of the name that was asked for.
+        """
+
+
+@contextlib.contextmanager
+def executing(options: CheckOptions) -> Iterator[Executor]:
+    """The executor that `options` ask for, for the time of a run.
+
+    Raises:
+        UsageError: It is not there.
+    """
+    if options.executor == "dask":
+        from gradtool.run.executors.dask import on_cluster
+
+        with on_cluster(options) as cluster:
+            yield cluster
+    elif options.isolation:
+        from gradtool.run.executors.workers import isolated
+
+        with isolated(options) as workers:
+            yield workers
+    else:
+        from gradtool.run.executors.in_process import InProcess
+
+        with debugging() if options.pdb else contextlib.nullcontext():
+            yield InProcess()

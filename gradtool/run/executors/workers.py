@@ -1,0 +1,78 @@
+"""An `Executor` whose work is done by workers."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+
+from gradtool.checking.unit import Done, Survey, Surveyed, Unit
+from gradtool.config.options import CheckOptions, UsageError, Watcher
+from gradtool.results.report import OwnFault
+from gradtool.run.executors.executor import Outcome
+from gradtool.run.watching import Unwatched
+from gradtool.workers.jobs import DeviceJob, SurveyJob, UnitJob
+from gradtool.workers.pool import Pool
+
+
+@contextlib.contextmanager
+def isolated(options: CheckOptions) -> Iterator[Isolated]:
+    """Workers for the time of a run."""
+    with Pool(options.jobs or available_cpus()) as pool:
+        yield Isolated(pool)
+
+
+def available_cpus() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class Isolated:
+    """Workers do the pieces of work of a run."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    @property
+    def numpy(self) -> str:
+        """The version of NumPy that the workers have."""
+        return self._pool.numpy
+
+    def require_devices(self, devices: Sequence[str]) -> None:
+        """Refuse devices that are not there; use one worker at a time on any but the CPU."""
+        others = [device for device in devices if device != "cpu"]
+        if others:
+            self._pool.size = 1
+        jobs = [DeviceJob(device) for device in others]
+        self._pool.run(jobs)
+        for device, job in zip(others, jobs, strict=True):
+            if job.trouble:
+                raise UsageError(f"--device {device} cannot be used: asking for it {job.trouble}")
+
+    def survey(self, surveys: Sequence[Survey]) -> list[Surveyed]:
+        """The answers to surveys."""
+        jobs = [SurveyJob(survey) for survey in surveys]
+        self._pool.run(jobs)
+        return [job.answer for job in jobs]
+
+    def check(self, units: Sequence[Unit], watcher: Watcher) -> Outcome:
+        """Check units, several at a time."""
+        jobs = [UnitJob(unit, watcher) for unit in units]
+        try:
+            self._pool.run(jobs)
+        except KeyboardInterrupt:
+            done = [job.answer or (job.abandon() if job.begun else None) for job in jobs]
+            return Outcome(done, interrupted=True, faults=_faults(jobs))
+        return Outcome([job.answer for job in jobs], faults=_faults(jobs))
+
+    def collect(self, units: Sequence[Unit]) -> list[Done]:
+        """List the cases of units."""
+        jobs = [UnitJob(unit, Unwatched(), only_list=True) for unit in units]
+        self._pool.run(jobs)
+        return [job.answer for job in jobs if job.answer]
+
+
+def _faults(jobs: Sequence[UnitJob]) -> tuple[OwnFault, ...]:
+    return tuple(job.fault for job in jobs if job.fault is not None)

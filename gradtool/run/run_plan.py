@@ -1,0 +1,156 @@
+"""What a run has to do: from options and configurations to surveys, and from these to units.
+
+Nothing of the user's is imported here, and nothing that computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from gradtool.adapters.engines import TORCH
+from gradtool.checking.unit import Survey, Surveyed, Unit
+from gradtool.checking.validate import require_valid
+from gradtool.collect.keyword import parse_keyword
+from gradtool.collect.notices import Notices
+from gradtool.collect.selection import Selection
+from gradtool.collect.shards import parse_shard, shard_of
+from gradtool.collect.targets import Target, find_targets
+from gradtool.config.file import Config
+from gradtool.config.files import Configs
+from gradtool.config.options import CheckOptions
+from gradtool.config.schema import FunctionConfig
+from gradtool.config.settings import Settings, settings_for
+from gradtool.policy.ignores import Ignores
+from gradtool.results.report import CheckResult, Shard
+
+
+@dataclass
+class Module:
+    """A file of a run: why it could not be loaded, or what is to be checked of it."""
+
+    shown: str
+    problem: CheckResult | None = None
+    units: list[Unit] = field(default_factory=list)
+
+
+class Agenda:
+    """The files of a run with their configurations.
+
+    Raises:
+        UsageError: The options, a configuration or a path is wrong.
+    """
+
+    def __init__(self, options: CheckOptions) -> None:
+        require_valid(options)
+        if options.keyword is not None:
+            parse_keyword(options.keyword)
+        self.notices = Notices(options)
+        self.nodes: list[str] = []
+        """Everything there is to check in the whole run, whatever the shard."""
+        self._options = options
+        self._configs = Configs(options)
+        found = find_targets(options.paths, self._configs.excludes)
+        self.selection = Selection(found, options, self._configs)
+        """What options leave of the files."""
+        self._targets = self.selection.targets
+        self.ignores = Ignores()
+        for target in self._targets:
+            self.ignores.require_right(target.path, target.shown)
+        self._used = [self._configs.nearest(t.path) for t in self._targets] or [Config()]
+        self._settings = [self._settings_of(config) for config in self._used]
+
+    @property
+    def settings(self) -> Settings:
+        """Those of the first module: its seed and device stand for the run's."""
+        return self._settings[0]
+
+    @property
+    def strict(self) -> bool:
+        """Warnings fail the run too."""
+        asked = self._options.strict
+        return any(config.check.strict for config in self._used) if asked is None else asked
+
+    @property
+    def configs(self) -> tuple[str, ...]:
+        """Configuration files that were read, as reports show them."""
+        return self._configs.read()
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """The devices that are asked for of the bundled engine, each once."""
+        own = [settings.device for settings in self._settings if settings.engine != TORCH]
+        return tuple(dict.fromkeys(own))
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """The engines that are asked for, each once."""
+        return tuple(dict.fromkeys(settings.engine for settings in self._settings))
+
+    def surveys(self) -> list[Survey]:
+        """One for each file."""
+        return [
+            Survey(
+                path=str(target.path.absolute()),
+                shown=target.shown,
+                named=target.named,
+                functions=None if target.functions is None else tuple(target.functions),
+                configured=config.described(target.path),
+                settings=settings,
+            )
+            for target, config, settings in zip(
+                self._targets, self._used, self._settings, strict=False
+            )
+        ]
+
+    def modules(self, surveyed: Sequence[Surveyed]) -> list[Module]:
+        """What there is to check, given the answers to all surveys."""
+        pairs = zip(self._targets, self._used, surveyed, strict=False)
+        modules = [self._module(target, config, answer) for target, config, answer in pairs]
+        return [module for module in modules if module is not None]
+
+    def shard(self) -> Shard | None:
+        """The part of the run that this one is; None when it is the whole."""
+        if self._options.shard is None:
+            return None
+        number, count = parse_shard(self._options.shard)
+        return Shard(number=number, count=count, nodes=tuple(self.nodes))
+
+    def _module(self, target: Target, config: Config, answer: Surveyed) -> Module | None:
+        if answer.problem is not None:
+            problem = answer.problem if self._is_ours(target.shown) else None
+            return Module(target.shown, problem) if problem else None
+        if not answer.functions:
+            self.notices.passed_over(target, answer.private)
+        self.notices.discovered(target, config, answer.functions)
+        lines = dict(zip(answer.functions, answer.lines, strict=True))
+        wanted = self.selection.wanted(target.shown, answer.functions)
+        units = [self._unit(target, config, name, lines[name]) for name in wanted]
+        units = [unit for unit in units if self._is_ours(unit.node)]
+        is_empty = target.named and not answer.functions
+        return Module(target.shown, units=units) if units or is_empty else None
+
+    def _unit(self, target: Target, config: Config, name: str, line: int | None) -> Unit:
+        said = config.function(target.path, name)
+        return Unit(
+            path=str(target.path.absolute()),
+            shown=target.shown,
+            function=name,
+            line=line,
+            settings=self._settings_of(config, said),
+            cases=said.cases,
+            module=said.module,
+            only=tuple(sorted((target.functions or {}).get(name, ()))),
+            keyword=self._options.keyword,
+        )
+
+    def _settings_of(self, config: Config, said: FunctionConfig | None = None) -> Settings:
+        return settings_for(self._options, config.check, said or FunctionConfig())
+
+    def _is_ours(self, node: str) -> bool:
+        """Take note of a node, and say whether it falls to this shard."""
+        self.nodes.append(node)
+        if self._options.shard is None:
+            return True
+        number, count = parse_shard(self._options.shard)
+        return shard_of(node, count) == number

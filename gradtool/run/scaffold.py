@@ -1,0 +1,194 @@
+"""The files that ``gradtool init`` writes: a configuration with what was found, and a workflow.
+
+The cases that inference finds are written out, so that from then on they are the project's
+own: they can be read, changed and added to. A run gives the same results with them.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import yaml
+
+from gradtool.config.options import UsageError
+from gradtool.config.schema import CaseConfig, File
+from gradtool.config.validation import decode
+from gradtool.config.yaml import parse_document
+from gradtool.findings.finding import as_argument
+from gradtool.results.report import CheckResult, FunctionResult, ModuleResult
+
+_WIDE = 10_000
+"""Columns after which a line is broken: never, so that a flow sequence stays on its line."""
+
+_HEAD = """\
+# What gradtool checks here. `gradtool check --help` lists the options that the keys under
+# `check` have too; a key that gradtool does not know is an error.
+version: 1
+
+check:
+  seed: 0                  # random arguments are drawn from this and the name of the case
+  # timeout: 60            # seconds for one Function
+  # strict: true           # warnings fail the run too
+  # exclude: [tests]       # left out when a folder is walked
+
+"""
+
+_CASES = """\
+# The arguments that each Function is checked with. A tensor is float64, standard normal and
+# requires a gradient, unless it says otherwise:
+#   {shape: [3, 4], low: 0.5, high: 2.0, dtype: float32, requires_grad: false}
+# A rule that does not apply is left out with a reason, beside the cases:
+#   ignore: {GT505: "the table is constant"}
+"""
+
+
+@dataclass(frozen=True)
+class Scaffold:
+    """The text of a configuration, and what is in it."""
+
+    text: str
+    functions: int
+    """Functions whose cases are written out."""
+    cases: int
+    remarked: int
+    """Functions and modules that only a comment speaks of."""
+
+
+def configuration(
+    modules: Sequence[ModuleResult], cases: Mapping[str, Sequence[CaseConfig | None]]
+) -> Scaffold:
+    """A configuration with the Functions of `modules`.
+
+    Args:
+        modules: What was found, none of it checked.
+        cases: For each Function, by node id, its cases as they are written.
+    """
+    written: list[str] = []
+    remarks: list[str] = []
+    count = 0
+    for module in modules:
+        remarks += _reasons(module.path, module.checks)
+        for function in module.functions:
+            node = f"{module.path}::{function.name}"
+            section = _section(node, cases.get(node, ()))
+            if section is None:
+                remarks += _remark(node, function)
+            else:
+                written.append(section)
+                count += len(cases[node])
+    return Scaffold(_text(written, remarks), len(written), count, len(remarks))
+
+
+def _text(written: Sequence[str], remarks: Sequence[str]) -> str:
+    head = "functions:\n" if written else "functions: {}\n"
+    told = f"\n# Not written out:\n{''.join(remarks)}" if remarks else ""
+    return f"{_HEAD}{_CASES}{head}{''.join(written)}{told}"
+
+
+def _section(node: str, cases: Sequence[CaseConfig | None]) -> str | None:
+    """The lines of one Function; None when YAML cannot say what its cases are."""
+    given = [case for case in cases if case is not None]
+    if not given or len(given) < len(cases):
+        return None
+    try:
+        lines = [f"  {_key(node)}:", "    cases:", *(x for case in given for x in _case(case))]
+    except (TypeError, ValueError, yaml.YAMLError):
+        return None
+    text = "\n".join(lines) + "\n"
+    return text if _reads_as(text, node, given) else None
+
+
+def _case(case: CaseConfig) -> Iterator[str]:
+    lead = "      - "
+    for key, value in msgspec.to_builtins(_ordered(case)).items():
+        yield f"{lead}{key}: {_flow(value)}"
+        lead = "        "
+
+
+def _ordered(case: CaseConfig) -> dict[str, Any]:
+    """What a case says, its name first."""
+    names = ("name", "args", "kwargs", "atol", "rtol")
+    said = {name: getattr(case, name) for name in names}
+    return {key: value for key, value in said.items() if value not in (None, {})}
+
+
+def _flow(value: Any) -> str:
+    text: str = yaml.safe_dump(value, default_flow_style=True, width=_WIDE, sort_keys=False)
+    return text.removesuffix("...\n").strip()
+
+
+def _key(node: str) -> str:
+    return json.dumps(node, ensure_ascii=False)
+
+
+def _reads_as(text: str, node: str, cases: Sequence[CaseConfig]) -> bool:
+    """Whether the lines say just these cases: a tuple, for one, would come back as a list."""
+    try:
+        file = decode(parse_document(f"version: 1\nfunctions:\n{text}", "the cases"), File)
+    except UsageError:
+        return False
+    return list(file.functions[node].cases) == list(cases)
+
+
+def _remark(node: str, function: FunctionResult) -> list[str]:
+    """Why the cases of a Function are not written out, as a comment."""
+    if function.checks:
+        return _reasons(node, function.checks)
+    if any(case.source == "sample_inputs" for case in function.cases):
+        return [_comment(node, "its cases come from its sample_inputs")]
+    return [_comment(node, "its arguments cannot be written as YAML, and are inferred anew")]
+
+
+def _reasons(node: str, checks: Sequence[CheckResult]) -> list[str]:
+    found = [finding for check in checks for finding in check.findings]
+    told = ("; ".join(filter(None, (each.message, each.hint))) for each in found)
+    return [_comment(node, text) for text in told]
+
+
+def _comment(node: str, text: str) -> str:
+    """One line, in which YAML accepts every character."""
+    line = f"#   {node}: {' '.join(text.split())}"
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line) + "\n"
+
+
+def workflow(paths: Sequence[str], functions: int, folder: str) -> str:
+    """A workflow of GitHub Actions that checks `paths`.
+
+    Args:
+        paths: As they were given to ``gradtool init``.
+        functions: How many Functions there are to check.
+        folder: Where to run, relative to the top of the repository; empty for the top.
+    """
+    there = map(as_argument, paths)
+    command = shlex.join(["gradtool", "check", *there, "--require-functions", str(functions)])
+    where = f"    defaults:\n      run: {{working-directory: {json.dumps(folder)}}}\n"
+    return _WORKFLOW.format(command=json.dumps(command), where=where if folder else "")
+
+
+_WORKFLOW = """\
+# Fails when a gradient is wrong, or when fewer Functions are checked than gradtool.yaml has.
+name: gradtool
+
+on:
+  push:
+  pull_request:
+
+permissions:
+  contents: read
+
+jobs:
+  gradients:
+    runs-on: ubuntu-latest
+{where}    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-python@v5
+        with:
+          python-version: "3.12"
+      - run: pip install gradtool
+      - run: {command}
+"""

@@ -1,0 +1,91 @@
+"""A run whose order another program decides, as a test runner does: Functions one at a time."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import msgspec
+
+from gradtool.adapters.engines import require_engine
+from gradtool.checking.unit import Done, Unit
+from gradtool.config.files import Configs
+from gradtool.config.options import CheckOptions
+from gradtool.policy.ignores import Ignores
+from gradtool.run.executors.executor import Executor, executing
+from gradtool.run.run_plan import Agenda, Module
+from gradtool.run.watching import Unwatched
+
+
+class Session:
+    """Keeps what is needed from one Function to the next: configurations and workers.
+
+    Raises:
+        UsageError: The options or the configuration that they name are wrong.
+    """
+
+    def __init__(self, options: CheckOptions) -> None:
+        self._options = options
+        self._configs = Configs(options)
+        self._ignores = Ignores()
+        self._stack = contextlib.ExitStack()
+        self._executor: Executor | None = None
+
+    def excludes(self, path: Path) -> bool:
+        """Whether a walk that met `path`, an absolute one, should leave it out.
+
+        Raises:
+            UsageError: Something in its configuration is wrong.
+        """
+        folder = self._configs.nearest(path).folder
+        inside = (entry for entry in path.parents if entry.is_relative_to(folder))
+        return any(map(self._configs.excludes, (path, *(e for e in inside if e != folder))))
+
+    def module(self, path: Path, *, is_walked: bool) -> tuple[Module | None, bool]:
+        """What there is to check in one file, and whether warnings count as errors there.
+
+        A file that was met on a walk is not imported when it cannot hold a Function.
+
+        Raises:
+            UsageError: Its configuration is wrong, or an engine or device that it names is not
+                there.
+        """
+        options = msgspec.structs.replace(self._options, paths=(str(path),))
+        agenda, executor = Agenda(options), self._workers()
+        for engine in agenda.engines:
+            require_engine(engine)
+        executor.require_devices(agenda.devices)
+        surveys = [
+            msgspec.structs.replace(survey, named=not is_walked) for survey in agenda.surveys()
+        ]
+        modules = agenda.modules(executor.survey(surveys))
+        return (modules[0] if modules else None), agenda.strict
+
+    def listed(self, unit: Unit) -> Done:
+        """A Function with its cases, none of them checked."""
+        (done,) = self._workers().collect([unit])
+        return done
+
+    def check(self, unit: Unit) -> Done:
+        """Check one Function.
+
+        Raises:
+            KeyboardInterrupt: The user ended the run.
+            WorkerFault: Gradtool itself failed.
+        """
+        outcome = self._workers().check([unit], Unwatched())
+        outcome.require_sound()
+        (done,) = outcome.done
+        if done is None or outcome.interrupted:
+            raise KeyboardInterrupt
+        return done if self._options.no_ignores else self._ignores.heeded(done, unit)
+
+    def close(self) -> None:
+        """End the workers."""
+        self._stack.close()
+        self._executor = None
+
+    def _workers(self) -> Executor:
+        if self._executor is None:
+            self._executor = self._stack.enter_context(executing(self._options))
+        return self._executor

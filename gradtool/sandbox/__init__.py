@@ -1,0 +1,1 @@
+"""What confines foreign code within a process: time, memory, process state, streams."""

@@ -1,0 +1,92 @@
+"""What an exception of the user's code says: one line, its place, and the traceback for ``-v``."""
+
+from __future__ import annotations
+
+import functools
+import os
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+import gradtool
+from gradtool.collect.targets import shown_path
+from gradtool.results.report import Location
+from gradtool.sandbox import debugger
+
+_OWN = f"{Path(gradtool.__file__).parent}{os.sep}"
+
+
+@dataclass(frozen=True)
+class UserError:
+    """An exception of the user's code, told."""
+
+    summary: str
+    """``ValueError: expected a matrix``, on one line."""
+    location: Location | None
+    """The innermost line that is not gradtool's, a library's or Python's own."""
+    detail: str
+    """The traceback from the user's first line on."""
+
+
+def describe(error: BaseException, home: Path) -> UserError:
+    """Tell `error`, which code below the folder `home` raised."""
+    debugger.look_at(error, _is_internal)
+    return UserError(summarise(error), _location(error, home), _detail(error))
+
+
+def user_method(error: BaseException, home: Path) -> str | None:
+    """The method or function below `home` that raised `error`; None when no code there did."""
+    for frame in traceback.extract_tb(error.__traceback__):
+        if not _is_internal(frame.filename) and Path(frame.filename).is_relative_to(home):
+            return frame.name
+    return None
+
+
+def summarise(error: BaseException) -> str:
+    """The type and the first line of the text of `error`."""
+    try:
+        text = str(error)
+    except Exception as failure:
+        text = f"<its text raised {type(failure).__name__}>"
+    first = next(iter(text.strip().splitlines()), "")
+    if isinstance(error, SyntaxError):
+        first = error.msg
+    return f"{type(error).__name__}: {first}" if first else type(error).__name__
+
+
+def _location(error: BaseException, home: Path) -> Location | None:
+    if isinstance(error, SyntaxError) and error.filename:
+        return Location(path=shown_path(Path(error.filename)), line=error.lineno)
+    frames = [(f.filename, f.lineno) for f in traceback.extract_tb(error.__traceback__)]
+    users = [frame for frame in frames if not _is_internal(frame[0])]
+    nearest = [frame for frame in users if Path(frame[0]).is_relative_to(home)]
+    nearest = nearest or [frame for frame in users if not _is_of_the_library(frame[0])]
+    if not nearest:
+        return None
+    filename, line = nearest[-1]
+    return Location(path=shown_path(Path(filename)), line=line)
+
+
+def _is_of_the_library(filename: str) -> bool:
+    """Whether a file is part of the library that the user's code computes with."""
+    from gradtool.adapters.library import library  # It loads NumPy.
+
+    folders = getattr(library().torch, "__path__", ())
+    return any(Path(filename).is_relative_to(folder) for folder in folders)
+
+
+def _detail(error: BaseException) -> str:
+    """The traceback, without the frames that led from gradtool to the user's code."""
+    return "".join(traceback.format_exception(type(error), error, _first_user_frame(error)))
+
+
+def _first_user_frame(error: BaseException) -> TracebackType | None:
+    frame = error.__traceback__
+    while frame is not None and _is_internal(frame.tb_frame.f_code.co_filename):
+        frame = frame.tb_next
+    return frame
+
+
+def _is_internal(filename: str) -> bool:
+    return filename.startswith((_OWN, "<frozen importlib")) or filename == functools.__file__

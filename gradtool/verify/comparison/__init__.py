@@ -1,0 +1,1 @@
+"""Analytic derivatives compared with numeric ones."""

@@ -1,0 +1,164 @@
+"""The analytic Jacobian: what backward returns for one cotangent after another.
+
+Each row is asked for with a cotangent of random sign and size, and divided by it. A backward
+that ignores its cotangent, or squares it, or takes its absolute value, is then wrong in a row
+where a cotangent of exactly one would have hidden it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gradtool.verify.oracle.layout import Layout, only
+from gradtool.verify.protocol.coordinates import Coordinates, FloatArray
+from gradtool.verify.protocol.differentiable import Array, Differentiable, Primals
+
+_BYTES_AT_ONCE = 2**21
+"""Of the cotangents and gradients of the rows asked of one forward: about what caches hold."""
+
+_FEWEST = 12
+"""Rows below which a batch costs more than it saves."""
+
+_SAME = 1e-9
+"""The part of a gradient that sums in another order may differ by, in double precision."""
+
+_ROUNDINGS = 64.0
+
+
+@dataclass(frozen=True)
+class AnalyticJacobian:
+    """One matrix for each argument, with the rows and columns of a `Layout`.
+
+    `returned` says, for each argument, whether backward gave it a gradient in any row.
+    `scaling` is what each row was divided by. `is_batched` says that it came of batched runs.
+    """
+
+    matrices: tuple[FloatArray, ...]
+    returned: tuple[bool, ...]
+    scaling: FloatArray
+    is_batched: bool = False
+
+
+def analytic_jacobian(
+    function: Differentiable,
+    primals: Primals,
+    layout: Layout,
+    scaling: FloatArray,
+    *,
+    at_once: bool = False,
+) -> AnalyticJacobian:
+    """The Jacobian as `function`'s backward has it, each row asked for with its own `scaling`.
+
+    Outputs without a graph get no cotangent. With `at_once` backward runs on batches of
+    cotangents, if it can and some row that is redone alone is the same. Raises whatever the
+    user's code or the engine raises in backward.
+    """
+    rows = _Rows(function, primals, layout, scaling)
+    asked = layout.asked()
+    found = None
+    if at_once and len(asked) >= _FEWEST and rows.most_at_once >= _FEWEST:
+        found = rows.batched(asked)
+    matrices, returned = found or rows.one_by_one(asked)
+    return AnalyticJacobian(tuple(matrices), tuple(returned), scaling, found is not None)
+
+
+_Found = tuple[list[FloatArray], list[bool]]
+"""A matrix for each argument, and whether it got a gradient at all."""
+
+
+Column = Sequence[Array | None] | Array
+"""The gradients of one argument for several cotangents, one after another or stacked."""
+
+
+def _column(array: Array | None, count: int) -> Column:
+    return [None] * count if array is None else array
+
+
+class _Rows:
+    """Runs backward for rows of a layout."""
+
+    def __init__(
+        self, function: Differentiable, primals: Primals, layout: Layout, scaling: FloatArray
+    ) -> None:
+        self._function = function
+        self._primals = primals
+        self._layout = layout
+        self._scaling = scaling
+        each = 8 * (layout.outputs.size + sum(inputs.size for inputs in layout.inputs))
+        self.most_at_once = max(1, _BYTES_AT_ONCE // (each + 1))
+
+    def one_by_one(self, asked: NDArray[np.intp]) -> _Found:
+        """A run of backward for each row."""
+        found = self._nothing()
+        for chunk in self._chunks(asked):
+            cotangents = [self._layout.cotangents(row) for row in self._cotangents(chunk)]
+            gradients = self._function.vjps(self._primals, cotangents)
+            self._put(found, chunk, list(zip(*gradients, strict=True)))
+        return found
+
+    def batched(self, asked: NDArray[np.intp]) -> _Found | None:
+        """A run of backward for many rows; None where that cannot be relied on."""
+        found = self._nothing()
+        for chunk in self._chunks(asked):
+            stacks = self._layout.outputs.unflatten_many(self._cotangents(chunk))
+            sent = only(stacks, self._layout.graphed)
+            stacked = self._function.vjps_many(self._primals, sent, or_loop=False)
+            if not stacked.batched:
+                return None
+            self._put(found, chunk, [_column(array, len(chunk)) for array in stacked.arrays])
+        return found if self._is_borne_out(found, asked) else None
+
+    def _is_borne_out(self, found: _Found, asked: NDArray[np.intp]) -> bool:
+        """Whether a row that is redone alone is the same."""
+        row = np.random.default_rng(len(asked)).choice(asked, 1)
+        alone = self.one_by_one(row)
+        for one, other, inputs in zip(found[0], alone[0], self._layout.inputs, strict=True):
+            eps = max(block.eps for block in inputs.blocks)
+            largest = np.nan_to_num(np.abs(other[row]), posinf=0.0).max(initial=0.0)
+            atol = max(_SAME, _ROUNDINGS * eps) * float(largest)
+            if not np.allclose(one[row], other[row], rtol=0.0, atol=atol, equal_nan=True):
+                return False
+        return found[1] == alone[1] or not any(alone[1])
+
+    def _nothing(self) -> _Found:
+        widths = [width(self._layout, i) for i in range(len(self._primals))]
+        matrices = [np.zeros((self._layout.rows, columns)) for columns in widths]
+        return matrices, [False] * len(widths)
+
+    def _chunks(self, asked: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+        step = self.most_at_once
+        return [asked[start : start + step] for start in range(0, len(asked), step)]
+
+    def _cotangents(self, chunk: NDArray[np.intp]) -> FloatArray:
+        return self._scaling[chunk, None] * self._layout.cotangent_rows(chunk)
+
+    def _put(self, found: _Found, chunk: NDArray[np.intp], gradients: Sequence[Column]) -> None:
+        matrices, returned = found
+        for index, column in enumerate(gradients):
+            rows = projected(self._layout, index, column)
+            matrices[index][chunk] = rows / self._scaling[chunk, None]
+            returned[index] |= any(entry is not None for entry in column)
+
+
+def width(layout: Layout, argument: int) -> int:
+    """How many columns the matrix of an argument has."""
+    directions = layout.directions[argument]
+    return layout.inputs[argument].size if directions is None else directions.shape[1]
+
+
+def projected(layout: Layout, argument: int, gradients: Column) -> FloatArray:
+    """One row for each gradient, in the argument's columns; None counts as zero."""
+    coordinates, directions = layout.inputs[argument], layout.directions[argument]
+    if isinstance(gradients, np.ndarray):
+        rows = coordinates.flatten_many([gradients], len(gradients))
+        return rows if directions is None else np.array([directions.products(r) for r in rows])
+    flat = (_flat(coordinates, gradient) for gradient in gradients)
+    return np.array([row if directions is None else directions.products(row) for row in flat])
+
+
+def _flat(coordinates: Coordinates, gradient: Array | None) -> FloatArray:
+    return np.zeros(coordinates.size) if gradient is None else coordinates.flatten([gradient])

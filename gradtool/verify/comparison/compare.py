@@ -1,0 +1,116 @@
+"""Pass, fail or unverified: what an analytic Jacobian is, held against the oracle's estimate.
+
+An entry passes when it lies within the oracle's value ± (error + tolerance) and that error is
+small enough to mean something: next to its block, or, where that is zero, next to the largest
+entry of all. It fails when it lies outside. All else is unverified. So a
+sharp oracle makes a sharp check, and an ill-conditioned function is neither blamed nor
+waved through. A value that is not a number never passes.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gradtool.verify.comparison.tolerance import Tolerance
+from gradtool.verify.oracle.estimate import Estimate, Status
+from gradtool.verify.protocol.coordinates import BoolArray, FloatArray
+
+DecisionArray = NDArray[np.int8]
+
+_ROUGHLY = 0.1
+_NEXT_TO_NOTHING = 1e-12
+
+
+class Decision(enum.IntEnum):
+    """What is said of one entry. The larger, the worse."""
+
+    PASS = 0
+    KINK = 1
+    """There is no derivative, and the value lies between the one-sided slopes."""
+    UNVERIFIED = 2
+    FAIL = 3
+
+
+def decide(
+    analytic: FloatArray, numeric: Estimate, tolerance: Tolerance, blocks: Sequence[slice]
+) -> DecisionArray:
+    """Decide every entry; `blocks` are the rows that belong to one output each."""
+    scale = block_scale(analytic, numeric, blocks)
+    sharp = numeric.error <= tolerance.meaningful(scale)[:, None]
+    inside = is_inside(analytic, numeric, tolerance)
+    decision = np.full(analytic.shape, Decision.UNVERIFIED, dtype=np.int8)
+    sharp |= np.abs(numeric.value) + numeric.error <= tolerance.nothing()
+    still = (numeric.status == Status.FLAT) & (np.abs(analytic) <= tolerance.unseen())
+    decision[inside & (sharp | still)] = Decision.PASS
+    decision[~inside & np.isfinite(numeric.value)] = Decision.FAIL
+    kink, between = numeric.status == Status.KINK, is_between(analytic, numeric, tolerance)
+    decision[kink] = Decision.KINK
+    decision[(kink | (numeric.status == Status.STEPPED)) & ~between] = Decision.FAIL
+    slope = np.fmax(np.abs(numeric.left), np.abs(numeric.right))
+    size = np.fmax(np.abs(analytic), slope)
+    lost = (size <= tolerance.lost()) | between & (size <= tolerance.meaningful(scale)[:, None])
+    decision[(numeric.status == Status.STEPPED) & lost] = Decision.PASS
+    decision[np.isnan(analytic) & (numeric.status != Status.OUTSIDE)] = Decision.FAIL
+    return decision
+
+
+def is_unresolved(
+    analytic: FloatArray, numeric: Estimate, trifles: FloatArray, decision: DecisionArray
+) -> BoolArray:
+    """Which undecided entries are told as well as the roundings of their output ever allow.
+
+    The error lies below `trifles`. Those are relative to the output, and one with a large
+    constant in it may still be meant to follow its input: so other entries must have been told
+    well, or these roughly, or they are next to nothing as they stand.
+    """
+    stepped = numeric.status == Status.STEPPED
+    slope = np.fmax(np.abs(numeric.left), np.abs(numeric.right))
+    error = np.where(stepped, slope, numeric.error)
+    size = np.fmax(np.abs(analytic), np.where(stepped, slope, np.abs(numeric.value)))
+    told = bool(((decision == Decision.PASS) & (analytic != 0)).any())
+    clear = told | (error <= _ROUGHLY * size) | (size + error <= _NEXT_TO_NOTHING)
+    return np.asarray((decision == Decision.UNVERIFIED) & (error <= trifles) & clear)
+
+
+def is_trifling(analytic: FloatArray, numeric: Estimate, trifles: FloatArray) -> BoolArray:
+    """Which entries are lost in roundings, on both sides: whatever they say means nothing.
+
+    What is not a number on the one side, or not known on the other, is no trifle.
+    """
+    sided = np.isin(numeric.status, (Status.STEPPED, Status.KINK))
+    slope = np.fmax(np.abs(numeric.left), np.abs(numeric.right))
+    bound = np.where(sided, slope, np.abs(numeric.value) + numeric.error)
+    return np.asarray((np.abs(analytic) <= trifles) & (bound <= trifles))
+
+
+def is_inside(analytic: FloatArray, numeric: Estimate, tolerance: Tolerance) -> BoolArray:
+    """Whether the analytic value lies within value ± (error + tolerance)."""
+    allowed = tolerance.allowed(analytic, numeric.value) + numeric.error
+    nothing = (numeric.status == Status.FLAT) & (np.abs(analytic) <= tolerance.unseen())
+    return np.asarray((np.abs(analytic - numeric.value) <= allowed) | nothing)
+
+
+def is_between(analytic: FloatArray, numeric: Estimate, tolerance: Tolerance) -> BoolArray:
+    """Whether the analytic value is a subgradient: between the one-sided slopes.
+
+    A slope that is not known sets no bound.
+    """
+    low = np.nan_to_num(np.minimum(numeric.left, numeric.right), nan=-np.inf, posinf=np.inf)
+    high = np.nan_to_num(np.maximum(numeric.left, numeric.right), nan=np.inf, neginf=-np.inf)
+    slack = tolerance.allowed(analytic, np.fmax(np.abs(numeric.left), np.abs(numeric.right)))
+    slack = np.nan_to_num(slack, nan=0.0, posinf=0.0)
+    return (analytic >= low - slack) & (analytic <= high + slack)
+
+
+def block_scale(analytic: FloatArray, numeric: Estimate, blocks: Sequence[slice]) -> FloatArray:
+    """For each row the largest value, analytic or numeric, in the block of rows it belongs to."""
+    size = np.fmax(np.abs(analytic), np.abs(numeric.value))
+    size = np.where(np.isfinite(size), size, 0.0)
+    scale = np.zeros(len(analytic))
+    for block in blocks:
+        scale[block] = size[block].max(initial=0.0)
+    return scale

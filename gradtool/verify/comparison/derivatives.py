@@ -1,0 +1,328 @@
+"""One function at one point: its analytic Jacobian, the numeric one, and what to say of them.
+
+Everything is computed when it is first asked for, and once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+
+import numpy as np
+
+from gradtool.results.report import LadderCurve
+from gradtool.verify.comparison.analytic import AnalyticJacobian, analytic_jacobian, projected
+from gradtool.verify.comparison.compare import (
+    Decision,
+    DecisionArray,
+    decide,
+    is_trifling,
+    is_unresolved,
+)
+from gradtool.verify.comparison.tolerance import Tolerance
+from gradtool.verify.diagnosis.locate import Located, Projection, Search
+from gradtool.verify.oracle.estimate import Estimate, Status
+from gradtool.verify.oracle.layout import Layout, lay_out, only
+from gradtool.verify.oracle.numeric import Numeric
+from gradtool.verify.oracle.steps import epsilon
+from gradtool.verify.protocol.coordinates import BoolArray, FloatArray, is_continuous
+from gradtool.verify.protocol.differentiable import (
+    Array,
+    Cotangents,
+    Differentiable,
+    Failure,
+    Observation,
+)
+from gradtool.verify.randomness import generator, rounded_differently, signed
+
+_SMALL = 1e-6
+"""Differences below this part of the largest entry may be roundings of backward itself."""
+
+_LOOKS = 2
+_SAFETY = 8.0
+"""From how much a few looks waver to a bound on it."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The derivative of all outputs with respect to one argument, claimed and measured.
+
+    All matrices have the rows and columns of `layout`. `allowed` is the tolerance of each
+    entry, the oracle's error included.
+    """
+
+    argument: int
+    layout: Layout
+    analytic: FloatArray
+    numeric: Estimate
+    decision: DecisionArray
+    tolerance: Tolerance
+    allowed: FloatArray
+    located: Located | None = None
+    """A wrong entry, where rows or columns are random products of entries."""
+    curve: Callable[[int, int], LadderCurve] | None = None
+    """The difference quotients of a row and column at falling steps; evaluates the function."""
+
+
+class Derivatives:
+    """The first derivatives of a Differentiable at one point.
+
+    Args:
+        function: What is differentiated.
+        primals: Where.
+        seed: Of all that is random here.
+        ungraphed: Whether outputs that require no gradient are compared too, as claims that
+            their derivative is zero.
+        beside: For each coordinate of the outputs the size of the numbers that it is a
+            difference of: what it changes by less than their roundings is nothing.
+        atol: Overrides the default absolute tolerance.
+        rtol: Overrides the default relative tolerance.
+    """
+
+    def __init__(
+        self,
+        function: Differentiable,
+        primals: Sequence[Array],
+        *,
+        seed: int,
+        ungraphed: bool = False,
+        beside: FloatArray | None = None,
+        atol: float | None = None,
+        rtol: float | None = None,
+    ) -> None:
+        self.function = function
+        self.primals = tuple(primals)
+        self._seed = seed
+        self.ungraphed = ungraphed
+        self.beside = beside
+        self._atol = atol
+        self._rtol = rtol
+        self._comparisons: dict[int, Comparison] = {}
+        self._at_once = True
+
+    @cached_property
+    def inputs(self) -> tuple[int, ...]:
+        """The arguments that a derivative is asked for."""
+        return tuple(i for i, a in enumerate(self.function.arguments) if a.differentiable)
+
+    @cached_property
+    def forward(self) -> Observation:
+        """One call without backward."""
+        return self.function.call(self.primals)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The rows and columns of the Jacobians."""
+        outputs = self.forward.outputs
+        graphed = tuple(
+            output is not None and is_continuous(output.dtype) and wanted
+            for output, wanted in zip(outputs, self.forward.output_requires_grad, strict=True)
+        )
+        compared = outputs if self.ungraphed else only(outputs, graphed)
+        return lay_out(self.primals, compared, graphed, self._seed)
+
+    @cached_property
+    def cotangent(self) -> FloatArray:
+        """A random signed cotangent of all outputs, in coordinates."""
+        return signed(generator(self._seed, "cotangent"), self.layout.outputs.size)
+
+    @property
+    def cotangents(self) -> Cotangents:
+        """`cotangent` as one array for each output that has a graph, None for the others."""
+        return self.layout.cotangents(self.cotangent)
+
+    @cached_property
+    def baseline(self) -> Observation:
+        """One call with backward, at `cotangents`."""
+        return self.function.call(self.primals, self.cotangents)
+
+    @cached_property
+    def analytic(self) -> AnalyticJacobian:
+        """The analytic Jacobian with respect to every argument.
+
+        Raises what the user's code or the engine raises in backward.
+        """
+        scaling = signed(generator(self._seed, "scaling"), self.layout.rows)
+        return analytic_jacobian(
+            self.function, self.primals, self.layout, scaling, at_once=self._at_once
+        )
+
+    @cached_property
+    def failure(self) -> Failure | None:
+        """The first thing that goes wrong when the analytic Jacobian is asked for."""
+        if self.forward.failure:
+            return self.forward.failure
+        if self.layout.has_graph and self.baseline.failure:
+            return self.baseline.failure
+        try:
+            _ = self.analytic
+        except Exception as error:  # What the user's backward may raise has no bounds.
+            return Failure("backward", "raised", f"{type(error).__name__}: {error}")
+        return None
+
+    def together(self, argument: int) -> FloatArray:
+        """The gradient of one argument at `cotangents`, in the argument's columns."""
+        gradients = self.baseline.gradients or (None,) * len(self.primals)
+        (row,) = projected(self.layout, argument, [gradients[argument]])
+        return np.asarray(row)
+
+    def comparison(self, argument: int) -> Comparison:
+        """The derivative of all outputs with respect to one argument."""
+        if argument not in self._comparisons:
+            self._comparisons[argument] = self._compare(argument)
+        return self._comparisons[argument]
+
+    def is_bent(self, comparison: Comparison) -> bool:
+        """Whether outputs that look wrong have no derivative here, hidden from all coordinates.
+
+        Among three equal numbers none moves the second largest, and yet all three together do.
+        """
+        argument, numeric = comparison.argument, comparison.numeric
+        hidden = (comparison.decision == Decision.FAIL) & (numeric.status != Status.KINK)
+        wrong = hidden.any(axis=1)
+        if self.layout.directions[argument] is not None or not wrong.any():
+            return False
+        adds_up = self._numeric.adds_up(argument, numeric, comparison.tolerance)
+        return not adds_up[wrong].any()
+
+    def _compare(self, argument: int) -> Comparison:
+        """Compare with batched runs; whatever does not pass so, is redone one by one."""
+        comparison = self._judged(argument)
+        if self._is_batched and comparison.decision.any():
+            self._at_once = False
+            for name in ("analytic", "_numeric", "_wavering"):
+                self.__dict__.pop(name, None)
+            comparison = self._judged(argument)
+        return comparison
+
+    @property
+    def _is_batched(self) -> bool:
+        return self.analytic.is_batched or self._numeric.is_batched
+
+    def _judged(self, argument: int) -> Comparison:
+        eps = np.maximum(self.layout.eps(), epsilon(self.primals[argument].dtype))
+        largest = _largest(self.analytic.matrices)
+        tolerance = Tolerance(
+            eps, largest, cancels=self.ungraphed, atol=self._atol, rtol=self._rtol
+        )
+        comparison = self._compared(argument, tolerance)
+        if _may_be_rounding(comparison, at_any_size=self.ungraphed):
+            jitter = _SAFETY * self._wavering[argument]
+            comparison = self._compared(argument, replace(tolerance, jitter=jitter))
+        return self._searched(comparison)
+
+    def _searched(self, comparison: Comparison) -> Comparison:
+        """With the place of what is wrong, where random products of entries were compared.
+
+        One wrong entry among very many moves a product by less than the tolerance of an entry.
+        A product that the oracle can tell to be off is therefore followed to the entry.
+        """
+        layout, tolerance = self.layout, comparison.tolerance
+        if layout.functionals is None and layout.directions[comparison.argument] is None:
+            return comparison
+        strict = comparison
+        if not comparison.decision.any() and self._rtol is None and not self._atol:
+            sharp = replace(tolerance, rtol=tolerance.sharpest_rtol())
+            error = comparison.numeric.error - self._numeric.least(comparison.argument)
+            numeric = replace(comparison.numeric, error=error)
+            decision = decide(comparison.analytic, numeric, sharp, layout.blocks())
+            strict = replace(comparison, tolerance=sharp, decision=decision)
+        wrong = np.argwhere(strict.decision == Decision.FAIL)
+        located = self._locate(strict, *map(int, wrong[0])) if len(wrong) else None
+        return replace(strict, located=located) if located else comparison
+
+    def _locate(self, comparison: Comparison, row: int, column: int) -> Located | None:
+        argument, layout = comparison.argument, self.layout
+        directions = layout.directions[argument]
+        (cotangent,) = layout.cotangent_rows([row])
+        off = comparison.analytic[row, column] - comparison.numeric.value[row, column]
+        wrong = Projection(
+            argument,
+            np.where(layout.graphed_coordinates(), cotangent, 0.0),
+            column if directions is None else partial(directions.part, column),
+            1.0 if directions is None else directions.reach(column),
+            float(off),
+        )
+        numeric = self._numeric
+        search = Search(
+            self.function, self.primals, numeric.point, layout, numeric.working_eps, self._rtol
+        )
+        try:
+            return search.run(wrong) if np.isfinite(off) else None
+        except Exception:  # On the way the user's code may leave its domain.
+            return None
+
+    def _compared(self, argument: int, tolerance: Tolerance) -> Comparison:
+        analytic = self.analytic.matrices[argument]
+        numeric = self._numeric.jacobian(argument, analytic, tolerance)
+        decision = decide(analytic, numeric, tolerance, self.layout.blocks())
+        if decision.any():
+            decision[self._is_lost(argument, analytic, numeric, decision)] = Decision.PASS
+        return Comparison(
+            argument=argument,
+            layout=self.layout,
+            analytic=analytic,
+            numeric=numeric,
+            tolerance=tolerance,
+            decision=decision,
+            allowed=tolerance.allowed(analytic, numeric.value) + numeric.error,
+            curve=partial(self._numeric.curve, argument),
+        )
+
+    def _is_lost(
+        self, argument: int, analytic: FloatArray, numeric: Estimate, decision: DecisionArray
+    ) -> BoolArray:
+        """Which entries are lost in the roundings of the outputs, or of what those are made of.
+
+        A gradient that moves in steps, and is constant between them, is that of straight pieces.
+        """
+        trifles = self._numeric.trifles(argument)
+        lost = is_unresolved(analytic, numeric, trifles, decision)
+        if self.beside is not None and self.beside.shape == analytic.shape[:1]:
+            lost |= is_trifling(analytic, numeric, self._numeric.trifles(argument, self.beside))
+            stepped = (decision == Decision.UNVERIFIED) & (numeric.status == Status.STEPPED)
+            coarse = self._numeric.is_made_of_roundings(self.beside)[:, None]
+            lost |= stepped & (coarse | (analytic == 0))
+        return lost
+
+    @cached_property
+    def _wavering(self) -> tuple[FloatArray, ...]:
+        """How much the analytic Jacobians change when the inputs change by a rounding."""
+        rng = generator(self._seed, "wavering")
+        wavering = [np.zeros_like(matrix) for matrix in self.analytic.matrices]
+        for _ in range(_LOOKS):
+            point = rounded_differently(self.primals, rng)
+            scaling = self.analytic.scaling
+            other = analytic_jacobian(
+                self.function, point, self.layout, scaling, at_once=self._at_once
+            )
+            for most, here, there in zip(
+                wavering, self.analytic.matrices, other.matrices, strict=True
+            ):
+                with np.errstate(invalid="ignore"):  # Both may be infinite.
+                    np.fmax(most, np.abs(there - here), out=most)
+        return tuple(wavering)
+
+    @cached_property
+    def _numeric(self) -> Numeric:
+        return Numeric(self.function, self.primals, self.layout, self._seed, at_once=self._at_once)
+
+
+def _largest(matrices: Sequence[FloatArray]) -> float:
+    """The largest finite entry of several matrices."""
+    sizes = [np.abs(matrix) for matrix in matrices]
+    return max((float(s[np.isfinite(s)].max(initial=0.0)) for s in sizes), default=0.0)
+
+
+def _may_be_rounding(comparison: Comparison, *, at_any_size: bool) -> bool:
+    """Whether everything wrong is small enough to be what cancellation left in backward.
+
+    autograd differentiates backward term by term, and large terms that nearly cancel leave their
+    roundings in entries that evaluations of backward show to be far smaller.
+    """
+    wrong = comparison.decision == Decision.FAIL
+    if at_any_size:
+        return bool(wrong.any())
+    difference = np.abs(comparison.analytic - comparison.numeric.value)[wrong]
+    return bool(wrong.any() and (difference <= _SMALL * comparison.tolerance.largest).all())

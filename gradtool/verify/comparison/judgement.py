@@ -1,0 +1,85 @@
+"""Which point decides: the case's own, or one nearby where the derivative exists.
+
+At a kink, or where no limit is found, there is little to hold a gradient against; nor is there
+where slopes along the coordinates do not make up the slope across them. The same formula is
+then judged a small step away. Only where that does not help either does the case's own point
+decide, kinks and doubts included. An oracle that is merely blunt, because the function is noisy
+or moves in steps, would be as blunt anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gradtool.verify.comparison.compare import Decision
+from gradtool.verify.comparison.derivatives import Comparison, Derivatives
+from gradtool.verify.oracle.estimate import Status
+
+_DECISIVE = (Decision.PASS, Decision.FAIL)
+_SINGULAR = (Status.KINK, Status.UNKNOWN, Status.OUTSIDE)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The comparisons that decide, one for each argument, and those of the case's own point."""
+
+    at: Derivatives
+    comparisons: tuple[Comparison, ...]
+    own: tuple[Comparison, ...]
+
+    @property
+    def is_nearby(self) -> bool:
+        """Whether a point other than the case's own decides."""
+        return self.comparisons is not self.own
+
+    @property
+    def is_bent(self) -> bool:
+        """Whether what looks wrong at the case's own point is right at the one that decides."""
+        return _worst(self.own) is Decision.FAIL and self.worst is Decision.PASS
+
+    @property
+    def worst(self) -> Decision:
+        """The worst decision on any entry."""
+        return _worst(self.comparisons)
+
+
+def judge(
+    own: Derivatives, arguments: Sequence[int], nearby: Callable[[], list[Derivatives]]
+) -> Judgement:
+    """Compare the derivatives with respect to `arguments`, at a point that can decide."""
+    comparisons = _compare(own, arguments)
+    for point in nearby() if _wants_another(own, comparisons) else ():
+        others = _compare(point, arguments) if _is_sound(point, own) else ()
+        if others and _worst(others) in _DECISIVE:
+            return Judgement(point, others, comparisons)
+    return Judgement(own, comparisons, comparisons)
+
+
+def _wants_another(own: Derivatives, comparisons: Sequence[Comparison]) -> bool:
+    """Whether another point might decide where this one does not, or wrongly."""
+    if _worst(comparisons) in _DECISIVE:
+        wrong = [c for c in comparisons if (c.decision == Decision.FAIL).any()]
+        return bool(wrong) and all(own.is_bent(c) for c in wrong)
+    return any(_is_singular(c) for c in comparisons)
+
+
+def _compare(derivatives: Derivatives, arguments: Sequence[int]) -> tuple[Comparison, ...]:
+    return tuple(derivatives.comparison(argument) for argument in arguments)
+
+
+def _worst(comparisons: Sequence[Comparison]) -> Decision:
+    return Decision(max((c.decision.max(initial=0) for c in comparisons), default=0))
+
+
+def _is_singular(comparison: Comparison) -> bool:
+    """Whether some entry is undecided because there is no limit at this very point."""
+    undecided = np.isin(comparison.decision, (Decision.KINK, Decision.UNVERIFIED))
+    return bool(np.isin(comparison.numeric.status[undecided], _SINGULAR).any())
+
+
+def _is_sound(point: Derivatives, own: Derivatives) -> bool:
+    """Whether the function can be differentiated at `point` as it can at its own."""
+    return point.failure is None and point.layout.graphed == own.layout.graphed

@@ -1,0 +1,111 @@
+"""How far an analytic value may lie from the derivative, the oracle's error apart.
+
+The default follows the precision the function computes in and is relative to each entry,
+so that a derivative of 1e-6 is held to as many digits as one of 1e6. It does not grow with
+the size of anything. The only absolute part is what rounding leaves of an entry next to much
+larger ones in the same call of backward, or of the same input.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gradtool.verify.protocol.coordinates import FloatArray
+
+_HALF = 1e-2
+_SINGLE = 1e-3
+_DOUBLE = 1e-6
+
+_EPS_OF_SINGLE = float(np.finfo(np.float32).eps)
+_EPS_OF_DOUBLE = float(np.finfo(np.float64).eps)
+
+ROUNDINGS = 100.0
+"""Rounding errors, in units of the precision, that a gradient may carry from its largest entry."""
+
+_UNDERFLOW = {True: 1e-290, False: 1e-36}
+"""What underflow may leave or take, in double precision and below it."""
+
+_MEANINGFUL = 1e-3
+"""An error of the oracle must be at most this part of the block's scale to mean something."""
+
+_MEANINGFUL_ROUNDINGS = 1e5
+"""No oracle beats the precision: in float32 an error of this many roundings has to do."""
+
+_AT_MOST = 0.1
+"""An error beyond this part of the scale means nothing in any precision."""
+
+
+def default_rtol(eps: float) -> float:
+    """The relative tolerance for a function that computes with precision `eps`."""
+    if eps > _EPS_OF_SINGLE:
+        return _HALF
+    return _SINGLE if eps > _EPS_OF_DOUBLE else _DOUBLE
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """The tolerances of the rows of a Jacobian, each computed with its own precision `eps`."""
+
+    eps: FloatArray
+    largest: float = 0.0
+    """The largest entry of all Jacobians of the function: measures what is rounded to nothing."""
+    cancels: bool = False
+    """Whether these are second derivatives, in which every entry has roundings of the largest.
+
+    A gradient in which something close to one was rounded to one has lost a term for good.
+    """
+    jitter: FloatArray | float = 0.0
+    """By how much the analytic side itself is seen to waver, for each entry."""
+    atol: float | None = None
+    rtol: float | None = None
+
+    def allowed(self, analytic: FloatArray, numeric: FloatArray) -> FloatArray:
+        """By how much each entry of `analytic` may differ from `numeric`."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            relative = self._rtol() * np.abs(numeric)
+            absolute = (self.atol or 0.0) + self.lost() + self.jitter + self._underflow()
+            return np.asarray(absolute + relative + self._rounding(analytic))
+
+    def sharpest_rtol(self) -> float:
+        """What rounding leaves of a sum of very many entries; no more than the tolerance of one."""
+        eps = float(self.eps.max(initial=0.0))
+        return min(default_rtol(eps), max(_DOUBLE, ROUNDINGS * eps))
+
+    def lost(self) -> FloatArray:
+        """For each row what cancellation may have lost for good."""
+        return self.nothing() if self.cancels else np.zeros((len(self.eps), 1))
+
+    def nothing(self) -> FloatArray:
+        """For each row what an entry may be that should be exactly zero."""
+        return np.asarray(ROUNDINGS * self.eps[:, None] * self.largest)
+
+    def unseen(self) -> FloatArray:
+        """For each row what an entry may be where the output does not move at all.
+
+        A gradient is a sum of terms of the size of its cotangents, which is one: next to them a
+        term of a rounding's rounding leaves no trace.
+        """
+        floor = self.eps[:, None] ** 2 if self.cancels else 0.0
+        return np.asarray(np.maximum(self.nothing(), floor))
+
+    def _rounding(self, analytic: FloatArray) -> FloatArray:
+        """What rounding may leave of each entry, next to the largest of its row and column."""
+        size = np.nan_to_num(np.abs(analytic), nan=0.0, posinf=0.0)
+        row = size.max(axis=1, keepdims=True, initial=0.0)
+        column = size.max(axis=0, keepdims=True, initial=0.0)
+        return np.asarray(ROUNDINGS * self.eps[:, None] * np.maximum(row, column / 8))
+
+    def meaningful(self, scale: FloatArray) -> FloatArray:
+        """The largest error that still means something in a block of this scale, row by row."""
+        part = np.clip(_MEANINGFUL_ROUNDINGS * self.eps, _MEANINGFUL, _AT_MOST)
+        return np.maximum(part * scale, self.atol or 0.0)
+
+    def _underflow(self) -> FloatArray:
+        return np.array([[_UNDERFLOW[bool(eps <= _EPS_OF_DOUBLE)]] for eps in self.eps])
+
+    def _rtol(self) -> FloatArray:
+        if self.rtol is not None:
+            return np.full((len(self.eps), 1), self.rtol)
+        return np.array([[default_rtol(eps)] for eps in self.eps])

@@ -1,0 +1,70 @@
+"""Names the mistake: tries what people get wrong, and reports the guess that fits.
+
+A guess is a Jacobian made from the numeric one, as the mistake would have made it. It is
+named only when the analytic Jacobian agrees with it in every entry, to the tolerance by which
+the analytic one was found wrong. Guesses are tried from the most particular to the
+most general, since a gradient that ignores its cotangent is also off by some factor. Where
+none fits all of it, the parts that are wrong are told from those that are right.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gradtool.verify.comparison.derivatives import Comparison, Derivatives
+from gradtool.verify.diagnosis.guesses import GUESSES, agrees
+from gradtool.verify.diagnosis.partial_errors import PARTS
+from gradtool.verify.protocol.coordinates import FloatArray
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """A mistake that explains a wrong gradient, and how well.
+
+    `explained` of `compared` entries of the Jacobian have an explanation that can be held
+    against them; it fits every one of these.
+    """
+
+    text: str
+    misfit: float | None = None
+    """The largest difference that the explanation leaves, relative to the largest entry.
+
+    None for an explanation that says which entries are wrong, but not what they are.
+    """
+    explained: int = 0
+    compared: int = 0
+
+    @property
+    def hint(self) -> str:
+        """The diagnosis as a finding words it."""
+        if self.misfit is None:
+            return self.text
+        share = "every entry"
+        if self.explained < self.compared:
+            share = f"the {self.explained} of {self.compared} entries where it can be told"
+        return f"{self.text} (fits {share} to {self.misfit:.1g})"
+
+
+def diagnose(derivatives: Derivatives, comparison: Comparison, name: str) -> Diagnosis | None:
+    """The first mistake that explains what is wrong with the gradient of `name`."""
+    for guess in (*GUESSES, *PARTS):
+        for text, expected in guess(derivatives, comparison):
+            if expected is None:
+                return Diagnosis(f"the gradient of `{name}` {text}")
+            if agrees(comparison, expected):
+                return _fitting(f"the gradient of `{name}` {text}", comparison, expected)
+    return None
+
+
+def _fitting(text: str, comparison: Comparison, expected: FloatArray) -> Diagnosis:
+    known = np.isfinite(expected) & np.isfinite(comparison.numeric.value)
+    difference = np.abs(comparison.analytic - expected)[known]
+    largest = float(np.abs(expected[known]).max(initial=0.0))
+    return Diagnosis(
+        text=text,
+        misfit=float(difference.max()) / largest if largest else 0.0,
+        explained=int(known.sum()),
+        compared=known.size,
+    )

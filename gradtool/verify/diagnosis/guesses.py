@@ -1,0 +1,259 @@
+"""What mistakes would make of the whole Jacobian.
+
+Each guess yields what it would say and the Jacobian that the mistake leads to. NaN stands where
+the guess cannot tell; None for a Jacobian that nothing is claimed of.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from gradtool.verify.comparison.derivatives import Comparison, Derivatives
+from gradtool.verify.diagnosis.factor import common_factor, factor_words
+from gradtool.verify.oracle.fixed_step import numeric_jacobian
+from gradtool.verify.protocol.coordinates import Block, FloatArray
+
+Guesses = Iterator[tuple[str, FloatArray | None]]
+Guess = Callable[[Derivatives, Comparison], Guesses]
+
+_EXACT = 1e-6
+
+_MOST_AXES = 4
+"""Arrays of more axes have too many permutations of them to try."""
+
+_MOST_SHIFTS = 32
+
+_ROUGH = 1e-2
+
+_MOST_COLUMNS = 256
+"""Inputs of more coordinates are not differentiated once more at the output."""
+
+_STEP = 1e-5
+
+
+def agrees(comparison: Comparison, expected: FloatArray) -> bool:
+    """Whether the analytic Jacobian is `expected`, wherever that can be told."""
+    known = np.isfinite(comparison.numeric.value) & np.isfinite(expected)
+    if not known.any():
+        return False
+    errors = comparison.numeric.error[np.isfinite(comparison.numeric.error)]
+    difference = np.abs(comparison.analytic - expected)
+    allowed = comparison.tolerance.allowed(comparison.analytic, expected)
+    return bool((difference <= allowed + errors.max(initial=0.0))[known].all())
+
+
+def input_block(comparison: Comparison) -> Block:
+    """The argument's array."""
+    return comparison.layout.inputs[comparison.argument].blocks[0]
+
+
+def has_entries(comparison: Comparison) -> bool:
+    """Whether rows and columns are entries, and not random products of them."""
+    layout = comparison.layout
+    return layout.functionals is None and layout.directions[comparison.argument] is None
+
+
+def _is_zero(_: Derivatives, comparison: Comparison) -> Guesses:
+    yield "is zero everywhere", np.zeros_like(comparison.analytic)
+
+
+def _ignores_cotangent(derivatives: Derivatives, comparison: Comparison) -> Guesses:
+    """Backward that returns the same, whatever it is given."""
+    returned = comparison.analytic * derivatives.analytic.scaling[:, None]
+    together = derivatives.together(comparison.argument)
+    if np.allclose(returned, together, rtol=_EXACT, atol=0.0):
+        text = "does not depend on grad_output: backward must multiply by it"
+        yield text, together / derivatives.analytic.scaling[:, None]
+
+
+def _has_wrong_sign(_: Derivatives, comparison: Comparison) -> Guesses:
+    yield "has the wrong sign", -comparison.numeric.value
+
+
+def _is_not_conjugated(_: Derivatives, comparison: Comparison) -> Guesses:
+    """Complex gradients take the conjugate of the derivative of a holomorphic function."""
+    if not (input_block(comparison).is_complex and has_entries(comparison)):
+        return
+    numeric = comparison.numeric.value
+    columns = np.arange(numeric.shape[1]) % 2
+    rows = np.zeros(len(numeric))
+    for block in comparison.layout.outputs.blocks:
+        if block.is_complex:
+            rows[block.span] = np.arange(block.stop - block.start) % 2
+    crossing = rows[:, None] != columns
+    text = "multiplies by the derivative, not by its conjugate: use .conj()"
+    yield text, np.where(crossing, -numeric, numeric)
+    yield "is the conjugate of the right one", np.where(columns, -numeric, numeric)
+    yield "has the conjugate of grad_output", np.where(rows[:, None], -numeric, numeric)
+
+
+def _is_transposed(_: Derivatives, comparison: Comparison) -> Guesses:
+    """The array of the gradient is transposed, or the Jacobian is where its transpose belongs."""
+    if not has_entries(comparison):
+        return
+    block = input_block(comparison)
+    cube = _cube(comparison)
+    last = len(block.shape)
+    if last > 1 and block.shape[-1] == block.shape[-2]:
+        flipped = np.swapaxes(cube, last, last - 1).reshape(comparison.analytic.shape)
+        yield "is the transpose of the derivative", flipped
+    numeric = comparison.numeric.value
+    if numeric.shape[0] == numeric.shape[1]:
+        text = "is the derivative times grad_output, where the transpose of the derivative belongs"
+        yield text, np.asarray(numeric.T)
+
+
+def _has_rearranged_cotangent(_: Derivatives, comparison: Comparison) -> Guesses:
+    """The right numbers for the wrong entries of the cotangent."""
+    blocks = comparison.layout.outputs.blocks
+    if not has_entries(comparison) or len(blocks) != 1 or blocks[0].is_complex:
+        return
+    shape, numeric = blocks[0].shape, comparison.numeric.value
+    cube = numeric.reshape(*shape, -1)
+    if len(shape) > 1 and shape[-1] == shape[-2]:
+        flipped = np.swapaxes(cube, len(shape) - 1, len(shape) - 2).reshape(numeric.shape)
+        yield "takes grad_output transposed: sum or multiply along its other dim", flipped
+    for dim, length in enumerate(shape):
+        if length > 1:
+            yield (
+                f"takes grad_output flipped along dim {dim}",
+                np.flip(cube, dim).reshape(numeric.shape),
+            )
+
+
+def _is_rearranged(_: Derivatives, comparison: Comparison) -> Guesses:
+    """The right numbers in the wrong places."""
+    if not has_entries(comparison) or not _may_be_rearranged(comparison):
+        return
+    cube, shape = _cube(comparison), comparison.analytic.shape
+    lengths = input_block(comparison).shape
+    for dim, length in enumerate(lengths):
+        if length > 1:
+            text = f"is the derivative with its entries flipped along dim {dim}"
+            yield text, np.flip(cube, dim + 1).reshape(shape)
+        for shift in range(1, min(length, _MOST_SHIFTS)):
+            text = f"is the derivative with its entries rolled by {shift} along dim {dim}"
+            yield text, np.roll(cube, shift, dim + 1).reshape(shape)
+    if 1 < len(lengths) <= _MOST_AXES:
+        for order in itertools.permutations(range(len(lengths))):
+            axes = (0, *(dim + 1 for dim in order), len(lengths) + 1)
+            text = f"is the derivative reshaped where its dims must be permuted as {order}"
+            yield text, np.transpose(cube, axes).reshape(shape)
+
+
+def _may_be_rearranged(comparison: Comparison) -> bool:
+    """Whether the rows are as long as they should be: what is cheap to know of all orders."""
+    claimed = np.linalg.norm(comparison.analytic, axis=1)
+    measured = np.linalg.norm(comparison.numeric.value, axis=1)
+    return bool(np.allclose(claimed, measured, rtol=_ROUGH, atol=0.0, equal_nan=True))
+
+
+def _is_anothers(derivatives: Derivatives, comparison: Comparison) -> Guesses:
+    """Gradients returned in the wrong order."""
+    arguments = derivatives.function.arguments
+    if not has_entries(comparison):
+        return
+    for other in derivatives.inputs:
+        if other == comparison.argument or derivatives.layout.directions[other] is not None:
+            continue
+        value = _in_place_of(comparison, derivatives.comparison(other).numeric.value)
+        if value is not None:
+            name = arguments[other].name
+            yield f"is that of `{name}`: check the order in backward's return", value
+            yield f"is minus that of `{name}`: check the order in backward's return", -value
+
+
+def _in_place_of(comparison: Comparison, other: FloatArray) -> FloatArray | None:
+    """The Jacobian of another argument in the columns of this one.
+
+    Where the two are broadcast to the output, each output depends on one entry of both.
+    """
+    own = comparison.numeric.value
+    if own.shape == other.shape:
+        return other
+    if (np.count_nonzero(own, axis=1) > 1).any() or (np.count_nonzero(other, axis=1) > 1).any():
+        return None
+    return np.where(own != 0, other.sum(axis=1, keepdims=True), 0.0)
+
+
+def _swaps_outputs(_: Derivatives, comparison: Comparison) -> Guesses:
+    """The cotangents of two outputs taken for each other."""
+    blocks = comparison.layout.outputs.blocks
+    if comparison.layout.functionals is not None:
+        return
+    for (i, first), (j, second) in itertools.combinations(enumerate(blocks), 2):
+        if first.shape == second.shape and first.dtype == second.dtype:
+            swapped = comparison.numeric.value.copy()
+            swapped[first.span] = comparison.numeric.value[second.span]
+            swapped[second.span] = comparison.numeric.value[first.span]
+            yield f"takes the cotangents of outputs {i} and {j} for each other", swapped
+
+
+def _is_only_diagonal(_: Derivatives, comparison: Comparison) -> Guesses:
+    numeric = comparison.numeric.value
+    if has_entries(comparison) and numeric.shape[0] == numeric.shape[1] > 1:
+        text = "has only the diagonal of the derivative: each output depends on other entries too"
+        yield text, np.diag(np.diag(numeric))
+
+
+def _has_wrong_factor(_: Derivatives, comparison: Comparison) -> Guesses:
+    everywhere = np.ones(comparison.analytic.shape, dtype=bool)
+    factor = common_factor(comparison, everywhere)
+    if factor:
+        text = f"is the derivative times {factor_words(factor, _counts(comparison))}"
+        yield text, factor * comparison.numeric.value
+
+
+def _counts(comparison: Comparison) -> set[int]:
+    """How many entries a sum or mean may run over, where input and output differ in size."""
+    sizes: set[int] = set()
+    own = input_block(comparison)
+    for block in comparison.layout.outputs.blocks:
+        if block.shape != own.shape:
+            for shape in (own.shape, block.shape):
+                sizes |= {*shape, int(np.prod(shape))}
+    return sizes
+
+
+def is_taken_at_output(derivatives: Derivatives, comparison: Comparison) -> Guesses:
+    """The formula is right for the input, and the output was saved."""
+    own, outputs = input_block(comparison), derivatives.forward.outputs
+    if not has_entries(comparison) or own.stop > _MOST_COLUMNS or len(outputs) != 1:
+        return
+    (output,) = outputs
+    if output is None or output.shape != own.shape or output.dtype != own.dtype:
+        return
+    wide = output.astype(np.result_type(output.dtype, np.float64))
+    there = [*derivatives.primals]
+    there[comparison.argument] = wide
+    evaluate = derivatives.function.evaluate
+    with np.errstate(all="ignore"):
+        try:
+            value = numeric_jacobian(evaluate, there, comparison.argument, _STEP)
+        except Exception:  # The user's forward may refuse its own output in any way.
+            return
+    yield "is the derivative at the output: save the input for backward, not the output", value
+
+
+GUESSES: Sequence[Guess] = (
+    _is_zero,
+    _ignores_cotangent,
+    _has_wrong_sign,
+    _is_not_conjugated,
+    _is_transposed,
+    _is_anothers,
+    _swaps_outputs,
+    _is_only_diagonal,
+    _is_rearranged,
+    _has_rearranged_cotangent,
+    _has_wrong_factor,
+)
+
+
+def _cube(comparison: Comparison) -> FloatArray:
+    """The numeric Jacobian with its columns in the shape of the argument."""
+    block = input_block(comparison)
+    return comparison.numeric.value.reshape(-1, *block.shape, 2 if block.is_complex else 1)

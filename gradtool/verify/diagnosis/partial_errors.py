@@ -1,0 +1,238 @@
+"""Where a gradient is right and where it is not, when no mistake explains all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gradtool.verify.comparison.compare import Decision
+from gradtool.verify.comparison.derivatives import Comparison, Derivatives
+from gradtool.verify.diagnosis.factor import common_factor, factor_words
+from gradtool.verify.diagnosis.guesses import (
+    Guess,
+    Guesses,
+    has_entries,
+    input_block,
+    is_taken_at_output,
+)
+from gradtool.verify.diagnosis.monomials import is_off_by_a_product, is_without_a_term
+from gradtool.verify.diagnosis.regions import regions_of_argument, slices
+from gradtool.verify.protocol.coordinates import BoolArray
+from gradtool.verify.wording import apart
+
+_FEW_DIGITS = 1e-3
+
+_FEW = 3
+"""Entries that are listed."""
+
+
+def _misses_outputs(_: Derivatives, comparison: Comparison) -> Guesses:
+    """One output's cotangent takes no part, or is treated wrongly."""
+    blocks = comparison.layout.outputs.blocks
+    if comparison.layout.functionals is not None or len(blocks) < 2:
+        return
+    wrong = _wrong(comparison)
+    positions = [i for i, block in enumerate(blocks) if wrong[block.span].any()]
+    if len(positions) == len(blocks):
+        return
+    part = np.zeros_like(wrong)
+    for position in positions:
+        part[blocks[position].span] = True
+    outputs = f"output{'s' if len(positions) > 1 else ''} {' and '.join(map(str, positions))}"
+    ignored = np.where(part, 0.0, comparison.numeric.value)
+    yield f"ignores the cotangent of {outputs}, and is right for the others", ignored
+    for words, expected in _made_of(comparison, part):
+        made = f", where it {words}" if words else ""
+        yield f"is right but for what comes from {outputs}{made}", expected
+
+
+def _takes_one_slice(_: Derivatives, comparison: Comparison) -> Guesses:
+    """Of what must be summed over broadcast dims only one term is taken."""
+    blocks = comparison.layout.outputs.blocks
+    if not has_entries(comparison) or len(blocks) != 1:
+        return
+    (block,) = blocks
+    numeric = comparison.numeric.value
+    silent = np.asarray(~comparison.analytic.any(axis=1))
+    wrong = np.asarray(_wrong(comparison).any(axis=1))
+    for region in slices(block.shape) if silent.any() else ():
+        rows = np.repeat(region.mask.reshape(-1), 2 if block.is_complex else 1)
+        if silent[~rows].all():
+            text = f"takes grad_output only {region.words}: sum over the broadcast dims"
+            yield text, np.where(rows[:, None], numeric, 0.0)
+        if silent[rows].all() and not wrong[~rows].any():
+            text = f"takes no part of grad_output {region.words}, and is right for the rest"
+            yield text, np.where(rows[:, None], 0.0, numeric)
+
+
+def _is_wrong_in_a_region(derivatives: Derivatives, comparison: Comparison) -> Guesses:
+    """Some entries of the input have a wrong gradient, and something tells them apart."""
+    if not has_entries(comparison):
+        return
+    block = input_block(comparison)
+    entries = block.entries(np.asarray(_wrong(comparison).any(axis=0)))
+    found = None if entries.all() else _described(derivatives, comparison, entries)
+    if found is None:
+        return
+    where, mistakes = found
+    columns = np.repeat(entries, 2 if block.is_complex else 1)
+    part = np.asarray(np.broadcast_to(columns, comparison.analytic.shape))
+    for words, expected in _made_of(comparison, part):
+        made = f"; the rest {words}" if words else ""
+        yield f"is right {where}{made}: is {mistakes}?", expected
+
+
+def _described(
+    derivatives: Derivatives, comparison: Comparison, wrong: BoolArray
+) -> tuple[str, str] | None:
+    """Where the gradient is right, in every kind of words that fits, and what may be the matter."""
+    found: dict[str, str] = {}
+    for region in regions_of_argument(derivatives, comparison):
+        flat = region.mask.reshape(-1)
+        if np.array_equal(flat, wrong):
+            found.setdefault(region.mistake, f"except {region.words}")
+        elif np.array_equal(~flat, wrong):
+            found.setdefault(region.mistake, f"only {region.words}")
+    if not found:
+        return None
+    where, *others = found.values()
+    also = f" (that is, {others[0]})" if others else ""
+    return f"{where}{also}", " or ".join(found)
+
+
+def _is_masked_wrongly(_: Derivatives, comparison: Comparison) -> Guesses:
+    """Wrong just where the derivative, or the gradient, is zero."""
+    analytic, numeric, wrong = comparison.analytic, comparison.numeric.value, _wrong(comparison)
+    if not has_entries(comparison) or not wrong.any():
+        return
+    share = f"in {int(wrong.sum())} of {wrong.size} entries of the Jacobian"
+    if not numeric[wrong].any():
+        text = f"is not zero {share} where the derivative is, and right elsewhere"
+        yield f"{text}: is a mask forgotten?", None
+    elif not analytic[wrong].any():
+        text = f"is zero {share} where the derivative is not, and right elsewhere"
+        yield f"{text}: is a part or a branch left out?", np.where(wrong, 0.0, numeric)
+    elif np.array_equal(analytic.any(axis=0), ~numeric.any(axis=0)):
+        text = "is zero where the derivative is not, and not zero where it is"
+        yield f"{text}: is a mask inverted?", None
+
+
+def _is_in_wrong_places(_: Derivatives, comparison: Comparison) -> Guesses:
+    """The pattern of zeros differs: entries that are connected in one Jacobian and not the other.
+
+    Nothing is claimed of the values.
+    """
+    analytic, numeric, wrong = comparison.analytic, comparison.numeric.value, _wrong(comparison)
+    if not has_entries(comparison):
+        return
+    missing = wrong & (analytic == 0)
+    added = wrong & (np.abs(numeric) <= comparison.numeric.error)
+    if added.any():
+        text = f"reaches {int(added.sum())} of {wrong.size} entries of the Jacobian that are zero"
+        yield f"{text}: is it summed, expanded or indexed along the wrong dim?", None
+    elif missing.any():
+        text = f"leaves out {int(missing.sum())} of {wrong.size} entries of the Jacobian"
+        why = "is a sum, mean or norm over other entries taken for a constant?"
+        yield f"{text}, and is wrong in others: {why}", None
+
+
+def _is_scaled_by_rows(_: Derivatives, comparison: Comparison) -> Guesses:
+    """A factor of its own for each entry of the cotangent, where others are connected too."""
+    analytic, numeric = comparison.analytic, comparison.numeric.value
+    if not has_entries(comparison) or (np.count_nonzero(numeric, axis=1) < 2).all():
+        return
+    with np.errstate(all="ignore"):
+        factors = np.sum(analytic * numeric, axis=1) / np.sum(numeric**2, axis=1)
+    known = factors[np.isfinite(factors)]
+    if known.size:
+        between = f"between {factor_words(known.min())} and {factor_words(known.max())}"
+        text = (
+            f"is the derivative with each entry of grad_output times a factor of its own, {between}"
+        )
+        yield f"{text}: is a count or a norm forgotten?", factors[:, None] * numeric
+
+
+def _is_scaled_in_one_branch(_: Derivatives, comparison: Comparison) -> Guesses:
+    """Right in some entries, and one factor off in all others."""
+    wrong, numeric = _wrong(comparison), comparison.numeric.value
+    matters = np.isfinite(numeric) & (numeric != 0)
+    right = int((matters & ~wrong).sum())
+    factor = common_factor(comparison, wrong) if right and has_entries(comparison) else None
+    if factor:
+        count = int(matters.sum())
+        yield (
+            f"is right in {right} of {count} entries and the derivative times "
+            f"{factor_words(factor)} in the others: is the factor of a branch wrong?",
+            np.where(wrong, factor * numeric, numeric),
+        )
+
+
+def _is_right_in_most(_: Derivatives, comparison: Comparison) -> Guesses:
+    """Where the wrong entries of the Jacobian are, if they are few."""
+    wrong = _wrong(comparison)
+    if has_entries(comparison) and wrong.sum() <= wrong.size / 2:
+        columns = np.flatnonzero(wrong.any(axis=0))
+        places = [input_block(comparison).index(int(column)) for column in columns]
+        if len(places) < wrong.shape[1]:
+            listed = ", ".join(str(list(place)) for place in places[:_FEW])
+            more = ", ..." if len(places) > _FEW else ""
+            yield f"is wrong only in the entries {listed}{more}: is a term left out there?", None
+
+
+def _is_of_other_sizes(_: Derivatives, comparison: Comparison) -> Guesses:
+    """Nothing has a name: how far the entries are off, as a last word."""
+    with np.errstate(all="ignore"):
+        ratio = comparison.analytic / comparison.numeric.value
+    known = ratio[np.isfinite(ratio) & (comparison.numeric.value != 0)]
+    if known.size > 1:
+        low, high = apart(float(known.min()), float(known.max()), digits=2)
+        yield (
+            f"is between {low} and {high} times the derivative, as no one mistake explains:"
+            " is a term or a product rule left out?",
+            None,
+        )
+
+
+def _has_few_digits(_: Derivatives, comparison: Comparison) -> Guesses:
+    """Close everywhere, yet not close enough."""
+    known = np.isfinite(comparison.numeric.value)
+    numeric, analytic = comparison.numeric.value[known], comparison.analytic[known]
+    difference = np.abs(analytic - numeric)
+    if difference.size and (difference <= _FEW_DIGITS * np.abs(numeric)).all():
+        relative = np.max(difference[numeric != 0] / np.abs(numeric[numeric != 0]), initial=0.0)
+        text = f"is right to {relative:.1g} of each entry and no better"
+        yield f"{text}: is something rounded or computed in lower precision?", None
+
+
+PARTS: Sequence[Guess] = (
+    _misses_outputs,
+    _takes_one_slice,
+    _is_wrong_in_a_region,
+    _is_masked_wrongly,
+    is_taken_at_output,
+    _has_few_digits,
+    is_off_by_a_product,
+    is_without_a_term,
+    _is_scaled_by_rows,
+    _is_in_wrong_places,
+    _is_scaled_in_one_branch,
+    _is_right_in_most,
+    _is_of_other_sizes,
+)
+
+
+def _wrong(comparison: Comparison) -> BoolArray:
+    return np.asarray(comparison.decision == Decision.FAIL)
+
+
+def _made_of(comparison: Comparison, part: BoolArray) -> Guesses:
+    """What may have become of the derivative in the part that is wrong."""
+    numeric = comparison.numeric.value
+    yield "is zero", np.where(part, 0.0, numeric)
+    yield "has the wrong sign", np.where(part, -numeric, numeric)
+    factor = common_factor(comparison, part)
+    if factor:
+        words = f"is the derivative times {factor_words(factor)}"
+        yield words, np.where(part, factor * numeric, numeric)
+    yield "", None

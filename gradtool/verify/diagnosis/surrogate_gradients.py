@@ -1,0 +1,55 @@
+"""Recognises gradients that are another than the derivative on purpose.
+
+Straight-through estimators, surrogate gradients and gradient reversal replace a derivative that is
+useless for training. They break GT101 all the same: whoever means it says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gradtool.verify.comparison.derivatives import Comparison
+from gradtool.verify.protocol.coordinates import FloatArray
+from gradtool.verify.protocol.differentiable import Array
+
+DECLARE = "if it is meant, declare it under `functions`: `ignore: {%s: the reason}`"
+
+
+def pattern_of(comparison: Comparison) -> str | None:
+    """What a wrong gradient looks like when it is meant; None when it looks like nothing known.
+
+    Asked of maps from each entry to the entry in its place, compared in full.
+    """
+    analytic, numeric = comparison.analytic, comparison.numeric.value
+    if comparison.layout.directions[comparison.argument] is not None:
+        return None
+    if analytic.shape[0] != analytic.shape[1] or not np.isfinite(numeric).all():
+        return None
+    own = np.diagonal(analytic)
+    if not np.isfinite(own).all() or not _is_diagonal(analytic, own) or not own.any():
+        return None
+    name = _name(own, numeric, comparison.allowed)
+    return name and f"this looks like {name}: {DECLARE % 'GT101'}"
+
+
+def _name(own: FloatArray, numeric: FloatArray, allowed: FloatArray) -> str | None:
+    if (np.abs(numeric) <= allowed).all():
+        passing = own[own != 0]
+        is_through = np.allclose(passing, 1.0, rtol=1e-9)
+        return "a straight-through estimator" if is_through else "a surrogate gradient"
+    if not (np.abs(numeric - np.eye(len(own))) <= allowed).all():
+        return None
+    if (own <= 0).all():
+        return "gradient reversal"
+    return "a masked gradient" if np.isin(own, (0.0, 1.0)).all() else "gradient scaling"
+
+
+def _is_diagonal(matrix: FloatArray, own: FloatArray) -> bool:
+    return bool(np.array_equal(matrix, np.diag(own)))
+
+
+def is_passed_on(primals: Sequence[Array], outputs: Sequence[Array | None]) -> bool:
+    """Whether the first output is an input as it came: then a gradient is all that is changed."""
+    return any(outputs[0] is not None and np.array_equal(outputs[0], each) for each in primals)

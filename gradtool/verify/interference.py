@@ -1,0 +1,98 @@
+"""Calls that may come between the forward and the backward of a case's own call.
+
+What a Function keeps outside of ctx shows only where the other call keeps something else there:
+another mask, another index, another shape, another number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gradtool.verify.protocol.coordinates import is_continuous
+from gradtool.verify.protocol.differentiable import Array, Cotangents, Observation
+from gradtool.verify.protocol.observation import Examinable
+from gradtool.verify.randomness import generator, shifted, signed
+
+if TYPE_CHECKING:
+    from gradtool.verify.subject import Subject
+
+_NEARBY = 2.0**-3
+
+
+@dataclass(frozen=True)
+class OtherCall:
+    """A call that works on its own, with the gradients that it gives then."""
+
+    function: Examinable
+    primals: Sequence[Array]
+    cotangents: Cotangents
+    gradients: Sequence[Array | None]
+    how: str = ""
+    """In what it is unlike the case's own."""
+
+
+def other_calls(subject: Subject) -> Iterator[OtherCall]:
+    """Calls with a point nearby, with other values throughout, and of another shape."""
+    own = subject.first.primals
+    nearby = shifted(own, _NEARBY, generator(subject.seed, "another call"))
+    yield from _working(subject, [subject.function], nearby, "")
+    rolled = [_rolled(primal) for primal in own]
+    yield from _working(subject, subject.function.siblings(), rolled, " with other values")
+    longer = _longer(own)
+    if longer is not None:
+        yield from _working(subject, [subject.function], longer, " of another shape")
+
+
+def _working(
+    subject: Subject, functions: Sequence[Examinable], primals: Sequence[Array], how: str
+) -> Iterator[OtherCall]:
+    """The call of the first of the `functions` that accepts `primals`, if there is one."""
+    for function in functions:
+        forward = function.call(primals)
+        if forward.failure:
+            continue
+        cotangents = _cotangents(subject, forward)
+        alone = function.call(primals, cotangents)
+        if alone.failure is None and alone.gradients is not None:
+            yield OtherCall(function, primals, cotangents, alone.gradients, how)
+            return
+
+
+def _cotangents(subject: Subject, forward: Observation) -> Cotangents:
+    """The case's own where they fit the outputs, else random ones."""
+    own = subject.first.cotangents
+    rng = generator(subject.seed, "cotangents of another call")
+    pairs = zip(forward.outputs, forward.output_requires_grad, strict=True)
+    made = [
+        signed(rng, output.shape).astype(output.dtype)
+        if graphed and output is not None and is_continuous(output.dtype)
+        else None
+        for output, graphed in pairs
+    ]
+    return own if _shapes(own) == _shapes(made) else made
+
+
+def _shapes(arrays: Cotangents) -> list[tuple[int, ...] | None]:
+    return [None if array is None else array.shape for array in arrays]
+
+
+def _rolled(primal: Array) -> Array:
+    """Every entry in the place of the next, along all dimensions."""
+    return np.roll(primal, 1, tuple(range(primal.ndim))) if primal.ndim else primal
+
+
+def _longer(primals: Sequence[Array]) -> list[Array] | None:
+    """The primals with one more than the first extent of the first, wherever that occurs."""
+    extent = next((p.shape[0] for p in primals if p.ndim and is_continuous(p.dtype)), None)
+    return None if not extent else [_lengthened(primal, extent) for primal in primals]
+
+
+def _lengthened(primal: Array, extent: int) -> Array:
+    for axis, size in enumerate(primal.shape):
+        if size == extent:
+            primal = np.concatenate([primal, primal.take([0], axis)], axis)
+    return primal

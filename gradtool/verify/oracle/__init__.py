@@ -1,0 +1,1 @@
+"""The derivative oracle: numeric derivatives that know their own error."""

@@ -1,0 +1,131 @@
+"""Lines through a point, and difference quotients along them.
+
+A `Line` is the function along one direction of one input: one coordinate, or a random
+direction where there are too many. Everything numeric is built from lines. Where there are
+many points to evaluate, of one line or of several, they are asked of the sampler together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gradtool.verify.oracle.functionals import parts
+from gradtool.verify.oracle.sampler import Evaluate, Point, Sampler, moved
+from gradtool.verify.oracle.steps import epsilon
+from gradtool.verify.protocol.coordinates import FloatArray, real_view
+from gradtool.verify.protocol.differentiable import Array
+
+__all__ = ["Differences", "Evaluate", "Line", "Sampler", "central_differences", "moved"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A function along one direction through a point.
+
+    `move(t)` returns the distance really gone, which rounding can make differ from `t`, and the
+    point there. `scale` is the distance over which the inputs change by their own size, and
+    `resolution` the smallest distance that their dtype can tell apart.
+    """
+
+    sampler: Sampler
+    move: Callable[[float], tuple[float, Point]]
+    scale: float
+    resolution: float
+
+    @property
+    def base(self) -> FloatArray:
+        """The outputs where the line starts."""
+        return self.sampler.base
+
+    def at(self, t: float) -> tuple[float, FloatArray]:
+        """The distance really gone, and the outputs there."""
+        distance, point = self.move(t)
+        return distance, self.sampler.at(point)
+
+
+def coordinate_line(sampler: Sampler, index: int, coordinate: int, scale: float) -> Line:
+    """The line along one real coordinate of primal `index`."""
+    primals = list(sampler.primals)
+    here = real_view(primals[index])[coordinate]
+
+    def move(t: float) -> tuple[float, Point]:
+        moved = primals[index].copy()
+        flat = real_view(moved)
+        before = float(flat[coordinate])
+        flat[coordinate] += t
+        return float(flat[coordinate]) - before, _replaced(primals, index, moved)
+
+    resolution = float(np.spacing(np.abs(here))) if here else scale * epsilon(here.dtype) / 16
+    return Line(sampler, move, scale, resolution)
+
+
+def part_line(
+    sampler: Sampler, index: int, along: Callable[[slice], FloatArray], scale: float, eps: float
+) -> Line:
+    """The line along a direction of primal `index`, of which `along` gives parts.
+
+    `eps` is the relative resolution of the primal.
+    """
+    primals = list(sampler.primals)
+
+    def move(t: float) -> tuple[float, Point]:
+        moved = primals[index].copy()
+        flat = real_view(moved)
+        for part in parts(flat.size):
+            flat[part] += t * along(part)
+        return t, _replaced(primals, index, moved)
+
+    return Line(sampler, move, scale, eps * scale)
+
+
+def _replaced(primals: list[Array], index: int, primal: Array) -> list[Array]:
+    return [*primals[:index], primal, *primals[index + 1 :]]
+
+
+def sample(places: Sequence[tuple[Line, float]]) -> list[tuple[float, FloatArray]]:
+    """What `Line.at` returns at each of `places`; all lines are of one sampler."""
+    distances: list[float] = []
+
+    def points() -> Iterator[Point]:
+        for line, t in places:
+            distance, point = line.move(t)
+            distances.append(distance)
+            yield point
+
+    values = list(places[0][0].sampler.at_many(points(), len(places))) if places else []
+    return list(zip(distances, values, strict=True))
+
+
+@dataclass(frozen=True)
+class Differences:
+    """Central differences of several lines, one column for each.
+
+    `value` is the difference quotient, `gap` the distance between the two one-sided ones, and
+    `step` the step of each column. What could not be evaluated is NaN.
+    """
+
+    value: FloatArray
+    gap: FloatArray
+    step: FloatArray
+
+
+def central_differences(lines: Sequence[Line], steps: Sequence[float], rows: int) -> Differences:
+    """One central difference for each of `lines`; two evaluations each."""
+    value = np.empty((rows, len(lines)))
+    gap = np.empty((rows, len(lines)))
+    pairs = zip(lines, steps, strict=True)
+    places = [(line, sign * step) for line, step in pairs for sign in (1.0, -1.0)]
+    count = max(1, lines[0].sampler.most_at_once // 2) if lines else 1
+    for start in range(0, len(lines), count):
+        found = sample(places[2 * start : 2 * (start + count)])
+        gone = np.array([distance for distance, _ in found])[:, None]
+        values = np.array([outputs for _, outputs in found])
+        ahead, back, plus, minus = gone[::2], gone[1::2], values[::2], values[1::2]
+        here, base = slice(start, start + len(plus)), lines[start].base
+        with np.errstate(all="ignore"):
+            value[:, here] = ((plus - minus) / (ahead - back)).T
+            gap[:, here] = np.abs((plus - base) / ahead - (minus - base) / back).T
+    return Differences(value, gap, np.asarray(steps, dtype=np.float64))

@@ -1,0 +1,126 @@
+"""Derivatives by one fixed absolute step, as torch's ``gradcheck`` takes them.
+
+This is what users of ``gradcheck(eps=1e-6)`` ask for by name, faults included: nothing here
+adapts the step or estimates an error. The gate uses `gradtool.verify.oracle.oracle` instead.
+Everything is in real coordinates; see `gradtool.verify.protocol.coordinates` for complex numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from gradtool.verify.oracle.difference_quotients import Evaluate, moved
+from gradtool.verify.protocol.coordinates import BoolArray, Coordinates, FloatArray, real_view
+from gradtool.verify.protocol.differentiable import Array
+
+_ENTRIES_AT_ONCE = 2**15
+"""Compared at a time: what is computed of them stays in the cache."""
+
+EvaluateMany = Callable[[Array], Sequence[Array | None]]
+"""Outputs where one primal takes many values, along its first dimension and then theirs."""
+
+
+def numeric_jacobian(
+    evaluate: Evaluate, primals: Sequence[Array], index: int, eps: float
+) -> FloatArray:
+    """Central differences with step `eps` with respect to primal `index`.
+
+    Args:
+        evaluate: Outputs at given primals. What it raises, passes.
+        primals: The point. They are not changed.
+        index: Which of them is perturbed, one coordinate at a time.
+        eps: The absolute step, the same for every coordinate.
+
+    Returns:
+        A row for each coordinate of the outputs, a column for each coordinate of the primal.
+    """
+    outputs = Coordinates(evaluate(primals))
+    columns = range(Coordinates([primals[index]]).size)
+    return numeric_columns(evaluate, outputs, primals, index, eps, columns)
+
+
+def numeric_columns(
+    evaluate: Evaluate,
+    outputs: Coordinates,
+    primals: Sequence[Array],
+    index: int,
+    eps: float,
+    columns: Sequence[int],
+) -> FloatArray:
+    """Some columns of `numeric_jacobian`, for outputs of a known layout."""
+    jacobian = np.empty((outputs.size, len(columns)))
+    for place, column in enumerate(columns):
+        ahead, back = (
+            outputs.flatten(evaluate(_perturbed(primals, index, column, step)))
+            for step in (eps, -eps)
+        )
+        jacobian[:, place] = (ahead - back) / (2 * eps)
+    return jacobian
+
+
+def write_columns_at_once(
+    jacobian: FloatArray,
+    evaluate_many: EvaluateMany,
+    outputs: Coordinates,
+    primal: Array,
+    eps: float,
+    columns: range,
+) -> None:
+    """Write some columns to `jacobian`, all points in one evaluation.
+
+    What `evaluate_many` raises, passes.
+    """
+    count = len(columns)
+    points = np.empty((2, count, *primal.shape), primal.dtype)
+    points[...] = primal
+    flat = real_view(points).reshape(2, count, -1)
+    flat[0, range(count), columns] += eps
+    flat[1, range(count), columns] -= eps
+    found = evaluate_many(points.reshape(2 * count, *primal.shape))
+    ahead, back = outputs.flatten_many(found, 2 * count).reshape(2, count, outputs.size)
+    ahead -= back
+    ahead /= 2 * eps
+    jacobian[:, columns.start : columns.stop] = ahead.T
+
+
+def projected_derivative(
+    evaluate: Evaluate,
+    outputs: Coordinates,
+    primals: Sequence[Array],
+    directions: Sequence[Array | None],
+    eps: float,
+) -> FloatArray:
+    """The central difference with step `eps` along `directions`, one for each primal.
+
+    Returns:
+        One number for each coordinate of the outputs, whose layout is `outputs`.
+    """
+    ahead, back = (
+        outputs.flatten(evaluate(moved(primals, directions, step))) for step in (eps, -eps)
+    )
+    return (ahead - back) / (2 * eps)
+
+
+def outside(analytic: FloatArray, numeric: FloatArray, *, atol: float, rtol: float) -> BoolArray:
+    """Which entries differ by more than ``atol + rtol * |numeric|``. NaN always does."""
+    far = np.empty(analytic.shape, dtype=bool)
+    step = max(1, _ENTRIES_AT_ONCE // max(1, analytic.shape[1]))
+    for start in range(0, len(analytic), step):
+        part = slice(start, start + step)
+        far[part] = _far(analytic[part], numeric[part], atol, rtol)
+    return far
+
+
+def _far(analytic: FloatArray, numeric: FloatArray, atol: float, rtol: float) -> BoolArray:
+    with np.errstate(all="ignore"):
+        far: BoolArray = ~(np.abs(analytic - numeric) <= atol + rtol * np.abs(numeric))
+    return far & (analytic != numeric) if far.any() else far
+
+
+def _perturbed(primals: Sequence[Array], index: int, coordinate: int, step: float) -> list[Array]:
+    """`primals` with one coordinate of one of them moved by `step`."""
+    changed = np.array(primals[index], order="C")
+    real_view(changed)[coordinate] += step
+    return [*primals[:index], changed, *primals[index + 1 :]]

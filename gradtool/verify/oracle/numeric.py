@@ -1,0 +1,179 @@
+"""The numeric side of a function at a point: its sampler, its noise and its lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from gradtool.results.report import LadderCurve
+from gradtool.verify.comparison.tolerance import Tolerance
+from gradtool.verify.oracle.curve import ladder_curve
+from gradtool.verify.oracle.difference_quotients import Line, coordinate_line, part_line
+from gradtool.verify.oracle.estimate import Estimate, Status
+from gradtool.verify.oracle.functionals import Directions
+from gradtool.verify.oracle.layout import Layout
+from gradtool.verify.oracle.noise import measure
+from gradtool.verify.oracle.oracle import Question, answer, working_eps
+from gradtool.verify.oracle.sampler import Sampler
+from gradtool.verify.oracle.steps import epsilon, scales
+from gradtool.verify.oracle.widening import widened
+from gradtool.verify.protocol.coordinates import BoolArray, FloatArray
+from gradtool.verify.protocol.differentiable import Array, Differentiable
+from gradtool.verify.randomness import generator
+
+_ROUNDINGS = 16.0
+"""Roundings of an output, in the case's own precision, that its analytic derivative feels."""
+
+_TRIFLING = 2.0**14
+"""Roundings of an output: what follows its input by less, over the input's scale, is at rest.
+
+Far out, an output may fall towards its limit within a small part of that scale.
+"""
+
+_QUIET = 64.0
+_HUSHED = 1e-13
+"""Noise beyond so many roundings of an output, and beyond this, is more than rounding."""
+
+_APART = 1e-3
+"""From what part of themselves on slopes along and across the coordinates are told apart."""
+
+_STEPPING = 2.0**20
+"""A difference of numbers so many roundings larger than itself follows its input in steps."""
+
+
+class Numeric:
+    """What only evaluations of the function know about its derivative at one point."""
+
+    def __init__(
+        self,
+        function: Differentiable,
+        primals: Sequence[Array],
+        layout: Layout,
+        seed: int,
+        *,
+        at_once: bool = False,
+    ) -> None:
+        self._layout = layout
+        self._seed = seed
+        self._own_eps = layout.eps()
+        wide = widened(function.evaluate, primals, layout.outputs)
+        eps = self._own_eps if wide is None else np.full(layout.rows, epsilon(np.dtype(float)))
+        self._is_widened = wide is not None
+        point = primals if wide is None else wide
+        many = partial(function.evaluate_many, or_loop=False) if at_once else None
+        self._sampler = Sampler(function.evaluate, point, layout.outputs, layout.functionals, many)
+        self._noise = measure(self._sampler, eps, generator(seed, "noise"))
+
+    @property
+    def is_batched(self) -> bool:
+        """Whether anything here came of batched evaluations."""
+        return self._sampler.is_batched
+
+    @property
+    def point(self) -> Sequence[Array]:
+        """Where the function is sampled, in the precision in which it is."""
+        return self._sampler.primals
+
+    @property
+    def working_eps(self) -> float:
+        """The precision that the function shows at this point."""
+        finest = max((epsilon(p.dtype) for p in self.point if p.dtype.kind in "fc"), default=0.0)
+        return working_eps(self._noise, self._sampler.base, finest)
+
+    def jacobian(self, argument: int, analytic: FloatArray, tolerance: Tolerance) -> Estimate:
+        """The derivative with respect to one argument, as sharp as the claim `analytic` demands."""
+        return self._answer(argument, self._lines(argument), analytic, tolerance)
+
+    def adds_up(self, argument: int, known: Estimate, tolerance: Tolerance) -> BoolArray:
+        """For which outputs the slopes `known` along all coordinates make up one across them.
+
+        Where a function has a derivative they do. An output for which too little is known of
+        them adds up as well.
+        """
+        rng = generator(self._seed, "across")
+        directions = Directions(rng, self._sampler.primals[argument], 1)
+        along = directions.combined(np.ones(1))
+        expected = known.value @ along
+        line = self._line(argument, directions, 0)
+        jitter = np.broadcast_to(tolerance.jitter, known.value.shape) @ np.abs(along)
+        wavering = replace(tolerance, jitter=jitter[:, None])
+        across = self._answer(argument, [line], np.nan_to_num(expected)[:, None], wavering)
+        size = np.abs(known.value) @ np.abs(along) + np.abs(across.value[:, 0])
+        slack = known.error @ np.abs(along) + across.error[:, 0] + _APART * size
+        bent = np.abs(expected - across.value[:, 0]) > slack
+        return np.asarray(~(bent | (across.status[:, 0] == Status.KINK)))
+
+    def least(self, argument: int) -> FloatArray:
+        """What is added to every error for the case's own precision."""
+        return self._resolution(self._lines(argument))
+
+    def trifles(self, argument: int, beside: FloatArray | float = 0.0) -> FloatArray:
+        """For each entry a slope that is lost in the roundings of its output.
+
+        Far out on a sigmoid the output still creeps, by a rounding here and there. `beside` are
+        the sizes of numbers that each output is a difference of, where they are known.
+        """
+        size = np.nan_to_num(np.abs(self._sampler.base))
+        quiet = np.maximum(_QUIET * self._own_eps * size, _HUSHED)
+        roundings = np.maximum(
+            np.minimum(self._noise.floor, quiet), 2 * self._own_eps * np.maximum(size, beside)
+        )
+        lengths = np.array([line.scale for line in self._lines(argument)])
+        return np.asarray(_TRIFLING * roundings[:, None] / lengths)
+
+    def is_made_of_roundings(self, beside: FloatArray) -> BoolArray:
+        """Which outputs move in coarse steps because they are small next to `beside`."""
+        return np.asarray(np.abs(self._sampler.base) <= _STEPPING * self._own_eps * beside)
+
+    def curve(self, argument: int, row: int, column: int) -> LadderCurve:
+        """The difference quotients of one entry at falling steps."""
+        return ladder_curve(self._lines(argument)[column], self._noise, row)
+
+    def _answer(
+        self, argument: int, lines: Sequence[Line], analytic: FloatArray, tolerance: Tolerance
+    ) -> Estimate:
+        return answer(
+            Question(
+                lines=lines,
+                base=self._sampler.base,
+                analytic=analytic,
+                noise=self._noise,
+                tolerance=tolerance,
+                blocks=self._layout.blocks(),
+                eps=epsilon(self._sampler.primals[argument].dtype),
+                least=self._resolution(lines),
+            )
+        )
+
+    def _resolution(self, lines: Sequence[Line]) -> FloatArray:
+        """What the case's own precision cannot resolve of a slope, where samples are finer.
+
+        A slope that moves an output by less than its roundings, over the whole scale of the
+        input, is lost on the analytic side.
+        """
+        lengths = np.array([line.scale for line in lines])
+        if not self._is_widened:
+            return np.zeros((self._layout.rows, len(lines)))
+        jitter = _ROUNDINGS * self._own_eps * np.nan_to_num(np.abs(self._sampler.base))
+        return np.asarray(jitter[:, None] / lengths)
+
+    def _lines(self, argument: int) -> list[Line]:
+        """A line for each column."""
+        directions = self._layout.directions[argument]
+        if directions is not None:
+            return [self._line(argument, directions, k) for k in range(directions.shape[1])]
+        lengths = scales(self._sampler.primals[argument])
+        return [
+            coordinate_line(self._sampler, argument, coordinate, float(length))
+            for coordinate, length in enumerate(lengths)
+        ]
+
+    def _line(self, argument: int, directions: Directions, number: int) -> Line:
+        """The line along one direction; its scale is where a first coordinate has gone its own."""
+        dtype = self._sampler.primals[argument].dtype
+        reach = directions.reach(number)
+        add = partial(directions.part, number)
+        return part_line(self._sampler, argument, add, reach, epsilon(dtype))

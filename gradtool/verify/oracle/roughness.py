@@ -1,0 +1,133 @@
+"""How rough a gradient is next to the function that it belongs to.
+
+Rounding makes a smooth function jitter between points that lie close together. A backward that
+goes through float32, or that subtracts large numbers which nearly cancel, makes the gradient
+jitter far more than the outputs: it has lost digits that forward has. What both share, because
+the function is ill-conditioned at this point, is no fault of backward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gradtool.verify.comparison.derivatives import Derivatives
+from gradtool.verify.oracle.difference_quotients import Sampler
+from gradtool.verify.oracle.noise import Noise, measure
+from gradtool.verify.oracle.steps import epsilon, scales
+from gradtool.verify.protocol.coordinates import Coordinates, FloatArray, is_continuous
+from gradtool.verify.protocol.differentiable import Array, Differentiable
+from gradtool.verify.randomness import generator
+
+_BEARABLE = {8: 1e-8, 4: 1e-4}
+"""What a gradient may jitter relative to its size, by the bytes of a real number."""
+
+_AS_FORWARD = 100.0
+"""How many times rougher than the outputs a gradient may be."""
+
+_FEW = 4
+_MANY = 4096
+_TRIES = 3
+"""Steps may fall into the pattern of the roundings of one number; of many they do not."""
+
+_SIGNIFICANT = 0.1
+"""Entries below this part of the largest are not looked at: roundings of others drown them."""
+
+
+@dataclass(frozen=True)
+class Roughness:
+    """The entry of a gradient that has lost most, relative to the size of that entry.
+
+    `gradient` and `outputs` are relative jitters. `index` is the entry's index in the argument.
+    """
+
+    argument: int
+    index: tuple[int, ...]
+    value: float
+    gradient: float
+    outputs: float
+
+
+def rough_gradients(at: Derivatives, seed: int) -> list[Roughness]:
+    """The gradients that are far rougher than the outputs, one entry of each."""
+    cotangents = at.cotangents
+    backward = at.function.backward_map(cotangents)
+    point = [*at.primals, *(each for each in cotangents if each is not None)]
+    sizes = [each.size for each in point if is_continuous(each.dtype)]
+    tries = _TRIES if min(sizes) < _FEW and max(sizes) <= _MANY else 1
+    for number in range(tries):
+        found = _rough(at, backward, point, seed + number)
+        if found:
+            return found
+    return []
+
+
+def _rough(
+    at: Derivatives, backward: Differentiable, point: Sequence[Array], seed: int
+) -> list[Roughness]:
+    sampler, noise = _noise(backward, point, seed)
+    suspects = [
+        (argument, block)
+        for argument, block in zip(at.inputs, _blocks(backward, point).blocks, strict=True)
+        if _is_suspect(sampler.base[block.span], noise.floor[block.span], block.dtype)
+    ]
+    if not suspects:
+        return []
+    outputs, forward = _noise(at.function, at.primals, seed)
+    found = [
+        _worst(at, argument, sampler.base[b.span], noise.floor[b.span], (outputs.base, forward))
+        for argument, b in suspects
+    ]
+    return [each for each in found if each]
+
+
+def _blocks(function: Differentiable, point: Sequence[Array]) -> Coordinates:
+    return Coordinates(function.evaluate(point))
+
+
+def _noise(function: Differentiable, point: Sequence[Array], seed: int) -> tuple[Sampler, Noise]:
+    coordinates = _blocks(function, point)
+    eps = np.zeros(coordinates.size)
+    for block in coordinates.blocks:
+        eps[block.span] = epsilon(block.dtype) if block.stop > block.start else 0.0
+    sampler = Sampler(function.evaluate, point, coordinates)
+    return sampler, measure(sampler, eps, generator(seed, "roughness"))
+
+
+def _is_suspect(gradient: FloatArray, jitter: FloatArray, dtype: np.dtype) -> bool:
+    """Whether the larger entries jitter by much of their size; one of zeros has none to lose."""
+    bearable = _bearable(dtype)
+    large = np.abs(gradient) >= _SIGNIFICANT * np.abs(gradient).max(initial=0.0)
+    return bool(gradient.any() and (jitter > bearable * np.abs(gradient))[large].any())
+
+
+def _bearable(dtype: np.dtype) -> float:
+    return _BEARABLE.get(np.finfo(dtype).dtype.itemsize, np.inf) if dtype.kind in "fc" else np.inf
+
+
+def _worst(
+    at: Derivatives,
+    argument: int,
+    gradient: FloatArray,
+    jitter: FloatArray,
+    forward: tuple[FloatArray, Noise],
+) -> Roughness | None:
+    """The entry that is furthest beyond what the outputs' own jitter explains."""
+    primal = at.primals[argument]
+    base, noise = forward
+    size = np.abs(gradient)
+    moved = float(np.max(noise.floor * np.abs(at.cotangent), initial=0.0)) / scales(primal)
+    sized = np.abs(base) > 0
+    relative = float(np.max(noise.floor[sized] / np.abs(base[sized]), initial=0.0))
+    explained = _AS_FORWARD * np.maximum(moved, relative * size)
+    allowed = np.maximum(explained, _bearable(primal.dtype) * size)
+    with np.errstate(all="ignore"):
+        lost = np.where(size >= _SIGNIFICANT * size.max(initial=0.0), jitter / allowed, 0.0)
+    worst = int(np.argmax(lost))
+    if not lost[worst] > 1:
+        return None
+    block = at.layout.inputs[argument].blocks[0]
+    value, relative_jitter = float(gradient[worst]), float(jitter[worst] / size[worst])
+    return Roughness(argument, block.index(worst), value, relative_jitter, relative)

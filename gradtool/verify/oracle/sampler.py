@@ -1,0 +1,213 @@
+"""Where the function is sampled: the only place in the checker that evaluates it for numbers.
+
+Many points are evaluated in one batched call, where the function allows that. A batch is held
+against single evaluations: its first example is the base, and one of its other points is
+evaluated again alone. Where either differs, batches are given up. What they lead to is only
+ever relied on to let something pass; see `gradtool.verify.comparison.derivatives`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+
+import numpy as np
+
+from gradtool.verify.oracle.evaluation_timeout import OutOfPatienceError, Patience
+from gradtool.verify.oracle.functionals import Functionals
+from gradtool.verify.protocol.coordinates import Coordinates, FloatArray
+from gradtool.verify.protocol.differentiable import Array, Stacked
+
+Evaluate = Callable[[Sequence[Array]], Sequence[Array | None]]
+"""Outputs at the given primals. May raise whatever the user's code raises."""
+
+EvaluateMany = Callable[[Sequence[Array], Sequence[bool]], Stacked]
+"""Outputs at many points, as `Differentiable.evaluate_many` without a loop."""
+
+Point = Sequence[Array]
+"""One array for each primal. Those that are the sampler's own objects have not moved."""
+
+Stacks = tuple[Sequence[Array], Sequence[bool]]
+"""Each primal, at the base and then at each of many points if it moves, and whether it does."""
+
+_BYTES_AT_ONCE = 2**21
+"""Of the arrays that a batch is made from and that come of it: about what caches hold."""
+
+_FEWEST = 12
+"""Points below which a batch costs more than it saves."""
+
+_ROUNDINGS = 256.0
+"""By how many roundings of its largest entry an output of a batch may differ."""
+
+
+class Sampler:
+    """The outputs of a function as a real vector, at any point, whatever happens there.
+
+    A point at which the function raises, returns arrays of other shapes or does not come to an
+    end is outside its domain: all its outputs are NaN there. With `rows` (functionals of the
+    outputs) the sampler returns their values instead of the outputs themselves.
+    """
+
+    def __init__(
+        self,
+        evaluate: Evaluate,
+        primals: Sequence[Array],
+        outputs: Coordinates,
+        rows: Functionals | None = None,
+        evaluate_many: EvaluateMany | None = None,
+    ) -> None:
+        self._evaluate = evaluate
+        self._evaluate_many = evaluate_many
+        self._outputs = outputs
+        self._rows = rows
+        self._redone = np.random.default_rng(0)
+        self.primals = [np.asarray(primal, order="C") for primal in primals]
+        self.size = outputs.size if rows is None else len(rows)
+        self._patience = Patience()
+        with self._patience.learning():
+            self.base = self._at(self.primals)
+        self.is_batched = False
+        """Whether anything came of a batch."""
+
+    @property
+    def blocks(self) -> list[slice]:
+        """The rows that belong to one output each; rows that mix outputs belong together."""
+        if self._rows is not None:
+            return [slice(0, self.size)]
+        return [block.span for block in self._outputs.blocks]
+
+    @property
+    def most_at_once(self) -> int:
+        """How many points are worth asking for together."""
+        each = 8 * self._outputs.size + sum(primal.nbytes for primal in self.primals)
+        return max(1, _BYTES_AT_ONCE // (each + 1))
+
+    def at(self, primals: Point) -> FloatArray:
+        """The outputs at `primals`."""
+        try:
+            with self._patience.limited():
+                return self._at(primals)
+        except OutOfPatienceError:
+            return np.full(self.size, np.nan)
+
+    def _at(self, primals: Point) -> FloatArray:
+        with np.errstate(all="ignore"):
+            try:
+                vector = self._outputs.flatten(self._evaluate(primals))
+            except Exception:  # Out of its domain a function may raise anything.
+                return np.full(self.size, np.nan)
+            return vector if self._rows is None else self._rows.of(vector)
+
+    def at_many(self, points: Iterable[Point], count: int) -> Iterator[FloatArray]:
+        """The outputs at each of `count` points."""
+        points = iter(points)
+        most = self.most_at_once
+        while part := list(islice(points, most if min(count, most) >= _FEWEST else 1)):
+            yield from self._at_each(part.__getitem__, len(part), partial(self._stacked, part))
+
+    def at_moved(
+        self, directions: Sequence[Array | None], distances: Sequence[float]
+    ) -> Iterator[FloatArray]:
+        """The outputs at the base moved by each of `distances` along `directions`."""
+        step = self.most_at_once
+        for start in range(0, len(distances), step):
+            part = distances[start : start + step]
+            yield from self._at_each(
+                partial(_moved_by, self.primals, directions, part),
+                len(part),
+                partial(_stacks_moved, self.primals, directions, part),
+            )
+
+    def _at_each(
+        self, point: Callable[[int], Point], count: int, stacks: Callable[[], Stacks]
+    ) -> Iterable[FloatArray]:
+        """The outputs at each `point`, in one call at all of them if that can be."""
+        found = self._at_once(point, count, stacks) if count >= _FEWEST else None
+        return map(self.at, map(point, range(count))) if found is None else found
+
+    def _at_once(
+        self, point: Callable[[int], Point], count: int, stacks: Callable[[], Stacks]
+    ) -> FloatArray | None:
+        """The outputs at all points in one call; None where that cannot be."""
+        if self._evaluate_many is None:
+            return None
+        with np.errstate(all="ignore"):
+            try:
+                with self._patience.limited(count):
+                    found = self._batch(*stacks(), count)
+            except Exception:  # One of the points may be out of the domain.
+                return None
+        if found is None or not self._is_borne_out(point, found):
+            self._evaluate_many = None
+            return None
+        self.is_batched = True
+        return found[1:]
+
+    def _stacked(self, points: Sequence[Point]) -> Stacks:
+        moves = [
+            any(point[at] is not primal for point in points)
+            for at, primal in enumerate(self.primals)
+        ]
+        stacks = [
+            np.stack([primal, *(point[at] for point in points)]) if move else primal
+            for at, (primal, move) in enumerate(zip(self.primals, moves, strict=True))
+        ]
+        return stacks, moves
+
+    def _batch(
+        self, stacks: Sequence[Array], moves: Sequence[bool], count: int
+    ) -> FloatArray | None:
+        """The outputs at the base, then at each of `count` points."""
+        assert self._evaluate_many is not None
+        found = self._evaluate_many(stacks, moves)
+        if not found.batched:
+            return None
+        rows = self._outputs.flatten_many(found.arrays, count + 1)
+        return rows if self._rows is None else np.array([self._rows.of(row) for row in rows])
+
+    def _is_borne_out(self, point: Callable[[int], Point], found: FloatArray) -> bool:
+        """Whether two examples of a batch are what they are alone."""
+        chosen = int(self._redone.integers(len(found) - 1))
+        return self._is_close(found[0], self.base) and self._is_close(
+            found[1 + chosen], self.at(point(chosen))
+        )
+
+    def _is_close(self, one: FloatArray, other: FloatArray) -> bool:
+        if np.array_equal(one, other, equal_nan=True):
+            return True
+        eps = max((block.eps for block in self._outputs.blocks), default=0.0)
+        largest = float(np.nan_to_num(np.abs(other), posinf=0.0).max(initial=0.0))
+        allowed = _ROUNDINGS * eps * largest
+        return np.allclose(one, other, rtol=0.0, atol=allowed, equal_nan=True)
+
+
+def moved(primals: Sequence[Array], directions: Sequence[Array | None], t: float) -> list[Array]:
+    """`primals` moved by `t` along `directions`, each in its own dtype."""
+    return [
+        primal if direction is None else (primal + t * direction).astype(primal.dtype)
+        for primal, direction in zip(primals, directions, strict=True)
+    ]
+
+
+def _moved_by(
+    primals: Sequence[Array],
+    directions: Sequence[Array | None],
+    distances: Sequence[float],
+    number: int,
+) -> list[Array]:
+    return moved(primals, directions, distances[number])
+
+
+def _stacks_moved(
+    primals: Sequence[Array], directions: Sequence[Array | None], distances: Sequence[float]
+) -> Stacks:
+    """The base and what `moved` returns for each of `distances`."""
+    far = np.array([0.0, *distances])
+    stacks = [
+        primal
+        if direction is None
+        else (primal + np.multiply.outer(far, direction)).astype(primal.dtype)
+        for primal, direction in zip(primals, directions, strict=True)
+    ]
+    return stacks, [direction is not None for direction in directions]

@@ -1,0 +1,237 @@
+"""The derivative along one line as a limit, with an honest estimate of its own error.
+
+Steps halve from half the input's scale downwards. At each rung there are three difference
+quotients: from the right, from the left, and central; each sequence is extrapolated to step
+zero. Coarse rungs that agree on an alias lose to fine ones that resolve the function.
+
+Left and right limits that differ by more than their errors are a kink. A one-sided quotient
+that grows with every halving is a jump or a vertical tangent. Where one side is outside the
+domain, the other side's limit stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gradtool.verify.oracle.difference_quotients import Line, sample
+from gradtool.verify.oracle.extrapolation import CENTRAL, ONE_SIDED, Limit, extrapolate
+from gradtool.verify.oracle.noise import Noise
+from gradtool.verify.oracle.steps import power_of_two
+from gradtool.verify.protocol.coordinates import BoolArray, FloatArray
+
+_FIRST_STEP = 0.5
+"""Of the input's scale."""
+
+_LEAST_RUNGS = 8
+_MOST_RUNGS = 100
+_STRIDE = 4
+"""Rungs added at a time."""
+
+_CRUDE = 1e-3
+"""Of the largest quotient: an error above it says that nothing has settled yet."""
+
+_LAST_STEP = 16
+"""In units of the input's resolution: below it a step has lost its meaning."""
+
+
+_LAST_FLAT = 4
+"""The finest rung from which on an output may be called flat."""
+
+_BREAK = 100.0
+"""Moves this many times the noise break a flat stretch off."""
+
+_RESTING = 3
+"""The finest rungs at which an output must not move at all to have come to rest."""
+
+FLAT = 8.0
+"""Moves within this many times the noise are no moves."""
+
+_FINEST = 6
+_UNHEARD = 2.0**-10
+_STEADY = 2.0
+"""The finest rungs refute a noise when all moves are far below it, and slopes nearly agree."""
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The outputs at every rung. Arrays have one row for each rung, except `base`."""
+
+    steps: FloatArray
+    base: FloatArray
+    central: FloatArray
+    right: FloatArray
+    left: FloatArray
+    moves: FloatArray
+    """How far the output moved, on the side where it moved further."""
+    noise: FloatArray
+
+    def has_come_to_rest(self) -> BoolArray:
+        """Whether a row does not move at all at the finest rungs."""
+        return np.asarray((self.moves[-_RESTING:] == 0).all(axis=0))
+
+    def unmasked(self) -> Samples:
+        """These, with the noise that the finest rungs show where they refute the one given.
+
+        What turns many times within the spacing of the points where noise is measured looks
+        like noise there. A row that is flat next to it, and yet follows its input steadily, by
+        far less, is such a one.
+        """
+        right, left, steps = self.right[-_FINEST:], self.left[-_FINEST:], self.steps[-_FINEST:]
+        slopes = np.concatenate([right, left])
+        least, most = np.abs(slopes).min(axis=0), np.abs(slopes).max(axis=0)
+        steady = (np.abs(slopes.sum(axis=0)) == np.abs(slopes).sum(axis=0)) & (least > 0)
+        below = self.moves[-_FINEST:].max(axis=0) <= _UNHEARD * self.noise[-_FINEST:].min(axis=0)
+        finer = steady & below & (most <= _STEADY * least) & (self.flat_from() < len(self.steps))
+        shown = FLAT * (np.abs(right - left) * steps[:, None]).max(axis=0)
+        return replace(self, noise=np.where(finer, shown, self.noise)) if finer.any() else self
+
+    def flat_from(self) -> NDArray[np.intp]:
+        """The first rung from which on a row moves by no more than noise can account for.
+
+        It is one of the coarsest, or there is none: then it is the number of rungs. Moves that
+        emerge from the noise little by little are no break, and the row is not flat below them.
+        """
+        still = np.logical_and.accumulate((self.moves <= FLAT * self.noise)[::-1], axis=0)[::-1]
+        count = len(self.steps)
+        first = np.where(still, np.arange(count)[:, None], count).min(axis=0)
+        above = np.take_along_axis(self.moves, np.maximum(first - 1, 0)[None], axis=0)[0]
+        breaks = (first == 0) | ~(above <= _BREAK * self.noise[0])
+        return np.asarray(np.where(breaks & (first <= _LAST_FLAT), first, count))
+
+
+class Ladder:
+    """A line sampled at steps that halve."""
+
+    def __init__(self, line: Line, noise: Noise) -> None:
+        self._line = line
+        self._noise = noise
+        self._top = power_of_two(line.scale * _FIRST_STEP)
+        self._rungs: list[tuple[FloatArray, ...]] = []
+
+    @property
+    def count(self) -> int:
+        """The rungs sampled so far."""
+        return len(self._rungs)
+
+    def next(self, rungs: int) -> list[tuple[Line, float]]:
+        """Where to sample for so many more rungs: both sides at half the last step each time."""
+        steps = [self._top * 0.5 ** (self.count + k) for k in range(rungs)]
+        return [(self._line, sign * step) for step in steps for sign in (1.0, -1.0)]
+
+    def take(self, found: Sequence[tuple[float, FloatArray]]) -> None:
+        """What was found where `next` said."""
+        for here, there in zip(found[::2], found[1::2], strict=True):
+            self._rungs.append(self._rung(here, there))
+
+    def _rung(
+        self, here: tuple[float, FloatArray], there: tuple[float, FloatArray]
+    ) -> tuple[FloatArray, ...]:
+        (ahead, plus), (back, minus) = here, there
+        step = self._top * 0.5**self.count
+        up, down = plus - self._line.base, minus - self._line.base
+        size = np.fmax(np.abs(plus), np.abs(minus))
+        return (
+            np.array(step),
+            (plus - minus) / (ahead - back),
+            up / ahead,
+            down / back,
+            np.fmax(np.abs(up), np.abs(down)),
+            self._noise.at(np.nan_to_num(size)),
+        )
+
+    def samples(self) -> Samples:
+        """All rungs sampled so far."""
+        steps, central, right, left, moves, noise = (
+            np.array(column) for column in zip(*self._rungs, strict=True)
+        )
+        return Samples(steps, self._line.base, central, right, left, moves, noise).unmasked()
+
+    def is_exhausted(self) -> bool:
+        """Whether a smaller step would mean nothing."""
+        step = self._top * 0.5**self.count
+        return self.count >= _MOST_RUNGS or step < _LAST_STEP * self._line.resolution
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The three limits of a line at its base."""
+
+    central: Limit
+    right: Limit
+    left: Limit
+
+
+def limits(samples: Samples) -> Limits:
+    """Extrapolate the three sequences of quotients."""
+    return Limits(
+        extrapolate(samples.central, samples.steps, samples.noise, CENTRAL),
+        extrapolate(samples.right, samples.steps, samples.noise, ONE_SIDED),
+        extrapolate(samples.left, samples.steps, samples.noise, ONE_SIDED),
+    )
+
+
+def climb(line: Line, noise: Noise, wanted: BoolArray) -> Samples:
+    """Sample `line` until no smaller step can sharpen a limit of a `wanted` row."""
+    return climb_all([line], noise, [wanted], [np.zeros_like(wanted)])[0]
+
+
+def climb_all(
+    lines: Sequence[Line],
+    noise: Noise,
+    wanted: Sequence[BoolArray],
+    contested: Sequence[BoolArray],
+) -> list[Samples]:
+    """As `climb` of each of `lines`; what is sampled at a time, is of all of them.
+
+    Rows that are flat are left, but for those of which it is `contested`.
+    """
+    ladders = [Ladder(line, noise) for line in lines]
+    _sample(ladders, _LEAST_RUNGS)
+    moving = [
+        rows & (ladder.samples().flat_from() == _LEAST_RUNGS)
+        for rows, ladder in zip(wanted, ladders, strict=True)
+    ]
+    deeper = [rows & claimed for rows, claimed in zip(wanted, contested, strict=True)]
+    climbing = list(zip(ladders, moving, deeper, strict=True))
+    while climbing := [each for each in climbing if _goes_on(*each, noise)]:
+        _sample([ladder for ladder, *_ in climbing], _STRIDE)
+    return [ladder.samples() for ladder in ladders]
+
+
+def _sample(ladders: Sequence[Ladder], rungs: int) -> None:
+    """Add `rungs` to each of `ladders`."""
+    found = sample([place for ladder in ladders for place in ladder.next(rungs)])
+    for number, ladder in enumerate(ladders):
+        ladder.take(found[2 * rungs * number : 2 * rungs * (number + 1)])
+
+
+def _goes_on(ladder: Ladder, wanted: BoolArray, contested: BoolArray, noise: Noise) -> bool:
+    """Whether another rung might tell more about a wanted row, or a contested one is flat yet."""
+    if ladder.is_exhausted():
+        return False
+    samples = ladder.samples()
+    is_flat = samples.flat_from() < ladder.count
+    if (contested & is_flat).any():
+        return True
+    wanted = wanted | contested
+    restless = wanted & noise.rests & ~samples.has_come_to_rest()
+    return bool(restless.any()) or _can_sharpen(samples, wanted)
+
+
+def _can_sharpen(samples: Samples, wanted: BoolArray) -> bool:
+    """Whether a smaller step might still tell more about a wanted row.
+
+    It might while noise is below the error of some limit. It must be tried while the error is
+    no small part of the quotients seen: their steps may have been too coarse altogether.
+    """
+    found = limits(samples)
+    floor = samples.noise[-1] / samples.steps[-1]
+    crude = _CRUDE * np.fmax.reduce(np.abs([samples.right, samples.left]), axis=(0, 1))
+    return any(
+        bool((wanted & ((floor < limit.error) | (limit.error > crude))).any())
+        for limit in (found.central, found.right, found.left)
+    )

@@ -1,0 +1,1 @@
+"""What `verify` sees of an engine, and the coordinates it compares in."""

@@ -1,0 +1,58 @@
+"""Rule codes and prefixes as users write them, held against the rules that exist."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gradtool.config.options import UsageError
+from gradtool.config.suggest import did_you_mean
+from gradtool.verify.rules import RULES
+
+RUNNING = "GT0"
+"""The family that says whether there was anything to ask. No selection leaves it out."""
+
+NOT_IMPORTED = "GT001"
+NO_CASE = "GT002"
+FORWARD_RAISED = "GT003"
+BACKWARD_RAISED = "GT004"
+CRASHED = "GT005"
+TIMED_OUT = "GT006"
+OUT_OF_MEMORY = "GT007"
+ENDED = "GT008"
+WRONG_GRADIENT = "GT101"
+NEEDLESS = "GT511"
+EXPIRED = "GT512"
+NOT_VERIFIED = "GT603"
+NOT_EXECUTED = "GT604"
+ENGINES = "GT702"
+
+
+def problem_with(code: str) -> str | None:
+    """What is wrong with `code` as a rule code or prefix; None when nothing is."""
+    if _is_known(code):
+        return None
+    upper = code.upper()
+    near = f" (did you mean {upper!r}?)" if _is_known(upper) else did_you_mean(code, RULES)
+    return f"unknown rule {code!r}{near}"
+
+
+def _is_known(code: str) -> bool:
+    return bool(code) and any(known.startswith(code) for known in RULES)
+
+
+def matching(patterns: Iterable[str]) -> frozenset[str]:
+    """The codes that `patterns`, codes or prefixes, stand for."""
+    prefixes = tuple(patterns)
+    return frozenset(code for code in RULES if code.startswith(prefixes))
+
+
+def require_known(patterns: Iterable[str], option: str) -> None:
+    """Refuse codes that do not exist, given by the command line's `option`.
+
+    Raises:
+        UsageError: A code or prefix matches no rule.
+    """
+    for code in patterns:
+        problem = problem_with(code)
+        if problem:
+            raise UsageError(f"{option}: {problem}")

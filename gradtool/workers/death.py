@@ -1,0 +1,99 @@
+"""How a worker ended, and what that says of the Function that it was busy with."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+
+import gradtool
+from gradtool.collect.targets import shown_path
+from gradtool.config.settings import Settings
+from gradtool.findings.terminations import Mishap, crashed, ended, out_of_memory, timed_out
+from gradtool.results.report import Location
+
+GRACE = 1.0
+"""Seconds after its time is up, and Python has told the code so, in which a worker lives on."""
+
+NO_MEMORY = 112
+"""What a worker exits with when the code left it no memory to go on with."""
+
+LOST = 113
+"""What a worker exits with when it can no longer send messages."""
+
+_FRAME = re.compile(r'^  File "(.*)", line (\d+) in (.*)$', re.MULTILINE)
+_OWN = str(Path(gradtool.__file__).parent) + os.sep
+
+
+@dataclass(frozen=True)
+class Death:
+    """The end of a worker."""
+
+    status: int
+    """As `os.waitpid` gives it."""
+    words: str = ""
+    """What the fault handler wrote: where the code was."""
+    out_of_time: bool = False
+    """It was killed because its time was up."""
+    garbled: bool = False
+    """It was killed because something else than messages came from it."""
+    oom_killed: bool = False
+    """The system's out-of-memory killer was at work meanwhile."""
+
+    def mishap(self, settings: Settings, home: Path) -> Mishap:
+        """What the user's code below the folder `home` did to bring this about."""
+        place, detail = _innermost(self.words, home), _detail(self.words)
+        if self.out_of_time:
+            return timed_out(settings, place, detail)
+        if self.garbled:
+            return ended("it wrote into a pipe that is not its own", place, detail)
+        if self.status == NO_MEMORY << 8:
+            return out_of_memory("nothing was left to report it with", settings, place, detail)
+        if not os.WIFSIGNALED(self.status):
+            return ended(_exit(os.waitstatus_to_exitcode(self.status)), place, detail)
+        number = os.WTERMSIG(self.status)
+        if number == signal.SIGKILL and self.oom_killed:
+            told = "the system's out-of-memory killer stopped it"
+            return out_of_memory(told, settings, place, detail)
+        return crashed(_signal(number), place, detail)
+
+
+def _exit(code: int) -> str:
+    if code == LOST:
+        return "it closed a pipe that is not its own"
+    return f"exit code {code}"
+
+
+def _signal(number: int) -> str:
+    """``SIGSEGV (Segmentation fault)``."""
+    try:
+        name = signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+    return f"{name} ({signal.strsignal(number)})"
+
+
+def _innermost(words: str, home: Path) -> Location | None:
+    """The innermost line below `home`, or else the innermost that is the user's at all."""
+    frames = [(_unescaped(m[1]), int(m[2])) for m in _FRAME.finditer(words)]
+    users = [frame for frame in frames if not frame[0].startswith((_OWN, "<"))]
+    nearest = [frame for frame in users if Path(frame[0]).is_relative_to(home)]
+    found = next(iter(nearest or users), None)
+    return Location(path=shown_path(Path(found[0])), line=found[1]) if found else None
+
+
+def _detail(words: str) -> str | None:
+    """The user's frames, the innermost first, as the fault handler gave them."""
+    noise = (f'  File "{_OWN}', '  File "<', "Extension modules: ")
+    lines = [line for line in words.splitlines() if not line.startswith(noise)]
+    return "\n".join(lines).strip() or None
+
+
+def _unescaped(path: str) -> str:
+    """The fault handler writes ASCII only."""
+    try:
+        return path.encode("ascii").decode("unicode_escape") if "\\" in path else path
+    except UnicodeError:
+        return path

@@ -1,0 +1,85 @@
+"""Starts the process that workers are forked from, as early as can be.
+
+It takes longer to load what checks than the command line takes to be read, so the command
+starts it first of all and the pool takes it over.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+_BOOT = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
+    "from gradtool.workers.fork_server import main; main(int(sys.argv[1]))"
+)
+"""The nursery finds modules where this process finds them, which ``python -m`` would not."""
+
+_ONE_THREAD = dict.fromkeys(
+    (
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "BLIS_NUM_THREADS",
+        "NUMEXPR_NUM_THREADS",
+        "VECLIB_MAXIMUM_THREADS",
+    ),
+    "1",
+)
+"""Libraries of linear algebra sum in another order with another number of threads."""
+
+_ahead: list[Launched] = []
+
+
+@dataclass(frozen=True)
+class Launched:
+    """A process that loads, and this end of the socket over which it takes orders."""
+
+    process: subprocess.Popen[bytes]
+    control: socket.socket
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.control.close()
+        self.process.kill()
+        self.process.wait()
+
+
+def launch() -> Launched:
+    """The process that was started ahead, or else a new one."""
+    return _ahead.pop() if _ahead else _start()
+
+
+def launch_ahead() -> None:
+    """Start the process now, for the next `launch`."""
+    _ahead.append(_start())
+
+
+def call_off() -> None:
+    """End what was started ahead and never asked for."""
+    while _ahead:
+        _ahead.pop().kill()
+
+
+def _start() -> Launched:
+    ours, theirs = socket.socketpair()
+    with theirs:
+        process = subprocess.Popen(
+            _command(theirs.fileno()),
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            env={"PYTHONHASHSEED": "0", **os.environ, **_ONE_THREAD},
+            start_new_session=True,
+        )
+    return Launched(process, ours)
+
+
+def _command(control: int) -> list[str]:
+    path = [str(Path(entry).absolute()) for entry in sys.path]
+    options = [f"-W{option}" for option in sys.warnoptions]
+    return [sys.executable, *options, "-P", "-c", _BOOT, str(control), json.dumps(path)]
