@@ -58,10 +58,10 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session
-def torch(session: nox.Session) -> None:
-    """The tests that compare with PyTorch."""
+def slow(session: nox.Session) -> None:
+    """Slow tests, and those that compare with PyTorch."""
     develop(session, TORCH)
-    session.run("pytest", "-n", "auto", "-m", "torch", *session.posargs)
+    session.run("pytest", "-n", "auto", "-m", "slow or torch", *session.posargs)
 
 
 @nox.session

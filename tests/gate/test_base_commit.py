@@ -193,6 +193,7 @@ def test_a_configuration_that_is_broken_there_is_one_line(
     nothing_is_left(repository)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupt_leaves_no_tree_behind(
     repository: Path, write: Write, temporary: Path, number: signal.Signals, code: int

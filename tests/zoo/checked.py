@@ -1,6 +1,6 @@
 """What gradtool says of the zoo: all of a kind in one run, as a user would check a folder.
 
-``GRADTOOL_ZOO_SEEDS=20`` runs it at as many seeds; without it there are two.
+``GRADTOOL_ZOO_SEEDS=20`` sets the number of seeds, two by default. Only the first is not slow.
 """
 
 from __future__ import annotations
@@ -8,12 +8,17 @@ from __future__ import annotations
 import os
 from functools import cache
 
+import pytest
+
 from gradtool.config.options import CheckOptions
 from gradtool.results.report import FunctionResult
 from gradtool.run.runner import check
 from tests.zoo.members import ZOO, Member, results, strict_findings
 
-SEEDS = range(int(os.environ.get("GRADTOOL_ZOO_SEEDS", "2")))
+SEEDS = [
+    pytest.param(seed, marks=pytest.mark.slow if seed else ())
+    for seed in range(int(os.environ.get("GRADTOOL_ZOO_SEEDS", "2")))
+]
 
 
 def checked(kind: str, seed: int) -> dict[str, FunctionResult]:

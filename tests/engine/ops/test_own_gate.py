@@ -16,6 +16,7 @@ from tests.engine.ops.own_gate.maps import outputs_of
 from tests.engine.ops.own_gate.pool import one_of_each, parameters
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", parameters(one_of_each()))
 def test_finds_nothing_wrong(case: OpCase) -> None:
     assert not objections(outputs_of(case).subject(), codes_for(case))

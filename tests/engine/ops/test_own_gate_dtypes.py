@@ -22,6 +22,7 @@ WIDE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("case", "dtype"), WIDE)
 def test_finds_nothing_wrong(case: OpCase, dtype: str) -> None:
     assert not objections(outputs_of(case, dtype).subject(), codes_for(case))

@@ -19,6 +19,7 @@ SMOOTH = parameters(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", SMOOTH)
 def test_gradients_are_differentiated_and_batched(case: OpCase) -> None:
     gradients = gradients_of(outputs_of(case))
@@ -26,6 +27,7 @@ def test_gradients_are_differentiated_and_batched(case: OpCase) -> None:
     assert not objections(gradients.subject(), codes_for(case, RULES))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", SMOOTH)
 def test_tangents_are_differentiated_and_batched(case: OpCase) -> None:
     tangents = tangents_of(outputs_of(case))

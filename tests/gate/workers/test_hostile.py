@@ -52,7 +52,7 @@ def write(folder: Path, files: dict[str, str]) -> None:
         (folder / name).write_text(text)
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.slow)])
 def test_every_hostile_function_is_named_and_every_good_one_checked(
     tmp_path: Path, jobs: str
 ) -> None:

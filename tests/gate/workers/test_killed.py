@@ -38,6 +38,7 @@ def start(folder: Path, marked: Marked, *arguments: str) -> subprocess.Popen[str
     )
 
 
+@pytest.mark.slow
 def test_a_killed_run_leaves_neither_a_process_nor_half_a_report(tmp_path: Path) -> None:
     daemon = Hostile("Daemon", "leave_a_daemon()", None)
     (tmp_path / "ops.py").write_text(source(GOOD, daemon))
@@ -55,6 +56,7 @@ def test_a_killed_run_leaves_neither_a_process_nor_half_a_report(tmp_path: Path)
         assert found == "old" or found["modules"]
 
 
+@pytest.mark.slow
 def test_an_interrupt_reports_what_was_checked(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(source(GOOD))
     (tmp_path / "z.py").write_text(source(Hostile("Endless", "loop()", None)))
