@@ -1,9 +1,10 @@
-"""What holds for all tests."""
+"""Settings and fixtures for all tests."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -11,6 +12,8 @@ from hypothesis import settings
 from gradtool.collect.torch_alias import alias as torch_alias
 from gradtool.collect.torch_alias import missing_names as torch_gaps
 from gradtool.collect.torch_alias import torch_types
+
+Write = Callable[[dict[str, str]], Path]
 
 settings.register_profile("shared machines", deadline=None)
 settings.load_profile("shared machines")  # How long an example takes says nothing there.
@@ -30,3 +33,18 @@ def scripts_run_here(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     while torch_alias._alias._depth > depth:
         torch_alias._alias.leave()
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
+    """Write files, by their paths, into a fresh folder that becomes the current one."""
+    monkeypatch.chdir(tmp_path)
+
+    def written(files: dict[str, str]) -> Path:
+        for name, text in files.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        return tmp_path
+
+    return written

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.gate.modules import GOOD, WRONG
+from tests.user_modules import GOOD, WRONG
 
 Run = Callable[..., tuple[int, str, str]]
 MENDED = WRONG.replace("g * x * x", "3 * g * x * x")

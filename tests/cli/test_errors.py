@@ -11,7 +11,7 @@ from gradtool.cli.errors import guarded
 from gradtool.cli.exit_codes import ExitCode
 from gradtool.config.options import UsageError
 from gradtool.results.report import Report, Verdict
-from tests.gate.modules import GOOD
+from tests.user_modules import GOOD
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from gradtool.results.report import Report, Verdict
-from tests.gate.modules import GOOD, WRONG
+from tests.user_modules import GOOD, WRONG
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -11,7 +11,7 @@ from gradtool.policy.baseline import VERSION
 from gradtool.report.transfer.document import render
 from gradtool.results.transfer import TransferReport
 from tests.cli.conftest import GOLDEN, FakeGate
-from tests.gate.modules import WRONG
+from tests.user_modules import WRONG
 from tests.transfer.runs import HEADER
 
 Run = Callable[..., tuple[int, str, str]]

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import gradtool
-from tests.gate.modules import GOOD, WRONG
+from tests.user_modules import GOOD, WRONG
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
 

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from gradtool.results.report import Finding, Report
-from tests.gate.modules import GOOD, WRONG
+from tests.user_modules import GOOD, WRONG
 
 Run = Callable[..., tuple[int, str, str]]
 

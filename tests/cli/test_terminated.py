@@ -18,7 +18,7 @@ from gradtool.cli.output.reports import claimed
 from gradtool.results.report import Report
 from gradtool.sandbox import interrupts
 from gradtool.sandbox.interrupts import ended_by, gently_terminated
-from tests.gate.modules import GOOD
+from tests.user_modules import GOOD
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from gradtool.cli.app import main
-from tests.gate.conftest import Write
-from tests.gate.modules import GOOD, WRONG
+from tests.conftest import Write
+from tests.user_modules import GOOD, WRONG
 
 Check = Callable[..., tuple[int, str, str]]
 

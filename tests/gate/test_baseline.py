@@ -16,8 +16,8 @@ from gradtool.policy.baseline import Baseline, entries_of, read_baseline, with_k
 from gradtool.policy.baseline_shrink import vanished
 from gradtool.results.report import Report
 from gradtool.run.runner import check
-from tests.gate.conftest import Write
-from tests.gate.modules import GOOD, WRONG
+from tests.conftest import Write
+from tests.user_modules import GOOD, WRONG
 
 TWO = WRONG + WRONG.replace("from gradtool import Function", "").replace("Cube", "Other")
 MENDED = TWO.replace("g * x * x", "3 * g * x * x", 1)

@@ -12,7 +12,7 @@ from gradtool.collect.local_imports import LocalImports
 from gradtool.collect.targets import find_targets
 from gradtool.config.files import Configs
 from gradtool.config.options import CheckOptions
-from tests.gate.conftest import Write
+from tests.conftest import Write
 
 FILES = {
     "src/pkg/__init__.py": "",

@@ -11,7 +11,7 @@ from gradtool.collect.discovery import can_define_functions
 from gradtool.config.options import CheckOptions, UsageError
 from gradtool.results.report import Finding, Report, Verdict
 from gradtool.run.runner import check
-from tests.gate.conftest import Write
+from tests.conftest import Write
 
 MODULE = """
 import numpy as np

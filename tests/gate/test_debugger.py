@@ -9,7 +9,7 @@ import pytest
 
 from gradtool.config.options import CheckOptions
 from gradtool.run.runner import check
-from tests.gate.conftest import Write
+from tests.conftest import Write
 
 RAISES = """
 from gradtool import Function

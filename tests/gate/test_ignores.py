@@ -10,7 +10,7 @@ from gradtool.cli.exit_codes import ExitCode, exit_code
 from gradtool.config.options import CheckOptions, UsageError
 from gradtool.results.report import Report, Verdict
 from gradtool.run.runner import check
-from tests.gate.conftest import Write
+from tests.conftest import Write
 
 KEPT = """\
 from gradtool import Function

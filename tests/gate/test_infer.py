@@ -26,7 +26,7 @@ from gradtool.config.settings import Settings
 from gradtool.engine._placeholder import EngineLacksError
 from gradtool.findings.no_case import NoCase
 from gradtool.run.runner import check
-from tests.gate.conftest import Write
+from tests.conftest import Write
 
 CORPUS = Path(__file__).parent / "corpus" / "signatures.py"
 

@@ -11,7 +11,7 @@ import pytest
 from gradtool.config.options import CheckOptions
 from gradtool.results.report import CaseResult, Report, Verdict
 from gradtool.run.runner import check
-from tests.gate.conftest import Write
+from tests.conftest import Write
 
 MODULE = """
 import torch

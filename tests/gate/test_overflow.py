@@ -9,8 +9,8 @@ import pytest
 from gradtool.config.options import CheckOptions
 from gradtool.results.report import Verdict
 from gradtool.run.runner import check
-from tests.gate.conftest import Write
-from tests.gate.modules import GOOD
+from tests.conftest import Write
+from tests.user_modules import GOOD
 
 EXP = """
 import torch

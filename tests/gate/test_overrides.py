@@ -12,7 +12,7 @@ from gradtool.config.file import Config, config_without_file, load_config
 from gradtool.config.files import Configs
 from gradtool.config.options import CheckOptions, UsageError
 from gradtool.config.overrides import parse_override, split_config
-from tests.gate.conftest import Write
+from tests.conftest import Write
 
 FILE = """\
 version: 1

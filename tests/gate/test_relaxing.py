@@ -10,7 +10,7 @@ from gradtool import Case
 from gradtool.config.options import CheckOptions, UsageError
 from gradtool.results.report import Finding, Relaxation, Report
 from gradtool.run.runner import check
-from tests.gate.conftest import Write
+from tests.conftest import Write
 
 ROUNDED = """
 from gradtool import Function

@@ -22,8 +22,8 @@ from gradtool.run.run_plan import Agenda
 from gradtool.run.runner import check, collect
 from gradtool.run.watching import Unwatched
 from gradtool.sandbox import timeout as deadline
-from tests.gate.conftest import Write
-from tests.gate.modules import GOOD, WRONG
+from tests.conftest import Write
+from tests.user_modules import GOOD, WRONG
 
 CONFIG = "version: 1\n"
 BROKEN = "import no_such_thing\n"

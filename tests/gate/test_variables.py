@@ -12,7 +12,7 @@ from gradtool.config.files import Configs
 from gradtool.config.options import CheckOptions, UsageError
 from gradtool.config.schema import Defaults, FunctionConfig
 from gradtool.config.settings import settings_for
-from tests.gate.conftest import Write
+from tests.conftest import Write
 
 
 def of(*variables: str, pairs: tuple[str, ...] = (), seed: int | None = None) -> CheckOptions:

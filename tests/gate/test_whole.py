@@ -9,7 +9,7 @@ import pytest
 from gradtool.config.options import CheckOptions
 from gradtool.results.report import Finding, Severity, Verdict
 from gradtool.run.runner import check
-from tests.gate.conftest import Write
+from tests.conftest import Write
 
 BRANCHES = """\
 from gradtool import Function
