@@ -11,8 +11,8 @@ from gradtool.policy.baseline import VERSION
 from gradtool.report.transfer.document import render
 from gradtool.results.transfer import TransferReport
 from tests.cli.conftest import GOLDEN, FakeGate
-from tests.user_modules import WRONG
 from tests.transfer.runs import HEADER
+from tests.user_modules import WRONG
 
 Run = Callable[..., tuple[int, str, str]]
 
