@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
-from gradtool.config.options import UsageError
+from gradtool.errors import UsageError
 
 if TYPE_CHECKING:
     from gradtool.adapters.library import Library

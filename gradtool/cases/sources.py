@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import Any
 
 from gradtool.adapters.common.module_call import ModuleCall
@@ -25,7 +26,6 @@ from gradtool.config.schema import CaseConfig
 from gradtool.config.settings import Settings
 from gradtool.engine._placeholder import EngineLacksError
 from gradtool.findings.no_case import NoCase
-from gradtool.policy.tolerances import Given, relaxation
 from gradtool.results.report import Relaxation
 from gradtool.sandbox.debugger import is_wanted
 
@@ -131,7 +131,7 @@ def _resolved(
     settings: Settings,
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
-    case: Given,
+    case: Case | CaseConfig,
     name: str,
     source: str,
 ) -> ResolvedCase:
@@ -146,7 +146,23 @@ def _resolved(
         atol=atol,
         rtol=rtol,
         arguments=show_arguments(subject, bound, named),
-        relaxed=relaxation(settings, case),
+        relaxed=_relaxation(settings, case),
+    )
+
+
+def _relaxation(settings: Settings, case: Case | CaseConfig) -> Relaxation | None:
+    """The tolerance that holds for a case, with what is said of it; None where none was given."""
+    atol, rtol = settings.tolerances(case.atol, case.rtol)
+    if atol is None and rtol is None:
+        return None
+    if (atol, rtol) == (settings.flag_atol, settings.flag_rtol):
+        return Relaxation(atol=atol, rtol=rtol)
+    expires = case.expires or settings.expires
+    return Relaxation(
+        atol=atol,
+        rtol=rtol,
+        reason=case.reason or settings.reason,
+        expires=None if expires is None else date.fromisoformat(str(expires)).isoformat(),
     )
 
 

@@ -9,10 +9,10 @@ from itertools import groupby
 from pathlib import Path
 
 from gradtool.checking.plan import PlannedFunction
-from gradtool.collect.targets import shown_path
 from gradtool.config.settings import Settings
 from gradtool.findings.finding import make_finding
 from gradtool.policy.tolerances import expired
+from gradtool.results.paths import shown_path
 from gradtool.results.report import CaseResult, CheckResult, Finding, Location, Verdict
 from gradtool.verify.protocol.observation import SourceLine
 from gradtool.verify.rules import RULES, codes

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 from gradtool.collect.shards import parse_shard
-from gradtool.config.options import CheckOptions, UsageError
+from gradtool.config.options import CheckOptions
 from gradtool.config.sizes import parse_size
-from gradtool.config.suggest import known_names
+from gradtool.errors import UsageError
 from gradtool.policy.requirements import refuse_parts
+from gradtool.spelling import known_names
 from gradtool.verify.rules import codes
 
 DTYPES = ("float32", "float64")

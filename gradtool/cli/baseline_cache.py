@@ -18,7 +18,8 @@ import msgspec
 
 from gradtool.cli.output.destinations import Target, claim_file, replace
 from gradtool.cli.replay import cached
-from gradtool.config.options import CheckOptions, UsageError
+from gradtool.config.options import CheckOptions
+from gradtool.errors import UsageError
 from gradtool.policy import last_run
 from gradtool.policy.baseline import (
     FILE_NAME,

@@ -16,7 +16,7 @@ def guarded(action: Callable[[], ExitCode], *, command: str, verbose: bool = Fal
         command: The command line, for the log of a crash.
         verbose: Print the traceback of a crash too.
     """
-    from gradtool.config.options import UsageError
+    from gradtool.errors import UsageError
 
     try:
         return action()

@@ -10,7 +10,7 @@ from gradtool.collect.loader import dotted_name
 from gradtool.collect.local_imports import LocalImports
 from gradtool.collect.targets import Target
 from gradtool.config.files import Configs
-from gradtool.config.real_path import real_path
+from gradtool.results.paths import real_path
 
 
 def concerned(targets: Sequence[Target], ref: str, configs: Configs) -> list[Target]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gradtool.collect.loader import LoadError, parse
-from gradtool.config.options import UsageError
+from gradtool.errors import UsageError
 from gradtool.verify.rules import codes
 
 _OURS = re.compile(r"#\s*gradtool:\s*(?P<said>.*)", re.IGNORECASE)

@@ -18,9 +18,9 @@ from gradtool.adapters.common.module_call import is_module, is_module_class
 from gradtool.collect.loader import LoadedModule
 from gradtool.collect.source_lines import definition, function_location
 from gradtool.collect.subject import Subject, is_function
-from gradtool.config.options import UsageError
-from gradtool.config.suggest import did_you_mean
+from gradtool.errors import UsageError
 from gradtool.results.report import Location
+from gradtool.spelling import did_you_mean
 
 
 def discover(loaded: LoadedModule, shown: str, configured: Iterable[str] = ()) -> list[Subject]:

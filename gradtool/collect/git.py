@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from gradtool.config.options import UsageError
+from gradtool.errors import UsageError
 from gradtool.sandbox.interrupts import gently_terminated
 
 CHANGED_SINCE = "--changed-since"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from gradtool.config.options import UsageError
+from gradtool.errors import UsageError
 
 Predicate = Callable[[str], bool]
 """Says whether a node id is wanted."""

@@ -22,13 +22,12 @@ from types import ModuleType
 
 from gradtool.adapters.engines import BUNDLED, computing_with, engine_imports
 from gradtool.collect.import_root import RESERVED, ImportRoot
-from gradtool.collect.targets import shown_path
 from gradtool.collect.torch_alias.alias import (
     COMPILED_EXTENSION,
     answer_torch_imports,
     needs_real_torch,
 )
-from gradtool.config.real_path import real_path
+from gradtool.results.paths import real_path, shown_path
 from gradtool.results.report import Location
 from gradtool.sandbox.interrupts import is_interruptible
 from gradtool.sandbox.timeout import TimedOut

@@ -8,8 +8,8 @@ from typing import Any
 from gradtool.collect.targets import Target
 from gradtool.config.file import Config
 from gradtool.config.options import CheckOptions
-from gradtool.config.real_path import real_path
-from gradtool.config.suggest import nearest
+from gradtool.results.paths import real_path
+from gradtool.spelling import nearest
 
 _LISTED = 3
 """Files without a Function that are named before they are only counted."""

@@ -14,7 +14,7 @@ from types import CodeType, ModuleType, TracebackType
 
 import gradtool
 from gradtool.collect.torch_alias import alias as torch_alias
-from gradtool.config.options import UsageError
+from gradtool.errors import UsageError
 
 _OWN = f"{Path(gradtool.__file__).parent}{os.sep}"
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from gradtool.collect.changes import concerned
-from gradtool.collect.targets import Target, split_path
+from gradtool.collect.targets import Target
 from gradtool.config.files import Configs
 from gradtool.config.options import CheckOptions
+from gradtool.results.paths import split_path
 
 
 class Selection:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 
-from gradtool.config.options import UsageError
+from gradtool.errors import UsageError
 
 _SHARD = re.compile(r"([1-9]\d*)/([1-9]\d*)")
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from gradtool.collect.targets import shown_path
+from gradtool.results.paths import shown_path
 from gradtool.results.report import Location
 
 _Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef

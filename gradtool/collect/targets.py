@@ -9,12 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from pathlib import Path
 
-from gradtool.config.options import UsageError
-from gradtool.config.real_path import real_path
-from gradtool.config.suggest import nearest
+from gradtool.errors import UsageError
+from gradtool.results.paths import real_path, shown_path, split_node_id
+from gradtool.spelling import nearest
 
 Excluded = Callable[[Path], bool]
 """Says whether a path that a walk meets is left out."""
@@ -63,49 +62,6 @@ def find_targets(paths: tuple[str, ...], excluded: Excluded) -> list[Target]:
             target.named |= named
             target.add(function, case)
     return list(targets.values())
-
-
-def split_node_id(text: str) -> tuple[str, str | None, str | None]:
-    """Path, Function and case of ``file.py::Function[case]``; the file's name may hold ``::`` too.
-
-    Raises:
-        UsageError: A part is empty or a bracket is missing.
-    """
-    path, separator, rest = split_path(text)
-    if not separator:
-        return path, None, None
-    function, bracket, case = rest.partition("[")
-    if not path or not function or (bracket and (not case.endswith("]") or case == "]")):
-        raise UsageError(f"{text!r} should read file.py::Function or file.py::Function[case]")
-    return path, function, case[:-1] if bracket else None
-
-
-def split_path(text: str) -> tuple[str, str, str]:
-    """The file of a node id, ``::`` if more follows, and what of the file is meant."""
-    if text.endswith(".py"):
-        return text, "", ""
-    path, separator, rest = text.rpartition(".py::")
-    return (f"{path}.py", "::", rest) if separator else text.partition("::")
-
-
-def shown_path(path: Path) -> str:
-    """`path` with forward slashes, relative to the current folder when it lies below it."""
-    absolute = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links
-    here = Path.cwd()
-    return (absolute.relative_to(here) if absolute.is_relative_to(here) else absolute).as_posix()
-
-
-def matches(path: Path, folder: Path, patterns: tuple[str, ...]) -> bool:
-    """Whether a pattern leaves `path` out.
-
-    A pattern without a slash is a name, at whatever depth; one with a slash is a path
-    relative to `folder`. ``*`` and ``?`` stand for what they stand for in a shell.
-    """
-    relative = os.path.relpath(path, folder).replace(os.sep, "/")
-    return any(
-        fnmatchcase(relative if "/" in pattern.rstrip("/") else path.name, pattern.strip("/"))
-        for pattern in patterns
-    )
 
 
 def _files(path: Path, one: bool, excluded: Excluded) -> Iterator[tuple[Path, bool]]:

@@ -7,12 +7,12 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from gradtool.config.devices import DEVICE
-from gradtool.config.options import UsageError
 from gradtool.config.schema import CaseConfig, File, FunctionConfig, ModuleConfig
 from gradtool.config.sizes import parse_size
 from gradtool.config.tensor_spec import TensorSpec, is_tensor, problem_with
 from gradtool.config.validation import decode, spelled
 from gradtool.config.yaml import Document, Where
+from gradtool.errors import UsageError
 from gradtool.verify.rules import codes
 
 

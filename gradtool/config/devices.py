@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gradtool.config.options import UsageError
+from gradtool.errors import UsageError
 
 DEVICE = re.compile(r"cpu|cuda(?::(\d+))?")
 

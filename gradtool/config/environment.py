@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gradtool.config.options import UsageError
 from gradtool.config.schema import Defaults
-from gradtool.config.suggest import nearest
+from gradtool.errors import UsageError
+from gradtool.spelling import nearest
 
 _PREFIX = "GRADTOOL_"
 _MISSPELT = 0.8

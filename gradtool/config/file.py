@@ -13,10 +13,10 @@ from pathlib import Path
 
 from gradtool.config.checks import refuse_mistakes
 from gradtool.config.overrides import Override, overridden
-from gradtool.config.real_path import real_path
 from gradtool.config.schema import Defaults, File, FunctionConfig
 from gradtool.config.validation import decode
 from gradtool.config.yaml import Document, read_document
+from gradtool.results.paths import real_path
 
 FILE_NAME = "gradtool.yaml"
 

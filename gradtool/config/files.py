@@ -5,9 +5,10 @@ Values that options or the environment give hold in each of them, and where ther
 
 from __future__ import annotations
 
+import os
+from fnmatch import fnmatchcase
 from pathlib import Path
 
-from gradtool.collect.targets import matches, shown_path
 from gradtool.config.file import (
     FILE_NAME,
     Config,
@@ -15,9 +16,10 @@ from gradtool.config.file import (
     find_config,
     load_config,
 )
-from gradtool.config.options import CheckOptions, UsageError
+from gradtool.config.options import CheckOptions
 from gradtool.config.overrides import parse_override, parse_variable
-from gradtool.config.real_path import real_path
+from gradtool.errors import UsageError
+from gradtool.results.paths import real_path, shown_path
 
 
 def config_of(options: CheckOptions) -> Config:
@@ -94,3 +96,16 @@ class Configs:
         files = [shown_path(path) for path in found if path is not None]
         isolated = ["no file (--isolated)"] if self._options.no_config else []
         return (*files, *isolated, *(override.origin for override in self._overrides))
+
+
+def matches(path: Path, folder: Path, patterns: tuple[str, ...]) -> bool:
+    """Whether a pattern leaves `path` out.
+
+    A pattern without a slash is a name, at whatever depth; one with a slash is a path
+    relative to `folder`. ``*`` and ``?`` stand for what they stand for in a shell.
+    """
+    relative = os.path.relpath(path, folder).replace(os.sep, "/")
+    return any(
+        fnmatchcase(relative if "/" in pattern.rstrip("/") else path.name, pattern.strip("/"))
+        for pattern in patterns
+    )

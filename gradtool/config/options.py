@@ -9,13 +9,6 @@ import msgspec
 from gradtool.results.report import CaseResult, FunctionResult
 
 
-class UsageError(Exception):
-    """The run cannot start as asked: a path, an option or the configuration is wrong.
-
-    The text is one line for the user: what, where, what to do.
-    """
-
-
 class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of one run. None means: as the configuration or the default says."""
 

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradtool.config.environment import VARIABLES
-from gradtool.config.options import UsageError
 from gradtool.config.schema import Defaults, File
-from gradtool.config.suggest import nearest
 from gradtool.config.validation import spelled
 from gradtool.config.yaml import Document, Where, parse_document
+from gradtool.errors import UsageError
+from gradtool.spelling import nearest
 
 _STEP = re.compile(r"""\.?([^\W\d]\w*)|\[(\d{1,9})\]|\['([^']*)'\]|\["([^"]*)"\]""")
 _FORM = "check.timeout=120 or functions['ops.py::Square'].atol=1e-6"

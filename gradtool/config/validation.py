@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import inspect as types
 
-from gradtool.config.suggest import did_you_mean, known_names
 from gradtool.config.yaml import Document, Where
+from gradtool.spelling import did_you_mean, known_names
 
 T = TypeVar("T")
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from gradtool.config.options import UsageError
+from gradtool.errors import UsageError
 
 Where = tuple[str | int, ...]
 """A place in a document: keys and list positions from the root."""

@@ -7,9 +7,9 @@ from pathlib import Path
 from gradtool.adapters.library import library
 from gradtool.collect.source_lines import function_location
 from gradtool.collect.subject import Subject
-from gradtool.collect.targets import shown_path
 from gradtool.config.settings import Settings
 from gradtool.findings.finding import could_not_run, make_finding
+from gradtool.results.paths import shown_path
 from gradtool.results.report import CheckResult, Finding, Location, Verdict
 from gradtool.sandbox.user_errors import describe
 from gradtool.verify.examine import Flaw, Outcome

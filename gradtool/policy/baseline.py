@@ -14,10 +14,10 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from gradtool.collect.targets import split_path
-from gradtool.config.options import UsageError
+from gradtool.errors import UsageError
 from gradtool.policy.rewriting import with_checks
 from gradtool.results.fingerprint import VERSION, fingerprints
+from gradtool.results.paths import split_path
 from gradtool.results.report import CheckResult, Finding, Report, Severity
 
 FILE_NAME = "gradtool-baseline.json"

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from gradtool.collect.targets import split_path
 from gradtool.config.options import CheckOptions
 from gradtool.policy.baseline import Baseline, Entry, entries_of, relocated
+from gradtool.results.paths import split_path
 from gradtool.results.report import (
     IGNORED,
     NOT_OFFERED,

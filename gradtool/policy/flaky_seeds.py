@@ -15,7 +15,7 @@ from typing import TypeVar
 import msgspec
 
 from gradtool.checking.unit import Done, Unit
-from gradtool.config.options import UsageError
+from gradtool.errors import UsageError
 from gradtool.results.fingerprint import fingerprints
 from gradtool.results.report import CaseResult, CheckResult, Cost, Finding, Verdict, worst
 from gradtool.verify.rules import codes

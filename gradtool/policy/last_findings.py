@@ -11,9 +11,9 @@ from typing import Literal
 
 import msgspec
 
-from gradtool.collect.targets import split_path
 from gradtool.policy.last_run import FOLDER, UnreadableError
 from gradtool.results.fingerprint import fingerprints
+from gradtool.results.paths import split_path
 from gradtool.results.report import Finding, Report, Severity
 
 FILE = "findings.json"

@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from gradtool.collect.targets import split_path
+from gradtool.results.paths import split_path
 from gradtool.results.report import Report
 
 FOLDER = ".gradtool_cache"

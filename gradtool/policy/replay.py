@@ -9,10 +9,11 @@ from typing import Any
 
 import msgspec
 
-from gradtool.config.options import CheckOptions, UsageError
+from gradtool.config.options import CheckOptions
 from gradtool.config.overrides import split_config
-from gradtool.config.suggest import did_you_mean
+from gradtool.errors import UsageError
 from gradtool.policy.last_findings import KnownFinding
+from gradtool.spelling import did_you_mean
 from gradtool.verify.rules import codes
 
 _PRINT = re.compile(r"[0-9a-f]{6,32}")

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from gradtool.config.options import CheckOptions, UsageError
+from gradtool.config.options import CheckOptions
+from gradtool.errors import UsageError
 from gradtool.results.report import IGNORED, FunctionResult, ModuleResult, Report, Verdict
 
 _SECOND = "GT201"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime
-from typing import Protocol
 
 from gradtool.config.settings import Settings
 from gradtool.findings.finding import make_finding
@@ -21,42 +20,6 @@ from gradtool.verify.rules import codes
 
 _NAMED = 3
 """Cases that a line names before it only counts them."""
-
-
-class Given(Protocol):
-    """What a case says about its own tolerance."""
-
-    @property
-    def atol(self) -> float | None:
-        """Absolute."""
-
-    @property
-    def rtol(self) -> float | None:
-        """Relative."""
-
-    @property
-    def reason(self) -> str | None:
-        """Why it is needed."""
-
-    @property
-    def expires(self) -> date | str | None:
-        """The last day on which it is meant to be there."""
-
-
-def relaxation(settings: Settings, case: Given) -> Relaxation | None:
-    """The tolerance that holds for a case, with what is said of it; None where none was given."""
-    atol, rtol = settings.tolerances(case.atol, case.rtol)
-    if atol is None and rtol is None:
-        return None
-    if (atol, rtol) == (settings.flag_atol, settings.flag_rtol):
-        return Relaxation(atol=atol, rtol=rtol)
-    expires = case.expires or settings.expires
-    return Relaxation(
-        atol=atol,
-        rtol=rtol,
-        reason=case.reason or settings.reason,
-        expires=None if expires is None else date.fromisoformat(str(expires)).isoformat(),
-    )
 
 
 def expired(

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from gradtool.checking.unit import Unit
-from gradtool.config.options import CheckOptions, UsageError
+from gradtool.config.options import CheckOptions
+from gradtool.errors import UsageError
 from gradtool.profile.format import told
 from gradtool.results.profile import CaseProfile, FunctionProfile, ProfileReport
 from gradtool.run.executors.executor import Executor

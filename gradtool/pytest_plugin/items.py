@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import pytest
 
 from gradtool.checking.unit import Unit
-from gradtool.config.options import UsageError
+from gradtool.errors import UsageError
 from gradtool.pytest_plugin.answers import asked_of_case, asked_of_function
 from gradtool.pytest_plugin.runs import Answered, FunctionRun
 from gradtool.pytest_plugin.told import Told

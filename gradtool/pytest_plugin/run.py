@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from gradtool.config.environment import of_environment
-from gradtool.config.options import CheckOptions, UsageError
+from gradtool.config.options import CheckOptions
+from gradtool.errors import UsageError
 from gradtool.pytest_plugin.items import ModuleFile
 from gradtool.run.session import Session
 

@@ -18,9 +18,10 @@ import msgspec
 
 import gradtool
 from gradtool.collect.git import branching_point, checked_out, repository
-from gradtool.collect.targets import split_path
-from gradtool.config.options import CheckOptions, UsageError
+from gradtool.config.options import CheckOptions
+from gradtool.errors import UsageError
 from gradtool.policy.baseline import Baseline, Entry, with_known
+from gradtool.results.paths import split_path
 from gradtool.results.report import Finding, Report, Severity
 from gradtool.run.base_run import Answer, Request
 

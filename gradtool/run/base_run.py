@@ -12,7 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from gradtool.config.options import CheckOptions, UsageError
+from gradtool.config.options import CheckOptions
+from gradtool.errors import UsageError
 from gradtool.policy.baseline import Baseline, Entry, entries_of
 from gradtool.run.executors.executor import WorkerFault
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from gradtool.config.options import UsageError
+from gradtool.errors import UsageError
 from gradtool.policy.rule_infos import rulebook
 from gradtool.results.report import SCHEMA_VERSION, FunctionResult, ModuleResult, Report
 

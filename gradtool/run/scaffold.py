@@ -15,10 +15,10 @@ from typing import Any
 import msgspec
 import yaml
 
-from gradtool.config.options import UsageError
 from gradtool.config.schema import CaseConfig, File
 from gradtool.config.validation import decode
 from gradtool.config.yaml import parse_document
+from gradtool.errors import UsageError
 from gradtool.findings.finding import as_argument
 from gradtool.results.report import CheckResult, FunctionResult, ModuleResult
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
 import gradtool
-from gradtool.collect.targets import shown_path
+from gradtool.results.paths import shown_path
 from gradtool.results.report import Location
 from gradtool.sandbox import debugger
 
@@ -69,10 +70,8 @@ def _location(error: BaseException, home: Path) -> Location | None:
 
 
 def _is_of_the_library(filename: str) -> bool:
-    """Whether a file is part of the library that the user's code computes with."""
-    from gradtool.adapters.library import library  # It loads NumPy.
-
-    folders = getattr(library().torch, "__path__", ())
+    """Return True for a file of what ``import torch`` gave the user's code."""
+    folders = getattr(sys.modules.get("torch"), "__path__", ())
     return any(Path(filename).is_relative_to(folder) for folder in folders)
 
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import gradtool
-from gradtool.collect.targets import shown_path
 from gradtool.config.settings import Settings
 from gradtool.findings.terminations import Mishap, crashed, ended, out_of_memory, timed_out
+from gradtool.results.paths import shown_path
 from gradtool.results.report import Location
 
 GRACE = 1.0

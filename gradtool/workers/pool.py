@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 
-from gradtool.config.options import UsageError
+from gradtool.errors import UsageError
 from gradtool.run.executors.executor import WorkerFault
 from gradtool.workers.channel import Reader, framed
 from gradtool.workers.jobs import Job

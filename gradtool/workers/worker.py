@@ -12,7 +12,7 @@ from typing import NoReturn
 from gradtool.checking.unit import Done
 from gradtool.checking.worker_session import Bench
 from gradtool.config.devices import require_device
-from gradtool.config.options import UsageError
+from gradtool.errors import UsageError
 from gradtool.results.report import CaseResult, CheckResult, Verdict
 from gradtool.sandbox.interrupts import never_interrupted
 from gradtool.sandbox.memory_limit import limited

@@ -9,7 +9,7 @@ import pytest
 
 from gradtool.cli.errors import guarded
 from gradtool.cli.exit_codes import ExitCode
-from gradtool.config.options import UsageError
+from gradtool.errors import UsageError
 from gradtool.results.report import Report, Verdict
 from tests.user_modules import GOOD
 

@@ -26,7 +26,8 @@ import gradtool.run
 from gradtool.cli import app as command_line
 from gradtool.cli.app import main
 from gradtool.cli.exit_codes import ExitCode
-from gradtool.config.options import CheckOptions, UsageError
+from gradtool.config.options import CheckOptions
+from gradtool.errors import UsageError
 from gradtool.policy.baseline import Baseline, entries_of, read_baseline
 from gradtool.report.formats.registry import FORMATS
 from gradtool.results.report import ModuleResult, Report, Shard

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gradtool.cli.options.transfer_config import load_transfer_config
-from gradtool.config.options import UsageError
+from gradtool.errors import UsageError
 from gradtool.transfer.config_format import CollectionOf, File, Grid
 from gradtool.transfer.plan import plan
 

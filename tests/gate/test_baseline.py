@@ -11,7 +11,8 @@ import msgspec
 import pytest
 
 from gradtool.cli.exit_codes import ExitCode, exit_code
-from gradtool.config.options import CheckOptions, UsageError
+from gradtool.config.options import CheckOptions
+from gradtool.errors import UsageError
 from gradtool.policy.baseline import Baseline, entries_of, read_baseline, with_known
 from gradtool.policy.baseline_shrink import vanished
 from gradtool.results.report import Report

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradtool.config.options import UsageError
+from gradtool.errors import UsageError
 from gradtool.verify.rules import codes
 
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradtool.config.file import find_config, load_config
-from gradtool.config.options import UsageError
 from gradtool.config.yaml import parse_document
+from gradtool.errors import UsageError
 
 
 def write(tmp_path: Path, text: str) -> Path:

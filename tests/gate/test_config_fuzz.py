@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from gradtool.adapters.common.seeding import generator
 from gradtool.cases.tensor_array import make_array
 from gradtool.config.file import load_config
-from gradtool.config.options import UsageError
 from gradtool.config.schema import CaseConfig, Defaults, File, FunctionConfig
 from gradtool.config.tensor_spec import DType, TensorSpec, problem_with
+from gradtool.errors import UsageError
 
 STRUCTS = (File, Defaults, FunctionConfig, CaseConfig, TensorSpec)
 KEYS = sorted({name for struct in STRUCTS for name in struct.__struct_fields__})

@@ -8,7 +8,8 @@ import importlib.util
 import pytest
 
 from gradtool.collect.discovery import can_define_functions
-from gradtool.config.options import CheckOptions, UsageError
+from gradtool.config.options import CheckOptions
+from gradtool.errors import UsageError
 from gradtool.results.report import Finding, Report, Verdict
 from gradtool.run.runner import check
 from tests.conftest import Write

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gradtool.config.devices import require_device
-from gradtool.config.options import UsageError
+from gradtool.errors import UsageError
 
 
 def message(device: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from gradtool.collect.discovery import can_define_functions, discover, named, subject_of
 from gradtool.collect.loader import LoadedModule, Loader, parse
-from gradtool.config.options import UsageError
+from gradtool.errors import UsageError
 
 SOURCE = """
     import abc

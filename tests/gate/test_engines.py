@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from gradtool.adapters.engines import require_engine
-from gradtool.config.options import CheckOptions, UsageError
+from gradtool.config.options import CheckOptions
+from gradtool.errors import UsageError
 from gradtool.report.summary import summary_line
 from gradtool.results.report import Finding, Report, Severity, Verdict
 from gradtool.run.runner import check

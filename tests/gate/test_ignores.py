@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from gradtool.cli.exit_codes import ExitCode, exit_code
-from gradtool.config.options import CheckOptions, UsageError
+from gradtool.config.options import CheckOptions
+from gradtool.errors import UsageError
 from gradtool.results.report import Report, Verdict
 from gradtool.run.runner import check
 from tests.conftest import Write

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gradtool.collect.keyword import parse_keyword
-from gradtool.config.options import UsageError
+from gradtool.errors import UsageError
 
 NODE = "ops/linear.py::Linear[with-bias]"
 

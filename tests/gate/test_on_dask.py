@@ -14,7 +14,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from gradtool.config.options import CheckOptions, UsageError
+from gradtool.config.options import CheckOptions
+from gradtool.errors import UsageError
 from gradtool.results.report import Report
 from gradtool.run.runner import check
 from tests.gate.workers.hostile_functions import GOOD, Hostile, source

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from gradtool.config.file import Config, config_without_file, load_config
 from gradtool.config.files import Configs
-from gradtool.config.options import CheckOptions, UsageError
+from gradtool.config.options import CheckOptions
 from gradtool.config.overrides import parse_override, split_config
+from gradtool.errors import UsageError
 from tests.conftest import Write
 
 FILE = """\

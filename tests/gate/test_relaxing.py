@@ -7,7 +7,8 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from gradtool import Case
-from gradtool.config.options import CheckOptions, UsageError
+from gradtool.config.options import CheckOptions
+from gradtool.errors import UsageError
 from gradtool.results.report import Finding, Relaxation, Report
 from gradtool.run.runner import check
 from tests.conftest import Write

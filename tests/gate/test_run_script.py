@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gradtool.collect.run_script import run_script
-from gradtool.config.options import UsageError
+from gradtool.errors import UsageError
 
 Outcome = tuple[int, str, str]
 Run = Callable[..., Outcome]

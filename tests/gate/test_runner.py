@@ -16,7 +16,8 @@ import gradtool
 from gradtool.checking import case_check as checking
 from gradtool.checking.unit import Unit
 from gradtool.checking.worker_session import Bench
-from gradtool.config.options import CheckOptions, UsageError
+from gradtool.config.options import CheckOptions
+from gradtool.errors import UsageError
 from gradtool.results.report import CaseResult, CheckResult, Finding, Report, Verdict
 from gradtool.run.run_plan import Agenda
 from gradtool.run.runner import check, collect

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.collect.targets import Target, find_targets, matches, split_node_id
-from gradtool.config.files import Configs
-from gradtool.config.options import CheckOptions, UsageError
+from gradtool.collect.targets import Target, find_targets
+from gradtool.config.files import Configs, matches
+from gradtool.config.options import CheckOptions
+from gradtool.errors import UsageError
+from gradtool.results.paths import split_node_id
 
 
 def nothing(_: Path) -> bool:

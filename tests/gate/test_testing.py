@@ -9,7 +9,7 @@ import pytest
 
 import gradtool
 from gradtool import Case, Function, Verdict
-from gradtool.config.options import UsageError
+from gradtool.errors import UsageError
 from gradtool.results.report import Report
 from gradtool.testing import assert_right
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import gradtool
-from gradtool.config.options import UsageError
+from gradtool.errors import UsageError
 from gradtool.results.report import Report, Verdict
 
 pytestmark = [

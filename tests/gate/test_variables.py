@@ -9,9 +9,10 @@ import pytest
 
 from gradtool.config.environment import VARIABLES, as_pair, of_environment
 from gradtool.config.files import Configs
-from gradtool.config.options import CheckOptions, UsageError
+from gradtool.config.options import CheckOptions
 from gradtool.config.schema import Defaults, FunctionConfig
 from gradtool.config.settings import settings_for
+from gradtool.errors import UsageError
 from tests.conftest import Write
 
 

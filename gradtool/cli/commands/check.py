@@ -75,7 +75,8 @@ def check(
 ) -> Callable[[], ExitCode]:
     """Check the gradients of the Functions in files and folders."""
     from gradtool.cli.output.display import Display
-    from gradtool.config.options import CheckOptions, UsageError
+    from gradtool.config.options import CheckOptions
+    from gradtool.errors import UsageError
 
     if not paths and replay is None:
         raise UsageError("Missing argument 'PATH...'.")
@@ -129,7 +130,7 @@ def _number_of(jobs: str | None) -> int | None:
     if jobs is None or jobs == "auto":
         return None
     if not jobs.isdecimal() or int(jobs) < 1:
-        from gradtool.config.options import UsageError
+        from gradtool.errors import UsageError
 
         raise UsageError(f"-j takes a number of 1 or more, or auto, got {jobs!r}")
     return int(jobs)
@@ -172,7 +173,7 @@ def _collect(
     options: CheckOptions, kept: _Kept, reports: Sequence[str], display: Display
 ) -> ExitCode:
     from gradtool.cli.baseline_cache import Kept, keeping
-    from gradtool.config.options import UsageError
+    from gradtool.errors import UsageError
     from gradtool.run import runner
 
     if reports:

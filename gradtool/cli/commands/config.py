@@ -33,9 +33,9 @@ def config(
 
 
 def _config(path: str, given: Sequence[str], isolated: bool) -> ExitCode:
-    from gradtool.collect.targets import shown_path
     from gradtool.config.files import config_of
     from gradtool.config.options import CheckOptions
+    from gradtool.results.paths import shown_path
 
     found = config_of(CheckOptions(paths=(path,), **configured(given, isolated)))
     none = "no file (--isolated)" if isolated else "no gradtool.yaml"

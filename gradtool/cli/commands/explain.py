@@ -61,8 +61,8 @@ def _meant(code: str, rules: Mapping[str, Rule]) -> list[Rule]:
     family = [rule for rule in rules.values() if code and rule.code.startswith(code.upper())]
     if family:
         return family
-    from gradtool.config.options import UsageError
-    from gradtool.config.suggest import did_you_mean
+    from gradtool.errors import UsageError
+    from gradtool.spelling import did_you_mean
 
     near = did_you_mean(code, by_word) or "; gradtool explain lists them all"
     raise UsageError(f"unknown rule {code!r}{near}")

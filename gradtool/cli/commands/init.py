@@ -38,7 +38,7 @@ def init(
 
 def _init(paths: tuple[str, ...], with_workflow: bool, force: bool, command: str) -> ExitCode:
     from gradtool.config.file import FILE_NAME
-    from gradtool.config.options import UsageError
+    from gradtool.errors import UsageError
 
     top = _top(Path.cwd())
     wanted = [Path.cwd() / FILE_NAME]
@@ -62,7 +62,8 @@ def _init(paths: tuple[str, ...], with_workflow: bool, force: bool, command: str
 
 def _found(paths: tuple[str, ...], command: str) -> Scaffold:
     from gradtool.cli.output.display import Display
-    from gradtool.config.options import CheckOptions, UsageError
+    from gradtool.config.options import CheckOptions
+    from gradtool.errors import UsageError
     from gradtool.run import runner
     from gradtool.run.scaffold import configuration
 
@@ -87,7 +88,7 @@ def _text(path: Path, found: Scaffold, paths: Sequence[str], top: Path) -> str:
 def _written(path: Path, text: str | None, found: Scaffold) -> str:
     """Write a file, and say what is in it."""
     from gradtool.cli.output.destinations import replace
-    from gradtool.config.options import UsageError
+    from gradtool.errors import UsageError
 
     if text is None:
         return f"{_shown(path)} exists and is left as it is; --force replaces it"

@@ -82,7 +82,7 @@ def _with_cases(paths: Sequence[str], cases: Sequence[str]) -> tuple[str, ...]:
         return tuple(paths)
     for path in paths:
         if "::" not in path or path.endswith("]"):
-            from gradtool.config.options import UsageError
+            from gradtool.errors import UsageError
 
             raise UsageError(f"--case needs a Function: write {path.partition('[')[0]}::NAME")
     return tuple(f"{path}[{case}]" for path in paths for case in cases)

@@ -78,7 +78,7 @@ def _profile(
     plot: str | None,
     shown: tuple[int, str],
 ) -> ExitCode:
-    from gradtool.config.options import UsageError
+    from gradtool.errors import UsageError
     from gradtool.transfer.errors import TransferError
 
     try:
@@ -144,7 +144,7 @@ def _pictures(plot: str | None) -> list[Wanted]:
     if plot is None:
         return []
     from gradtool.cli.output.reports import Wanted
-    from gradtool.config.options import UsageError
+    from gradtool.errors import UsageError
     from gradtool.report.transfer.plot import PlotError, render, require_matplotlib
 
     ending = Path(plot).suffix.lower()

@@ -18,8 +18,8 @@ def choose(value: str, known: Sequence[str], what: str) -> str:
     """
     if value in known:
         return value
-    from gradtool.config.options import UsageError
-    from gradtool.config.suggest import known_names
+    from gradtool.errors import UsageError
+    from gradtool.spelling import known_names
 
     raise UsageError(f"unknown {what} {value!r}{known_names(value, known)}")
 
@@ -34,7 +34,7 @@ def printed_form(form: str) -> str:
     from gradtool.report.formats.registry import FORMATS as WRITTEN
 
     if form in WRITTEN and form not in FORMATS:
-        from gradtool.config.options import UsageError
+        from gradtool.errors import UsageError
 
         raise UsageError(f"--format {form}: write --report {form}=- for it on standard output")
     return choose(form, FORMATS, "value of --format:")

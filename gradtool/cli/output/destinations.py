@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal, Protocol, TextIO
 
 from gradtool.cli.output.streams import reader_may_leave
-from gradtool.config.real_path import real_path
+from gradtool.results.paths import real_path
 
 STDOUT = "-"
 

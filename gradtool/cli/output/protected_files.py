@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from gradtool.cli.output.destinations import place_of
-from gradtool.collect.targets import split_path
 from gradtool.config import file as config
-from gradtool.config.options import CheckOptions, UsageError
+from gradtool.config.options import CheckOptions
+from gradtool.errors import UsageError
 from gradtool.policy import baseline
+from gradtool.results.paths import split_path
 
 _KEPT = {config.FILE_NAME: "a configuration", baseline.FILE_NAME: "a baseline"}
 """What files of these names are."""

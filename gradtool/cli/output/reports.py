@@ -10,7 +10,7 @@ from typing import Any
 from gradtool.cli.options.choices import choose
 from gradtool.cli.output.destinations import STDOUT, Target, claim, place_of
 from gradtool.cli.output.protected_files import require_free
-from gradtool.config.options import UsageError
+from gradtool.errors import UsageError
 from gradtool.report.formats.registry import FORMATS, renderer
 from gradtool.sandbox.interrupts import gently_terminated
 

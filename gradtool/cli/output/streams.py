@@ -33,7 +33,7 @@ def reader_may_leave(stream: TextIO) -> Iterator[None]:
     Raises:
         UsageError: It cannot be written for another reason, such as a full disk.
     """
-    from gradtool.config.options import UsageError
+    from gradtool.errors import UsageError
 
     try:
         yield

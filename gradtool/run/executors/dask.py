@@ -17,7 +17,8 @@ import msgspec
 
 from gradtool.checking.unit import Done, Survey, Surveyed, Unit
 from gradtool.checking.unit_progress import Account
-from gradtool.config.options import CheckOptions, UsageError, Watcher
+from gradtool.config.options import CheckOptions, Watcher
+from gradtool.errors import UsageError
 from gradtool.findings.terminations import crashed, import_mishap, mishap_result
 from gradtool.run.executors.executor import Outcome
 from gradtool.run.watching import Unwatched

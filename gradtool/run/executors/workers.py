@@ -7,7 +7,8 @@ import os
 from collections.abc import Iterator, Sequence
 
 from gradtool.checking.unit import Done, Survey, Surveyed, Unit
-from gradtool.config.options import CheckOptions, UsageError, Watcher
+from gradtool.config.options import CheckOptions, Watcher
+from gradtool.errors import UsageError
 from gradtool.results.report import OwnFault
 from gradtool.run.executors.executor import Outcome
 from gradtool.run.watching import Unwatched

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gradtool.config.options import UsageError
-from gradtool.config.suggest import did_you_mean
+from gradtool.errors import UsageError
+from gradtool.spelling import did_you_mean
 from gradtool.verify.rules import RULES
 
 RUNNING = "GT0"
