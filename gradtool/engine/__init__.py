@@ -22,7 +22,6 @@ from gradtool.engine._ops.core.promotion import result_type
 from gradtool.engine._settings import SETTINGS as _SETTINGS
 from gradtool.engine._tensor import Size, Tensor
 from gradtool.engine.amp.autocast_mode import autocast, is_autocast_enabled
-from gradtool.engine.amp.grad_scaler import GradScaler
 from gradtool.engine.autograd.grad_mode import (
     enable_grad,
     inference_mode,
@@ -64,7 +63,7 @@ _IN_PLACE = """
 
 _SUBMODULES = frozenset(
     """
-    __config__ cuda fft jit library linalg nn ops optim profiler random serialization special
+    __config__ cuda fft jit library linalg nn ops profiler random serialization special
     testing utils
     """.split()  # noqa: SIM905 - as below
 )
@@ -123,7 +122,6 @@ def _assert(condition: Any, message: str) -> None:
 
 
 __all__ = [
-    "GradScaler",
     "Size",
     "Tensor",
     "__version__",

@@ -54,12 +54,12 @@ def test_classes_have_torchs_names_and_are_saved_by_them(tmp_path: Path) -> None
         "torch.save({'size': x.shape, 'x': x}, file)\n"
         "file.seek(0)\n"
         "print(type(x), type(x.dtype), torch.load(file)['size'])\n"
-        "print(torch.optim.SGD, type(pickle.loads(pickle.dumps(torch.nn.ReLU()))))\n"
+        "print(torch.nn.Linear, type(pickle.loads(pickle.dumps(torch.nn.ReLU()))))\n"
     )
     done = gradtool_run(script)
     assert (done.stdout, done.stderr) == (
         "<class 'torch.Tensor'> <class 'torch.dtype'> torch.Size([2])\n"
-        "<class 'torch.optim.sgd.SGD'> <class 'torch.nn.modules.activation.ReLU'>\n",
+        "<class 'torch.nn.modules.linear.Linear'> <class 'torch.nn.modules.activation.ReLU'>\n",
         "",
     )
 

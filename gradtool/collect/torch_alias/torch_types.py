@@ -12,20 +12,16 @@ from types import ModuleType
 
 _ENGINE = "gradtool.engine"
 _OF_PRIVATE = {
-    "_tensor": {"Tensor": "torch", "Size": "torch"},
-    "_dtypes": {"dtype": "torch"},
-    "_device": {"device": "torch"},
-    "_ops.generators": {"Generator": "torch._C"},
-}
-"""Classes of the engine's private modules that users see, and where torch has them."""
+    "Tensor": "torch", "Size": "torch", "dtype": "torch", "device": "torch", "Generator": "torch._C",
+}  # fmt: skip
+"""Classes of the engine's private modules that users see, and the module torch defines them in."""
 
 
 def show_private() -> None:
     """Let the classes of the engine's private modules name torch's."""
-    for name, classes in _OF_PRIVATE.items():
-        module = sys.modules[f"{_ENGINE}.{name}"]
-        for each, place in classes.items():
-            getattr(module, each).__module__ = place
+    engine = sys.modules[_ENGINE]
+    for name, place in _OF_PRIVATE.items():
+        getattr(engine, name).__module__ = place
 
 
 def show(module: ModuleType) -> None:

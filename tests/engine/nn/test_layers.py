@@ -1,4 +1,4 @@
-"""Attention, stacks of it, bags and unpooling compute with torch's state what torch's do.
+"""Attention, bags and unpooling compute with torch's state what torch's do.
 
 Where a layer draws its state, it draws the numbers that torch draws from the same seed.
 """
@@ -28,18 +28,6 @@ LAYERS: dict[str, tuple[Callable[[Any], Any], Calls]] = {
             key_padding_mask=t.tensor([[False] * 3 + [True], [False] * 4]))),
     "attention of one": (lambda nn: nn.MultiheadAttention(8, 2), lambda m, t, x: m(
         x[:, 0], x[:, 1], x[:, 1], attn_mask=x[..., 0] @ x[..., 1].T, need_weights=False)[0]),
-    "encoder": (
-        lambda nn: nn.TransformerEncoder(nn.TransformerEncoderLayer(
-            8, 2, 16, 0.0, activation="gelu"), 2, nn.LayerNorm(8), enable_nested_tensor=False),
-        lambda m, t, x: m(x, mask=m.layers[0].self_attn.in_proj_weight.detach()[:4, :4])),
-    "decoder": (
-        lambda nn: nn.TransformerDecoder(nn.TransformerDecoderLayer(
-            8, 2, 16, 0.0, norm_first=True, batch_first=True), 2),
-        lambda m, t, x: m(x, x[:, :1] * 2)),
-    "encoder and decoder": (
-        lambda nn: nn.Transformer(8, 2, 1, 1, 12, 0.0, bias=False),
-        lambda m, t, x: m(x, x[1:], tgt_mask=m.generate_square_subsequent_mask(3).to(x.dtype),
-                          src_key_padding_mask=t.tensor([[False] * 3 + [True]] * 2))),
     "bags": (lambda nn: nn.EmbeddingBag(4, 3, mode="max", padding_idx=1), lambda m, t, x: m(
         t.tensor([0, 2, 1, 1, 3]), t.tensor([0, 2, 2]))),
     "weighed bags": (lambda nn: nn.EmbeddingBag(4, 3, mode="sum"), lambda m, t, x: m(

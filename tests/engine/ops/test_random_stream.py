@@ -48,7 +48,7 @@ DRAWS: list[Callable[[Any], Any]] = [
     lambda t: t.nn.functional.dropout2d(t.ones(3, 5, 2, 2)),
     lambda t: t.nn.functional.gumbel_softmax(t.arange(20.0).reshape(4, 5)),
     lambda t: t.nn.Linear(5, 4).bias.detach(),
-    lambda t: t.nn.LSTM(3, 4, 2).bias_hh_l1.detach(),
+    lambda t: t.nn.MultiheadAttention(4, 2).in_proj_weight.detach(),
     lambda t: t.nn.Conv2d(4, 6, 3, groups=2).bias.detach(),
     lambda t: t.nn.Embedding(6, 5).weight.detach(),
     lambda t: t.nn.init.trunc_normal_(t.empty(5, 60), std=0.5, a=-0.5, b=0.5),

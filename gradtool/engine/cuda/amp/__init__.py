@@ -7,7 +7,7 @@ from typing import Any
 
 from gradtool.engine import amp
 
-__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
+__all__ = ["autocast", "custom_bwd", "custom_fwd"]
 
 
 def custom_fwd(fwd: Any = None, *, cast_inputs: Any = None) -> Any:
@@ -28,14 +28,6 @@ class autocast(amp.autocast):
     def __init__(self, enabled: bool = True, dtype: Any = None, cache_enabled: bool = True) -> None:
         _warn("autocast", "autocast('cuda', args...)")
         super().__init__("cuda", dtype, enabled, cache_enabled)
-
-
-class GradScaler(amp.GradScaler):
-    """`torch.amp.GradScaler` for CUDA."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        _warn("GradScaler", "GradScaler('cuda', args...)")
-        super().__init__("cuda", *args, **kwargs)
 
 
 def _warn(name: str, new: str) -> None:
