@@ -12,8 +12,12 @@ from types import ModuleType
 
 _ENGINE = "gradtool.engine"
 _OF_PRIVATE = {
-    "Tensor": "torch", "Size": "torch", "dtype": "torch", "device": "torch", "Generator": "torch._C",
-}  # fmt: skip
+    "Tensor": "torch",
+    "Size": "torch",
+    "dtype": "torch",
+    "device": "torch",
+    "Generator": "torch._C",
+}
 """Classes of the engine's private modules that users see, and the module torch defines them in."""
 
 
