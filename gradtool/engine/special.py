@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-from gradtool.engine._ops.elementwise.bessel import (
+from gradtool.engine._ops.elementwise.elementwise import exp2, expm1, log1p, round
+from gradtool.engine._ops.elementwise.elementwise import sigmoid as expit
+from gradtool.engine._ops.elementwise.powers import entr, logit, sinc, xlog1py, xlogy
+from gradtool.engine._ops.elementwise.special import (
     bessel_j0,
     bessel_j1,
     bessel_y0,
     bessel_y1,
+    digamma,
+    erf,
+    erfc,
+    erfcx,
+    erfinv,
+    i0,
+    i0e,
+    i1,
+    i1e,
+    log_ndtr,
     modified_bessel_k0,
     modified_bessel_k1,
+    ndtr,
+    ndtri,
+    polygamma,
     scaled_modified_bessel_k0,
     scaled_modified_bessel_k1,
     spherical_bessel_j0,
 )
-from gradtool.engine._ops.elementwise.elementwise import exp2, expm1, log1p, round
-from gradtool.engine._ops.elementwise.elementwise import sigmoid as expit
-from gradtool.engine._ops.elementwise.gamma import digamma, i0, i0e, i1, i1e, polygamma
-from gradtool.engine._ops.elementwise.gamma import lgamma as gammaln
-from gradtool.engine._ops.elementwise.gamma import mvlgamma as multigammaln
-from gradtool.engine._ops.elementwise.logarithms import entr, logit, sinc, xlog1py, xlogy
-from gradtool.engine._ops.elementwise.special import erf, erfc, erfcx, erfinv, log_ndtr, ndtr, ndtri
+from gradtool.engine._ops.elementwise.special import lgamma as gammaln
+from gradtool.engine._ops.elementwise.special import mvlgamma as multigammaln
 from gradtool.engine._ops.reductions.softmax import log_softmax, logsumexp, softmax
 
 psi = digamma

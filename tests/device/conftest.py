@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gradtool.engine._ops.elementwise import special_library as _special_library
+from gradtool.engine._ops.elementwise import special as _special_library
 from tests.device.fake_cupy import install
 
 

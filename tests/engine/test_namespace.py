@@ -157,7 +157,7 @@ def test_drawn_numbers_follow_their_chances(torch: ModuleType) -> None:
 
 
 def test_what_only_scipy_has_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gradtool.engine._ops.elementwise import special_library as _special_library
+    from gradtool.engine._ops.elementwise import special as _special_library
 
     monkeypatch.setattr(_special_library, "_library_of", lambda _name: None)
     assert engine.lgamma(engine.tensor([3.0, 0.0])).tolist()[1] == float("inf")

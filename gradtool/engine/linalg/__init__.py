@@ -4,24 +4,36 @@ from gradtool.engine._ops.core.node_names import OF_LINALG, named
 from gradtool.engine._ops.linalg.contraction import linalg_cross as cross
 from gradtool.engine._ops.linalg.contraction import linalg_vander as vander
 from gradtool.engine._ops.linalg.contraction import matrix_power, multi_dot, vecdot
-from gradtool.engine._ops.linalg.determinants import det
-from gradtool.engine._ops.linalg.determinants import linalg_slogdet_of as slogdet
-from gradtool.engine._ops.linalg.eigenvalues import eig, eigvals
-from gradtool.engine._ops.linalg.exponentials import matrix_exp
-from gradtool.engine._ops.linalg.factorizations import cholesky, eigh, eigvalsh, qr, svd, svdvals
+from gradtool.engine._ops.linalg.factorizations import (
+    cholesky,
+    eig,
+    eigh,
+    eigvals,
+    eigvalsh,
+    qr,
+    svd,
+    svdvals,
+)
 from gradtool.engine._ops.linalg.inverses import inv, inv_ex, pinv, solve, solve_triangular
 from gradtool.engine._ops.linalg.least_squares import lstsq
 from gradtool.engine._ops.linalg.linalg import matmul
-from gradtool.engine._ops.linalg.lu import lu, lu_factor, lu_factor_ex, lu_solve
-from gradtool.engine._ops.linalg.matrix_failures import LinAlgError
-from gradtool.engine._ops.linalg.matrix_norms import (
+from gradtool.engine._ops.linalg.lu import (
+    householder_product,
+    lu,
+    lu_factor,
+    lu_factor_ex,
+    lu_solve,
+)
+from gradtool.engine._ops.linalg.matrices import LinAlgError
+from gradtool.engine._ops.linalg.matrix_functions import det, matrix_exp
+from gradtool.engine._ops.linalg.matrix_functions import linalg_slogdet_of as slogdet
+from gradtool.engine._ops.linalg.norms import (
     cond,
     matrix_norm,
     matrix_rank,
     norm,
     vector_norm,
 )
-from gradtool.engine._ops.linalg.reflectors import householder_product
 from gradtool.engine._tensor import Tensor
 
 

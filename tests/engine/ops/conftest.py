@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gradtool.engine._ops.elementwise import special_library as _special_library
+from gradtool.engine._ops.elementwise import special as _special_library
 
 
 @pytest.fixture

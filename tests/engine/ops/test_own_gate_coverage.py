@@ -13,7 +13,7 @@ import pytest
 
 import gradtool.engine as engine
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.core.claims import claimed
+from gradtool.engine._ops.core.dtype_support import claimed
 from gradtool.engine._ops.core.primitive import PRIMITIVES, Primitive
 from tests.engine.ops.case import OpCase
 from tests.engine.ops.own_gate.maps import cast

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gradtool.engine as t
-from gradtool.engine._ops.elementwise import special_library as _special_library
+from gradtool.engine._ops.elementwise import special as _special_library
 
 POINTS = [-math.inf, -3.0, -0.5, 0.0, 1e-9, 0.7, 2.0, 6.0, math.inf, math.nan]
 

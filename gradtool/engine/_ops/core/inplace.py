@@ -17,8 +17,7 @@ import numpy as np
 from gradtool.engine._levels import Wrapped, highest
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.kinds import zeros_like
-from gradtool.engine._ops.core.plan import vjp_of
-from gradtool.engine._ops.core.primitive import Primitive, ViewOf
+from gradtool.engine._ops.core.primitive import Primitive, ViewOf, vjp_of
 from gradtool.engine._ops.core.primitive_node import PrimitiveNode
 from gradtool.engine._tensor import Tensor, alias, wrap
 

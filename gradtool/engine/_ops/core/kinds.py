@@ -1,29 +1,107 @@
-"""The kinds of primitive that most of the table is made of, each declared by its calculus alone.
-
-An elementwise entry states its derivative; vjp and jvp follow. A linear entry states its
-transpose. Promotion, broadcasting and casting gradients back are done here once.
-
-Gradients follow torch's convention for complex numbers: the vjp of a holomorphic function
-multiplies by the conjugate of its derivative.
-"""
+"""The kinds of primitive that most of the table is made of, each declared by its calculus alone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradtool.engine import _dtypes
+from gradtool.engine._levels import alive, highest
 from gradtool.engine._modes import modes
-from gradtool.engine._ops.core.applying import computed, promoted
-from gradtool.engine._ops.core.devices import brought_together
-from gradtool.engine._ops.core.plan import Vjp, vjp_of
-from gradtool.engine._ops.core.primitive import Primitive, positional_names
-from gradtool.engine._ops.core.promotion import require_tensor
+from gradtool.engine._ops.core.dtype_support import not_implemented
+from gradtool.engine._ops.core.primitive import Primitive, Vjp, positional_names, vjp_of
+from gradtool.engine._ops.core.promotion import (
+    ApartError,
+    brought_together,
+    cast,
+    check_operands,
+    refuse_apart,
+    require_tensor,
+    result_type,
+    unlike_shapes,
+)
 from gradtool.engine._ops.core.quiet import quiet
-from gradtool.engine._ops.core.unsupported import not_implemented
 from gradtool.engine._tensor import Tensor, wrap
+
+# ---- applying an elementwise primitive -------------------------------------------------------
+
+
+def promoted(
+    primitive: Primitive,
+    operands: Sequence[Any],
+    *,
+    keep_integers: bool = True,
+    conditions: int = 0,
+    **params: Any,
+) -> Tensor:
+    """Apply a primitive to tensors and numbers, brought to the dtype that they have in common.
+
+    The first so many operands, `conditions`, are left as they are and have no part in it.
+
+    Raises:
+        TypeError: an operand is neither a tensor nor a number.
+        RuntimeError: the shapes do not broadcast.
+        NotImplementedError: there is no such function of elements of this dtype.
+    """
+    check_operands(primitive.name, *operands)
+    operands = alive(operands)
+    common = result_type(*operands[conditions:])
+    if not keep_integers and common.category < _dtypes.FLOATING:
+        common = _dtypes.get_default_dtype()
+    level = highest(operands)
+    if level is not None:
+        lower = [_cast_at_level(each, common) for each in operands[conditions:]]
+        out: Tensor = level.apply(primitive, [*operands[:conditions], *lower], params)
+        return out
+    arrays = [cast(each, common.numpy) for each in operands[conditions:]]
+    arrays = [*[each._array for each in operands[:conditions]], *arrays]
+    try:
+        out = computed(primitive, arrays, params)
+    except ApartError:
+        together = brought_together(operands)
+        return promoted(
+            primitive, together, keep_integers=keep_integers, conditions=conditions, **params
+        )
+    if modes.grad:
+        primitive.record_needed(operands, params, out)
+    return out
+
+
+def computed(
+    primitive: Primitive, arrays: Sequence[Any], params: dict[str, Any] | None = None
+) -> Tensor:
+    """Compute in silence, and say what is wrong with the operands if something is.
+
+    Raises:
+        RuntimeError: the shapes do not broadcast.
+        ApartError: the arrays lie on different devices.
+        NotImplementedError: there is no such function of elements of this dtype.
+    """
+    try:
+        return wrap(primitive.compute(*arrays, **(params or {})))
+    except ValueError:
+        raise unlike_shapes(*[np.shape(array) for array in arrays]) from None
+    except TypeError:
+        refuse_apart(arrays)
+        raise not_implemented(primitive.name, arrays[0].dtype) from None
+
+
+def _cast_at_level(operand: Any, common: _dtypes.dtype) -> Any:
+    if isinstance(operand, Tensor) and operand._array.dtype != common.numpy:
+        return operand.to(common)
+    return operand
+
+
+# ---- elementwise, by derivative --------------------------------------------------------------
+#
+# An elementwise entry states its derivative; vjp and jvp follow. A linear entry states its
+# transpose. Promotion, broadcasting and casting gradients back are done here once.
+#
+# Gradients follow torch's convention for complex numbers: the vjp of a holomorphic function
+# multiplies by the conjugate of its derivative.
+
 
 Operation = Callable[..., Tensor]
 
@@ -47,7 +125,7 @@ REAL_NUMBERS = (float, int)
 """Types of numbers that take on the dtype of a floating or complex tensor beside them."""
 
 
-# ---- elementwise ----------------------------------------------------------------------------
+# ---- elementwise -----------------------------------------------------------------------------
 
 
 def unary(
@@ -244,7 +322,7 @@ def _named(operation: Operation, name: str) -> Operation:
     return operation
 
 
-# ---- the other kinds ------------------------------------------------------------------------
+# ---- the other kinds -------------------------------------------------------------------------
 
 
 def linear(

@@ -10,22 +10,17 @@ from gradtool.engine._ops.core.node_names import give_name, named
 from gradtool.engine._ops.creation import (
     conversion,
     creation,
-    drawing,
+    distributions,
     generators,
     literals,
     random,
-    random_fill,
 )
 from gradtool.engine._ops.elementwise import (
     arithmetic,
     comparison,
     complex_parts,
     elementwise,
-    gamma,
-    logarithms,
-    logic,
-    number_line,
-    power,
+    powers,
     selection,
     special,
 )
@@ -33,63 +28,44 @@ from gradtool.engine._ops.indexing import (
     gathering,
     indexing,
     masking,
-    narrowing,
     overwriting,
     scattering,
     slicing,
-    strided,
+    views,
 )
-from gradtool.engine._ops.indexing.item_assignment import fill_, fill_diagonal_, setitem, zero_
+from gradtool.engine._ops.indexing.overwriting import fill_, fill_diagonal_, setitem, zero_
 from gradtool.engine._ops.linalg import (
     contraction,
-    determinants,
-    distances,
     einsum,
-    exponentials,
     inverses,
+    legacy,
     linalg,
     lu,
-    old_linalg,
-    reflectors,
+    matrix_functions,
+    norms,
 )
 from gradtool.engine._ops.reductions import (
     counting,
-    covariance,
-    differences,
+    cumulative,
     extremum,
     ignoring_nan,
-    moment,
     norm,
-    quantiles,
     reduction,
-    running,
-    scan,
-    segments,
     softmax,
     sorting,
+    statistics,
 )
-from gradtool.engine._ops.shape import (
-    arranging,
-    axes,
-    diagonals,
-    expansion,
-    joining,
-    metadata,
-    repeating,
-    shape,
-    windows,
-)
+from gradtool.engine._ops.shape import axes, diagonals, expansion, joining, metadata, shape
 from gradtool.engine._ops.signal import spectrograms
 from gradtool.engine._tensor import Tensor
 
 FAMILIES = (
-    arithmetic, arranging, axes, comparison, complex_parts, contraction, conversion, counting,
-    covariance, creation, determinants, diagonals, differences, distances, drawing, einsum,
-    elementwise, expansion, exponentials, extremum, gamma, gathering, generators, ignoring_nan,
-    indexing, inverses, joining, linalg, literals, logarithms, logic, lu, masking, metadata, moment,
-    narrowing, norm, number_line, old_linalg, overwriting, power, quantiles, random, random_fill,
-    reduction, reflectors, repeating, running, scan, scattering, segments, selection, shape,
-    slicing, softmax, sorting, special, spectrograms, strided, windows,
+    arithmetic, axes, comparison, complex_parts, contraction, conversion, counting, creation,
+    cumulative, diagonals, distributions, einsum, elementwise, expansion, extremum, gathering,
+    generators, ignoring_nan, indexing, inverses, joining, linalg, literals, lu, masking,
+    matrix_functions, metadata, norm, norms, legacy, overwriting, powers, random, reduction,
+    scattering, selection, shape, slicing, softmax, sorting, special, spectrograms, statistics,
+    views,
 )  # fmt: skip
 
 METHODS = """

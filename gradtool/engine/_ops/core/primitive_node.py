@@ -5,14 +5,16 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradtool.engine import _dtypes
 from gradtool.engine._modes import modes
-from gradtool.engine._ops.core.plan import Plan
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd._node import FREED, FREED_MESSAGE, Gradients, Node, OutputEdge
 from gradtool.engine.autograd._packing import Packed
+
+if TYPE_CHECKING:
+    from gradtool.engine._ops.core.primitive import Plan
 
 
 class PrimitiveNode(Node):

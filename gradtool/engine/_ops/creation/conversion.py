@@ -11,7 +11,7 @@ from gradtool.engine import _dtypes
 from gradtool.engine._device import device as device_type
 from gradtool.engine._ops.core.kinds import constant, linear
 from gradtool.engine._ops.core.quiet import quiet
-from gradtool.engine._ops.creation.making import as_device
+from gradtool.engine._ops.creation.literals import as_device
 from gradtool.engine._tensor import Tensor
 
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.creation.literals import tensor
-from gradtool.engine._ops.creation.making import (
+from gradtool.engine._ops.creation.literals import (
     factory,
     finished,
     or_default,
     required_size,
     size_of,
+    tensor,
 )
 from gradtool.engine._tensor import Tensor
 

@@ -13,16 +13,15 @@ from gradtool.device import moved_to
 from gradtool.engine import _dtypes
 from gradtool.engine._levels.randomness import drawing
 from gradtool.engine._ops.core.dims import Ints
-from gradtool.engine._ops.core.unsupported import not_implemented
-from gradtool.engine._ops.creation.generators import Generator, default_for
-from gradtool.engine._ops.creation.making import (
+from gradtool.engine._ops.core.dtype_support import not_implemented
+from gradtool.engine._ops.creation.generators import Generator, Stream, default_for
+from gradtool.engine._ops.creation.literals import (
     as_device,
     finished,
     or_default,
     required_size,
     size_of,
 )
-from gradtool.engine._ops.creation.mersenne import Stream
 from gradtool.engine._ops.shape.joining import cat
 from gradtool.engine._tensor import Tensor, to_numpy
 

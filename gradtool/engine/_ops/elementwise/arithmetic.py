@@ -6,11 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.engine._ops.core.claims import NUMBERS
+from gradtool.engine._ops.core.dtype_support import (
+    NUMBERS,
+    not_implemented,
+    refusing_integers,
+    takes,
+)
 from gradtool.engine._ops.core.kinds import Operation, Product, binary
 from gradtool.engine._ops.core.promotion import result_type
 from gradtool.engine._ops.core.quiet import quiet
-from gradtool.engine._ops.core.unsupported import not_implemented, refusing_integers, takes
 from gradtool.engine._ops.elementwise.elementwise import reciprocal
 from gradtool.engine._tensor import Tensor
 

@@ -1,4 +1,4 @@
-"""Comparisons and tests of single elements; what comes out is boolean and has no gradient."""
+"""Comparisons, tests of single elements, logic, bits, and neighbours on the number line."""
 
 from __future__ import annotations
 
@@ -7,14 +7,30 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.engine._ops.core.applying import computed, promoted
-from gradtool.engine._ops.core.kinds import REAL_NUMBERS, Operation, elementwise, without_derivative
+from gradtool.engine._ops.core import return_types
+from gradtool.engine._ops.core.dtype_support import (
+    TYPE_NAMES,
+    not_implemented,
+    refusing_complex,
+    refusing_floats,
+    refusing_integers,
+)
+from gradtool.engine._ops.core.kinds import (
+    REAL_NUMBERS,
+    Operation,
+    Product,
+    binary,
+    computed,
+    constant,
+    elementwise,
+    promoted,
+    without_derivative,
+)
 from gradtool.engine._ops.core.promotion import require_tensor
 from gradtool.engine._ops.core.quiet import quiet
-from gradtool.engine._ops.core.unsupported import TYPE_NAMES, refusing_complex
 from gradtool.engine._tensor import Tensor
 
-# ---- of two tensors or numbers --------------------------------------------------------------
+# ---- comparisons of two tensors or numbers ---------------------------------------------------
 
 
 def _comparison(name: str, compute: Callable[..., Any]) -> Operation:
@@ -43,7 +59,7 @@ ge = _comparison("ge", refusing_complex("ge", np.greater_equal))
 
 not_equal, less, less_equal, greater, greater_equal = ne, lt, le, gt, ge
 
-# ---- of one tensor --------------------------------------------------------------------------
+# ---- tests of one tensor ---------------------------------------------------------------------
 
 
 isfinite = without_derivative("isfinite", np.isfinite)
@@ -63,7 +79,7 @@ signbit = without_derivative(
     refusing_complex("signbit", lambda x: x < 0 if x.dtype.kind in "iub" else np.signbit(x)),
 )
 
-# ---- nearness -------------------------------------------------------------------------------
+# ---- nearness --------------------------------------------------------------------------------
 
 
 @quiet
@@ -113,8 +129,179 @@ def equal(x: Tensor, other: Tensor) -> bool:
     return x.shape == other.shape and bool(eq(x, other)._array.all())
 
 
+# ---- logic: of any dtype, true unless zero ---------------------------------------------------
+
+
+def _logical(name: str, compute: Callable[..., Any]) -> Operation:
+    primitive = elementwise(name, compute, arguments=("x", "y"))
+
+    def operation(x: Tensor, other: Tensor) -> Tensor:
+        require_tensor(name, x)
+        require_tensor(name, other)
+        return promoted(primitive, (x, other))
+
+    operation.__name__ = operation.__qualname__ = name
+    return operation
+
+
+logical_and = _logical("logical_and", np.logical_and)
+logical_or = _logical("logical_or", np.logical_or)
+logical_xor = _logical("logical_xor", np.logical_xor)
+# Not NumPy's `logical_not`, as CuPy's takes no complex numbers.
+_logical_not = elementwise("logical_not", lambda x: np.equal(x, 0), arguments=("x",))
+
+
+def logical_not(x: Tensor) -> Tensor:
+    """Whether each element is zero."""
+    require_tensor("logical_not", x)
+    return _logical_not(x)
+
+
+# ---- bits ------------------------------------------------------------------------------------
+
+
+def _bitwise(name: str, compute: Callable[..., Any]) -> Operation:
+    primitive = elementwise(name, compute, arguments=("x", "y"))
+
+    def operation(x: Any, other: Any) -> Tensor:
+        return promoted(primitive, (x, other))
+
+    operation.__name__ = operation.__qualname__ = name
+    primitive.operation = operation
+    return operation
+
+
+def _shifting(name: str, compute: Callable[..., Any]) -> Callable[..., Any]:
+    """Shifts by more bits than there are, or by less than none, leave nothing but the sign."""
+
+    def shifted(x: Any, y: Any) -> Any:
+        if x.dtype.kind not in "iu":
+            raise not_implemented(name, x.dtype)
+        bits = x.dtype.itemsize * 8
+        everything = compute(compute(x, bits - 1), 1)
+        return np.where((y < 0) | (y >= bits), everything, compute(x, y % bits)).astype(x.dtype)
+
+    return shifted
+
+
+bitwise_and = _bitwise("bitwise_and", refusing_floats("bitwise_and", np.bitwise_and))
+bitwise_or = _bitwise("bitwise_or", refusing_floats("bitwise_or", np.bitwise_or))
+bitwise_xor = _bitwise("bitwise_xor", refusing_floats("bitwise_xor", np.bitwise_xor))
+bitwise_left_shift = _bitwise("bitwise_left_shift", _shifting("lshift", np.left_shift))
+bitwise_right_shift = _bitwise("bitwise_right_shift", _shifting("rshift", np.right_shift))
+_bitwise_not = elementwise(
+    "bitwise_not", refusing_floats("bitwise_not", np.invert), arguments=("x",)
+)
+
+
+def bitwise_not(x: Tensor) -> Tensor:
+    """Every bit of the integers turned over; of truth values, the opposite."""
+    require_tensor("bitwise_not", x)
+    return _bitwise_not(x)
+
+
+# ---- the number line: sign, neighbours, divisors, exponent -----------------------------------
+
+
+def _not_derived(name: str) -> Product:
+    def refuse(g: Tensor) -> Tensor:
+        raise RuntimeError(f"derivative for aten::{name} is not implemented")
+
+    return Product(refuse)
+
+
+def _signed_alike(g: Tensor, x: Tensor, out: Tensor) -> Tensor:
+    """The gradient with its sign changed where that of `x` was; zero at zero."""
+    from gradtool.engine._ops.elementwise.selection import where
+
+    return where(signbit(x) == signbit(out), g, -g).masked_fill(x == 0, 0)
+
+
+copysign = binary(
+    "copysign",
+    refusing_complex("copysign", np.copysign),
+    (Product(_signed_alike), 0.0),
+    of_integers="float",
+)
+nextafter = binary(
+    "nextafter",
+    refusing_integers("nextafter_cpu", refusing_complex("nextafter_cpu", quiet(np.nextafter))),
+    (_not_derived("nextafter"), _not_derived("nextafter")),
+)
+_heaviside = binary(
+    "heaviside",
+    lambda x, y: np.where(x == 0, y, x > 0).astype(x.dtype),
+    (_not_derived("heaviside"), _not_derived("heaviside")),
+)
+gcd = binary("gcd", refusing_floats("gcd", np.gcd), (0.0, 0.0))
+lcm = binary("lcm", refusing_floats("lcm", np.lcm), (0.0, 0.0))
+
+
+def heaviside(x: Tensor, values: Tensor) -> Tensor:
+    """Zero below zero, one above it, and at zero what `values` says.
+
+    Raises:
+        RuntimeError: the dtypes differ, or are complex.
+    """
+    if x.is_complex() or values.is_complex():
+        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
+    if x.dtype is not values.dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+    return _heaviside(x, values)
+
+
+_exponent = constant("frexp", lambda x: np.frexp(x)[1].astype(np.int32))
+
+
+def frexp(x: Tensor) -> return_types.frexp:
+    """Numbers of magnitude [0.5, 1) and exponents of two whose product is `x`.
+
+    Raises:
+        NotImplementedError: the numbers are not floating.
+    """
+    if not x.is_floating_point():
+        raise not_implemented("frexp", x._array.dtype)
+    exponent = _exponent(x)
+    # A power of two, so the product is exact and is its own derivative.
+    return return_types.frexp(x * (-exponent).to(x.dtype).exp2(), exponent)
+
+
 __all__ = [
-    "allclose", "eq", "equal", "ge", "greater", "greater_equal", "gt", "isclose", "isfinite",
-    "isinf", "isnan", "isneginf", "isposinf", "isreal", "le", "less", "less_equal", "lt", "ne",
-    "not_equal", "signbit",
-]  # fmt: skip
+    "allclose",
+    "bitwise_and",
+    "bitwise_left_shift",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_right_shift",
+    "bitwise_xor",
+    "copysign",
+    "eq",
+    "equal",
+    "frexp",
+    "gcd",
+    "ge",
+    "greater",
+    "greater_equal",
+    "gt",
+    "heaviside",
+    "isclose",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "isneginf",
+    "isposinf",
+    "isreal",
+    "lcm",
+    "le",
+    "less",
+    "less_equal",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "lt",
+    "ne",
+    "nextafter",
+    "not_equal",
+    "signbit",
+]

@@ -11,12 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.engine._ops.core.claims import REAL
+from gradtool.engine._ops.core.dtype_support import REAL, TYPE_NAMES, takes
 from gradtool.engine._ops.core.inplace import in_place
 from gradtool.engine._ops.core.kinds import conjugate, general, linear, unary
-from gradtool.engine._ops.core.plan import vjp_of
-from gradtool.engine._ops.core.primitive import Primitive
-from gradtool.engine._ops.core.unsupported import TYPE_NAMES, takes
+from gradtool.engine._ops.core.primitive import Primitive, vjp_of
 from gradtool.engine._ops.elementwise.elementwise import cos, sin
 from gradtool.engine._ops.shape.expansion import broadcast_tensors
 from gradtool.engine._tensor import Tensor

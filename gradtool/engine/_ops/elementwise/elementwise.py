@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
+from gradtool.engine._ops.core.dtype_support import not_implemented, refusing_bool, refusing_complex
 from gradtool.engine._ops.core.kinds import Operation, Product, conjugate, general, unary
 from gradtool.engine._ops.core.quiet import quiet
-from gradtool.engine._ops.core.unsupported import not_implemented, refusing_bool, refusing_complex
 from gradtool.engine._tensor import Tensor
 
 # ---- exponentials, logarithms and roots -----------------------------------------------------

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.core.applying import promoted
-from gradtool.engine._ops.core.kinds import Product, binary, elementwise
+from gradtool.engine._ops.core.dtype_support import not_implemented, refusing_complex
+from gradtool.engine._ops.core.kinds import Product, binary, elementwise, promoted
 from gradtool.engine._ops.core.promotion import cast, result_type
-from gradtool.engine._ops.core.unsupported import not_implemented, refusing_complex
 from gradtool.engine._ops.indexing.masking import nonzero
 from gradtool.engine._tensor import Tensor
 

@@ -1,14 +1,165 @@
-"""The error function and its kin: the normal distribution's integral, its inverse, logarithm."""
+"""Special functions: gamma, error and Bessel functions, and the libraries that compute them."""
 
 from __future__ import annotations
 
+import functools
+import importlib
 import math
+from collections.abc import Callable
+from typing import Any
 
-from gradtool.engine._ops.core.kinds import unary
-from gradtool.engine._ops.core.unsupported import refusing_half
-from gradtool.engine._ops.elementwise.elementwise import exp
-from gradtool.engine._ops.elementwise.special_library import special
+import numpy as np
+
+from gradtool.device import module_of
+from gradtool.engine._ops.core.dtype_support import MEASURED, refusing_complex, refusing_half, takes
+from gradtool.engine._ops.core.kinds import (
+    Operation,
+    Product,
+    elementwise,
+    of_floats,
+    unary,
+    without_derivative,
+)
+from gradtool.engine._ops.core.quiet import quiet
+from gradtool.engine._ops.creation.creation import arange
+from gradtool.engine._ops.elementwise.elementwise import exp, sgn
+from gradtool.engine._ops.elementwise.selection import where
 from gradtool.engine._tensor import Tensor
+
+# ---- SciPy's functions, or others ------------------------------------------------------------
+#
+# The array library has none of them. SciPy's are used where it is installed, CuPy's for its
+# arrays, and otherwise the standard library's, element by element, for the few that it has.
+
+
+Compute = Callable[..., Any]
+
+
+@functools.cache
+def _library_of(array_module: str) -> Any:
+    """The special functions for arrays of a module; None if there are none for NumPy's."""
+    if array_module != "numpy":
+        return importlib.import_module("cupyx.scipy.special")
+    try:
+        return importlib.import_module("scipy.special")
+    except ImportError:
+        return None
+
+
+def special(name: str, one: Callable[[float], float] | None = None, *, scipy: str = "") -> Compute:
+    """A special function of arrays.
+
+    Args:
+        name: torch's name for it.
+        one: the function of one number, to be used without SciPy.
+        scipy: SciPy's name for it, where that is another.
+    """
+    each = None if one is None else np.frompyfunc(one, 1, 1)
+    theirs = scipy or name
+
+    @quiet
+    def compute(x: Any, *others: Any) -> Any:
+        library = _library_of(module_of(x).__name__)
+        if library is not None:
+            return getattr(library, theirs)(x, *others).astype(x.dtype)
+        if each is None:
+            raise missing_scipy(name)
+        return np.asarray(each(x), dtype=x.dtype)
+
+    return refusing_complex(name, compute)
+
+
+def missing_scipy(name: str) -> ModuleNotFoundError:
+    """The error for a function that SciPy alone computes, when it is not installed."""
+    return ModuleNotFoundError(
+        f"torch.{name} is computed by SciPy, which is not installed: pip install 'gradtool[scipy]'",
+        name="scipy",
+    )
+
+
+# ---- gamma functions -------------------------------------------------------------------------
+
+
+def _log_gamma(x: float) -> float:
+    """The standard library's, infinite at the poles and where it overflows."""
+    try:
+        return math.lgamma(x)
+    except (ValueError, OverflowError):
+        return math.inf
+
+
+lgamma = unary("lgamma", special("lgamma", _log_gamma, scipy="gammaln"), lambda x: digamma(x))
+digamma: Operation = unary("digamma", special("digamma"), lambda x: polygamma(1, x))
+
+_orders = special("polygamma", scipy="polygamma")
+_polygamma = elementwise(
+    "polygamma",
+    lambda x, *, n: _polygamma_of(x, n),
+    Product(lambda g, x, n: g * polygamma(n + 1, x)),
+    arguments=("x",),
+)
+
+
+def _polygamma_of(x: Any, n: int) -> Any:
+    """SciPy takes the order first."""
+    return _orders(np.full_like(x, n), x)
+
+
+def polygamma(n: int, x: Tensor) -> Tensor:
+    """The derivative of order `n` of `digamma`.
+
+    Raises:
+        RuntimeError: `n` is negative.
+    """
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+    if n == 0:
+        return digamma(x)
+    return _polygamma(x if x.dtype.is_differentiable else x * 1.0, n=int(n))
+
+
+@takes(MEASURED, "mvlgamma")
+def mvlgamma(x: Tensor, p: int) -> Tensor:
+    """The logarithm of the multivariate gamma function of dimension `p`.
+
+    Raises:
+        RuntimeError: `p` is less than one.
+    """
+    if p < 1:
+        raise RuntimeError("p has to be greater than or equal to 1")
+    shifts = arange(p, dtype=x.dtype if x.is_floating_point() else None, device=x.device) / -2
+    constant = p * (p - 1) / 4 * math.log(math.pi)
+    return lgamma(x.unsqueeze(-1) + shifts).sum(-1) + constant
+
+
+# ---- modified Bessel functions ---------------------------------------------------------------
+
+
+def _over_argument(out: Tensor, x: Tensor) -> Tensor:
+    """``i1(x) / x``, which is a half at zero, or the same of its scaled form."""
+    at_zero = x == 0
+    return where(at_zero, 0.5, out / x.masked_fill(at_zero, 1))
+
+
+i0 = unary("i0", special("i0"), lambda x: i1(x))
+i1: Operation = unary(
+    "special_i1", special("special.i1", scipy="i1"), lambda x, out: i0(x) - _over_argument(out, x)
+)
+i0e = unary(
+    "special_i0e", special("special.i0e", scipy="i0e"), lambda x, out: i1e(x) - sgn(x) * out
+)
+i1e: Operation = unary(
+    "special_i1e",
+    special("special.i1e", scipy="i1e"),
+    lambda x, out: i0e(x) - sgn(x) * out - _over_argument(out, x),
+)
+
+METHODS = {"polygamma": lambda x, n: polygamma(n, x)}
+"""Methods whose arguments come in another order than the function's."""
+
+
+# ---- error functions and the normal distribution ---------------------------------------------
+
 
 _SLOPE = 2 / math.sqrt(math.pi)
 _ROOT = math.sqrt(2)
@@ -44,4 +195,28 @@ def _slope_of_erfinv(x: Tensor) -> Tensor:
     return exp(out * out) / _SLOPE
 
 
-__all__ = ["erf", "erfc", "erfinv"]
+# ---- Bessel functions without a derivative ---------------------------------------------------
+
+
+def _bessel(name: str, compute: Callable[..., Any]) -> Operation:
+    floating = of_floats(refusing_half(f"{name}_cpu", compute))
+    return without_derivative(f"special_{name}", floating)
+
+
+def _of_scipy(name: str, scipy: str) -> Operation:
+    return _bessel(name, special(f"special.{name}", scipy=scipy))
+
+
+bessel_j0, bessel_j1 = _of_scipy("bessel_j0", "j0"), _of_scipy("bessel_j1", "j1")
+bessel_y0, bessel_y1 = _of_scipy("bessel_y0", "y0"), _of_scipy("bessel_y1", "y1")
+modified_bessel_k0 = _of_scipy("modified_bessel_k0", "k0")
+modified_bessel_k1 = _of_scipy("modified_bessel_k1", "k1")
+scaled_modified_bessel_k0 = _of_scipy("scaled_modified_bessel_k0", "k0e")
+scaled_modified_bessel_k1 = _of_scipy("scaled_modified_bessel_k1", "k1e")
+spherical_bessel_j0 = _bessel(
+    "spherical_bessel_j0",
+    refusing_complex("spherical_bessel_j0_cpu", quiet(lambda x: np.sinc(x / np.pi))),
+)
+
+
+__all__ = ["digamma", "erf", "erfc", "erfinv", "i0", "lgamma", "mvlgamma", "polygamma"]

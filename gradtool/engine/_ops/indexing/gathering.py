@@ -8,10 +8,9 @@ import numpy as np
 
 from gradtool.device import add_at, module_of
 from gradtool.engine._ops.core.dims import Ints, wrap_dim
+from gradtool.engine._ops.core.dtype_support import check_positions
 from gradtool.engine._ops.core.kinds import linear
-from gradtool.engine._ops.core.plan import vjp_of
-from gradtool.engine._ops.core.primitive import Primitive
-from gradtool.engine._ops.core.unsupported import check_positions
+from gradtool.engine._ops.core.primitive import Primitive, vjp_of
 from gradtool.engine._ops.indexing.indexing import check_bounds
 from gradtool.engine._ops.shape.expansion import broadcast_shapes
 from gradtool.engine._ops.shape.shape import reshape

@@ -10,11 +10,10 @@ import numpy as np
 
 from gradtool.device import add_at, module_of
 from gradtool.engine._ops.core.dims import Ints
-from gradtool.engine._ops.core.plan import Vjp
-from gradtool.engine._ops.core.primitive import Primitive
-from gradtool.engine._ops.core.unsupported import TYPE_NAMES
+from gradtool.engine._ops.core.dtype_support import TYPE_NAMES
+from gradtool.engine._ops.core.primitive import Primitive, Vjp
 from gradtool.engine._ops.indexing.keys import Key, parsed, plain
-from gradtool.engine._ops.indexing.narrowing import take_select, take_slice
+from gradtool.engine._ops.indexing.views import take_select, take_slice
 from gradtool.engine._ops.shape.expansion import sum_to_size
 from gradtool.engine._tensor import Tensor
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.engine._ops.core.plan import vjp_of
-from gradtool.engine._ops.core.primitive import Primitive
+from gradtool.engine._ops.core.primitive import Primitive, vjp_of
 from gradtool.engine._ops.shape.expansion import broadcast_tensors
 from gradtool.engine._tensor import Tensor, wrap
 

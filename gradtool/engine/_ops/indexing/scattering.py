@@ -1,8 +1,4 @@
-"""Elements brought together at positions along a dimension: summed, averaged, multiplied, compared.
-
-Sums and means are made of `scatter_add`. Products and extremes are primitives; what is not to
-count of the tensor itself is first overwritten by what changes nothing: one, or the least value.
-"""
+"""Scattering with a reduction, and reductions of segments."""
 
 from __future__ import annotations
 
@@ -11,13 +7,12 @@ from typing import Any
 import numpy as np
 
 from gradtool.device import combine_at
-from gradtool.engine._ops.core.claims import MEASURED
 from gradtool.engine._ops.core.dims import wrap_dim
+from gradtool.engine._ops.core.dtype_support import MEASURED, REAL, check_taken, refuse, takes
 from gradtool.engine._ops.core.kinds import conjugate, general
 from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._ops.core.quiet import quiet
-from gradtool.engine._ops.core.unsupported import check_taken, refuse
-from gradtool.engine._ops.creation.creation import ones_like
+from gradtool.engine._ops.creation.creation import arange, ones_like
 from gradtool.engine._ops.elementwise.arithmetic import div
 from gradtool.engine._ops.elementwise.selection import where
 from gradtool.engine._ops.indexing.gathering import (
@@ -27,9 +22,16 @@ from gradtool.engine._ops.indexing.gathering import (
     scatter_add,
     scattered_into,
 )
+from gradtool.engine._ops.indexing.slicing import repeat_interleave
 from gradtool.engine._tensor import Tensor
 
-# ---- products -------------------------------------------------------------------------------
+# ---- scattering ------------------------------------------------------------------------------
+#
+# Sums and means are made of `scatter_add`. Products and extremes are primitives; what is not to
+# count of the tensor itself is first overwritten by what changes nothing: one, or the least value.
+
+
+# ---- products --------------------------------------------------------------------------------
 
 
 @quiet
@@ -69,7 +71,7 @@ def _product_of_other_zeros(x: Tensor, src: Tensor, index: Tensor, dim: int) -> 
 
 _scatter_prod: Primitive = general("scatter_prod", _multiplied_at, _prod_vjp_of_x, _prod_vjp_of_src)
 
-# ---- extremes -------------------------------------------------------------------------------
+# ---- extremes --------------------------------------------------------------------------------
 
 
 def _extreme(name: str) -> Primitive:
@@ -111,7 +113,7 @@ def _extreme_vjp_of_src(
 _EXTREMES = {"amax": _extreme("scatter_amax"), "amin": _extreme("scatter_amin")}
 
 
-# ---- the functions --------------------------------------------------------------------------
+# ---- the functions ---------------------------------------------------------------------------
 
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
@@ -190,4 +192,64 @@ def index_reduce(
     return scatter_reduce(x, dim, places, source, reduce, include_self=include_self)
 
 
-__all__ = ["index_reduce", "scatter_reduce"]
+# ---- segments --------------------------------------------------------------------------------
+
+
+_REDUCTIONS = {"max": "amax", "min": "amin", "mean": "sum", "prod": "prod", "sum": "sum"}
+_OF_NOTHING = {"max": -float("inf"), "min": float("inf"), "mean": 0.0, "prod": 1.0, "sum": 0.0}
+
+
+@takes(REAL, "_segment_reduce_cpu")
+def segment_reduce(
+    data: Tensor,
+    reduce: str,
+    *,
+    lengths: Tensor | None = None,
+    indices: Tensor | None = None,
+    offsets: Tensor | None = None,
+    axis: int = 0,
+    unsafe: bool = False,
+    initial: Any = None,
+) -> Tensor:
+    """What `reduce` (``sum``, ``mean``, ``max``, ``min``, ``prod``) makes of consecutive slices.
+
+    `lengths` says how many slices of the first dimension each segment has, or `offsets` where
+    each begins and the last ends. `initial` is counted in with every segment.
+
+    Raises:
+        RuntimeError: there is no such reduction, or the lengths do not add up.
+    """
+    if reduce not in _REDUCTIONS:
+        raise RuntimeError(
+            f"segment_reduce(): reduce must be one of {', '.join(_REDUCTIONS)}, got {reduce}"
+        )
+    if offsets is not None:
+        lengths = offsets.diff()
+    if lengths is None:
+        raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
+    if lengths.ndim != 1 or axis not in (0, -data.ndim):
+        raise RuntimeError("segment_reduce(): only segments of the first dimension are supported")
+    if not unsafe and int(lengths.sum()) != len(data):
+        raise RuntimeError(
+            "segment_reduce(): Expected all rows of lengths along axis to sum to "
+            "data.size(lengths.dim()-1) when !unsafe."
+        )
+    return _reduced(data, reduce, lengths, initial)
+
+
+def _reduced(data: Tensor, reduce: str, lengths: Tensor, initial: Any) -> Tensor:
+    segments = repeat_interleave(arange(len(lengths), device=data.device), lengths)
+    places = segments.reshape(-1, *[1] * (data.ndim - 1)).expand(data.shape)
+    start = _OF_NOTHING[reduce] if initial is None else float(initial)
+    out = data.new_full((len(lengths), *data.shape[1:]), start)
+    found = scatter_reduce(out, 0, places, data, _REDUCTIONS[reduce])
+    if reduce != "mean":
+        return found
+    counts = lengths.to(data.dtype).reshape(-1, *[1] * (data.ndim - 1))
+    nothing = float("nan") if initial is None else start
+    empty = (counts == 0).expand(found.shape)
+    averages: Tensor = found / counts.masked_fill(counts == 0, 1)
+    return averages.masked_fill(empty, nothing)
+
+
+__all__ = ["index_reduce", "scatter_reduce", "segment_reduce"]

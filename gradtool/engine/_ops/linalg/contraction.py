@@ -9,10 +9,17 @@ from math import prod
 from typing import Any
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.core.claims import COMPLEX, FLOATS, INTEGERS, SMOOTH
 from gradtool.engine._ops.core.dims import as_ints, wrap_dim, wrap_dims
+from gradtool.engine._ops.core.dtype_support import (
+    COMPLEX,
+    FLOATS,
+    INTEGERS,
+    SMOOTH,
+    TYPE_NAMES,
+    check_taken,
+    takes,
+)
 from gradtool.engine._ops.core.kinds import conjugate
-from gradtool.engine._ops.core.unsupported import TYPE_NAMES, check_taken, takes
 from gradtool.engine._ops.creation.creation import eye, ones_like
 from gradtool.engine._ops.linalg.inverses import inv
 from gradtool.engine._ops.linalg.linalg import matmul, mm, vdot

@@ -1,12 +1,4 @@
-"""Matrices as products: Cholesky, QR, eigenvalues, singular values.
-
-Factors are not unique: eigenvectors may change sign or phase. A gradient is right for what does
-not depend on the choice. Sources of the formulas: Murray, "Differentiation of the Cholesky
-decomposition", 2016; Walter and Lehmann, "Algorithmic Differentiation of Linear Algebra
-Functions with Application in Optimum Experimental Design", 2010 (QR); Giles, "Collected Matrix
-Derivative Results for Forward and Reverse Mode Algorithmic Differentiation", 2008; Townsend,
-"Differentiating the Singular Value Decomposition", 2016.
-"""
+"""Matrices as products: Cholesky, QR, eigenvalues, singular values."""
 
 from __future__ import annotations
 
@@ -14,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.dims import Ints
-from gradtool.engine._ops.core.kinds import general
+from gradtool.engine._ops.core.kinds import conjugate, general
 from gradtool.engine._ops.elementwise.complex_parts import real
-from gradtool.engine._ops.linalg.inverses import solve_triangular
+from gradtool.engine._ops.linalg.inverses import solve, solve_triangular
 from gradtool.engine._ops.linalg.linalg import matmul
 from gradtool.engine._ops.linalg.matrices import (
     divided,
@@ -29,11 +22,19 @@ from gradtool.engine._ops.linalg.matrices import (
     require_square,
     unpacked,
 )
-from gradtool.engine._ops.linalg.matrix_types import linalg_eigh, linalg_qr, linalg_svd
+from gradtool.engine._ops.linalg.matrix_types import linalg_eig, linalg_eigh, linalg_qr, linalg_svd
 from gradtool.engine._ops.shape.axes import adjoint
 from gradtool.engine._ops.shape.diagonals import diag_embed, tril, triu
 from gradtool.engine._ops.shape.joining import cat
 from gradtool.engine._tensor import Tensor
+
+# Factors are not unique: eigenvectors may change sign or phase. A gradient is right for what does
+# not depend on the choice. Sources of the formulas: Murray, "Differentiation of the Cholesky
+# decomposition", 2016; Walter and Lehmann, "Algorithmic Differentiation of Linear Algebra
+# Functions with Application in Optimum Experimental Design", 2010 (QR); Giles, "Collected Matrix
+# Derivative Results for Forward and Reverse Mode Algorithmic Differentiation", 2008; Townsend,
+# "Differentiating the Singular Value Decomposition", 2016.
+
 
 _PHASE_OF_EIGENVECTORS = (
     "linalg_eigh_backward: The eigenvectors in the complex case are specified up to "
@@ -45,7 +46,7 @@ _PHASE_OF_SINGULAR_VECTORS = (
     "by e^{i phi}. The specified loss function depends on this quantity, so it is ill-defined."
 )
 
-# ---- Cholesky -------------------------------------------------------------------------------
+# ---- Cholesky --------------------------------------------------------------------------------
 
 
 def _cholesky_vjp(g: Tensor, out: Tensor) -> Tensor:
@@ -74,7 +75,7 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:  # noqa: N803 - torch
     return adjoint(_cholesky(adjoint(A))) if upper else _cholesky(A)
 
 
-# ---- QR -------------------------------------------------------------------------------------
+# ---- QR --------------------------------------------------------------------------------------
 
 
 def _qr_shapes(shape: Ints) -> tuple[Ints, Ints]:
@@ -157,10 +158,10 @@ def _qr_of_wide(x: Tensor, rows: int) -> linalg_qr:
     return linalg_qr(q, cat([r, rest], -1))
 
 
-# ---- eigenvalues of Hermitian matrices ------------------------------------------------------
+# ---- eigenvalues of Hermitian matrices -------------------------------------------------------
 
 
-def _eigen(x: Any, *, UPLO: Any) -> Any:  # noqa: N803
+def _eigen_hermitian(x: Any, *, UPLO: Any) -> Any:  # noqa: N803
     values, vectors = np.linalg.eigh(x, UPLO=UPLO)
     return packed(x.dtype, (values, 1), (vectors, 2))
 
@@ -170,7 +171,7 @@ def _eigen_factors(x: Tensor, extent: int) -> tuple[Tensor, Tensor]:
     return real(values), vectors
 
 
-def _eigen_vjp(g: Tensor, out: Tensor, x_shape: Ints) -> Tensor:
+def _eigen_hermitian_vjp(g: Tensor, out: Tensor, x_shape: Ints) -> Tensor:
     values, vectors = _eigen_factors(out, x_shape[-1])
     g_values, g_vectors = _eigen_factors(g, x_shape[-1])
     one = identity_like(values)
@@ -182,7 +183,7 @@ def _eigen_vjp(g: Tensor, out: Tensor, x_shape: Ints) -> Tensor:
     return matmul(matmul(vectors, inner), adjoint(vectors))
 
 
-_eigh = general("linalg_eigh", of_matrices("eigh", _eigen), _eigen_vjp)
+_eigh = general("linalg_eigh", of_matrices("eigh", _eigen_hermitian), _eigen_hermitian_vjp)
 
 
 def eigh(A: Tensor, UPLO: str = "L") -> linalg_eigh:  # noqa: N803
@@ -202,7 +203,7 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:  # noqa: N803
     return eigh(A, UPLO).eigenvalues
 
 
-# ---- singular values ------------------------------------------------------------------------
+# ---- singular values -------------------------------------------------------------------------
 
 
 def _svd_shapes(shape: Ints, full: bool) -> tuple[Ints, Ints, Ints]:
@@ -274,6 +275,65 @@ def svd(A: Tensor, full_matrices: bool = True) -> linalg_svd:  # noqa: N803
 def svdvals(A: Tensor) -> Tensor:  # noqa: N803
     """The singular values, in descending order."""
     return svd(A, full_matrices=False).S
+
+
+# ---- eigenvalues of any square matrix --------------------------------------------------------
+#
+# Vectors have norm one, which leaves their phase open: a gradient is right for what does not
+# depend on it. Source of the formula: Boeddeker, Hanebrink, Drude, Heymann and Haeb-Umbach, "On
+# the Computation of Complex-valued Gradients with Application to Statistically Optimum
+# Beamforming", 2017.
+
+
+_PHASE = (
+    "linalg_eig_backward: The eigenvectors in the complex case are specified up to "
+    "multiplication by e^{i phi}. The specified loss function depends on this quantity, so it is "
+    "ill-defined."
+)
+
+
+def _eigen(x: Any) -> Any:
+    values, vectors = np.linalg.eig(x)
+    return packed(np.result_type(x.dtype, np.complex64), (values, 1), (vectors, 2))
+
+
+def _eigen_vjp(g: Tensor, out: Tensor, x_dtype: _dtypes.dtype) -> Tensor:
+    """Turning the vectors takes gaps between values; what would change their norm is taken off."""
+    extents = _extents(out)
+    (values, vectors), (g_values, g_vectors) = unpacked(out, *extents), unpacked(g, *extents)
+    turned = matmul(adjoint(vectors), g_vectors)
+    lengths = real(require_no_phase(turned.diagonal(0, -2, -1), message=_PHASE))
+    turned = turned - matmul(adjoint(vectors), vectors * lengths.unsqueeze(-2))
+    one = identity_like(values)
+    gaps = conjugate(values.unsqueeze(-2) - values.unsqueeze(-1)) + one
+    inner = divided(turned * (1 - one), gaps) + diag_embed(g_values)
+    gradient = solve(adjoint(vectors), matmul(inner, adjoint(vectors)))
+    return gradient if x_dtype.is_complex else real(gradient)
+
+
+def _extents(x: Tensor) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Shapes of values and vectors, from the number ``n + n²`` of their elements."""
+    extent = int((4 * x.shape[-1] + 1) ** 0.5) // 2
+    return (extent,), (extent, extent)
+
+
+_eig = general("linalg_eig", of_matrices("eig", _eigen), _eigen_vjp)
+
+
+def eig(A: Tensor) -> linalg_eig:  # noqa: N803 - torch's name
+    """Eigenvalues, in no particular order, and eigenvectors as columns of norm one.
+
+    Raises:
+        RuntimeError: it is no square matrix of floating or complex numbers.
+    """
+    require_square(A, "eig")
+    both = _eig(A)
+    return linalg_eig(*unpacked(both, *_extents(both)))
+
+
+def eigvals(A: Tensor) -> Tensor:  # noqa: N803
+    """The eigenvalues, in no particular order."""
+    return eig(A).eigenvalues
 
 
 __all__: list[str] = []

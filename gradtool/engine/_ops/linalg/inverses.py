@@ -17,12 +17,12 @@ from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._ops.creation.creation import zeros
 from gradtool.engine._ops.linalg.linalg import matmul
 from gradtool.engine._ops.linalg.matrices import (
+    LinAlgError,
     identity_like,
     of_matrices,
     require_matrices,
     require_square,
 )
-from gradtool.engine._ops.linalg.matrix_failures import LinAlgError
 from gradtool.engine._ops.linalg.matrix_types import linalg_inv_ex
 from gradtool.engine._ops.linalg.matrix_types import triangular_solve as solved_triangle
 from gradtool.engine._ops.shape.axes import adjoint

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gradtool.engine._ops.linalg.inverses import pinv
 from gradtool.engine._ops.linalg.linalg import matmul
-from gradtool.engine._ops.linalg.matrix_norms import matrix_rank
 from gradtool.engine._ops.linalg.matrix_types import linalg_lstsq
+from gradtool.engine._ops.linalg.norms import matrix_rank
 from gradtool.engine._tensor import Tensor
 
 _DRIVERS = ("gels", "gelsd", "gelss", "gelsy")

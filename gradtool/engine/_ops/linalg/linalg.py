@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.core.claims import NUMBERS
+from gradtool.engine._ops.core.dtype_support import NUMBERS, TYPE_NAMES, not_implemented, takes
 from gradtool.engine._ops.core.inplace import in_place
 from gradtool.engine._ops.core.kinds import conjugate, linear, multilinear
 from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._ops.core.quiet import quiet
-from gradtool.engine._ops.core.unsupported import TYPE_NAMES, not_implemented, takes
 from gradtool.engine._ops.shape.axes import adjoint as mH  # noqa: N812 - torch's name of the property
 from gradtool.engine._ops.shape.expansion import broadcast_shapes
 from gradtool.engine._tensor import Tensor

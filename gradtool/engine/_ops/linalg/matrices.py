@@ -1,12 +1,4 @@
-"""What all functions of matrices share: what they refuse, and factors as one array.
-
-A matrix function takes one matrix or a batch of them along leading dimensions.
-
-A factorization has several outputs, a primitive has one. Its primitive therefore computes all
-factors once, as one array that holds them flattened one after another along the last
-dimension; each factor is a piece of that. So it has one vjp, which sees the gradients of all
-factors together, and higher orders, forward mode and batching work as for any primitive.
-"""
+"""Checks, error messages and packed factors that functions of matrices share."""
 
 from __future__ import annotations
 
@@ -18,13 +10,87 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine._ops.core.dims import Ints
+from gradtool.engine._ops.core.dtype_support import TYPE_NAMES
 from gradtool.engine._ops.core.kinds import linear
 from gradtool.engine._ops.core.quiet import quiet
-from gradtool.engine._ops.core.unsupported import TYPE_NAMES
 from gradtool.engine._ops.creation.creation import ones_like
-from gradtool.engine._ops.linalg.matrix_failures import failure
 from gradtool.engine._ops.shape.diagonals import diag_embed
 from gradtool.engine._tensor import Tensor
+
+# ---- failures --------------------------------------------------------------------------------
+
+
+class LinAlgError(RuntimeError):
+    """A matrix has no such function: it is singular, say, or not positive definite."""
+
+
+# Tracebacks, and scripts that print the type, show torch's name.
+LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"
+LinAlgError.__module__ = "torch._C"
+
+
+def failure(name: str, x: Any, error: Exception) -> LinAlgError:
+    """The error for what NumPy refused, naming the first matrix of a batch that is the reason."""
+    if name not in _FOUND:
+        return LinAlgError(f"linalg.{name}: {error}")
+    find, text = _FOUND[name]
+    array = np.asarray(x.get() if hasattr(x, "get") else x)
+    for number, matrix in enumerate(array.reshape(-1, *array.shape[-2:])):
+        place = find(matrix)
+        if place is not None:
+            batch = f"(Batch element {number}): " if array.ndim > 2 else ""
+            prefix = "torch.linalg" if name == "solve" else "linalg"
+            return LinAlgError(f"{prefix}.{name}: {batch}{text.format(place)}")
+    return LinAlgError(f"linalg.{name}: {error}")
+
+
+def _zero_pivot(matrix: Any) -> int | None:
+    """Which pivot of an elimination with row exchanges is zero, counted from 1."""
+    rows = matrix.copy()
+    for step in range(len(rows)):
+        largest = step + int(np.abs(rows[step:, step]).argmax())
+        if rows[largest, step] == 0:
+            return step + 1
+        rows[[step, largest]] = rows[[largest, step]]
+        below = rows[step + 1 :]
+        below -= np.outer(below[:, step] / rows[step, step], rows[step])
+    return None
+
+
+def _bad_minor(matrix: Any) -> int | None:
+    """The order of the first leading minor that is not positive definite."""
+    for order in range(1, len(matrix) + 1):
+        try:
+            np.linalg.cholesky(matrix[:order, :order])
+        except np.linalg.LinAlgError:
+            return order
+    return None
+
+
+_FOUND = {
+    "inv": (
+        _zero_pivot,
+        "The diagonal element {} is zero, the inversion could not be completed because the input "
+        "matrix is singular.",
+    ),
+    "solve": (_zero_pivot, "The solver failed because the input matrix is singular."),
+    "cholesky": (
+        _bad_minor,
+        "The factorization could not be completed because the input is not positive-definite (the "
+        "leading minor of order {} is not positive-definite).",
+    ),
+}
+"""How to find the reason in a matrix, and what to say of it."""
+
+
+# ---- matrices and batches of them ------------------------------------------------------------
+#
+# A matrix function takes one matrix or a batch of them along leading dimensions.
+#
+# A factorization has several outputs, a primitive has one. Its primitive therefore computes all
+# factors once, as one array that holds them flattened one after another along the last
+# dimension; each factor is a piece of that. So it has one vjp, which sees the gradients of all
+# factors together, and higher orders, forward mode and batching work as for any primitive.
 
 
 def of_matrices(name: str, compute: Callable[..., Any]) -> Callable[..., Any]:
@@ -79,7 +145,7 @@ def require_square(x: Tensor, name: str, argument: str = "A") -> None:
         )
 
 
-# ---- factors side by side -------------------------------------------------------------------
+# ---- factors side by side --------------------------------------------------------------------
 
 
 def packed(dtype: Any, *factors: tuple[Any, int]) -> Any:
@@ -101,7 +167,7 @@ def unpacked(x: Tensor, *shapes: Ints) -> list[Tensor]:
     return factors
 
 
-# ---- helpers of vjps ------------------------------------------------------------------------
+# ---- helpers of vjps -------------------------------------------------------------------------
 
 
 def divided(x: Tensor, y: Tensor) -> Tensor:
@@ -123,3 +189,6 @@ require_no_phase = linear("phase_check", _without_phase, lambda g: g)
 def identity_like(vectors: Tensor) -> Tensor:
     """The identity matrix for vectors of this length, for each of them."""
     return diag_embed(ones_like(vectors.detach()))
+
+
+__all__ = ["LinAlgError", "failure"]

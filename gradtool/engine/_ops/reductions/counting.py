@@ -8,15 +8,16 @@ import numpy as np
 
 from gradtool.device import module_of
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.core.claims import INTEGERS, MEASURED
 from gradtool.engine._ops.core.dims import wrap_dim
-from gradtool.engine._ops.core.kinds import constant
-from gradtool.engine._ops.core.unsupported import (
+from gradtool.engine._ops.core.dtype_support import (
+    INTEGERS,
+    MEASURED,
     TYPE_NAMES,
     refuse,
     refusing_bool_and_complex,
     takes,
 )
+from gradtool.engine._ops.core.kinds import constant
 from gradtool.engine._tensor import Tensor, wrap
 
 

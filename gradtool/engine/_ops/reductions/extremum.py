@@ -8,12 +8,12 @@ import numpy as np
 
 from gradtool.engine._ops.core import return_types
 from gradtool.engine._ops.core.dims import Ints, wrap_dim
+from gradtool.engine._ops.core.dtype_support import not_implemented
 from gradtool.engine._ops.core.kinds import constant, general
 from gradtool.engine._ops.core.primitive import Primitive
-from gradtool.engine._ops.core.unsupported import not_implemented
 from gradtool.engine._ops.elementwise.selection import maximum, minimum
 from gradtool.engine._ops.indexing.gathering import gather
-from gradtool.engine._ops.reductions.reducing import (
+from gradtool.engine._ops.reductions.reduction import (
     dims_of,
     kept_shape,
     names_none,

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
+from gradtool.engine._ops.core.dtype_support import not_implemented, refusing_complex
 from gradtool.engine._ops.core.kinds import Product, binary
 from gradtool.engine._ops.core.quiet import quiet
-from gradtool.engine._ops.core.unsupported import not_implemented, refusing_complex
 from gradtool.engine._ops.elementwise.comparison import isneginf, isposinf
-from gradtool.engine._ops.reductions.reducing import numpy_names
-from gradtool.engine._ops.reductions.reduction import sum
+from gradtool.engine._ops.reductions.reduction import numpy_names, sum
 from gradtool.engine._tensor import Tensor
 
 

@@ -9,18 +9,18 @@ import numpy as np
 
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.dims import Ints
+from gradtool.engine._ops.core.dtype_support import TYPE_NAMES
 from gradtool.engine._ops.core.kinds import general
-from gradtool.engine._ops.core.unsupported import TYPE_NAMES
 from gradtool.engine._ops.elementwise.elementwise import sgn
 from gradtool.engine._ops.reductions.extremum import amax, amin
-from gradtool.engine._ops.reductions.reducing import (
+from gradtool.engine._ops.reductions.reduction import (
     accumulating,
     count_over,
     dims_of,
     numpy_names,
     spread,
+    sum,
 )
-from gradtool.engine._ops.reductions.reduction import sum
 from gradtool.engine._tensor import Tensor
 
 

@@ -8,11 +8,16 @@ import numpy as np
 
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.dims import Ints, wrap_dim
+from gradtool.engine._ops.core.dtype_support import not_implemented
 from gradtool.engine._ops.core.kinds import conjugate, general
-from gradtool.engine._ops.core.unsupported import not_implemented
 from gradtool.engine._ops.elementwise.elementwise import exp
-from gradtool.engine._ops.reductions.reducing import accumulating, dims_of, numpy_names, spread
-from gradtool.engine._ops.reductions.reduction import sum
+from gradtool.engine._ops.reductions.reduction import (
+    accumulating,
+    dims_of,
+    numpy_names,
+    spread,
+    sum,
+)
 from gradtool.engine._tensor import Tensor
 
 

@@ -1,8 +1,4 @@
-"""Order: sorted values, the largest, the middle one, the different ones.
-
-An order is found once, as indices, which are piecewise constant; the values are gathered by
-it, so that their derivative is a gather's. NaN counts as the largest number, as in torch.
-"""
+"""Order: sort, k-th values, medians, quantiles and modes."""
 
 from __future__ import annotations
 
@@ -10,15 +6,31 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.device import accumulated, module_of
 from gradtool.engine import _dtypes
+from gradtool.engine._levels import Outline
 from gradtool.engine._ops.core import return_types
-from gradtool.engine._ops.core.claims import ORDERED
 from gradtool.engine._ops.core.dims import wrap_dim
+from gradtool.engine._ops.core.dtype_support import (
+    ORDERED,
+    refuse,
+    refusing_bool_and_complex,
+    refusing_complex,
+    takes,
+)
 from gradtool.engine._ops.core.kinds import constant, general
-from gradtool.engine._ops.core.unsupported import refuse, refusing_bool_and_complex, takes
-from gradtool.engine._ops.indexing.gathering import gathering, picking
+from gradtool.engine._ops.elementwise.comparison import isnan
+from gradtool.engine._ops.elementwise.elementwise import ceil, floor, round
+from gradtool.engine._ops.elementwise.selection import where
+from gradtool.engine._ops.indexing.gathering import gather, gathering, picking
+from gradtool.engine._ops.reductions.reduction import numpy_names
 from gradtool.engine._ops.shape.shape import reshape
 from gradtool.engine._tensor import Tensor, wrap
+
+# ---- sorted, largest, middle and distinct values ---------------------------------------------
+#
+# An order is found once, as indices, which are piecewise constant; the values are gathered by
+# it, so that their derivative is a gather's. NaN counts as the largest number, as in torch.
 
 
 def order_of(x: Any, *, dim: int, descending: bool) -> Any:
@@ -164,4 +176,194 @@ def unique(
     return (values, *wanted) if wanted else values
 
 
-__all__ = ["argsort", "kthvalue", "median", "sort", "topk", "unique"]
+# ---- quantiles -------------------------------------------------------------------------------
+
+INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+@numpy_names
+def quantile(
+    x: Tensor,
+    q: Any,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+) -> Tensor:
+    """The values below which a share `q` of all elements, or of those along a dimension, lies.
+
+    Several shares make a dimension in front. A NaN makes it NaN.
+
+    Raises:
+        RuntimeError: a share is not in [0, 1], there are no elements, or a dtype does not fit.
+    """
+    return _quantile("quantile", x, q, dim, keepdim, interpolation)
+
+
+@numpy_names
+def nanquantile(
+    x: Tensor,
+    q: Any,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+) -> Tensor:
+    """`quantile` of the elements that are not NaN.
+
+    Raises:
+        RuntimeError: a share is not in [0, 1], there are no elements, or a dtype does not fit.
+    """
+    return _quantile("nanquantile", x, q, dim, keepdim, interpolation)
+
+
+def _quantile(
+    name: str, x: Tensor, q: Any, dim: int | None, keepdim: bool, interpolation: str
+) -> Tensor:
+    shares = _shares(name, x, q, interpolation)
+    rank, many = x.ndim, shares.ndim == 1
+    rows = x.reshape(1, -1) if dim is None else x.reshape(x.shape or (1,)).movedim(dim, -1)
+    found = _at_ranks(name, rows, shares.reshape(-1), interpolation)
+    found = found.movedim(-1, 0)
+    if dim is None:
+        found = found.reshape(-1, *([1] * rank if keepdim else []))
+    elif rank and keepdim:
+        found = found.unsqueeze(wrap_dim(dim, rank) + 1)
+    elif not rank:
+        found = found.reshape(-1)
+    return found if many else found.squeeze(0)
+
+
+def _shares(name: str, x: Tensor, q: Any, interpolation: str) -> Tensor:
+    """The shares as a tensor of at most one dimension, checked against the rest."""
+    if x.dtype not in (_dtypes.float32, _dtypes.float64):
+        raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
+    if x.numel() == 0:
+        raise RuntimeError(f"{name}() input tensor must be non-empty")
+    shares = q if isinstance(q, Tensor) else x.new_tensor(q)
+    if shares.ndim > 1:
+        raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
+    if shares.dtype is not x.dtype:
+        raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
+    if interpolation not in INTERPOLATIONS:
+        raise RuntimeError(
+            f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, "
+            f"but got {interpolation}"
+        )
+    values = shares._array
+    if not isinstance(values, Outline) and not bool(((values >= 0) & (values <= 1)).all()):
+        given = "values must be" if isinstance(q, Tensor) else "must be"
+        found = "" if isinstance(q, Tensor) else f" but got {q}"
+        raise RuntimeError(f"{name}() q {given} in the range [0, 1]{found}")
+    return shares
+
+
+def _at_ranks(name: str, rows: Tensor, shares: Tensor, interpolation: str) -> Tensor:
+    """Of each row along the last dimension, one value for each share."""
+    ordered = sort(rows, -1)[0]
+    missing = isnan(rows).sum(-1, keepdim=True)
+    last = rows.shape[-1] - 1
+    if name == "nanquantile":
+        ranks = shares * (last - missing).clamp(min=0).to(rows.dtype)
+    else:
+        spread = (shares * last).expand(*rows.shape[:-1], -1)
+        ranks = where(missing > 0, rows.new_full((), last), spread)
+    if interpolation in ("lower", "higher", "nearest"):
+        place = {"lower": floor, "higher": ceil, "nearest": round}[interpolation](ranks.detach())
+        return gather(ordered, -1, place.to(_dtypes.int64))
+    below = floor(ranks.detach())
+    weights = ranks - below if interpolation == "linear" else ranks * 0 + 0.5
+    if interpolation == "midpoint":
+        weights = where(ranks == below, ranks * 0, weights)
+    low = gather(ordered, -1, below.to(_dtypes.int64))
+    high = gather(ordered, -1, ceil(ranks.detach()).to(_dtypes.int64))
+    between: Tensor = low.lerp(high, weights)
+    return between
+
+
+# ---- medians without NaN ---------------------------------------------------------------------
+
+
+def _present_median_index(x: Any, *, dim: int) -> Any:
+    """Where the lower median of what is not NaN is; the first place if nothing is."""
+    order = order_of(x, dim=dim, descending=False)
+    missing = np.isnan(x).sum(axis=dim, keepdims=True) if x.dtype.kind == "f" else 0
+    middle = np.maximum((x.shape[dim] - missing - 1) // 2, 0)
+    places = np.broadcast_to(middle, (*x.shape[:dim], 1, *x.shape[dim + 1 :]))
+    return np.take_along_axis(order, places, dim).squeeze(dim)
+
+
+_nanmedian_index_of = constant(
+    "nanmedian_index", refusing_bool_and_complex("median_out", _present_median_index)
+)
+_nanmedian_along = picking("nanmedian")
+
+
+@numpy_names
+def nanmedian(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The median of what is not NaN, of all or along a dimension with its index."""
+    if dim is None:
+        flat = x.reshape(-1)
+        if flat.numel() == 0:
+            return flat.sum() * np.nan
+        return _nanmedian_along(flat, _nanmedian_index_of(flat, dim=0), dim=0)
+    return return_types.nanmedian(
+        *_along("nanmedian", _nanmedian_index_of, _nanmedian_along, x, dim, keepdim)
+    )
+
+
+# ---- the most frequent value -----------------------------------------------------------------
+
+
+def _mode_index(x: Any, *, dim: int) -> Any:
+    """The last place of the smallest of the values that come most often."""
+    order = np.moveaxis(order_of(x, dim=dim, descending=False), dim, -1)
+    ordered = np.take_along_axis(np.moveaxis(x, dim, -1), order, -1)
+    places = module_of(x).arange(x.shape[dim])
+    starts = np.ones(ordered.shape, bool) if module_of(x) is np else ordered == ordered
+    starts[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
+    first = accumulated(np.maximum, np.where(starts, places, 0), ordered.ndim - 1)
+    longest = (places - first).argmax(axis=-1)
+    return np.take_along_axis(order, longest[..., None], -1)[..., 0]
+
+
+_mode_index_of = constant("mode_index", refusing_complex("mode_cpu", _mode_index))
+_mode_along = picking("mode")
+
+
+@numpy_names
+def mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.mode:
+    """The most frequent value along a dimension, the smallest of several, and where it is."""
+    return return_types.mode(*_along("mode", _mode_index_of, _mode_along, x, dim, keepdim))
+
+
+def _along(
+    name: str, find: Any, pick: Any, x: Tensor, dim: int, keepdim: bool
+) -> tuple[Tensor, Tensor]:
+    dim = wrap_dim(dim, x.ndim)
+    if x.ndim == 0:
+        values, places = _along(name, find, pick, x.reshape(1), 0, False)
+        return values, places
+    if x.shape[dim] == 0:
+        raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
+    return picked(pick, x, find(x, dim=dim), dim, keepdim)
+
+
+def msort(x: Tensor) -> Tensor:
+    """The elements in order along the first dimension."""
+    return sort(x, 0)[0]
+
+
+__all__ = [
+    "argsort",
+    "kthvalue",
+    "median",
+    "mode",
+    "msort",
+    "nanmedian",
+    "nanquantile",
+    "quantile",
+    "sort",
+    "topk",
+    "unique",
+]

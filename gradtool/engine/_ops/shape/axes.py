@@ -1,10 +1,20 @@
-"""The dimensions of a tensor in another order: views."""
+"""Dimensions in another order, tensors turned, raised to more dimensions and gridded."""
 
 from __future__ import annotations
 
+import itertools
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gradtool.engine._dtypes import int64
 from gradtool.engine._ops.core.dims import Ints, as_ints, one_by_one, wrap_dim, wrap_dims
 from gradtool.engine._ops.core.kinds import conjugate, linear
+from gradtool.engine._ops.shape.joining import cat, hstack, stack, tensor_split
 from gradtool.engine._tensor import Tensor
+
+# ---- transposes: views -----------------------------------------------------------------------
+
 
 _transpose = linear(
     "transpose",
@@ -129,6 +139,221 @@ PROPERTIES = {
 }
 """Attributes of a tensor that are computed by these."""
 
+
+# ---- flips and rotations ---------------------------------------------------------------------
+
+
+def fliplr(x: Tensor) -> Tensor:
+    """Columns in reverse order.
+
+    Raises:
+        RuntimeError: there are fewer than two dimensions.
+    """
+    if x.ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return x.flip(1)
+
+
+def flipud(x: Tensor) -> Tensor:
+    """Rows in reverse order.
+
+    Raises:
+        RuntimeError: the tensor is 0-d.
+    """
+    if x.ndim < 1:
+        raise RuntimeError("Input must be >= 1-d.")
+    return x.flip(0)
+
+
+def rot90(x: Tensor, k: int = 1, dims: Ints | list[int] = (0, 1)) -> Tensor:
+    """Turned `k` times by a right angle, from the first of two dimensions to the second.
+
+    Raises:
+        RuntimeError: `dims` are not two different dimensions, or the tensor has fewer.
+    """
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if x.ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {x.ndim}")
+    if dims[0] == dims[1] or abs(dims[0] - dims[1]) == x.ndim:
+        raise RuntimeError(
+            f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
+        )
+    first, second = wrap_dims(dims, x.ndim)
+    turns: dict[int, Callable[[], Tensor]] = {
+        0: x.clone,
+        1: lambda: x.flip(second).transpose(first, second),
+        2: lambda: x.flip((first, second)),
+        3: lambda: x.flip(first).transpose(first, second),
+    }
+    return turns[k % 4]()
+
+
+# ---- more dimensions -------------------------------------------------------------------------
+
+
+def _at_least(raised: Callable[[Tensor], Tensor], name: str, text: str) -> Callable[..., Any]:
+    def each(*tensors: Any) -> Any:
+        if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+            return raised(tensors[0])
+        given = tensors[0] if len(tensors) == 1 else tensors
+        return tuple([raised(tensor) for tensor in given])
+
+    each.__name__ = each.__qualname__ = name
+    each.__doc__ = f"Views of the tensors with {text}."
+    return each
+
+
+def _three_dimensions(x: Tensor) -> Tensor:
+    return x.unsqueeze(-1) if x.ndim == 2 else x if x.ndim > 2 else x.reshape(1, -1, 1)
+
+
+atleast_1d = _at_least(
+    lambda x: x if x.ndim else x.reshape(1), "atleast_1d", "at least one dimension"
+)
+atleast_2d = _at_least(
+    lambda x: x if x.ndim > 1 else x.reshape(1, -1), "atleast_2d", "at least two dimensions"
+)
+atleast_3d = _at_least(_three_dimensions, "atleast_3d", "at least three dimensions")
+
+
+# ---- joining and splitting along the first three dimensions ----------------------------------
+
+
+def dstack(tensors: Sequence[Tensor]) -> Tensor:
+    """Joined along the third dimension."""
+    return cat([_three_dimensions(each) for each in tensors], 2)
+
+
+def column_stack(tensors: Sequence[Tensor]) -> Tensor:
+    """Joined along the second dimension, vectors as columns."""
+    return hstack([each if each.ndim > 1 else each.reshape(-1, 1) for each in tensors])
+
+
+def _splitting(name: str, least: int, dim: Callable[[Tensor], int]) -> Callable[..., Any]:
+    def split(x: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+        if x.ndim < least:
+            raise RuntimeError(
+                f"torch.{name} requires a tensor with at least {least} dimension"
+                f"{'s' * (least > 1)}, but got a tensor with {x.ndim} dimensions!"
+            )
+        extent = x.shape[dim(x)]
+        if isinstance(indices_or_sections, int) and extent % indices_or_sections:
+            raise RuntimeError(
+                f"torch.{name} attempted to split along dimension {dim(x)}, but the size of the "
+                f"dimension {extent} is not divisible by the split_size {indices_or_sections}!"
+            )
+        return tensor_split(x, indices_or_sections, dim(x))
+
+    split.__name__ = split.__qualname__ = name
+    split.__doc__ = "Views of equal parts, or of the parts between positions."
+    return split
+
+
+hsplit = _splitting("hsplit", 1, lambda x: 0 if x.ndim == 1 else 1)
+vsplit = _splitting("vsplit", 2, lambda _x: 0)
+dsplit = _splitting("dsplit", 3, lambda _x: 2)
+
+
+def block_diag(*tensors: Tensor) -> Tensor:
+    """A matrix of matrices along its diagonal and zeros elsewhere."""
+    matrices = [atleast_2d(each) for each in tensors]
+    total = sum(each.shape[1] for each in matrices)
+    rows, before = [], 0
+    for each in matrices:
+        height, width = each.shape
+        left, right = each.new_zeros(height, before), each.new_zeros(height, total - before - width)
+        rows.append(cat([left, each, right], 1))
+        before += width
+    return cat(rows, 0)
+
+
+# ---- grids and choices -----------------------------------------------------------------------
+
+
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
+    """Views of vectors, each along a dimension of its own, in the shape of the grid they span.
+
+    With ``indexing="xy"`` the first two dimensions are exchanged.
+
+    Raises:
+        RuntimeError: a tensor has more than one dimension, dtypes differ, or there is no such
+            indexing.
+    """
+    if indexing is None:
+        warnings.warn(
+            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing "
+            "argument.",
+            UserWarning,
+            stacklevel=2,
+        )
+    given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], tuple | list) else tensors
+    if indexing not in (None, "ij", "xy"):
+        raise RuntimeError(
+            f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
+        )
+    for each in given:
+        if each.ndim > 1:
+            raise RuntimeError(
+                f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {each}"
+            )
+    return _grid([each.reshape(-1) for each in given], swap=indexing == "xy" and len(given) > 1)
+
+
+def _grid(vectors: Sequence[Tensor], *, swap: bool) -> tuple[Tensor, ...]:
+    if len({each.dtype for each in vectors}) > 1:
+        raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+    shape = [each.numel() for each in vectors]
+    last = len(vectors) - 1
+    grids = [
+        each.reshape([1] * at + [-1] + [1] * (last - at)).expand(shape)
+        for at, each in enumerate(vectors)
+    ]
+    return tuple([each.transpose(0, 1) for each in grids] if swap else grids)
+
+
+def cartesian_prod(*tensors: Tensor) -> Tensor:
+    """All choices of one element of each vector, one in each row."""
+    if len(tensors) == 1:
+        return tensors[0]
+    return stack([each.reshape(-1) for each in _grid(tensors, swap=False)], 1)
+
+
+def combinations(x: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """All choices of `r` elements of a vector, one in each row, in their order.
+
+    Raises:
+        RuntimeError: the tensor is not a vector.
+    """
+    if x.ndim != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(x.shape)}")
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    chosen = list(choose(range(x.shape[0]), r))
+    return x[x.new_tensor(chosen, dtype=int64).reshape(-1)].reshape(len(chosen), r)
+
+
 __all__ = [
-    "adjoint", "moveaxis", "movedim", "permute", "swapaxes", "swapdims", "t", "transpose",
-]  # fmt: skip
+    "adjoint",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "block_diag",
+    "cartesian_prod",
+    "column_stack",
+    "combinations",
+    "dsplit",
+    "dstack",
+    "fliplr",
+    "flipud",
+    "hsplit",
+    "meshgrid",
+    "moveaxis",
+    "movedim",
+    "permute",
+    "rot90",
+    "swapaxes",
+    "swapdims",
+    "t",
+    "transpose",
+    "vsplit",
+]

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.engine._ops.core.claims import NUMBERS
 from gradtool.engine._ops.core.dims import Ints, wrap_dim
+from gradtool.engine._ops.core.dtype_support import NUMBERS, takes
 from gradtool.engine._ops.core.kinds import linear
 from gradtool.engine._ops.core.primitive import Primitive
-from gradtool.engine._ops.core.unsupported import takes
-from gradtool.engine._ops.shape.repeating import clone
+from gradtool.engine._ops.shape.expansion import clone
 from gradtool.engine._tensor import Tensor
 
 

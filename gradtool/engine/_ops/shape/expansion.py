@@ -1,4 +1,4 @@
-"""Broadcasting: dimensions stretched without a copy, and the sum that is its transpose."""
+"""Broadcasting, copies, repetition, and elements in another order."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.core.dims import Ints, as_ints, one_by_one
+from gradtool.engine._ops.core.dims import Ints, as_ints, one_by_one, wrap_dim, wrap_dims
 from gradtool.engine._ops.core.kinds import linear
+from gradtool.engine._ops.shape.shape import reshape
 from gradtool.engine._tensor import Size, Tensor
+
+# ---- broadcasting, and the sum that is its transpose -----------------------------------------
 
 
 def _stretched(x: Any, *, shape: Ints) -> Any:
@@ -129,6 +132,103 @@ def sum_to_size(x: Tensor, size: Ints) -> Tensor:
     return _sum_to_size(x if x.dtype.is_differentiable else x.to(_dtypes.int64), shape=size)
 
 
+# ---- copies, repetition and order ------------------------------------------------------------
+
+
+def _copied(x: Any) -> Any:
+    """A dense copy in the same memory order; an expanded array has none, and gets row-major."""
+    return x.copy(order="C" if 0 in x.strides else "K")
+
+
+_clone = linear("clone", _copied, lambda g: g)
+_contiguous = linear("clone", lambda x: x.copy(order="C"), lambda g: g)
+_repeat = linear(
+    "repeat",
+    lambda x, *, repeats: np.tile(x, repeats),
+    lambda g, x_shape, repeats: _repeats_summed(g, x_shape, repeats),
+)
+_flip = linear(
+    "flip",
+    lambda x, *, dims: np.flip(x, dims).copy(),
+    lambda g, dims: g.flip(dims),
+)
+_roll = linear(
+    "roll",
+    lambda x, *, shifts, dims: np.roll(x, shifts, dims),
+    lambda g, shifts, dims: g.roll(tuple([-shift for shift in shifts]), dims),
+)
+
+
+def _repeats_summed(g: Tensor, shape: Ints, repeats: Ints) -> Tensor:
+    """The transpose of repeating: the repeats as dimensions of their own, summed over."""
+    new = len(repeats) - len(shape)
+    pairs = zip(repeats, (1,) * new + shape, strict=True)
+    apart = g.reshape([extent for pair in pairs for extent in pair])
+    return apart.sum(tuple(range(0, 2 * len(repeats), 2))).reshape(shape) if repeats else g
+
+
+def clone(x: Tensor, *, memory_format: Any = None) -> Tensor:
+    """A copy that the gradient flows through."""
+    return _contiguous(x) if str(memory_format).endswith("contiguous_format") else _clone(x)
+
+
+def contiguous(x: Tensor, *, memory_format: Any = None) -> Tensor:
+    """The tensor itself if it is contiguous, else a copy that is."""
+    return x if x.is_contiguous() else _contiguous(x)
+
+
+@one_by_one
+def repeat(x: Tensor, repeats: Ints) -> Tensor:
+    """Copies side by side, so many along each dimension; further dimensions come in front."""
+    if len(repeats) < x.ndim:
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions "
+            "of tensor"
+        )
+    if any(count < 0 for count in repeats):
+        raise RuntimeError(f"Trying to create tensor with negative dimension: {list(repeats)}")
+    return _repeat(x, repeats=repeats)
+
+
+@one_by_one
+def tile(x: Tensor, dims: Ints) -> Tensor:
+    """`repeat` that leaves the dimensions in front alone where fewer counts are given."""
+    return repeat(x, (1,) * (x.ndim - len(dims)) + dims)
+
+
+@one_by_one
+def flip(x: Tensor, dims: Ints) -> Tensor:
+    """The elements in reverse order along these dimensions."""
+    return _flip(x, dims=wrap_dims(dims, x.ndim))
+
+
+def roll(x: Tensor, shifts: int | Ints, dims: int | Ints | None = None) -> Tensor:
+    """The elements moved along dimensions, those pushed out coming back at the other end.
+
+    Without `dims`, along all elements in row-major order.
+    """
+    steps = as_ints(shifts)
+    if dims is None or dims == ():
+        return reshape(_roll(x.reshape(-1), shifts=steps, dims=(0,)), x.shape)
+    axes = as_ints(dims)
+    if len(steps) != len(axes):
+        raise RuntimeError(
+            f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(axes)}"
+        )
+    return _roll(x, shifts=steps, dims=tuple([wrap_dim(axis, x.ndim) for axis in axes]))
+
+
 __all__ = [
-    "broadcast_shapes", "broadcast_tensors", "broadcast_to", "expand", "expand_as", "sum_to_size",
-]  # fmt: skip
+    "broadcast_shapes",
+    "broadcast_tensors",
+    "broadcast_to",
+    "clone",
+    "contiguous",
+    "expand",
+    "expand_as",
+    "flip",
+    "repeat",
+    "roll",
+    "sum_to_size",
+    "tile",
+]

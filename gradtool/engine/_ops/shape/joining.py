@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine._ops.core.dims import as_ints, wrap_dim
-from gradtool.engine._ops.core.plan import Vjp
-from gradtool.engine._ops.core.primitive import Primitive
+from gradtool.engine._ops.core.primitive import Primitive, Vjp
 from gradtool.engine._ops.core.promotion import result_type
-from gradtool.engine._ops.indexing.narrowing import piece
+from gradtool.engine._ops.indexing.views import piece
 from gradtool.engine._tensor import Tensor
 
 # ---- joining --------------------------------------------------------------------------------

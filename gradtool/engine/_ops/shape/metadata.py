@@ -10,8 +10,8 @@ import numpy as np
 from gradtool.engine import _settings
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.dims import as_ints
+from gradtool.engine._ops.core.dtype_support import TYPE_NAMES
 from gradtool.engine._ops.core.inplace import check_in_place, replace
-from gradtool.engine._ops.core.unsupported import TYPE_NAMES
 from gradtool.engine._ops.creation.creation import empty
 from gradtool.engine._tensor import Storage, Tensor
 

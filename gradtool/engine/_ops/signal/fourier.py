@@ -13,9 +13,9 @@ from typing import Any
 from gradtool.device import module_of
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.dims import Ints, wrap_dim, wrap_dims
+from gradtool.engine._ops.core.dtype_support import TYPE_NAMES
 from gradtool.engine._ops.core.kinds import conjugate, linear
 from gradtool.engine._ops.core.primitive import Primitive
-from gradtool.engine._ops.core.unsupported import TYPE_NAMES
 from gradtool.engine._ops.elementwise.complex_parts import real
 from gradtool.engine._ops.shape.joining import cat
 from gradtool.engine._tensor import Tensor

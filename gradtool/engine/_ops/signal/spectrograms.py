@@ -8,7 +8,7 @@ from typing import Any
 
 from gradtool.engine._ops.creation.creation import arange, ones
 from gradtool.engine._ops.elementwise.complex_parts import real, view_as_complex, view_as_real
-from gradtool.engine._ops.shape.windows import sum_of_windows, unfold
+from gradtool.engine._ops.indexing.views import sum_of_windows, unfold
 from gradtool.engine._ops.signal.fourier import half_of_real, real_of_half, transformed
 from gradtool.engine._tensor import Tensor
 

@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine._dtypes import float64
-from gradtool.engine._ops.core.claims import MEASURED, REAL, SMOOTH
+from gradtool.engine._ops.core.dtype_support import MEASURED, REAL, SMOOTH, takes
 from gradtool.engine._ops.core.inplace import in_place
 from gradtool.engine._ops.core.kinds import Product
 from gradtool.engine._ops.core.kinds import elementwise as elementwise_primitive
-from gradtool.engine._ops.core.unsupported import takes
 from gradtool.engine._ops.creation.random import rand
 from gradtool.engine._ops.elementwise import elementwise
 from gradtool.engine._ops.elementwise.elementwise import exp, expm1, log1p, sigmoid, tanh
-from gradtool.engine._ops.elementwise.logarithms import logaddexp
+from gradtool.engine._ops.elementwise.powers import logaddexp
 from gradtool.engine._ops.elementwise.selection import where
 from gradtool.engine._ops.elementwise.special import erf
 from gradtool.engine._tensor import Tensor

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.engine._ops.core.claims import REAL
 from gradtool.engine._ops.core.dims import Ints
-from gradtool.engine._ops.core.unsupported import takes
+from gradtool.engine._ops.core.dtype_support import REAL, takes
 from gradtool.engine._ops.creation.literals import tensor
 from gradtool.engine._ops.reductions.extremum import max as max_along
 from gradtool.engine._tensor import Tensor

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.core.claims import FLOATS
-from gradtool.engine._ops.core.unsupported import takes
+from gradtool.engine._ops.core.dtype_support import FLOATS, takes
 from gradtool.engine._ops.creation.creation import full
 from gradtool.engine._ops.creation.literals import tensor
 from gradtool.engine._ops.elementwise.selection import where

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.engine._ops.core.claims import REAL
-from gradtool.engine._ops.core.unsupported import TYPE_NAMES
+from gradtool.engine._ops.core.dtype_support import REAL, TYPE_NAMES
 from gradtool.engine._ops.creation.literals import tensor
 from gradtool.engine._ops.reductions.extremum import amax
 from gradtool.engine._ops.reductions.extremum import max as max_along

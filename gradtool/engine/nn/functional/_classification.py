@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.engine._ops.core.claims import REAL
+from gradtool.engine._ops.core.dtype_support import REAL, TYPE_NAMES, refuse, takes
 from gradtool.engine._ops.core.kinds import Product, binary
 from gradtool.engine._ops.core.promotion import result_type
 from gradtool.engine._ops.core.quiet import quiet
-from gradtool.engine._ops.core.unsupported import TYPE_NAMES, refuse, takes
 from gradtool.engine._ops.elementwise.elementwise import log, log1p
-from gradtool.engine._ops.elementwise.logarithms import logaddexp
+from gradtool.engine._ops.elementwise.powers import logaddexp
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn.functional._reduced import check_reduction, legacy, reduced
 from gradtool.engine.nn.functional._softmax import log_softmax

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.core.claims import SMOOTH
 from gradtool.engine._ops.core.dims import Ints
-from gradtool.engine._ops.core.unsupported import check_taken, takes
+from gradtool.engine._ops.core.dtype_support import SMOOTH, check_taken, takes
 from gradtool.engine._ops.linalg.linalg import matmul
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn.functional._padding import pad

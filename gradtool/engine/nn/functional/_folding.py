@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtool.engine._ops.core.claims import BOOL, SMOOTH
 from gradtool.engine._ops.core.dims import Ints
-from gradtool.engine._ops.core.unsupported import takes
-from gradtool.engine._ops.shape.windows import sum_of_windows
+from gradtool.engine._ops.core.dtype_support import BOOL, SMOOTH, takes
+from gradtool.engine._ops.indexing.views import sum_of_windows
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn.functional._padding import pad
 from gradtool.engine.nn.functional._windowing import for_each, positions, product, windows

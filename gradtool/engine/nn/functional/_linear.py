@@ -6,11 +6,11 @@ from typing import Any
 
 from gradtool.engine import _dtypes
 from gradtool.engine._modes import modes
-from gradtool.engine._ops.core.unsupported import check_positions
+from gradtool.engine._ops.core.dtype_support import check_positions
 from gradtool.engine._ops.creation.creation import arange
 from gradtool.engine._ops.elementwise.selection import where
-from gradtool.engine._ops.linalg.distances import renorm
 from gradtool.engine._ops.linalg.linalg import matmul
+from gradtool.engine._ops.linalg.norms import renorm
 from gradtool.engine._tensor import Tensor
 
 

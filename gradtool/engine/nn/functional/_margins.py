@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gradtool.engine._ops.core.claims import FLOATS, REAL, SMOOTH
-from gradtool.engine._ops.core.unsupported import takes
+from gradtool.engine._ops.core.dtype_support import FLOATS, REAL, SMOOTH, takes
 from gradtool.engine._ops.creation.creation import full_like, triu_indices
 from gradtool.engine._ops.elementwise.elementwise import sqrt
-from gradtool.engine._ops.elementwise.logarithms import logaddexp
+from gradtool.engine._ops.elementwise.powers import logaddexp
 from gradtool.engine._ops.elementwise.selection import minimum, where
 from gradtool.engine._ops.reductions.norm import norm
 from gradtool.engine._ops.shape.expansion import broadcast_tensors

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.core.claims import FLOATS
-from gradtool.engine._ops.core.unsupported import takes
+from gradtool.engine._ops.core.dtype_support import FLOATS, takes
 from gradtool.engine._ops.creation.creation import arange
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn.functional._reduced import legacy, reduced

@@ -8,11 +8,10 @@ import numpy as np
 
 from gradtool.engine import _dtypes
 from gradtool.engine._modes import modes
-from gradtool.engine._ops.core.claims import REAL, SMOOTH
-from gradtool.engine._ops.core.unsupported import takes
+from gradtool.engine._ops.core.dtype_support import REAL, SMOOTH, takes
 from gradtool.engine._ops.elementwise.elementwise import rsqrt
-from gradtool.engine._ops.reductions.moment import var_mean
 from gradtool.engine._ops.reductions.norm import norm
+from gradtool.engine._ops.reductions.statistics import var_mean
 from gradtool.engine._tensor import Tensor
 
 

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.core.claims import NUMBERS
 from gradtool.engine._ops.core.dims import Ints, as_ints
+from gradtool.engine._ops.core.dtype_support import NUMBERS, check_taken
 from gradtool.engine._ops.core.kinds import general, linear
-from gradtool.engine._ops.core.unsupported import check_taken
 from gradtool.engine._tensor import Tensor
 
 Pairs = tuple[tuple[int, int], ...]

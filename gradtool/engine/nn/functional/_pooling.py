@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.core.claims import FLOATS, MEASURED, REAL
 from gradtool.engine._ops.core.dims import Ints
-from gradtool.engine._ops.core.unsupported import check_taken, takes
+from gradtool.engine._ops.core.dtype_support import FLOATS, MEASURED, REAL, check_taken, takes
 from gradtool.engine._ops.creation.creation import arange
 from gradtool.engine._ops.linalg.linalg import matmul
 from gradtool.engine._ops.reductions.extremum import max as max_along

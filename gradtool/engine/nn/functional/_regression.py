@@ -6,10 +6,9 @@ import math
 import warnings
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.core.claims import REAL, SMOOTH
-from gradtool.engine._ops.core.unsupported import check_taken, takes
+from gradtool.engine._ops.core.dtype_support import REAL, SMOOTH, check_taken, takes
 from gradtool.engine._ops.elementwise.elementwise import exp, log
-from gradtool.engine._ops.elementwise.logarithms import xlogy
+from gradtool.engine._ops.elementwise.powers import xlogy
 from gradtool.engine._ops.elementwise.selection import where
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn.functional._reduced import legacy, paired, reduced

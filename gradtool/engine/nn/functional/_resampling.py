@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.core.claims import REAL
 from gradtool.engine._ops.core.dims import Ints
-from gradtool.engine._ops.core.unsupported import check_taken
+from gradtool.engine._ops.core.dtype_support import REAL, check_taken
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn.functional._pooling import along, averaged_to
 

@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.core.claims import REAL
-from gradtool.engine._ops.core.unsupported import check_taken
+from gradtool.engine._ops.core.dtype_support import REAL, check_taken
 from gradtool.engine._ops.creation.creation import linspace, ones
 from gradtool.engine._ops.elementwise.arithmetic import fmod
 from gradtool.engine._ops.elementwise.elementwise import floor, round

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtool.engine._ops.core.claims import REAL
 from gradtool.engine._ops.core.dims import wrap_dim
-from gradtool.engine._ops.core.unsupported import takes
-from gradtool.engine._ops.creation.drawing import exponential
+from gradtool.engine._ops.core.dtype_support import REAL, takes
+from gradtool.engine._ops.creation.distributions import exponential
 from gradtool.engine._ops.elementwise.elementwise import log, sigmoid
 from gradtool.engine._ops.reductions import softmax as _softmax
 from gradtool.engine._tensor import Tensor

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.core.claims import REAL
 from gradtool.engine._ops.core.dims import Ints
-from gradtool.engine._ops.core.unsupported import TYPE_NAMES, takes
+from gradtool.engine._ops.core.dtype_support import REAL, TYPE_NAMES, takes
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn.functional._windowing import for_each, product
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradtool.engine._ops.core.dims import Ints, as_ints
-from gradtool.engine._ops.shape.windows import unfold
+from gradtool.engine._ops.indexing.views import unfold
 from gradtool.engine._tensor import Tensor
 
 

@@ -15,7 +15,7 @@ import pytest
 
 import gradtool.engine as engine
 from gradtool.engine._dtypes import dtype
-from gradtool.engine._ops.core.claims import claimed
+from gradtool.engine._ops.core.dtype_support import claimed
 from gradtool.engine._ops.core.primitive import Primitive
 from tests.engine.ops.case import Arg, OpCase
 from tests.engine.ops.families import FAMILIES

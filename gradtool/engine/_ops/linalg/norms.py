@@ -1,4 +1,4 @@
-"""Norms of vectors and matrices, and what follows from singular values: rank and condition."""
+"""Norms and distances, and what follows from singular values: rank and condition."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.core.dims import Ints, as_ints, wrap_dims
+from gradtool.engine._ops.core import return_types
+from gradtool.engine._ops.core.dims import Ints, as_ints, wrap_dim, wrap_dims
 from gradtool.engine._ops.core.kinds import constant
 from gradtool.engine._ops.linalg.factorizations import svdvals
 from gradtool.engine._ops.linalg.inverses import inv, tolerances
@@ -17,6 +18,8 @@ from gradtool.engine._ops.reductions.extremum import amax, amin
 from gradtool.engine._ops.reductions.norm import norm as _of_vectors
 from gradtool.engine._ops.shape.axes import movedim
 from gradtool.engine._tensor import Tensor
+
+# ---- norms of vectors and matrices -----------------------------------------------------------
 
 
 def vector_norm(
@@ -112,7 +115,7 @@ def norm(
     return matrix_norm(A, ord, (-2, -1) if dims is None else dims, keepdim, dtype=dtype)
 
 
-# ---- rank and condition ---------------------------------------------------------------------
+# ---- rank and condition ----------------------------------------------------------------------
 
 
 def _rank_of(x: Any, *, atol: float, rtol: float, hermitian: bool) -> Any:
@@ -160,3 +163,42 @@ def cond(A: Tensor, p: float | str | None = None) -> Tensor:  # noqa: N803
 
 __all__: list[str] = []
 """Under their own names these are functions of ``torch.linalg``."""
+
+
+# ---- distances, and both extremes at once ----------------------------------------------------
+
+
+_SLACK = 1e-7
+"""What PyTorch adds to a norm before it divides by it."""
+
+
+def dist(x: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """The p-norm of the difference of all elements."""
+    return _of_vectors(x - other, p)
+
+
+def renorm(x: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+    """Each slice along a dimension, scaled down where its p-norm is larger than `maxnorm`.
+
+    Raises:
+        RuntimeError: the tensor has fewer than two dimensions, or a number is not positive.
+    """
+    if p <= 0:
+        raise RuntimeError("non-positive-norm not supported")
+    if x.ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {x.ndim} dimensions")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    dim = wrap_dim(dim, x.ndim)
+    size = _of_vectors(x, p, [each for each in range(x.ndim) if each != dim], keepdim=True)
+    scale = maxnorm / (size + _SLACK)
+    return x * scale.masked_fill(size <= maxnorm, 1)
+
+
+def aminmax(x: Tensor, *, dim: Any = None, keepdim: bool = False) -> return_types.aminmax:
+    """The smallest and the largest element, of all or along a dimension."""
+    dims: Any = () if dim is None else dim
+    return return_types.aminmax(amin(x, dims, keepdim), amax(x, dims, keepdim))
+
+
+__all__ = ["aminmax", "dist", "renorm"]

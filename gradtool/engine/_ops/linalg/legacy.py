@@ -6,7 +6,7 @@ from typing import Any
 
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.creation.creation import zeros
-from gradtool.engine._ops.linalg import factorizations, matrix_types, reflectors
+from gradtool.engine._ops.linalg import factorizations, matrix_types
 from gradtool.engine._ops.linalg import lu as _lu
 from gradtool.engine._ops.shape.axes import adjoint
 from gradtool.engine._tensor import Tensor
@@ -48,14 +48,14 @@ def lu_solve(x: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:  # noqa: 
     return _lu.lu_solve(LU_data, LU_pivots, x)
 
 
-def geqrf(x: Tensor) -> reflectors.geqrf:
+def geqrf(x: Tensor) -> _lu.geqrf:
     """The QR factorization as LAPACK leaves it: reflectors below R. It has no derivative."""
-    return reflectors.qr_of_reflectors(x)
+    return _lu.qr_of_reflectors(x)
 
 
 def orgqr(x: Tensor, tau: Tensor) -> Tensor:
     """`linalg.householder_product`."""
-    return reflectors.householder_product(x, tau)
+    return _lu.householder_product(x, tau)
 
 
 METHODS = {

@@ -1,0 +1,217 @@
+"""Cumulative sums, products and extremes, differences, and integrals by the trapezoidal rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradtool.device import accumulated, module_of
+from gradtool.engine import _dtypes
+from gradtool.engine._ops.core import return_types
+from gradtool.engine._ops.core.dims import wrap_dim
+from gradtool.engine._ops.core.dtype_support import NUMBERS, not_implemented, takes
+from gradtool.engine._ops.core.kinds import constant, linear
+from gradtool.engine._ops.core.primitive import Primitive
+from gradtool.engine._ops.elementwise.arithmetic import mul
+from gradtool.engine._ops.elementwise.powers import logaddexp
+from gradtool.engine._ops.indexing.gathering import gathering
+from gradtool.engine._ops.reductions.reduction import accumulating, numpy_names
+from gradtool.engine._ops.shape.joining import cat
+from gradtool.engine._tensor import Tensor
+
+# ---- cumulative sum --------------------------------------------------------------------------
+
+
+@accumulating
+def _running_sum(x: Any, *, dim: int, backwards: bool) -> Any:
+    dtype = np.int64 if x.dtype.kind in "iub" else x.dtype
+    if x.ndim == 0:
+        return x.astype(dtype)
+    if backwards:
+        return np.flip(np.cumsum(np.flip(x, dim), axis=dim, dtype=dtype), dim)
+    return np.cumsum(x, axis=dim, dtype=dtype)
+
+
+_cumsum: Primitive = linear(
+    "cumsum",
+    _running_sum,
+    lambda g, dim, backwards: _cumsum(g, dim=dim, backwards=not backwards),
+)
+
+
+@numpy_names
+def cumsum(x: Tensor, dim: int, *, dtype: _dtypes.dtype | None = None) -> Tensor:
+    """At each place along a dimension the sum up to it. Integers add up to int64.
+
+    Raises:
+        IndexError: there is no such dimension.
+    """
+    if dtype is not None:
+        x = x.to(dtype)
+    found = _cumsum(x, dim=wrap_dim(dim, x._array.ndim), backwards=False)
+    return found if dtype is None else found.to(dtype)
+
+
+# ---- cumulative products, extremes and log-sums ----------------------------------------------
+#
+# Products and log-sums are built by doubling: after n steps each place holds what its last 2**n
+# elements make. Nothing is divided by, so zeros need no exception, at any order.
+
+
+def _doubling(x: Tensor, dim: int, combine: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+    """The running form of an associative function."""
+    dim = wrap_dim(dim, x.ndim)
+    extent = x.shape[dim] if x.ndim else 1
+    out, reach = x.clone(), 1
+    while reach < extent:
+        rest = extent - reach
+        combined = combine(out.narrow(dim, 0, rest), out.narrow(dim, reach, rest))
+        out = cat([out.narrow(dim, 0, reach), combined], dim)
+        reach *= 2
+    return out
+
+
+@numpy_names
+def cumprod(x: Tensor, dim: int, *, dtype: _dtypes.dtype | None = None) -> Tensor:
+    """At each place along a dimension the product up to it. Integers multiply to int64.
+
+    Raises:
+        IndexError: there is no such dimension.
+    """
+    if dtype is None and not x.dtype.is_differentiable:
+        dtype = _dtypes.int64
+    return _doubling(x if dtype is None else x.to(dtype), dim, mul)
+
+
+@numpy_names
+def logcumsumexp(x: Tensor, dim: int) -> Tensor:
+    """The logarithm of the running sum of exponentials.
+
+    Raises:
+        IndexError: there is no such dimension.
+        NotImplementedError: the numbers are neither floating nor complex.
+    """
+    if not x.dtype.is_differentiable:
+        raise not_implemented("logcumsumexp_out_cpu", x._array.dtype)
+    return _doubling(x, dim, logaddexp)
+
+
+def _latest(extreme: Any) -> Callable[..., Any]:
+    """Where the running extreme was last met; NaN, once met, stays."""
+
+    def find(x: Any, *, dim: int) -> Any:
+        met = accumulated(extreme, x, dim) == x
+        if x.dtype.kind == "f":
+            met |= np.isnan(x)
+        places = module_of(x).arange(x.shape[dim]).reshape(-1, *[1] * (x.ndim - 1 - dim))
+        return accumulated(np.maximum, np.where(met, places, 0), dim)
+
+    return find
+
+
+_last_largest = constant("cummax", _latest(np.maximum))
+_last_smallest = constant("cummin", _latest(np.minimum))
+_largest, _smallest = gathering("cummax"), gathering("cummin")
+
+
+@numpy_names
+def cummax(x: Tensor, dim: int) -> return_types.cummax:
+    """The largest element so far along a dimension, and where it was last met."""
+    return return_types.cummax(*_extreme(x, dim, _last_largest, _largest))
+
+
+@numpy_names
+def cummin(x: Tensor, dim: int) -> return_types.cummin:
+    """The smallest element so far along a dimension, and where it was last met."""
+    return return_types.cummin(*_extreme(x, dim, _last_smallest, _smallest))
+
+
+def _extreme(x: Tensor, dim: int, find: Primitive, take: Primitive) -> tuple[Tensor, Tensor]:
+    dim = wrap_dim(dim, x.ndim)
+    if x.is_complex():
+        raise not_implemented(find.name, x._array.dtype)
+    if x.ndim == 0:
+        return x.clone(), x.new_zeros((), dtype=_dtypes.int64)
+    index = find(x, dim=dim)
+    return take(x, index, dim=dim), index
+
+
+# ---- differences and integrals ---------------------------------------------------------------
+
+
+@numpy_names
+def diff(
+    x: Tensor,
+    n: int = 1,
+    dim: int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+) -> Tensor:
+    """Each element less the one before it, `n` times over; of booleans whether they differ.
+
+    Raises:
+        RuntimeError: the tensor is 0-d, or `n` is negative.
+    """
+    if x.ndim == 0:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    dim = wrap_dim(dim, x.ndim)
+    if n == 0:
+        return x.clone()
+    parts = [each for each in (prepend, x, append) if each is not None]
+    joined = cat(parts, dim) if len(parts) > 1 else x
+    for _ in range(n):
+        joined = _neighbours(joined, dim)
+    return joined
+
+
+def _neighbours(x: Tensor, dim: int) -> Tensor:
+    rest = max(x.shape[dim] - 1, 0)
+    later, earlier = x.narrow(dim, x.shape[dim] - rest, rest), x.narrow(dim, 0, rest)
+    return later ^ earlier if x._array.dtype.kind == "b" else later - earlier
+
+
+@takes(NUMBERS, "trapezoid")
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
+    """The integral of the straight lines between points, `dx` or the differences of `x` apart."""
+    dim = wrap_dim(dim, y.ndim)
+    return _areas(y, x, dx, dim).sum(dim)
+
+
+@takes(NUMBERS, "cumulative_trapezoid")
+def cumulative_trapezoid(
+    y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1
+) -> Tensor:
+    """`trapezoid` up to each point but the first."""
+    dim = wrap_dim(dim, y.ndim)
+    return cumsum(_areas(y, x, dx, dim), dim)
+
+
+def _areas(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Tensor:
+    """What lies between each pair of neighbours."""
+    rest = max(y.shape[dim] - 1, 0)
+    heights = (y.narrow(dim, y.shape[dim] - rest, rest) + y.narrow(dim, 0, rest)) / 2
+    if x is None:
+        return heights if dx is None else heights * dx
+    if x.ndim == 1:
+        return heights * diff(x).reshape(-1, *[1] * (y.ndim - 1 - dim))
+    return heights * diff(x, dim=dim - y.ndim)
+
+
+trapz = trapezoid
+
+
+__all__ = [
+    "cummax",
+    "cummin",
+    "cumprod",
+    "cumsum",
+    "cumulative_trapezoid",
+    "diff",
+    "logcumsumexp",
+    "trapezoid",
+    "trapz",
+]
