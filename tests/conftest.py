@@ -10,8 +10,7 @@ import pytest
 from hypothesis import settings
 
 from gradtool.collect.torch_alias import alias as torch_alias
-from gradtool.collect.torch_alias import missing_names as torch_gaps
-from gradtool.collect.torch_alias import torch_types
+from gradtool.collect.torch_alias import missing_names
 
 Write = Callable[[dict[str, str]], Path]
 
@@ -21,14 +20,14 @@ settings.load_profile("shared machines")  # How long an example takes says nothi
 
 @pytest.fixture
 def scripts_run_here(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Put in order what running a script changes of the process, which is meant to end with it."""
+    """Undo what running a script changes of the process, which is meant to end with it."""
     monkeypatch.setattr(sys, "argv", list(sys.argv))
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setattr(sys, "excepthook", sys.__excepthook__)
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
-    monkeypatch.setattr(torch_gaps, "shown_as_torch", False)
-    monkeypatch.setattr(torch_types, "show", lambda _module: None)
-    monkeypatch.setattr(torch_types, "show_private", lambda: None)
+    monkeypatch.setattr(missing_names, "shown_as_torch", False)
+    monkeypatch.setattr(missing_names, "show_as_torch", lambda _module: None)
+    monkeypatch.setattr(missing_names, "show_private_as_torch", lambda: None)
     depth = torch_alias._alias._depth
     yield
     while torch_alias._alias._depth > depth:

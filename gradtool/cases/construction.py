@@ -15,7 +15,7 @@ from gradtool.cases.arguments import make_value, shown_value
 from gradtool.collect.subject import Subject
 from gradtool.config.schema import ModuleConfig
 from gradtool.config.settings import Settings
-from gradtool.findings.no_case import NoCase
+from gradtool.findings.terminations import NoCase
 from gradtool.sandbox.user_errors import describe
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from gradtool.adapters.library import library
 from gradtool.cases.case import Case
 from gradtool.collect.subject import Subject
-from gradtool.findings.no_case import NoCase
+from gradtool.findings.terminations import NoCase
 from gradtool.sandbox.user_errors import describe
 
 _MOST = 1000

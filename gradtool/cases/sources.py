@@ -11,21 +11,20 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
+import msgspec
+
 from gradtool.adapters.common.module_call import ModuleCall
 from gradtool.adapters.common.seeding import global_generators, stable_seed
 from gradtool.cases.arguments import adopt, bind_arguments, make_value, show_arguments
 from gradtool.cases.case import Case
 from gradtool.cases.inference.clues import read_clues
-from gradtool.cases.inference.search import Search, infer
-from gradtool.cases.inference.trial import Trial, attempt, look_again
-from gradtool.cases.plain import is_sayable
+from gradtool.cases.inference.search import Search, Trial, attempt, infer, look_again
 from gradtool.cases.sample_inputs import has_samples, read_samples
-from gradtool.cases.snippet import one_line_snippet
 from gradtool.collect.subject import Subject
 from gradtool.config.schema import CaseConfig
 from gradtool.config.settings import Settings
 from gradtool.engine._placeholder import EngineLacksError
-from gradtool.findings.no_case import NoCase
+from gradtool.findings.terminations import NoCase
 from gradtool.results.report import Relaxation
 from gradtool.sandbox.debugger import is_wanted
 
@@ -224,3 +223,45 @@ def _fruitless(subject: Subject, settings: Settings, search: Search) -> NoCase:
     return NoCase(
         f"{tried}; the likeliest gave {search.objection}", hint=hint, detail="\n".join(refusals)
     )
+
+
+_SCALARS = (type(None), bool, int, float, str)
+
+
+def is_sayable(case: CaseConfig) -> bool:
+    """Whether the arguments are those that a file could hold.
+
+    Inference takes defaults from signatures, which can be anything: a tuple, which a file
+    would give back as a list, a dtype, a function.
+    """
+    return all(map(_is_plain, (*case.args, *case.kwargs.values())))
+
+
+def _is_plain(value: Any) -> bool:
+    if type(value) is list:
+        return all(map(_is_plain, value))
+    if type(value) is dict:
+        return all(type(key) is str and _is_plain(inner) for key, inner in value.items())
+    return type(value) in _SCALARS
+
+
+_WIDE = 10_000
+"""Columns after which a line is broken: never, so that a flow mapping stays on its line."""
+
+
+def one_line_snippet(function: str, case: CaseConfig) -> str:
+    """``functions: {Linear: {cases: [{args: [{shape: [3, 4]}]}]}}``."""
+    written = _dump({"functions": _section(function, case)}, flow=True)
+    return written.removeprefix("{").removesuffix("}")
+
+
+def _section(function: str, case: CaseConfig) -> dict[str, Any]:
+    plain = {k: v for k, v in msgspec.to_builtins(case).items() if k != "name"}
+    return {function: {"cases": [plain]}}
+
+
+def _dump(value: Any, *, flow: bool) -> str:
+    import yaml  # Loaded with the first snippet: workers import this module and rarely write one.
+
+    text: str = yaml.safe_dump(value, default_flow_style=flow, width=_WIDE, sort_keys=False)
+    return text.strip()

@@ -13,14 +13,13 @@ from gradtool.cases.sample_inputs import as_case
 from gradtool.cases.sources import ResolvedCase, given_cases, resolve_cases
 from gradtool.checking.unit import Unit
 from gradtool.checking.validate import require_valid
-from gradtool.collect.keyword import parse_keyword
+from gradtool.collect.filters import parse_keyword
 from gradtool.collect.subject import Subject
 from gradtool.config.options import CheckOptions
 from gradtool.config.schema import Defaults, FunctionConfig
 from gradtool.config.settings import Settings, settings_for
 from gradtool.errors import UsageError
-from gradtool.findings.no_case import NoCase
-from gradtool.findings.terminations import mishap_result, no_case
+from gradtool.findings.terminations import NoCase, mishap_result, no_case
 from gradtool.results.report import CheckResult
 from gradtool.sandbox.termination import Ended, unless_ended
 from gradtool.sandbox.timeout import deadline

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from gradtool.collect.shards import parse_shard
+from gradtool.collect.filters import parse_shard
 from gradtool.config.options import CheckOptions
-from gradtool.config.sizes import parse_size
+from gradtool.config.resources import parse_size
 from gradtool.errors import UsageError
 from gradtool.policy.requirements import refuse_parts
 from gradtool.spelling import known_names

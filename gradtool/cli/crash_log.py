@@ -92,7 +92,7 @@ def _cuda() -> str:
 
 def _configuration() -> str:
     """The file that holds in the current folder."""
-    from gradtool.config.file import find_config
+    from gradtool.config.files import find_config
 
     found = find_config(Path.cwd())
     return "no gradtool.yaml" if found is None else str(found)

@@ -1,13 +1,19 @@
-"""``--changed-since``: which files of a run a change since a commit can concern."""
+"""``--changed-since``: files of a run that a change since a commit can affect.
+
+The local files that a module imports are read from its source, which is never run. Imports
+count wherever they stand: in functions, under conditions, for type checkers only. A name that
+could be a module or a value counts as both. So the answer has too many files rather than too
+few.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import ast
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from gradtool.collect.git import changed_files, repository
-from gradtool.collect.loader import dotted_name
-from gradtool.collect.local_imports import LocalImports
+from gradtool.collect.loader import LoadError, dotted_name, parse
 from gradtool.collect.targets import Target
 from gradtool.config.files import Configs
 from gradtool.results.paths import real_path
@@ -47,3 +53,92 @@ def _roots(targets: Sequence[Target], tops: Sequence[Path]) -> Iterator[Path]:
     yield from dict.fromkeys(dotted_name(real_path(target.path))[0] for target in targets)
     for top in tops:
         yield from (top, top / "src")
+
+
+class LocalImports:
+    """The files that modules reach by their imports; each file is read once.
+
+    Args:
+        roots: Folders in which absolute imports may start, beside that of each module.
+    """
+
+    def __init__(self, roots: Sequence[Path]) -> None:
+        self._roots = tuple(roots)
+        self._direct: dict[Path, frozenset[Path]] = {}
+
+    def reached(self, path: Path) -> frozenset[Path]:
+        """`path`, what it imports, what that imports, and so on; some need not exist."""
+        seen = {path}
+        waiting = [path]
+        while waiting:
+            more = self._imported_by(waiting.pop()) - seen
+            seen |= more
+            waiting.extend(more)
+        return frozenset(seen)
+
+    def _imported_by(self, path: Path) -> frozenset[Path]:
+        if path not in self._direct:
+            self._direct[path] = frozenset(self._read(path))
+        return self._direct[path]
+
+    def _read(self, path: Path) -> Iterator[Path]:
+        if not path.is_file():
+            return
+        folder, name = dotted_name(path)
+        yield from _packages_above(path, folder)
+        try:
+            tree = parse(path)
+        except LoadError:
+            return
+        package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+        for imported in _names(tree, package):
+            for root in dict.fromkeys((folder, *self._roots)):
+                yield from _module_files(root, imported)
+
+
+def _packages_above(path: Path, root: Path) -> Iterator[Path]:
+    """The packages that are imported before the module itself, or were before a file went."""
+    yield path.parent / "__init__.py"
+    for folder in path.parents:
+        if folder == root:
+            return
+        yield folder / "__init__.py"
+
+
+def _names(tree: ast.Module, package: str) -> Iterator[str]:
+    """Dotted names of all that could be a module among the imports of `tree`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = _base(node, package)
+            if base is not None:
+                yield from _below(base, (alias.name for alias in node.names))
+
+
+def _base(node: ast.ImportFrom, package: str) -> str | None:
+    """What is imported from, as an absolute name; None when it leads out of everything."""
+    if not node.level:
+        return node.module
+    above = package.split(".") if package else []
+    if node.level - 1 > len(above):
+        return None
+    kept = above[: len(above) - (node.level - 1)]
+    return ".".join([*kept, *([node.module] if node.module else [])])
+
+
+def _below(base: str, names: Iterable[str]) -> Iterator[str]:
+    if base:
+        yield base
+    for name in names:
+        if name != "*":
+            yield f"{base}.{name}" if base else name
+
+
+def _module_files(root: Path, name: str) -> Iterator[Path]:
+    """The files in which the module `name`, and each package that it is in, would be."""
+    place = root
+    for part in name.split("."):
+        place = place / part
+        yield place.with_name(f"{place.name}.py")
+        yield place / "__init__.py"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradtool.collect.targets import Target
-from gradtool.config.file import Config
+from gradtool.config.files import Config
 from gradtool.config.options import CheckOptions
 from gradtool.results.paths import real_path
 from gradtool.spelling import nearest

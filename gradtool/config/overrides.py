@@ -14,9 +14,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gradtool.config.decoding import spelled
 from gradtool.config.environment import VARIABLES
 from gradtool.config.schema import Defaults, File
-from gradtool.config.validation import spelled
 from gradtool.config.yaml import Document, Where, parse_document
 from gradtool.errors import UsageError
 from gradtool.spelling import nearest

@@ -14,8 +14,8 @@ import msgspec
 
 from gradtool.config.environment import as_pair
 from gradtool.config.options import CheckOptions
+from gradtool.config.resources import parse_size
 from gradtool.config.schema import Defaults, FunctionConfig
-from gradtool.config.sizes import parse_size
 from gradtool.verify.rules import codes
 
 T = TypeVar("T")

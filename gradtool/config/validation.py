@@ -1,208 +1,151 @@
-"""A YAML document held against a msgspec struct, with every mistake named by its line.
-
-msgspec converts, but its errors know no lines and forgive unknown keys or say little about
-them. The struct stays the one description of the format; this file only reads it.
-"""
+"""What is wrong with a configuration beyond what its types can say."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
-from datetime import date
-from functools import cache
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import Any
 
-import msgspec
-from msgspec import inspect as types
-
+from gradtool.config.decoding import decode, spelled
+from gradtool.config.resources import DEVICE, parse_size
+from gradtool.config.schema import CaseConfig, File, FunctionConfig, ModuleConfig
+from gradtool.config.tensor_spec import TensorSpec, is_tensor, problem_with
 from gradtool.config.yaml import Document, Where
-from gradtool.spelling import did_you_mean, known_names
+from gradtool.errors import UsageError
+from gradtool.verify.rules import codes
 
-T = TypeVar("T")
 
-
-def decode(document: Document, kind: type[T], where: Where = (), value: Any = ...) -> T:
-    """The document, or a `value` of it that stands at `where`, as a `kind`.
+def refuse_mistakes(document: Document, file: File) -> None:
+    """Raise for the first thing that is wrong.
 
     Raises:
-        UsageError: A key is unknown or missing, or a value is of the wrong type.
+        UsageError: A rule does not exist, a reason or a name is missing, a tensor is
+            impossible.
     """
-    found = document.value if value is ... else value
-    described: types.Type = _described(kind)  # type: ignore[arg-type]  # a type is hashable
-    cleaned = _Reader(document).read(found, described, where)
-    return msgspec.convert(cleaned, kind)
+    for where, message in _mistakes(file):
+        raise document.error(where, message)
+    for name, function in file.functions.items():
+        for i, case in enumerate(function.cases):
+            _check_arguments(document, case, ("functions", name, "cases", i))
+        if function.module is not None:
+            _check_arguments(document, function.module, ("functions", name, "module"))
 
 
-@cache
-def _described(kind: Any) -> types.Type:
-    return types.type_info(kind)
+def _mistakes(file: File) -> Iterator[tuple[Where, str]]:
+    """Values that are of the right type and wrong, each with its place."""
+    check = file.check
+    if check.device is not None:
+        yield from _device_mistake(check.device)
+    if check.memory_limit is not None:
+        yield from _size_mistake(check.memory_limit)
+    for key in ("select", "ignore"):
+        for i, code in enumerate(getattr(check, key)):
+            yield from _code_mistake(code, ("check", key, i), f"check.{key}")
+    for name, function in file.functions.items():
+        where = ("functions", name)
+        yield from _name_mistake(name)
+        for code, reason in function.ignore.items():
+            yield from _ignore_mistake(code, reason, (*where, "ignore", code))
+        yield from _case_name_mistakes(function, where)
+        yield from _tolerance_mistakes(function, where)
 
 
-def spelled(where: Where) -> str:
-    """`where` as a person writes it: ``functions.Linear.cases[0].args[1]``."""
-    text = ""
-    for step in where:
-        if isinstance(step, int):
-            text += f"[{step}]"
-        elif step.isidentifier():
-            text += f".{step}" if text else step
-        else:
-            text += f"[{step!r}]" if text else repr(step)
-    return text
+def _device_mistake(device: str) -> Iterator[tuple[Where, str]]:
+    if not DEVICE.fullmatch(device):
+        yield ("check", "device"), f"check.device must be cpu, cuda or cuda:N, got {device!r}"
 
 
-class _Reader:
-    """Walks a value and its type side by side."""
-
-    def __init__(self, document: Document) -> None:
-        self._document = document
-
-    def read(self, value: Any, kind: types.Type, where: Where) -> Any:
-        """`value` ready for msgspec, without the keys that were left empty."""
-        match kind:
-            case types.AnyType():
-                return value
-            case types.StructType() if isinstance(value, dict):
-                return self._struct(value, kind, where)
-            case types.DictType() if isinstance(value, dict):
-                return self._dict(value, kind, where)
-            case types.VarTupleType() if isinstance(value, list):
-                items = enumerate(value)
-                return [self.read(item, kind.item_type, (*where, i)) for i, item in items]
-            case types.UnionType():
-                return self._union(value, kind, where)
-            case _:
-                self._scalar(value, kind, where)
-                return value
-
-    def _struct(self, value: dict[Any, Any], kind: types.StructType, where: Where) -> Any:
-        fields = {field.encode_name: field for field in kind.fields}
-        for key in value:
-            if key not in fields:
-                inside = f" in {spelled(where)}" if where else ""
-                hint = known_names(str(key), fields)
-                self._fail((*where, _step(key)), f"unknown key {key!r}{inside}{hint}")
-        for name, field in fields.items():
-            if field.required and value.get(name) is None:
-                inside = f" in {spelled(where)}" if where else ""
-                self._fail(where, f"{name!r} is missing{inside}")
-        return {
-            key: self.read(inner, fields[key].type, (*where, key))
-            for key, inner in value.items()
-            if inner is not None
-        }
-
-    def _dict(self, value: dict[Any, Any], kind: types.DictType, where: Where) -> Any:
-        for key in value:
-            if not isinstance(key, str):
-                self._fail((*where, _step(key)), f"{spelled(where)}: key {key!r} must be text")
-        return {
-            key: self.read({} if _empty(inner, kind) else inner, kind.value_type, (*where, key))
-            for key, inner in value.items()
-        }
-
-    def _union(self, value: Any, kind: types.UnionType, where: Where) -> Any:
-        """Unions here are optional types: None has been dropped where it means absence."""
-        options = [option for option in kind.types if not isinstance(option, types.NoneType)]
-        if value is None and len(options) < len(kind.types):
-            return None
-        return self.read(value, options[0], where)
-
-    def _scalar(self, value: Any, kind: types.Type, where: Where) -> None:
-        if not _fits(value, kind):
-            told = f"must be {_expectation(kind)}, {_got(value)}{_hint(value, kind)}"
-            self._fail(where, f"{spelled(where) or 'the file'} {told}")
-
-    def _fail(self, where: Where, message: str) -> None:
-        raise self._document.error(where, message)
-
-
-def _step(key: object) -> str | int:
-    return key if isinstance(key, int) else str(key)
-
-
-def _empty(value: object, kind: types.DictType) -> bool:
-    """A key with nothing after it, where a mapping of optional keys is expected."""
-    return value is None and isinstance(kind.value_type, types.StructType)
-
-
-def _fits(value: Any, kind: types.Type) -> bool:
-    match kind:
-        case types.BoolType():
-            return isinstance(value, bool)
-        case types.IntType():
-            return isinstance(value, int) and not isinstance(value, bool) and _within(value, kind)
-        case types.FloatType():
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            return number and math.isfinite(value) and _within(value, kind)
-        case types.StrType():
-            return isinstance(value, str)
-        case types.DateType():
-            return isinstance(value, str) and _is_date(value)
-        case types.LiteralType():
-            return not isinstance(value, bool) and value in kind.values
-        case _:
-            return False
-
-
-def _is_date(text: str) -> bool:
+def _size_mistake(size: str) -> Iterator[tuple[Where, str]]:
     try:
-        return date.fromisoformat(text).isoformat() == text
-    except ValueError:
-        return False
+        parse_size(size)
+    except ValueError as error:
+        yield ("check", "memory_limit"), f"check.memory_limit {error}"
 
 
-def _within(value: float, kind: types.IntType | types.FloatType) -> bool:
-    return (kind.ge is None or value >= kind.ge) and (kind.gt is None or value > kind.gt)
+def _code_mistake(code: str, where: Where, place: str) -> Iterator[tuple[Where, str]]:
+    problem = codes.problem_with(code)
+    if problem:
+        yield where, f"{problem} in {place}"
 
 
-def _expectation(kind: types.Type) -> str:
-    match kind:
-        case types.BoolType():
-            return "true or false"
-        case types.IntType():
-            return "a whole number" + _bounds(kind)
-        case types.FloatType():
-            return "a number" + _bounds(kind)
-        case types.StrType():
-            return "text"
-        case types.DateType():
-            return "a date such as 2027-01-31"
-        case types.LiteralType():
-            return _alternatives(kind.values)
-        case types.VarTupleType():
-            return "a list"
-        case _:
-            return "a mapping"
+def _ignore_mistake(code: str, reason: str, where: Where) -> Iterator[tuple[Where, str]]:
+    yield from _code_mistake(code, where, spelled(where[:-1]))
+    if not reason.strip():
+        yield where, f"{spelled(where)} needs a reason: say why the rule does not apply"
 
 
-def _hint(value: Any, kind: types.Type) -> str:
-    if isinstance(kind, types.LiteralType) and isinstance(value, str):
-        return did_you_mean(value, map(str, kind.values))
-    return ""
+def _name_mistake(name: str) -> Iterator[tuple[Where, str]]:
+    path, separator, function = name.rpartition("::")
+    if not function or (separator and PurePosixPath(path).suffix != ".py"):
+        message = f"functions: key {name!r} must be a name or 'file.py::name'"
+        yield ("functions", name), message
 
 
-def _bounds(kind: types.IntType | types.FloatType) -> str:
-    if kind.gt is not None:
-        return f" above {kind.gt:g}"
-    return f" of {kind.ge:g} or more" if kind.ge is not None else ""
+def _case_name_mistakes(function: FunctionConfig, where: Where) -> Iterator[tuple[Where, str]]:
+    seen: set[str] = set()
+    for i, case in enumerate(function.cases):
+        place = (*where, "cases", i, "name")
+        if case.name is None:
+            continue
+        problem = _problem_with_case_name(case.name)
+        if problem:
+            yield place, f"{spelled(place)}{problem}"
+        if case.name in seen:
+            yield place, f"case name {case.name!r} appears twice in {spelled(where)}"
+        seen.add(case.name)
 
 
-def _alternatives(values: Iterable[Any]) -> str:
-    *most, last = [str(value) for value in values]
-    return f"{', '.join(most)} or {last}" if most else last
+def _problem_with_case_name(name: str) -> str | None:
+    if not name.strip():
+        return " must not be empty: leave it out to have the case numbered"
+    if name != name.strip():
+        return f": {name!r} must not begin or end with a blank"
+    if not set(name).isdisjoint("[]:\n"):
+        return f": {name!r} must hold no '[', ']', ':' or line break"
+    return None
 
 
-def _got(value: Any) -> str:
-    match value:
-        case None:
-            return "but is empty"
-        case dict():
-            return "got a mapping"
-        case list():
-            return "got a list"
-        case bool():
-            return f"got {str(value).lower()}"
-        case _:
-            text = repr(value)
-            return f"got {text if len(text) <= 60 else text[:57] + '...'}"
+def _tolerance_mistakes(function: FunctionConfig, where: Where) -> Iterator[tuple[Where, str]]:
+    """What is said of a tolerance that is not there."""
+    said: list[tuple[FunctionConfig | CaseConfig, Where]] = [(function, where)]
+    said += [(case, (*where, "cases", i)) for i, case in enumerate(function.cases)]
+    for one, place in said:
+        for key in ("reason", "expires"):
+            if getattr(one, key) is not None and one.atol is None and one.rtol is None:
+                message = f"{spelled((*place, key))} is of a tolerance: give atol or rtol beside it"
+                yield (*place, key), message
+
+
+def _check_arguments(document: Document, call: CaseConfig | ModuleConfig, where: Where) -> None:
+    for i, value in enumerate(call.args):
+        _check_value(document, value, (*where, "args", i))
+    for key, value in call.kwargs.items():
+        _check_value(document, value, (*where, "kwargs", key))
+
+
+def _check_value(document: Document, value: Any, where: Where) -> None:
+    """Check the tensors in an argument, at whatever depth; everything else is as it is."""
+    if is_tensor(value):
+        _check_tensor(document, value, where)
+    elif isinstance(value, list):
+        for i, item in enumerate(value):
+            _check_value(document, item, (*where, i))
+    elif isinstance(value, dict) and "literal" in value:
+        if len(value) > 1:
+            raise document.error(where, f"{spelled(where)}: 'literal' stands alone in its mapping")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _check_value(document, item, (*where, key if isinstance(key, int) else str(key)))
+
+
+def _check_tensor(document: Document, value: dict[Any, Any], where: Where) -> None:
+    unknown = [key for key in value if key not in TensorSpec.__struct_fields__]
+    try:
+        spec = decode(document, TensorSpec, where, value)
+    except UsageError as error:
+        if not unknown:
+            raise
+        raise UsageError(f"{error}; write {{literal: ...}} to pass a mapping as it is") from None
+    problem = problem_with(spec)
+    if problem:
+        raise document.error(where, f"{spelled(where)} {problem}")

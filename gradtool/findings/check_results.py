@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gradtool.adapters.library import library
-from gradtool.collect.source_lines import function_location
+from gradtool.collect.discovery import function_location
 from gradtool.collect.subject import Subject
 from gradtool.config.settings import Settings
 from gradtool.findings.finding import could_not_run, make_finding

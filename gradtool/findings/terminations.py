@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from gradtool.collect.loader import LoadError
 from gradtool.config.settings import Settings
 from gradtool.findings.finding import could_not_run, make_finding
-from gradtool.findings.no_case import NoCase
 from gradtool.results.report import CheckResult, Location, Verdict
 from gradtool.verify.rules import codes
 
@@ -139,3 +138,28 @@ def out_of_time() -> CheckResult:
     """What is said of a case that was not checked because an earlier one took all the time."""
     reason = "an earlier case used up the time of the Function"
     return CheckResult(rule=codes.TIMED_OUT, verdict=Verdict.SKIPPED, reason=reason)
+
+
+class NoCase(Exception):  # noqa: N818 - the state of a Function, not a fault of the program
+    """No arguments could be made for a Function.
+
+    Args:
+        message: Why, in one line.
+        hint: What to do about it.
+        detail: More lines for ``-v``.
+        location: The user's line that is to blame, where there is one.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str | None = None,
+        detail: str | None = None,
+        location: Location | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.detail = detail
+        self.location = location

@@ -14,10 +14,10 @@ from pathlib import Path
 import msgspec
 
 from gradtool.checking.unit import Done, Unit
-from gradtool.collect.comments import Comment, read_comments
 from gradtool.collect.loader import LoadError, parse
 from gradtool.errors import UsageError
 from gradtool.findings.finding import make_finding
+from gradtool.policy.comments import Comment, read_comments
 from gradtool.policy.rewriting import changed_function
 from gradtool.results.report import (
     IGNORED,

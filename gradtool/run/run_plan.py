@@ -11,13 +11,11 @@ from dataclasses import dataclass, field
 from gradtool.adapters.engines import TORCH
 from gradtool.checking.unit import Survey, Surveyed, Unit
 from gradtool.checking.validate import require_valid
-from gradtool.collect.keyword import parse_keyword
+from gradtool.collect.filters import parse_keyword, parse_shard, shard_of
 from gradtool.collect.notices import Notices
 from gradtool.collect.selection import Selection
-from gradtool.collect.shards import parse_shard, shard_of
 from gradtool.collect.targets import Target, find_targets
-from gradtool.config.file import Config
-from gradtool.config.files import Configs
+from gradtool.config.files import Config, Configs
 from gradtool.config.options import CheckOptions
 from gradtool.config.schema import FunctionConfig
 from gradtool.config.settings import Settings, settings_for

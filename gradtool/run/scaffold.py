@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 import yaml
 
+from gradtool.config.decoding import decode
 from gradtool.config.schema import CaseConfig, File
-from gradtool.config.validation import decode
 from gradtool.config.yaml import parse_document
 from gradtool.errors import UsageError
 from gradtool.findings.finding import as_argument

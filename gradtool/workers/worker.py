@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from gradtool.checking.unit import Done
 from gradtool.checking.worker_session import Bench
-from gradtool.config.devices import require_device
+from gradtool.config.resources import require_device
 from gradtool.errors import UsageError
 from gradtool.results.report import CaseResult, CheckResult, Verdict
 from gradtool.sandbox.interrupts import never_interrupted

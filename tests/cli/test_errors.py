@@ -152,7 +152,7 @@ def test_a_fault_leaves_the_baseline_and_the_cache_as_they_were(
 def test_the_log_is_written_though_the_configuration_cannot_be_looked_for(
     gate, run: Run, empty_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gradtool.config.file.find_config", raising(OSError("gone")))
+    monkeypatch.setattr("gradtool.config.files.find_config", raising(OSError("gone")))
     gate.during = raising(KeyError("x"))
     assert run("check", "a.py")[0] == 3
     (log,) = empty_folder.glob("gradtool-crash-*.log")

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 import yaml
 
-from gradtool.config.file import load_config
+from gradtool.config.files import load_config
 from gradtool.results.report import FunctionResult, Report
 
 Run = Callable[..., tuple[int, str, str]]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.config.file import load_config
+from gradtool.config.files import load_config
 from gradtool.config.options import CheckOptions
 from gradtool.config.schema import CaseConfig, Defaults, File, FunctionConfig, ModuleConfig
 from gradtool.config.tensor_spec import TensorSpec

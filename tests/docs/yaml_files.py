@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from gradtool.config.file import FILE_NAME, load_config
+from gradtool.config.files import FILE_NAME, load_config
 from tests.docs.blocks import Block
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.collect.changes import concerned
-from gradtool.collect.local_imports import LocalImports
+from gradtool.collect.changes import LocalImports, concerned
 from gradtool.collect.targets import find_targets
 from gradtool.config.files import Configs
 from gradtool.config.options import CheckOptions

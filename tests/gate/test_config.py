@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradtool.config.file import find_config, load_config
+from gradtool.config.files import find_config, load_config
 from gradtool.config.yaml import parse_document
 from gradtool.errors import UsageError
 

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gradtool.adapters.common.seeding import generator
-from gradtool.cases.tensor_array import make_array
-from gradtool.config.file import load_config
+from gradtool.cases.arguments import make_array
+from gradtool.config.files import load_config
 from gradtool.config.schema import CaseConfig, Defaults, File, FunctionConfig
 from gradtool.config.tensor_spec import DType, TensorSpec, problem_with
 from gradtool.errors import UsageError

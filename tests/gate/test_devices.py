@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gradtool.config.devices import require_device
+from gradtool.config.resources import require_device
 from gradtool.errors import UsageError
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.findings.excerpts import excerpt
+from gradtool.findings.finding import excerpt
 from gradtool.results.report import Location, Source
 
 TEXT = """\

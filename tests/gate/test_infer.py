@@ -14,8 +14,7 @@ import pytest
 
 import gradtool.engine as torch
 from gradtool.cases.inference.clues import Clues, read_clues
-from gradtool.cases.inference.search import BUDGET, Search, infer
-from gradtool.cases.inference.trial import Trial
+from gradtool.cases.inference.search import BUDGET, Search, Trial, infer
 from gradtool.cases.sources import ResolvedCase, resolve_cases
 from gradtool.collect.discovery import discover, named
 from gradtool.collect.loader import LoadedModule, Loader
@@ -24,7 +23,7 @@ from gradtool.config.options import CheckOptions
 from gradtool.config.schema import CaseConfig
 from gradtool.config.settings import Settings
 from gradtool.engine._placeholder import EngineLacksError
-from gradtool.findings.no_case import NoCase
+from gradtool.findings.terminations import NoCase
 from gradtool.run.runner import check
 from tests.conftest import Write
 

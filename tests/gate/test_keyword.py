@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradtool.collect.keyword import parse_keyword
+from gradtool.collect.filters import parse_keyword
 from gradtool.errors import UsageError
 
 NODE = "ops/linear.py::Linear[with-bias]"

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradtool.config.file import Config, config_without_file, load_config
-from gradtool.config.files import Configs
+from gradtool.config.files import Config, Configs, config_without_file, load_config
 from gradtool.config.options import CheckOptions
 from gradtool.config.overrides import parse_override, split_config
 from gradtool.errors import UsageError

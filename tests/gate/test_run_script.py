@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.collect.run_script import run_script
+from gradtool.collect.torch_alias.run_script import run_script
 from gradtool.errors import UsageError
 
 Outcome = tuple[int, str, str]

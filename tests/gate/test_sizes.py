@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradtool.config.sizes import parse_size
+from gradtool.config.resources import parse_size
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gradtool.config.spec_values import ValuesError, fits, kind, numbers
+from gradtool.config.tensor_spec import ValuesError, fits, kind, numbers
 
 _WHOLE = st.integers(-(2**63), 2**63 - 1)
 _NUMBERS = st.booleans() | _WHOLE | st.floats()

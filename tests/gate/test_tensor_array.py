@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gradtool.adapters.common.seeding import generator
-from gradtool.cases.tensor_array import make_array
+from gradtool.cases.arguments import make_array
 from gradtool.config.tensor_spec import TensorSpec, problem_with
 
 

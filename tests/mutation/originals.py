@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from gradtool.cases.sources import ResolvedCase, resolve_cases
-from gradtool.collect.discovery import discover
+from gradtool.collect.discovery import definition, discover
 from gradtool.collect.loader import LoadedModule, Loader
-from gradtool.collect.source_lines import definition
 from gradtool.collect.subject import Subject
 from gradtool.config.settings import Settings
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from gradtool.checking.plan import PlannedFunction
 from gradtool.checking.worker_session import Bench
-from gradtool.collect.source_lines import function_location
+from gradtool.collect.discovery import function_location
 from gradtool.config.options import CheckOptions
 from gradtool.results.report import Finding, FunctionResult, Report, Severity
 from gradtool.run.run_plan import Agenda

@@ -15,7 +15,7 @@ from gradtool.cli.options.configuration import configured
 from gradtool.cli.output.streams import reader_may_leave
 
 if TYPE_CHECKING:
-    from gradtool.config.file import Config
+    from gradtool.config.files import Config
 
 _Row = tuple[str, str, str]
 """Key, value, and where it is from."""

@@ -37,7 +37,7 @@ def init(
 
 
 def _init(paths: tuple[str, ...], with_workflow: bool, force: bool, command: str) -> ExitCode:
-    from gradtool.config.file import FILE_NAME
+    from gradtool.config.files import FILE_NAME
     from gradtool.errors import UsageError
 
     top = _top(Path.cwd())

@@ -24,7 +24,7 @@ def run(
 
 
 def _run(script: str, arguments: Sequence[str], verbose: bool) -> int:
-    from gradtool.collect.run_script import run_script
+    from gradtool.collect.torch_alias.run_script import run_script
 
     return run_script(script, arguments, all_frames=verbose)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from gradtool.config.validation import decode, spelled
+from gradtool.config.decoding import decode, spelled
 from gradtool.config.yaml import Document, Where, read_document
 from gradtool.measure.units import parse_size
 from gradtool.transfer.config_format import File, Grid, Row

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from gradtool.cli.output.destinations import place_of
-from gradtool.config import file as config
+from gradtool.config import files as config
 from gradtool.config.options import CheckOptions
 from gradtool.errors import UsageError
 from gradtool.policy import baseline

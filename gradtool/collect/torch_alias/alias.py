@@ -16,7 +16,7 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from gradtool.collect.torch_alias import missing_names as torch_gaps
+from gradtool.collect.torch_alias import missing_names
 
 if TYPE_CHECKING:
     from importlib.abc import Loader, MetaPathFinder
@@ -46,7 +46,7 @@ def answer_torch_imports() -> Iterator[None]:
 
 def install() -> None:
     """Let ``import torch`` give the engine for the rest of the process, under torch's names."""
-    torch_gaps.shown_as_torch = True
+    missing_names.shown_as_torch = True
     _alias.enter()
 
 
@@ -78,7 +78,7 @@ class _Alias:
             self._hidden = _take_out()
             sys.modules.update(self._answers)
             sys.meta_path.insert(0, self._finder)
-            torch_gaps.complete_engine()
+            missing_names.complete_engine()
 
     def leave(self) -> None:
         """Answer no more, once left as often as entered."""
@@ -87,7 +87,7 @@ class _Alias:
             sys.meta_path.remove(self._finder)
             self._answers = _take_out()
             sys.modules.update(self._hidden)
-            torch_gaps.restore_engine()
+            missing_names.restore_engine()
 
 
 def _take_out() -> dict[str, ModuleType]:
@@ -106,7 +106,7 @@ class _Finder(MetaPathFinder):
         target: ModuleType | None = None,  # noqa: ARG002 - the import system's signature
     ) -> ModuleSpec | None:
         """As the import system asks."""
-        if torch_gaps.is_mirror(fullname):
+        if missing_names.is_mirror(fullname):
             return _found_in_engine(fullname, path)
         top = fullname.partition(".")[0]
         if top == "triton":
@@ -138,17 +138,17 @@ class _CompletingLoader(SourceFileLoader):
     def exec_module(self, module: ModuleType) -> None:
         """Run its code, then complete it."""
         super().exec_module(module)
-        torch_gaps.complete(module)
+        missing_names.complete(module)
 
 
 def _loader(name: str) -> Loader | None:
     """Loads the module `name` of torch; None where PyTorch has no such module."""
-    home = torch_gaps.home_of(name)
-    if not torch_gaps.is_private(name) and torch_gaps.exists(home):
+    home = missing_names.home_of(name)
+    if not missing_names.is_private(name) and missing_names.exists(home):
         return _EngineModule(home)
-    if not torch_gaps.torch_names().is_module(name):
+    if not missing_names.torch_names().is_module(name):
         return None
-    return _EngineModule(home) if torch_gaps.exists(home) else _LackingModule()
+    return _EngineModule(home) if missing_names.exists(home) else _LackingModule()
 
 
 class _EngineModule(Loader):
@@ -167,7 +167,7 @@ class _EngineModule(Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Give back what the import system changed of a module that is no new one."""
         module.__spec__ = self._spec
-        torch_gaps.complete(module)
+        missing_names.complete(module)
 
 
 class _LackingModule(Loader):
@@ -179,7 +179,7 @@ class _LackingModule(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Let it answer for every name that the real one has."""
-        torch_gaps.complete_lacking(module.__name__, module)
+        missing_names.complete_lacking(module.__name__, module)
 
 
 _alias = _Alias()

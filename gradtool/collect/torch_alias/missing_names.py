@@ -1,7 +1,13 @@
-"""What the engine's modules answer, as torch's, for the names that they lack."""
+"""Placeholders for the names of torch that the engine's modules lack.
+
+In a process that is a script's own, the engine's classes also name torch as their module, so
+that what the script prints of them looks as it does with PyTorch: ``<class 'torch.Tensor'>``.
+Pickles name the class there, and ``import torch`` finds it.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
 from collections.abc import Callable
@@ -9,8 +15,6 @@ from contextlib import suppress
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
-
-from gradtool.collect.torch_alias import torch_types
 
 _ENGINE = "gradtool.engine"
 shown_as_torch = False
@@ -57,11 +61,11 @@ def complete(module: ModuleType) -> None:
         name = "torch" + module.__name__.removeprefix(_ENGINE)
         vars(module)["__getattr__"] = _Answer(name, module, own)
         if shown_as_torch:
-            torch_types.show(module)
+            show_as_torch(module)
         if name == "torch":
             _complete_tensor(module.Tensor)
             if shown_as_torch:
-                torch_types.show_private()
+                show_private_as_torch()
 
 
 def restore_engine() -> None:
@@ -155,3 +159,29 @@ def torch_names() -> ModuleType:
     from gradtool.engine import _torch_names
 
     return _torch_names
+
+
+_PRIVATE_CLASSES = {
+    "Tensor": "torch",
+    "Size": "torch",
+    "dtype": "torch",
+    "device": "torch",
+    "Generator": "torch._C",
+}
+"""Classes of the engine's private modules that users see, and torch's modules for them."""
+
+
+def show_private_as_torch() -> None:
+    """Let the classes of the engine's private modules name torch's."""
+    engine = sys.modules[_ENGINE]
+    for name, module in _PRIVATE_CLASSES.items():
+        getattr(engine, name).__module__ = module
+
+
+def show_as_torch(module: ModuleType) -> None:
+    """Let the classes that a module of the engine defines name torch's module."""
+    name = module.__name__
+    for value in list(vars(module).values()):
+        if isinstance(value, type) and value.__module__ == name:
+            with contextlib.suppress(TypeError, AttributeError):  # one that refuses keeps its own
+                value.__module__ = "torch" + name.removeprefix(_ENGINE)

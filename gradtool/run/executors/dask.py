@@ -149,7 +149,7 @@ def _numpy(_: object = None) -> str:
 
 
 def _require(devices: tuple[str, ...], _: object) -> None:
-    from gradtool.config.devices import require_device
+    from gradtool.config.resources import require_device
 
     for device in devices:
         require_device(device)

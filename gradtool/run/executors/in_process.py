@@ -9,8 +9,8 @@ import numpy as np
 from gradtool.checking.unit import Done, Survey, Surveyed, Unit
 from gradtool.checking.unit_progress import Account
 from gradtool.checking.worker_session import Bench
-from gradtool.config.devices import require_device
 from gradtool.config.options import Watcher
+from gradtool.config.resources import require_device
 from gradtool.run.executors.executor import Outcome
 from gradtool.run.watching import Unwatched
 

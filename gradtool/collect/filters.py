@@ -1,4 +1,6 @@
-"""The boolean expression of ``-k``, in pytest's grammar.
+"""Filters on node ids: the expression of ``-k`` and the part of ``--shard``.
+
+The expression of ``-k`` is pytest's:
 
 ``expression := term ("or" term)*``, ``term := factor ("and" factor)*``,
 ``factor := "not" factor | "(" expression ")" | word``. A word matches a node id that
@@ -7,6 +9,7 @@ contains it, whatever the case of its letters.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable
 
@@ -97,3 +100,27 @@ class _Parser:
 
     def _error(self, why: str) -> UsageError:
         return UsageError(f"-k {self._expression!r} is not an expression: {why}")
+
+
+_SHARD = re.compile(r"([1-9]\d*)/([1-9]\d*)")
+
+
+def parse_shard(text: str) -> tuple[int, int]:
+    """Number and count of ``2/5``.
+
+    Raises:
+        UsageError: It is not of this form, or there is no such shard.
+    """
+    match = _SHARD.fullmatch(text)
+    if match is None:
+        raise UsageError(f"--shard must read NUMBER/COUNT, such as 2/5, got {text!r}")
+    number, count = int(match[1]), int(match[2])
+    if number > count:
+        raise UsageError(f"--shard {text}: there are only {count} shards, numbered from 1")
+    return number, count
+
+
+def shard_of(node: str, count: int) -> int:
+    """The number, from 1, of the shard that the node belongs to."""
+    digest = hashlib.blake2b(node.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") % count + 1

@@ -1,4 +1,4 @@
-"""Whether the device that was asked for is there."""
+"""Devices and amounts of memory as people write them: ``cuda:1``, ``512MiB``, ``none``."""
 
 from __future__ import annotations
 
@@ -32,3 +32,32 @@ def _require_cuda(index: int) -> None:
         raise UsageError(f"--device cuda cannot be used: {reason}") from None
     if index >= count:
         raise UsageError(f"--device cuda:{index} does not exist: CUDA has {count} here")
+
+
+_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
+
+LEAST = 2**20
+"""A limit below this is a slip: a forgotten unit."""
+
+_TOO_MUCH = 2**60
+"""What no system takes as a limit."""
+
+
+def parse_size(text: str) -> int | None:
+    """The number of bytes; None for ``none``.
+
+    Raises:
+        ValueError: It is neither a size nor ``none``; the text says how to write one.
+    """
+    if text.strip().lower() == "none":
+        return None
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"must be a size such as 512MiB or 4GiB, or none, got {text!r}")
+    size = float(match[1]) * _UNITS[match[2].lower()]
+    if size < LEAST:
+        raise ValueError(f"must be 1MiB or more, got {text!r}: is the unit missing?")
+    if size >= _TOO_MUCH:
+        raise ValueError(f"must be below 1048576TiB, or none, got {text!r}")
+    return int(size)
