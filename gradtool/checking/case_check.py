@@ -18,10 +18,10 @@ from gradtool.checking.unit import Unit
 from gradtool.collect.subject import Subject
 from gradtool.config.settings import Settings
 from gradtool.findings.check_results import check_result, raised_late
-from gradtool.findings.terminations import mishap_result, out_of_time
+from gradtool.findings.terminations import out_of_time, termination_result
 from gradtool.results.report import CaseResult, CheckResult, FunctionResult, Verdict
-from gradtool.sandbox.termination import Ended, unless_ended
-from gradtool.sandbox.timeout import deadline
+from gradtool.sandbox.termination import Terminated, user_code
+from gradtool.sandbox.timeout import time_limit
 from gradtool.sandbox.user_errors import user_method
 from gradtool.verify.examine import Outcome, examine
 from gradtool.verify.protocol.observation import SourceLine
@@ -80,8 +80,8 @@ def _ask(unit: Unit, subject: Subject, case: ResolvedCase, limit: float | None) 
         return _incomplete(case, out_of_time())
     try:
         return _examined(node, subject, case, settings, limit)
-    except Ended as error:
-        why = mishap_result(node, error.mishap, settings, subject.location)
+    except Terminated as error:
+        why = termination_result(node, error.termination, settings, subject.location)
     except Exception as error:
         method = user_method(error, subject.folder)
         if method is None:
@@ -103,7 +103,7 @@ def _examined(
     )
     reported, executed = _reported(case, settings), set[SourceLine]()
     asked = reported | _only_asked(settings)
-    with unless_ended(settings, subject.folder), deadline(limit):
+    with user_code(settings, subject.folder), time_limit(limit):
         outcomes, cost = examine(
             differentiable,
             codes=sorted(asked),

@@ -19,10 +19,10 @@ from gradtool.config.options import CheckOptions
 from gradtool.config.schema import Defaults, FunctionConfig
 from gradtool.config.settings import Settings, settings_for
 from gradtool.errors import UsageError
-from gradtool.findings.terminations import NoCase, mishap_result, no_case
+from gradtool.findings.terminations import NoCase, no_case, termination_result
 from gradtool.results.report import CheckResult
-from gradtool.sandbox.termination import Ended, unless_ended
-from gradtool.sandbox.timeout import deadline
+from gradtool.sandbox.termination import Terminated, user_code
+from gradtool.sandbox.timeout import time_limit
 from gradtool.spelling import known_names
 
 
@@ -84,14 +84,18 @@ def _planned(
 ) -> PlannedFunction:
     settings = unit.settings
     try:
-        with unless_ended(settings, subject.folder), deadline(settings.timeout):
+        with user_code(settings, subject.folder), time_limit(settings.timeout):
             made = constructed(subject, unit.module, settings, as_given=as_given)
             return PlannedFunction(unit, made, cases(made))
     except NoCase as error:
         problem = no_case(unit.node, subject.location, error, settings)
-    except Ended as error:
-        problem = mishap_result(
-            unit.node, error.mishap, settings, subject.location, " while its arguments were sought"
+    except Terminated as error:
+        problem = termination_result(
+            unit.node,
+            error.termination,
+            settings,
+            subject.location,
+            " while its arguments were sought",
         )
     return PlannedFunction(unit, subject, problem=problem)
 

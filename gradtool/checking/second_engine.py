@@ -24,10 +24,10 @@ from gradtool.checking.unit import Unit
 from gradtool.collect.loader import LoadedModule
 from gradtool.collect.subject import Subject
 from gradtool.findings.check_results import check_result
-from gradtool.findings.terminations import mishap_result
+from gradtool.findings.terminations import termination_result
 from gradtool.results.report import CheckResult, Severity, Verdict
-from gradtool.sandbox.termination import Ended, unless_ended
-from gradtool.sandbox.timeout import deadline
+from gradtool.sandbox.termination import Terminated, user_code
+from gradtool.sandbox.timeout import time_limit
 from gradtool.verify.examine import Flaw, Outcome, examine
 from gradtool.verify.protocol.differentiable import Array
 from gradtool.verify.rules import RULES, codes
@@ -75,8 +75,10 @@ class SecondEngine:
         node = f"{self._unit.node}[{case.name}]"
         try:
             answer = self._compared(first, subject, case, checked)
-        except Ended as error:
-            answer = mishap_result(node, error.mishap, self._unit.settings, subject.location)
+        except Terminated as error:
+            answer = termination_result(
+                node, error.termination, self._unit.settings, subject.location
+            )
         if answer is None:
             return checked
         others = [each for each in checked.result.checks if each.rule != answer.rule]
@@ -132,7 +134,7 @@ class SecondEngine:
     def _running(self, active: Active) -> Iterator[None]:
         """Code of a module may run in the block, within the time of the Function."""
         settings, folder = self._unit.settings, self._subject.folder
-        with active(), unless_ended(settings, folder), deadline(settings.timeout):
+        with active(), user_code(settings, folder), time_limit(settings.timeout):
             yield
 
 

@@ -16,10 +16,10 @@ from gradtool.checking.unit import Done, Survey, Surveyed, Unit
 from gradtool.collect.discovery import can_define_functions, discover, named, private_names
 from gradtool.collect.loader import LoadedModule, Loader, LoadError, parse
 from gradtool.config.settings import Settings
-from gradtool.findings.terminations import import_mishap, not_imported
+from gradtool.findings.terminations import import_terminated, not_imported
 from gradtool.results.report import CaseResult, CheckResult
-from gradtool.sandbox.termination import Ended, unless_ended
-from gradtool.sandbox.timeout import deadline
+from gradtool.sandbox.termination import Terminated, user_code
+from gradtool.sandbox.timeout import time_limit
 
 if TYPE_CHECKING:
     from gradtool.checking.second_engine import SecondEngine
@@ -62,8 +62,8 @@ class Bench:
             loaded = self._load(path, survey.settings)
         except LoadError as error:
             return Surveyed(problem=not_imported(shown, error, survey.settings))
-        except Ended as error:
-            return Surveyed(problem=import_mishap(shown, error.mishap, survey.settings))
+        except Terminated as error:
+            return Surveyed(problem=import_terminated(shown, error.termination, survey.settings))
         with loaded.active():
             if survey.functions is None:
                 subjects = discover(loaded, shown, survey.configured)
@@ -103,8 +103,8 @@ class Bench:
             loaded = self._load(Path(unit.path), unit.settings)
         except LoadError as error:
             return (not_imported(unit.node, error, unit.settings),)
-        except Ended as error:
-            return (import_mishap(unit.node, error.mishap, unit.settings),)
+        except Terminated as error:
+            return (import_terminated(unit.node, error.termination, unit.settings),)
         listener.loaded()
         with loaded.active():
             planned = _planned(unit, loaded)
@@ -133,7 +133,7 @@ class Bench:
 
         Raises:
             LoadError: Its module cannot be loaded.
-            Ended: Its module came to no end of its own.
+            Terminated: Its module came to no end of its own.
         """
         loaded = self._load(Path(unit.path), unit.settings)
         with loaded.active():
@@ -155,8 +155,8 @@ class Bench:
         """The module under `engine`; None: the one that the settings name, or the first of two."""
         chosen = engine or (BUNDLED if settings.engine == BOTH else settings.engine)
         with (
-            unless_ended(settings, path.parent, environment=False),
-            deadline(settings.timeout),
+            user_code(settings, path.parent, environment=False),
+            time_limit(settings.timeout),
         ):
             return self._loaders.setdefault(chosen, Loader(chosen)).load(path)
 

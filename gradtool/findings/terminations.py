@@ -6,101 +6,48 @@ die.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gradtool.collect.loader import LoadError
 from gradtool.config.settings import Settings
 from gradtool.findings.finding import could_not_run, make_finding
 from gradtool.results.report import CheckResult, Location, Verdict
+from gradtool.sandbox.termination import Termination
 from gradtool.verify.rules import codes
 
 
-@dataclass(frozen=True)
-class Mishap:
-    """Why the code of a Function came to no end of its own."""
-
-    code: str
-    message: str
-    """What happened to "the Function", which begins the sentence."""
-    hint: str
-    location: Location | None = None
-    detail: str | None = None
-
-
-def timed_out(
-    settings: Settings, location: Location | None = None, detail: str | None = None
-) -> Mishap:
-    """The time of the Function is up."""
-    return Mishap(
-        codes.TIMED_OUT,
-        f"took longer than {settings.timeout:g} s and was stopped",
-        "mend an endless loop or a lock, choose smaller arguments, or raise --timeout",
-        location,
-        detail,
-    )
-
-
-def out_of_memory(
-    told: str, settings: Settings, location: Location | None = None, detail: str | None = None
-) -> Mishap:
-    """Memory could not be had; `told` says which error said so."""
-    limit = settings.memory_limit
-    allowed = f" (it may take {limit / 2**20:.0f} MiB: --memory-limit)" if limit else ""
-    return Mishap(
-        codes.OUT_OF_MEMORY,
-        f"ran out of memory{allowed}: {told}",
-        "look for a buffer of the wrong size or one that grows, or raise --memory-limit",
-        location,
-        detail,
-    )
-
-
-def ended(told: str, location: Location | None = None, detail: str | None = None) -> Mishap:
-    """The Function ended its process; `told` says how."""
-    hint = "raise an exception that says what is wrong in place of ending the process"
-    return Mishap(codes.ENDED, f"ended the process: {told}", hint, location, detail)
-
-
-def crashed(told: str, location: Location | None = None, detail: str | None = None) -> Mishap:
-    """A signal killed the process; `told` names it."""
-    hint = "look for a call into compiled code: a wrong pointer, index or argument type"
-    return Mishap(codes.CRASHED, f"crashed its process: {told}", hint, location, detail)
-
-
-def mishap_result(
-    node: str, mishap: Mishap, settings: Settings, location: Location, during: str = ""
+def termination_result(
+    node: str, termination: Termination, settings: Settings, location: Location, during: str = ""
 ) -> CheckResult:
-    """A mishap of the Function or case with the node id `node`, which is at `location`.
+    """A termination of the Function or case with the node id `node`, which is at `location`.
 
     Args:
         node: The node id.
-        mishap: What happened.
+        termination: What happened.
         settings: Those of the Function.
-        location: Where the Function is, for a mishap whose line is not known.
+        location: Where the Function is, for a termination whose line is not known.
         during: What the Function was wanted for, where that was not the check of a case.
     """
     finding = make_finding(
-        mishap.code,
+        termination.code,
         node,
         settings,
-        message=f"the Function {mishap.message}{during}",
-        location=mishap.location or location,
-        hint=mishap.hint,
-        detail=mishap.detail,
+        message=f"the Function {termination.message}{during}",
+        location=termination.location or location,
+        hint=termination.hint,
+        detail=termination.detail,
     )
     return could_not_run(finding, settings)
 
 
-def import_mishap(shown: str, mishap: Mishap, settings: Settings) -> CheckResult:
+def import_terminated(shown: str, termination: Termination, settings: Settings) -> CheckResult:
     """GT001 for a module whose import did not come to an end of its own."""
     finding = make_finding(
         codes.NOT_IMPORTED,
         shown,
         settings,
-        message=f"its import {mishap.message}",
-        location=mishap.location or Location(path=shown),
-        hint=mishap.hint,
-        detail=mishap.detail,
+        message=f"its import {termination.message}",
+        location=termination.location or Location(path=shown),
+        hint=termination.hint,
+        detail=termination.detail,
     )
     return could_not_run(finding, settings)
 

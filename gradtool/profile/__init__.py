@@ -1,1 +1,1 @@
-"""What Functions cost: their time by phase, memory and operations, at the cases of a check."""
+"""Cost of Functions at the cases of a check: time by phase, memory, operations."""

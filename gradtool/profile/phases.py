@@ -1,4 +1,4 @@
-"""Forward, backward and double backward of a Function at a case, each as something to run.
+"""Forward, backward and double backward of a Function at a case, each ready to run.
 
 Backward runs on a graph that is kept, and double backward on one that a differentiable
 backward has built, so that each phase is timed without those before it.
@@ -16,26 +16,26 @@ from gradtool.collect.subject import Subject
 from gradtool.results.profile import PhaseName
 
 
-class NotThereError(Exception):
-    """A Function has no such phase; the text says why."""
+class NoPhaseError(Exception):
+    """A Function has no such phase; the text gives the reason."""
 
 
 @dataclass
 class Runnable:
-    """A phase: `prepare` gives what one run needs, and is not timed."""
+    """A phase: `run` is timed; its argument comes from `prepare`, which is not."""
 
     name: PhaseName
     run: Callable[[Any], Any]
     prepare: Callable[[], Any] = tuple
     reusable: bool = True
-    """What was prepared can be used for many runs."""
+    """The result of `prepare` serves any number of runs."""
 
 
 class Arguments:
-    """The arguments of a case: leaves that stay, and what a call is given of them."""
+    """The arguments of a case: leaves that stay, and copies for calls that change them."""
 
     def __init__(self, subject: Subject, case: ResolvedCase) -> None:
-        """Find out, by one call, whether the Function changes its arguments."""
+        """Copy the arguments; one call shows whether the Function changes them in place."""
         self._call = subject.call
         self._args = [_leaf(value) for value in case.args]
         self._kwargs = {name: _leaf(value) for name, value in case.kwargs.items()}
@@ -56,17 +56,17 @@ class Arguments:
         return self._call(*values[:count], **dict(zip(self._kwargs, values[count:], strict=True)))
 
     def fresh(self) -> list[Any]:
-        """Arguments for a call: copies, where the Function changes what it is given."""
+        """Arguments for a call: copies, where the Function changes them in place."""
         return self.copies() if self.changed else [*self._args, *self._kwargs.values()]
 
     def copies(self) -> list[Any]:
-        """Copies that lead to the leaves."""
+        """Copies that are connected to the leaves in the graph."""
         values = [*self._args, *self._kwargs.values()]
         return [value.clone() if _is_tensor(value) else value for value in values]
 
 
 def forward(arguments: Arguments) -> Runnable:
-    """The Function applied, and recorded."""
+    """The call of the Function, with its graph recorded."""
     return Runnable("forward", arguments.call, arguments.fresh, not arguments.changed)
 
 
@@ -74,7 +74,7 @@ def backward(arguments: Arguments) -> Runnable:
     """The gradients of all outputs for random cotangents.
 
     Raises:
-        NotThereError: there is no gradient.
+        NoPhaseError: there is no gradient.
     """
     outputs, leaves = _outputs(arguments), arguments.leaves
     cotangents = _cotangents(outputs)
@@ -90,21 +90,21 @@ def double_backward(arguments: Arguments) -> Runnable:
     """The gradients of those gradients, by the arguments and by the cotangents.
 
     Raises:
-        NotThereError: the gradients cannot be differentiated.
+        NoPhaseError: the gradients cannot be differentiated.
     """
     outputs, leaves = _outputs(arguments), arguments.leaves
     cotangents = [each.requires_grad_() for each in _cotangents(outputs)]
     first = _grad(outputs, leaves, cotangents, create_graph=True)
     gradients = [each for each in first if each is not None and each.requires_grad]
     if not gradients:
-        raise NotThereError("its gradients do not depend on anything that requires a gradient")
+        raise NoPhaseError("its gradients do not depend on anything that requires a gradient")
     ends, seconds = [*leaves, *cotangents], _cotangents(gradients)
 
     def run(_prepared: Any) -> Any:
         return _grad(gradients, ends, seconds)
 
     if all(each is None for each in run(())):
-        raise NotThereError("backward is once_differentiable, or leaves autograd")
+        raise NoPhaseError("backward is once_differentiable, or leaves autograd")
     return Runnable("double backward", run)
 
 
@@ -114,7 +114,7 @@ def _outputs(arguments: Arguments) -> list[Any]:
     outputs = returned if isinstance(returned, tuple | list) else [returned]
     found = [each for each in outputs if _is_tensor(each) and each.requires_grad]
     if not found:
-        raise NotThereError("no output requires a gradient")
+        raise NoPhaseError("no output requires a gradient")
     return found
 
 

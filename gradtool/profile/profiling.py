@@ -1,4 +1,4 @@
-"""Profiles one Function at each of its cases, in the process that this is imported in."""
+"""Profile of one Function at each of its cases, taken in this process."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from gradtool.checking.worker_session import Bench
 from gradtool.collect.loader import LoadError
 from gradtool.collect.subject import Subject
 from gradtool.config.settings import Settings
-from gradtool.findings.terminations import import_mishap, not_imported
+from gradtool.findings.terminations import import_terminated, not_imported
 from gradtool.measure.rounds import sample_in_turn
-from gradtool.profile.format import told
 from gradtool.profile.phases import (
     Arguments,
-    NotThereError,
+    NoPhaseError,
     Runnable,
     backward,
     double_backward,
@@ -28,12 +27,9 @@ from gradtool.profile.phases import (
 )
 from gradtool.profile.sampling import SampledPhase
 from gradtool.results.profile import CaseProfile, FunctionProfile, Phase, PhaseName
-from gradtool.results.report import CheckResult
-from gradtool.sandbox.termination import Ended, unless_ended
-from gradtool.sandbox.timeout import deadline
+from gradtool.sandbox.termination import Terminated, user_code
+from gradtool.sandbox.timeout import time_limit
 from gradtool.sandbox.user_errors import describe, user_method
-
-Tell = Callable[[CaseProfile], None]
 
 _MAKERS: dict[PhaseName, Callable[[Arguments], Runnable]] = {
     "forward": forward,
@@ -42,34 +38,34 @@ _MAKERS: dict[PhaseName, Callable[[Arguments], Runnable]] = {
 }
 
 
-def profile_unit(bench: Bench, unit: Unit, budget: float, tell: Tell) -> FunctionProfile:
-    """Profile one Function, telling of each case as it is done.
+def profile_unit(
+    bench: Bench, unit: Unit, budget: float, progress: Callable[[CaseProfile], None]
+) -> FunctionProfile:
+    """Profile one Function, reporting each case to `progress` as it is done.
 
     Raises:
-        UsageError: A case was asked for that it has not.
+        UsageError: It has no case of a name that was selected.
     """
     try:
         with bench.opened(unit) as planned:
-            return _profiled(planned, budget, tell)
+            return _profiled(planned, budget, progress)
     except LoadError as error:
-        return problem_of(unit, not_imported(unit.node, error, unit.settings))
-    except Ended as error:
-        return problem_of(unit, import_mishap(unit.node, error.mishap, unit.settings))
+        problem = not_imported(unit.node, error, unit.settings)
+    except Terminated as error:
+        problem = import_terminated(unit.node, error.termination, unit.settings)
+    return FunctionProfile.failed(unit.node, problem, unit.line)
 
 
-def problem_of(unit: Unit, check: CheckResult) -> FunctionProfile:
-    """A Function that could not be profiled, and why."""
-    return FunctionProfile(node=unit.node, line=unit.line, problem=told(check), rule=check.rule)
-
-
-def _profiled(planned: PlannedFunction, budget: float, tell: Tell) -> FunctionProfile:
+def _profiled(
+    planned: PlannedFunction, budget: float, progress: Callable[[CaseProfile], None]
+) -> FunctionProfile:
     unit, line = planned.unit, planned.subject.location.line
     if planned.problem is not None:
-        return problem_of(unit, planned.problem)
+        return FunctionProfile.failed(unit.node, planned.problem, unit.line)
     cases = []
     for case in planned.cases:
         cases.append(_case(planned.subject, case, unit.settings, budget))
-        tell(cases[-1])
+        progress(cases[-1])
     return FunctionProfile(node=unit.node, line=line, cases=tuple(cases))
 
 
@@ -79,12 +75,12 @@ def _case(subject: Subject, case: ResolvedCase, settings: Settings, budget: floa
     try:
         with (
             global_generators(case.seed),
-            unless_ended(settings, subject.folder),
-            deadline(limit) if limit else nullcontext(),
+            user_code(settings, subject.folder),
+            time_limit(limit) if limit else nullcontext(),
         ):
             return replace(known, phases=_phases(subject, case, settings, budget))
-    except Ended as error:
-        return replace(known, problem=f"the Function {error.mishap.message}")
+    except Terminated as error:
+        return replace(known, problem=f"the Function {error.termination.message}")
     except _ForwardRaised as error:
         return replace(known, problem=str(error))
     except Exception as error:
@@ -94,13 +90,13 @@ def _case(subject: Subject, case: ResolvedCase, settings: Settings, budget: floa
 
 
 class _ForwardRaised(Exception):  # noqa: N818 - the state of a Function
-    """Nothing can be profiled."""
+    """The forward raised, so that nothing can be profiled."""
 
 
 def _phases(
     subject: Subject, case: ResolvedCase, settings: Settings, budget: float
 ) -> tuple[Phase, ...]:
-    """All phases, sampled in turn so that drift falls on all of them alike."""
+    """All phases, sampled in turn so that drift affects all of them alike."""
     try:
         arguments = Arguments(subject, case)
     except Exception as error:
@@ -119,17 +115,17 @@ def _warmed(
     subject: Subject,
     device: str,
 ) -> SampledPhase | Phase:
-    """The phase, ready to be sampled, or why there is none."""
+    """The phase, ready to be sampled, or the reason that there is none."""
     try:
         return SampledPhase(make(arguments), device)
-    except NotThereError as error:
+    except NoPhaseError as error:
         return Phase(name=name, unavailable=str(error))
     except Exception as error:
         return Phase(name=name, unavailable=_line(error, subject), raised=True)
 
 
 def _line(error: Exception, subject: Subject) -> str:
-    """What was raised and where, in one line."""
+    """The error and its place in one line."""
     if isinstance(error, MemoryError):
         raise error
     found = describe(error, subject.folder)

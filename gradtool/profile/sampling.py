@@ -1,4 +1,4 @@
-"""Samples of the time of a phase, and what a single run of it takes and is made of."""
+"""Samples of the time of a phase; memory and operations of a single run."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class SampledPhase:
         self.samples.append(self._timed(self.batch) / self.batch)
 
     def done(self) -> bool:
-        """Whether the samples agree."""
+        """Return True once the samples agree."""
         return RULE.satisfied(self.samples)
 
     def phase(self) -> Phase:
-        """What was found out, with the memory and operations of a run."""
+        """The result, with the memory and operations of a run."""
         return Phase(
             name=self._runnable.name,
             time=summarize(self.samples) if self.samples else None,
@@ -73,9 +73,9 @@ def _nothing() -> None:
 
 
 def peak_memory(runnable: Runnable, device: str) -> int | None:
-    """Bytes that one run takes at most, outputs included: of Python's and NumPy's, or of CUDA's.
+    """Peak memory of one run in bytes, outputs included: Python's and NumPy's, or CUDA's.
 
-    None where PyTorch allocates them, which tells nobody.
+    None where PyTorch allocates it, which cannot be traced.
     """
     if library().torch.__name__ == "torch":
         return None
@@ -110,9 +110,9 @@ def _peak_on_cuda(run: Callable[[], Any]) -> int:
 
 
 def operations_of(runnable: Runnable) -> tuple[Operation, ...]:
-    """What one run is made of, the costliest first."""
+    """Operations of one run, the costliest first."""
     profiler = import_module(f"{library().torch.__name__}.profiler")
-    for _ in range(2):  # the first run finds the profiler cold
+    for _ in range(2):  # The first run warms the profiler up.
         prepared = runnable.prepare()
         with profiler.profile(activities=[profiler.ProfilerActivity.CPU]) as found:
             runnable.run(prepared)

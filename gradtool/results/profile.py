@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from gradtool.measure.summary import Summary
-from gradtool.results.report import Environment
+from gradtool.results.report import CheckResult, Environment
 
 SCHEMA_VERSION = 1
 """Version of the JSON form of `ProfileReport`. It grows when a field changes meaning or goes."""
@@ -74,6 +74,20 @@ class FunctionProfile(_Struct, frozen=True, kw_only=True):
     """Why it, or the rest of its cases, could not be profiled."""
     rule: str = ""
     """The code of the rule that the problem breaks."""
+
+    @classmethod
+    def failed(cls, node: str, check: CheckResult, line: int | None = None) -> FunctionProfile:
+        """A Function, or module, that could not be profiled for the reason that `check` gives."""
+        return cls(node=node, line=line, problem=_in_one_line(check), rule=check.rule)
+
+
+def _in_one_line(check: CheckResult) -> str:
+    if not check.findings:
+        return check.reason or ""
+    finding = check.findings[0]
+    place = finding.location
+    where = f" ({place.path}{f':{place.line}' if place.line else ''})" if place else ""
+    return f"{finding.message}{where}" + (f"; {finding.hint}" if finding.hint else "")
 
 
 class ProfileReport(_Struct, frozen=True, kw_only=True):

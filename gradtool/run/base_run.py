@@ -15,7 +15,7 @@ import msgspec
 from gradtool.config.options import CheckOptions
 from gradtool.errors import UsageError
 from gradtool.policy.baseline import Baseline, Entry, entries_of
-from gradtool.run.executors.executor import WorkerFault
+from gradtool.workers.messages import WorkerFault
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ except ImportError:  # Not a POSIX system.
 
 
 @contextlib.contextmanager
-def limited(size: int | None) -> Iterator[None]:
+def memory_limit(size: int | None) -> Iterator[None]:
     """In the block, let an allocation fail that takes the process `size` bytes further.
 
     What counts is memory of its own that it may write, touched or not, and not addresses that

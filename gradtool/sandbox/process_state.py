@@ -1,7 +1,7 @@
-"""The state of the process around the user's code, put back after it has run.
+"""State of the process around the user's code, restored after it has run.
 
-What one Function does to the current folder, the environment, the standard streams or the
-handlers of signals must not change what is found out about the next.
+Changes that one Function makes to the current folder, the environment, the standard streams or
+the handlers of signals must not affect the results of the next.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ import threading
 import warnings
 from collections.abc import Iterator
 
-import numpy as np
-
 _SIGNALS = [
     getattr(signal, name)
     for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGCHLD", "SIGPIPE", "SIGUSR1", "SIGUSR2")
@@ -24,13 +22,15 @@ _SIGNALS = [
 
 
 @contextlib.contextmanager
-def kept_ambience(*, environment: bool = True) -> Iterator[None]:
-    """Put back after the block what it changed.
+def preserved_process_state(*, environment: bool = True) -> Iterator[None]:
+    """Restore after the block the process state that it changed.
 
     Args:
-        environment: Also the environment's variables. A module that sets some when it is
+        environment: Restore the environment's variables too. A module that sets some when it is
             imported may rely on them later.
     """
+    import numpy as np  # Late: the process that reports imports this module without NumPy.
+
     with contextlib.ExitStack() as stack:
         stack.callback(_restore_folder, os.getcwd())  # noqa: PTH109 - as a string, to go back to
         stack.callback(_restore_streams, (sys.stdin, sys.stdout, sys.stderr))

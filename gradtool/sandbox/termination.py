@@ -1,53 +1,107 @@
-"""What ends the user's code that is more than an exception: no time, no memory, no process."""
+"""Ways in which the user's code ends other than by an exception: no time, no memory, no process."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from gradtool.config.settings import Settings
-from gradtool.findings.terminations import Mishap, ended, out_of_memory, timed_out
+from gradtool.results.report import Location
 from gradtool.sandbox.interrupts import is_interruptible
-from gradtool.sandbox.process_state import kept_ambience
+from gradtool.sandbox.process_state import preserved_process_state
 from gradtool.sandbox.timeout import TimedOut
 from gradtool.sandbox.user_errors import describe
+from gradtool.verify.rules import codes
 
 
-class Ended(Exception):  # noqa: N818 - the state of a Function, not a fault of the program
-    """The user's code did not come to an end of its own. Its argument says why."""
+@dataclass(frozen=True)
+class Termination:
+    """Cause for which the code of a Function was cut short."""
 
-    def __init__(self, mishap: Mishap) -> None:
-        super().__init__(mishap.message)
-        self.mishap = mishap
+    code: str
+    message: str
+    """Predicate of a sentence whose subject is "the Function"."""
+    hint: str
+    location: Location | None = None
+    detail: str | None = None
+
+
+def timed_out(
+    settings: Settings, location: Location | None = None, detail: str | None = None
+) -> Termination:
+    """The time of the Function is up."""
+    return Termination(
+        codes.TIMED_OUT,
+        f"took longer than {settings.timeout:g} s and was stopped",
+        "mend an endless loop or a lock, choose smaller arguments, or raise --timeout",
+        location,
+        detail,
+    )
+
+
+def out_of_memory(
+    error: str, settings: Settings, location: Location | None = None, detail: str | None = None
+) -> Termination:
+    """An allocation failed with `error`."""
+    limit = settings.memory_limit
+    allowed = f" (it may take {limit / 2**20:.0f} MiB: --memory-limit)" if limit else ""
+    return Termination(
+        codes.OUT_OF_MEMORY,
+        f"ran out of memory{allowed}: {error}",
+        "look for a buffer of the wrong size or one that grows, or raise --memory-limit",
+        location,
+        detail,
+    )
+
+
+def ended(means: str, location: Location | None = None, detail: str | None = None) -> Termination:
+    """The Function ended its process by `means`."""
+    hint = "raise an exception that says what is wrong in place of ending the process"
+    return Termination(codes.ENDED, f"ended the process: {means}", hint, location, detail)
+
+
+def crashed(cause: str, location: Location | None = None, detail: str | None = None) -> Termination:
+    """A signal, or something as abrupt, killed the process."""
+    hint = "look for a call into compiled code: a wrong pointer, index or argument type"
+    return Termination(codes.CRASHED, f"crashed its process: {cause}", hint, location, detail)
+
+
+class Terminated(Exception):  # noqa: N818 - the state of a Function, not a fault of the program
+    """The user's code was cut short."""
+
+    def __init__(self, termination: Termination) -> None:
+        super().__init__(termination.message)
+        self.termination = termination
 
 
 @contextmanager
-def unless_ended(settings: Settings, home: Path, *, environment: bool = True) -> Iterator[None]:
-    """Run the user's code, which lies below `home`, in the block, and keep its ambience.
+def user_code(settings: Settings, home: Path, *, environment: bool = True) -> Iterator[None]:
+    """Run the user's code, which lies below `home`, in the block; restore the process state.
 
     An `Exception` passes, and so does the interrupt of a person.
 
     Raises:
-        Ended: The code ran out of time or memory, or raised what ends a process.
+        Terminated: The code ran out of time or memory, or raised what ends a process.
     """
     try:
-        with kept_ambience(environment=environment):
+        with preserved_process_state(environment=environment):
             yield
     except Exception as error:
         if isinstance(error, MemoryError):
-            raise Ended(_mishap(error, settings, home)) from None
+            raise Terminated(_termination(error, settings, home)) from None
         raise
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt) and is_interruptible():
             raise
-        raise Ended(_mishap(error, settings, home)) from None
+        raise Terminated(_termination(error, settings, home)) from None
 
 
-def _mishap(error: BaseException, settings: Settings, home: Path) -> Mishap:
-    told = describe(error, home)
+def _termination(error: BaseException, settings: Settings, home: Path) -> Termination:
+    found = describe(error, home)
     if isinstance(error, TimedOut):
-        return timed_out(settings, told.location, told.detail)
+        return timed_out(settings, found.location, found.detail)
     if isinstance(error, MemoryError):
-        return out_of_memory(told.summary, settings, told.location, told.detail)
-    return ended(told.summary, told.location, told.detail)
+        return out_of_memory(found.summary, settings, found.location, found.detail)
+    return ended(found.summary, found.location, found.detail)

@@ -17,7 +17,7 @@ class TimedOut(BaseException):
     """Time is up. Like an interrupt, it is nothing that code handles as an error."""
 
 
-def deadline(seconds: float | None) -> AbstractContextManager[None]:
+def time_limit(seconds: float | None) -> AbstractContextManager[None]:
     """Raise `TimedOut` in the block when it takes longer than `seconds`.
 
     An alarm that was set before goes off when it would have.

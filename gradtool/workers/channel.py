@@ -1,6 +1,6 @@
-"""A pipe for messages: each has its length before it and a mark behind it.
+"""A pipe for messages, each between a header with its length and an end mark.
 
-So a message that was cut off, or bytes that somebody else wrote, are never taken for one.
+Bytes of a message that was cut off, or that somebody else wrote, are never taken for one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 VERSION = 1
-"""Of the messages. Both ends are of one installation unless a cluster mixes them."""
+"""Version of the framing. Both ends have the same one unless a cluster mixes installations."""
 
 T = TypeVar("T")
 
@@ -23,11 +23,11 @@ _CHUNK = 2**16
 
 
 class Garbled(Exception):  # noqa: N818 - the state of a channel
-    """What arrived is no message."""
+    """The bytes that arrived are no message."""
 
 
 def framed(message: object) -> bytes:
-    """A message as the bytes that are sent."""
+    """Encode a message with its header and end mark."""
     try:
         body = msgspec.msgpack.encode(message, enc_hook=_plain)
     except UnicodeEncodeError:  # A lone surrogate, as in the name of a file or in a user's text.
@@ -36,7 +36,7 @@ def framed(message: object) -> bytes:
 
 
 def _plain(value: object) -> object:
-    """An array library's scalar as Python's; a complex number as its text."""
+    """Convert an array library's scalar to Python's, a complex number to its text."""
     return str(value) if isinstance(value, complex) else value.item()  # type: ignore[attr-defined]
 
 
@@ -49,7 +49,7 @@ def _encodable(value: Any) -> Any:
 
 
 class Reader(Generic[T]):
-    """Puts messages together from bytes as they arrive."""
+    """Assembles messages from bytes as they arrive."""
 
     def __init__(self, kind: type[T]) -> None:
         """Read messages that are one of the structs of the union `kind`."""
@@ -108,7 +108,7 @@ class Channel(Generic[T]):
         """The next message; None when the other end is closed.
 
         Raises:
-            Garbled: What arrived is no message.
+            Garbled: The bytes that arrived are no message.
         """
         while not self._arrived:
             data = self._end.recv(_CHUNK)

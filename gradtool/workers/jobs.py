@@ -1,8 +1,9 @@
-"""Pieces of work on their way through workers, and what becomes of them when one dies."""
+"""Jobs that workers do, and the way on when a worker dies at one."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
@@ -13,15 +14,18 @@ from gradtool.checking.unit_progress import Account
 from gradtool.collect.loader import dotted_name
 from gradtool.config.options import Watcher
 from gradtool.config.settings import Settings
-from gradtool.findings.terminations import import_mishap, mishap_result, out_of_time
+from gradtool.findings.terminations import import_terminated, out_of_time, termination_result
+from gradtool.results.profile import CaseProfile, FunctionProfile
 from gradtool.results.report import CaseResult, CheckResult, OwnFault
 from gradtool.verify.rules import codes
-from gradtool.workers.death import GRACE, Death
+from gradtool.workers.deadline import GRACE, deadline_after
 from gradtool.workers.messages import (
     AskDevice,
+    AskProfile,
     AskSurvey,
     AskUnit,
     CaseFinished,
+    CaseProfiled,
     CaseStarted,
     DeviceThere,
     Fault,
@@ -31,48 +35,50 @@ from gradtool.workers.messages import (
     Request,
     SurveyDone,
     UnitDone,
+    UnitProfiled,
 )
+from gradtool.workers.worker_death import Death
 
 _TRIES = 2
-"""How often a unit may bring down its worker at the same place before it is given up."""
+"""Workers that a unit may bring down at the same place before it is closed."""
 
 
 class Job(Protocol):
     """One piece of work."""
 
     folder: Path
-    """Where imports start in it."""
+    """Folder that its imports start from."""
     done: bool
-    until: float | None
-    """When its worker has to be killed, on the monotonic clock."""
+    deadline: float | None
+    """Time on the monotonic clock at which its worker is killed."""
     outlives_faults: bool
-    """Whether it takes a fault of gradtool's own as an answer."""
+    """True if it takes a fault of gradtool's own as an answer; else the fault ends the run."""
 
     def begin(self) -> Request:
-        """What to ask a worker, now."""
+        """The request for a worker that starts on the job now."""
 
     def take(self, reply: Reply) -> None:
-        """A worker has said something."""
+        """Take a reply of the worker."""
 
     def died(self, death: Death) -> None:
-        """Its worker has died. Unless it is done now, another worker goes on."""
+        """Record that the worker died. Unless the job is done now, another one continues it."""
 
 
 class SurveyJob:
-    """Which Functions a module has."""
+    """List the Functions of a module."""
 
     outlives_faults = False
 
     def __init__(self, survey: Survey) -> None:
         self.folder = dotted_name(Path(survey.path))[0]
         self.done = False
-        self.until: float | None = None
+        self.deadline: float | None = None
         self.answer = Surveyed()
         self._survey = survey
 
     def begin(self) -> AskSurvey:
-        """Ask."""
-        self.until = _time_is_up(self._survey.settings.timeout)
+        """The request, with the deadline for the answer."""
+        self.deadline = deadline_after(self._survey.settings.timeout)
         return AskSurvey(survey=self._survey)
 
     def take(self, reply: Reply) -> None:
@@ -81,36 +87,36 @@ class SurveyJob:
             self.answer, self.done = reply.answer, True
 
     def died(self, death: Death) -> None:
-        """The module cannot be loaded, and this is why."""
+        """Answer that the module cannot be loaded, and why."""
         settings = self._survey.settings
-        mishap = death.mishap(settings, Path(self._survey.path).parent)
-        self.answer = Surveyed(problem=import_mishap(self._survey.shown, mishap, settings))
+        termination = death.termination(settings, Path(self._survey.path).parent)
+        self.answer = Surveyed(problem=import_terminated(self._survey.shown, termination, settings))
         self.done = True
 
 
 class DeviceJob:
-    """Whether a device is there. Its driver may bring a process down as well."""
+    """Make sure that a device can be used. Its driver may bring a process down as well."""
 
     outlives_faults = False
 
     def __init__(self, device: str) -> None:
         self.folder = Path()
         self.done = False
-        self.until: float | None = None
-        self.trouble: str | None = None
+        self.deadline: float | None = None
+        self.problem: str | None = None
         self._device = device
 
     def begin(self) -> AskDevice:
-        """Ask."""
+        """The request."""
         return AskDevice(device=self._device)
 
     def take(self, reply: Reply) -> None:
-        """It is there."""
+        """The device can be used."""
         self.done = self.done or isinstance(reply, DeviceThere)
 
     def died(self, death: Death) -> None:
-        """It is not usable."""
-        self.trouble = death.mishap(Settings(), self.folder).message
+        """The device cannot be used."""
+        self.problem = death.termination(Settings(), self.folder).message
         self.done = True
 
 
@@ -120,10 +126,10 @@ class UnitJob:
     def __init__(self, unit: Unit, watcher: Watcher, *, only_list: bool = False) -> None:
         self.folder = dotted_name(Path(unit.path))[0]
         self.done = False
-        self.until: float | None = None
+        self.deadline: float | None = None
         self.answer: Done | None = None
         self.fault: OwnFault | None = None
-        """That gradtool itself failed."""
+        """Failure of gradtool itself."""
         self.outlives_faults = not only_list
         self._account = Account(unit, watcher)
         self._unit = unit
@@ -131,13 +137,13 @@ class UnitJob:
         self._left = unit.settings.timeout
         self._checking_since: float | None = None
         self._opened_here = False
-        self._fruitless = 0
+        self._futile_tries = 0
         self.begun = False
 
     def begin(self) -> AskUnit:
-        """Ask for the cases that are not finished."""
+        """The request for the cases that are not finished."""
         self.begun = True
-        self.until = _time_is_up(self._unit.settings.timeout)
+        self.deadline = deadline_after(self._unit.settings.timeout)
         self._checking_since, self._opened_here = None, False
         return AskUnit(
             unit=self._unit,
@@ -147,20 +153,20 @@ class UnitJob:
         )
 
     def take(self, reply: Reply) -> None:
-        """Keep what is done."""
+        """Record the progress that a reply reports."""
         match reply:
             case Loaded():
-                self.until = _time_is_up(self._unit.settings.timeout)
+                self.deadline = deadline_after(self._unit.settings.timeout)
             case Opened(listed=listed):
                 if not self._account.is_open:
                     self._account.opened(listed)
                 self._opened_here = True
                 self._checking_since = time.monotonic()
-                self.until = _time_is_up(self._left)
+                self.deadline = deadline_after(self._left)
             case CaseStarted(name=name):
                 self._account.case_started(name)
             case CaseFinished(case=case):
-                self._fruitless = 0
+                self._futile_tries = 0
                 self._account.case_finished(case)
             case UnitDone(checks=checks):
                 self._list_rest()
@@ -170,30 +176,32 @@ class UnitJob:
                 self._close()
 
     def died(self, death: Death) -> None:
-        """Charge the case it was busy with, or the Function, and see what is left to do."""
+        """Fail the case that the worker was busy with, or the Function; keep what is left to do."""
         settings = self._unit.settings
-        mishap = death.mishap(settings, Path(self._unit.path).parent)
+        termination = death.termination(settings, Path(self._unit.path).parent)
         if self._checking_since is not None and self._left is not None:
             self._left = max(self._left - (time.monotonic() - self._checking_since), 0)
         account = self._account
         if account.current is not None:
             node = f"{self._unit.node}[{account.current}]"
-            problem = mishap_result(node, mishap, settings, account.location)
+            problem = termination_result(node, termination, settings, account.location)
             self._end_case(problem)
-        elif not self._opened_here or self._fruitless + 1 >= _TRIES or not account.remaining:
+        elif not self._opened_here or self._futile_tries + 1 >= _TRIES or not account.remaining:
             during = "" if account.is_open else " before a case could be checked"
-            problem = mishap_result(self._unit.node, mishap, settings, account.location, during)
+            problem = termination_result(
+                self._unit.node, termination, settings, account.location, during
+            )
             self._close(problem)
             return
         else:
-            self._fruitless += 1
-        if mishap.code == codes.TIMED_OUT:
+            self._futile_tries += 1
+        if termination.code == codes.TIMED_OUT:
             self._skip_rest()
         if not account.remaining:
             self._close()
 
     def abandon(self) -> Done:
-        """What there is to say when the run ends before the Function is done."""
+        """The answer, as far as it is known, when the run ends before the Function is done."""
         return self._account.close()
 
     def _end_case(self, problem: CheckResult) -> None:
@@ -215,9 +223,59 @@ class UnitJob:
         self.answer, self.done = self._account.close(*checks), True
 
 
+class ProfileJob:
+    """Profile one Function at its cases."""
+
+    outlives_faults = False
+
+    def __init__(
+        self, unit: Unit, budget: float, progress: Callable[[Unit, CaseProfile], None]
+    ) -> None:
+        self.folder = dotted_name(Path(unit.path))[0]
+        self.done = False
+        self.deadline: float | None = None
+        self.cases: list[CaseProfile] = []
+        self.answer: FunctionProfile | None = None
+        self._unit = unit
+        self._budget = budget
+        self._progress = progress
+
+    def begin(self) -> AskProfile:
+        """The request, with the deadline for its first reply."""
+        self._extend()
+        return AskProfile(unit=self._unit, budget=self._budget)
+
+    def take(self, reply: Reply) -> None:
+        """Record what is done; each case has the time of a Function, and its budget."""
+        match reply:
+            case Loaded():
+                self._extend()
+            case CaseProfiled(case=case):
+                self._extend()
+                self.cases.append(case)
+                self._progress(self._unit, case)
+            case UnitProfiled(function=function):
+                self.answer, self.done = function, True
+
+    def died(self, death: Death) -> None:
+        """Answer with the cases that were done, and what happened to the next."""
+        settings = self._unit.settings
+        termination = death.termination(settings, Path(self._unit.path).parent)
+        problem = f"the Function {termination.message}; {termination.hint}"
+        self.answer, self.done = self.partial(problem, termination.code), True
+
+    def partial(self, problem: str = "", rule: str = "") -> FunctionProfile:
+        """The Function with the cases that are done."""
+        unit = self._unit
+        return FunctionProfile(
+            node=unit.node, line=unit.line, cases=tuple(self.cases), problem=problem, rule=rule
+        )
+
+    def _extend(self) -> None:
+        timeout = self._unit.settings.timeout
+        if timeout is not None:
+            self.deadline = deadline_after(timeout + self._budget + GRACE)
+
+
 def _with(case: CaseResult, check: CheckResult, seconds: float = 0.0) -> CaseResult:
     return msgspec.structs.replace(case, checks=(check,), seconds=seconds)
-
-
-def _time_is_up(seconds: float | None) -> float | None:
-    return None if seconds is None else time.monotonic() + seconds + GRACE

@@ -1,7 +1,7 @@
-"""Starts the process that workers are forked from, as early as can be.
+"""Start of the fork server, as early as possible.
 
-It takes longer to load what checks than the command line takes to be read, so the command
-starts it first of all and the pool takes it over.
+Loading the checker takes longer than reading the command line, so the command starts the fork
+server first of all and the pool takes it over.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
     "from gradtool.workers.fork_server import main; main(int(sys.argv[1]))"
 )
-"""The nursery finds modules where this process finds them, which ``python -m`` would not."""
+"""Source that gives the fork server this process's search path, as ``python -m`` would not."""
 
 _ONE_THREAD = dict.fromkeys(
     (
@@ -31,14 +31,14 @@ _ONE_THREAD = dict.fromkeys(
     ),
     "1",
 )
-"""Libraries of linear algebra sum in another order with another number of threads."""
+"""Variables that keep results reproducible: the order of a sum depends on the thread count."""
 
 _ahead: list[Launched] = []
 
 
 @dataclass(frozen=True)
 class Launched:
-    """A process that loads, and this end of the socket over which it takes orders."""
+    """A fork server that is loading, and this end of the socket over which it takes orders."""
 
     process: subprocess.Popen[bytes]
     control: socket.socket
@@ -51,17 +51,17 @@ class Launched:
 
 
 def launch() -> Launched:
-    """The process that was started ahead, or else a new one."""
+    """Return the fork server that was started ahead, or else a new one."""
     return _ahead.pop() if _ahead else _start()
 
 
 def launch_ahead() -> None:
-    """Start the process now, for the next `launch`."""
+    """Start a fork server now, for the next `launch`."""
     _ahead.append(_start())
 
 
 def call_off() -> None:
-    """End what was started ahead and never asked for."""
+    """End fork servers that were started ahead and not used."""
     while _ahead:
         _ahead.pop().kill()
 

@@ -1,20 +1,31 @@
-"""What pool, nursery and workers say to each other."""
+"""Messages between the pool, the fork server and the workers."""
 
 from __future__ import annotations
+
+import traceback
 
 import msgspec
 
 from gradtool.checking.unit import Done, Survey, Surveyed, Unit
 from gradtool.results.profile import CaseProfile, FunctionProfile
-from gradtool.results.report import CaseResult, CheckResult
+from gradtool.results.report import CaseResult, CheckResult, OwnFault
+
+
+class WorkerFault(Exception):  # noqa: N818 - named as its message is
+    """Gradtool itself failed in another process."""
+
+    @classmethod
+    def of(cls, fault: OwnFault) -> WorkerFault:
+        """The exception for a fault that a report names."""
+        return cls(f"{fault.summary}\n\nAt {fault.node}, in a worker:\n{fault.traceback}")
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """What all have in common: frozen, and marked with their names."""
+    """Base of all messages: frozen, and tagged with the name of its class."""
 
 
 class AskSurvey(Message, frozen=True, kw_only=True):
-    """To a worker: which Functions does a module have?"""
+    """To a worker: list the Functions of a module."""
 
     survey: Survey
 
@@ -26,12 +37,12 @@ class AskUnit(Message, frozen=True, kw_only=True):
     finished: tuple[str, ...] = ()
     """Names of cases that another worker finished before it died."""
     left: float | None = None
-    """Seconds that are left of the Function's time; None: all of it."""
+    """Seconds left of the Function's time; None for all of it."""
     only_list: bool = False
 
 
 class AskProfile(Message, frozen=True, kw_only=True):
-    """To a worker: what does a Function cost?"""
+    """To a worker: profile a Function."""
 
     unit: Unit
     budget: float
@@ -39,7 +50,7 @@ class AskProfile(Message, frozen=True, kw_only=True):
 
 
 class AskDevice(Message, frozen=True, kw_only=True):
-    """To a worker: is this device there?"""
+    """To a worker: make sure that a device can be used."""
 
     device: str
 
@@ -51,7 +62,7 @@ class SurveyDone(Message, frozen=True, kw_only=True):
 
 
 class DeviceThere(Message, frozen=True, kw_only=True):
-    """From a worker: the device is there."""
+    """From a worker: the device can be used."""
 
 
 class Loaded(Message, frozen=True, kw_only=True):
@@ -95,7 +106,7 @@ class UnitProfiled(Message, frozen=True, kw_only=True):
 
 
 class Refused(Message, frozen=True, kw_only=True):
-    """From a worker: what was asked for is not there. The run ends with this line."""
+    """From a worker: the request names something that is not there. The run ends with this line."""
 
     message: str
 
@@ -106,16 +117,23 @@ class Fault(Message, frozen=True, kw_only=True):
     summary: str
     traceback: str
 
-    def told(self, where: str) -> str:
-        """What a crash log says of it: ``where`` is of whom, as in ``In a worker``."""
+    @classmethod
+    def of(cls, error: BaseException, subject: str = "") -> Fault:
+        """The fault for `error`, raised by gradtool during the work on `subject`."""
+        summary = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
+        text = "".join(traceback.format_exception(error))
+        return cls(summary=summary, traceback=f"{subject}\n{text}" if subject else text)
+
+    def log(self, where: str) -> str:
+        """The text for a crash log; `where` begins its second paragraph, as ``In a worker``."""
         return f"{self.summary}\n\n{where}:\n{self.traceback}"
 
 
 class Idle(Message, frozen=True, kw_only=True):
-    """From a worker, after its last word to a request."""
+    """From a worker: the request is answered in full."""
 
     spoiled: bool = False
-    """Something was left behind, such as a thread: it should not be asked again."""
+    """Something was left behind, such as a thread: the worker must not be used again."""
 
 
 Request = AskSurvey | AskUnit | AskProfile | AskDevice
@@ -126,33 +144,33 @@ Reply = (
 
 
 class Fork(Message, frozen=True, kw_only=True):
-    """To the nursery, along with a worker's file descriptors: bring up a worker."""
+    """To the fork server, along with a worker's file descriptors: start a worker."""
 
     number: int
 
 
 class Kill(Message, frozen=True, kw_only=True):
-    """To the nursery: end a worker and all its children."""
+    """To the fork server: kill a worker and all its children."""
 
     number: int
 
 
 class Ready(Message, frozen=True, kw_only=True):
-    """From the nursery: everything is loaded."""
+    """From the fork server: everything is loaded."""
 
     numpy: str
 
 
 class Exited(Message, frozen=True, kw_only=True):
-    """From the nursery: a worker is gone, and nothing of it is left."""
+    """From the fork server: a worker has ended, and so have all its children."""
 
     number: int
     status: int
     """As `os.waitpid` gives it."""
     peak: int = 0
-    """Most memory it ever used, in bytes."""
+    """Its highest memory use in bytes."""
     oom_killed: bool = False
-    """The system's killer was at work meanwhile."""
+    """The system's out-of-memory killer struck while the worker ran."""
 
 
 Order = Fork | Kill

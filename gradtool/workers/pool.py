@@ -1,4 +1,4 @@
-"""Has pieces of work done by workers, several at a time, and outlives every one of them."""
+"""A pool of workers, which does several jobs at a time and survives the death of any worker."""
 
 from __future__ import annotations
 
@@ -6,26 +6,38 @@ import contextlib
 import os
 import selectors
 import socket
-import time
+import sys
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from gradtool.errors import UsageError
-from gradtool.run.executors.executor import WorkerFault
-from gradtool.workers.channel import Reader, framed
+from gradtool.workers.channel import Garbled, Reader, framed
+from gradtool.workers.deadline import is_over, seconds_to_first
 from gradtool.workers.jobs import Job
 from gradtool.workers.launch import launch
-from gradtool.workers.messages import Exited, Fault, Fork, Idle, Kill, Ready, Refused, Reply
-from gradtool.workers.messages import Report as NurseryReport
-from gradtool.workers.worker_handle import Seat
+from gradtool.workers.messages import (
+    Exited,
+    Fault,
+    Fork,
+    Idle,
+    Kill,
+    Ready,
+    Refused,
+    Reply,
+    Report,
+    Request,
+    WorkerFault,
+)
+from gradtool.workers.worker_death import Death
 
 _CHUNK = 2**16
-_FAREWELL = 10.0
-"""Seconds that the nursery may take to end its workers."""
+_SHUTDOWN_TIMEOUT = 10.0
+"""Seconds that the fork server may take to end its workers."""
 
-_LONGEST_WAIT = 3600.0
-"""Seconds after which it is asked again who is late: no system waits for a month at a time."""
+_MAX_OUTPUT = 2**20
+"""Bytes that the checked code may print in one worker before the rest is dropped."""
 
 
 class Pool:
@@ -36,19 +48,19 @@ class Pool:
 
     def __init__(self, size: int) -> None:
         self.numpy = ""
-        """The version that the workers have; known once something was done."""
+        """NumPy's version in the workers; known once `run` has returned."""
         self.size = size
-        self._seats: dict[int, Seat] = {}
+        self._workers: dict[int, WorkerHandle] = {}
         self._forked = 0
         self._waiting: deque[Job] = deque()
-        self._reader: Reader[NurseryReport] = Reader(NurseryReport)  # type: ignore[arg-type]
+        self._reader: Reader[Report] = Reader(Report)  # type: ignore[arg-type]
         self._selector = selectors.DefaultSelector()
 
     def __enter__(self) -> Pool:
-        """Start the nursery; it loads what it needs while this process goes on."""
+        """Start the fork server; it loads what it needs while this process goes on."""
         launched = launch()
-        self._nursery, self._control = launched.process, launched.control
-        self._selector.register(self._control, selectors.EVENT_READ, self._hear_nursery)
+        self._fork_server, self._control = launched.process, launched.control
+        self._selector.register(self._control, selectors.EVENT_READ, self._hear_fork_server)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -56,113 +68,115 @@ class Pool:
         self._selector.close()
         self._control.close()
         try:
-            self._nursery.wait(_FAREWELL)
-        except BaseException:  # An interrupt as well: then there is no time for farewells.
-            self._nursery.kill()
-            self._nursery.wait()
-        for seat in self._seats.values():
-            seat.close()
+            self._fork_server.wait(_SHUTDOWN_TIMEOUT)
+        except BaseException:  # An interrupt too, which must not wait for an orderly end.
+            self._fork_server.kill()
+            self._fork_server.wait()
+        for worker in self._workers.values():
+            worker.close()
 
     def run(self, jobs: Sequence[Job]) -> None:
-        """Have all of `jobs` done, begun in their order.
+        """Do all of `jobs`, started in their order.
 
         Raises:
-            UsageError: What one asks for is not there.
+            UsageError: A request names something that does not exist.
             WorkerFault: Gradtool itself failed in a worker, at a job that does not outlive it.
         """
         self._waiting.extend(jobs)
-        while self._waiting or any(seat.job for seat in self._seats.values()) or not self.numpy:
+        while self._waiting or self._is_busy() or not self.numpy:
             self._assign()
-            for key, _ in self._selector.select(self._time_left()):
+            for key, _ in self._selector.select(seconds_to_first(self._deadlines())):
                 if key.fd in self._selector.get_map():
                     key.data()
             self._kill_late()
 
+    def _is_busy(self) -> bool:
+        return any(worker.job for worker in self._workers.values())
+
     def _assign(self) -> None:
-        """Give what is waiting to workers that are free; bring up new ones, up to the size."""
+        """Give waiting jobs to free workers; start new workers, up to the size of the pool."""
         while self._waiting:
             folder = self._waiting[0].folder
-            free = [s for s in self._seats.values() if s.job is None and not s.leaving]
-            seat = next((s for s in free if s.folder == folder), None)
-            if seat is None and len(self._seats) < self.size:
-                seat = self._fork(folder)
-            if seat is None:
+            free = [w for w in self._workers.values() if w.job is None and not w.leaving]
+            worker = next((w for w in free if w.folder == folder), None)
+            if worker is None and len(self._workers) < self.size:
+                worker = self._fork(folder)
+            if worker is None:
                 for other in free[:1]:
                     self._dismiss(other)
                 return
-            seat.ask(self._waiting.popleft())
+            worker.start(self._waiting.popleft())
 
-    def _fork(self, folder: Path) -> Seat:
+    def _fork(self, folder: Path) -> WorkerHandle:
         ours, theirs = socket.socketpair()
-        output, words = os.pipe(), os.pipe()
+        output, traceback = os.pipe(), os.pipe()
         self._forked += 1
-        seat = Seat(self._forked, ours, output[0], words[0], folder)
+        worker = WorkerHandle(self._forked, ours, output[0], traceback[0], folder)
         with theirs:
-            order = framed(Fork(number=seat.number))
-            socket.send_fds(self._control, [order], [theirs.fileno(), output[1], words[1]])
-        for end in (output[1], words[1]):
+            order = framed(Fork(number=worker.number))
+            socket.send_fds(self._control, [order], [theirs.fileno(), output[1], traceback[1]])
+        for end in (output[1], traceback[1]):
             os.close(end)
         os.set_blocking(output[0], False)
         ours.setblocking(False)
-        self._seats[seat.number] = seat
-        self._selector.register(ours, selectors.EVENT_READ, lambda: self._hear(seat))
-        self._selector.register(output[0], selectors.EVENT_READ, lambda: self._echo(seat))
-        return seat
+        self._workers[worker.number] = worker
+        self._selector.register(ours, selectors.EVENT_READ, lambda: self._hear(worker))
+        self._selector.register(output[0], selectors.EVENT_READ, lambda: self._echo(worker))
+        return worker
 
-    def _dismiss(self, seat: Seat) -> None:
-        """Ask nothing more of a worker."""
-        seat.leaving = True
-        self._kill(seat)
+    def _dismiss(self, worker: WorkerHandle) -> None:
+        """End a worker that is free."""
+        worker.leaving = True
+        self._kill(worker)
 
-    def _kill(self, seat: Seat) -> None:
+    def _kill(self, worker: WorkerHandle) -> None:
         with contextlib.suppress(ConnectionError):
-            self._control.sendall(framed(Kill(number=seat.number)))
+            self._control.sendall(framed(Kill(number=worker.number)))
 
-    def _time_left(self) -> float | None:
-        ends = [s.job.until for s in self._seats.values() if s.job and s.job.until is not None]
-        return min(max(min(ends) - time.monotonic(), 0), _LONGEST_WAIT) if ends else None
+    def _deadlines(self) -> list[float | None]:
+        return [worker.job.deadline for worker in self._workers.values() if worker.job]
 
     def _kill_late(self) -> None:
-        now = time.monotonic()
-        for seat in self._seats.values():
-            late = seat.job and seat.job.until is not None and seat.job.until <= now
-            if late and not seat.out_of_time:
-                seat.out_of_time = True
-                self._kill(seat)
-            if late and seat.job:
-                seat.job.until = None
+        """Kill each worker whose job has passed its deadline."""
+        for worker in self._workers.values():
+            if worker.job is None or not is_over(worker.job.deadline):
+                continue
+            if not worker.out_of_time:
+                worker.out_of_time = True
+                self._kill(worker)
+            worker.job.deadline = None
 
-    def _hear(self, seat: Seat) -> bool:
-        """Take what a worker says; whether there can be more."""
-        replies, is_open = seat.replies()
+    def _hear(self, worker: WorkerHandle) -> bool:
+        """Take the replies of a worker; return True while more may follow."""
+        replies, is_open = worker.replies()
         for reply in replies:
-            self._take(seat, reply)
+            self._take(worker, reply)
         if not is_open:
-            self._selector.unregister(seat.end)
-            if seat.garbled:
-                self._kill(seat)
+            self._selector.unregister(worker.end)
+            if worker.garbled:
+                self._kill(worker)
         return is_open
 
-    def _take(self, seat: Seat, reply: Reply) -> None:
+    def _take(self, worker: WorkerHandle, reply: Reply) -> None:
         match reply:
             case Refused(message=message):
                 raise UsageError(message)
-            case Fault() if seat.job is None or not seat.job.outlives_faults:
-                raise WorkerFault(reply.told("In a worker"))
+            case Fault() if worker.job is None or not worker.job.outlives_faults:
+                raise WorkerFault(reply.log("In a worker"))
             case Idle(spoiled=spoiled):
-                seat.job = None
+                worker.job = None
                 if spoiled:
-                    self._dismiss(seat)
-            case _ if seat.job is not None:
-                seat.job.take(reply)
+                    self._dismiss(worker)
+            case _ if worker.job is not None:
+                worker.job.take(reply)
 
-    def _echo(self, seat: Seat) -> bool:
-        is_open = seat.echo()
+    def _echo(self, worker: WorkerHandle) -> bool:
+        is_open = worker.echo()
         if not is_open:
-            self._selector.unregister(seat.output)
+            self._selector.unregister(worker.output)
         return is_open
 
-    def _hear_nursery(self) -> None:
+    def _hear_fork_server(self) -> None:
         data = self._control.recv(_CHUNK)
         if not data:
             raise WorkerFault("the process that workers are forked from has died")
@@ -171,24 +185,104 @@ class Pool:
                 case Ready(numpy=numpy):
                     self.numpy = numpy
                 case Exited():
-                    self._bury(report)
+                    self._remove(report)
                 case Fault():
-                    raise WorkerFault(report.told("In the nursery"))
+                    raise WorkerFault(report.log("In the fork server"))
 
-    def _bury(self, exited: Exited) -> None:
-        """A worker is gone: hear what it said last, and see to what it was busy with."""
-        seat = self._seats[exited.number]
-        for source, hear in ((seat.end, self._hear), (seat.output, self._echo)):
-            while _is_heard(self._selector, source) and hear(seat):
+    def _remove(self, exited: Exited) -> None:
+        """Take the last replies of a worker that has ended, and see to its job."""
+        worker = self._workers[exited.number]
+        for source, hear in ((worker.end, self._hear), (worker.output, self._echo)):
+            while _is_open(self._selector, source) and hear(worker):
                 pass
-        job, seat.job = seat.job, None
+        job, worker.job = worker.job, None
         if job is not None and not job.done:
-            job.died(seat.death(exited))
+            job.died(worker.death(exited))
             if not job.done:
                 self._waiting.appendleft(job)
-        del self._seats[exited.number]
-        seat.close()
+        del self._workers[exited.number]
+        worker.close()
 
 
-def _is_heard(selector: selectors.BaseSelector, source: socket.socket | int) -> bool:
+def _is_open(selector: selectors.BaseSelector, source: socket.socket | int) -> bool:
     return source in selector.get_map()
+
+
+@dataclass
+class WorkerHandle:
+    """One worker."""
+
+    number: int
+    end: socket.socket
+    output: int
+    traceback: int
+    folder: Path
+    """Folder that imports start from in all its jobs."""
+    job: Job | None = None
+    out_of_time: bool = False
+    garbled: bool = False
+    leaving: bool = False
+    """It is given no more jobs."""
+    _reader: Reader[Reply] = field(default_factory=lambda: Reader(Reply))  # type: ignore[arg-type]
+    _printed: int = 0
+
+    def start(self, job: Job) -> None:
+        """Give the worker a job."""
+        self.job = job
+        request: Request = job.begin()
+        with contextlib.suppress(ConnectionError):  # The fork server reports its death.
+            self.end.setblocking(True)
+            self.end.sendall(framed(request))
+            self.end.setblocking(False)
+
+    def replies(self) -> tuple[list[Reply], bool]:
+        """Receive the replies that have arrived, and True while more may follow."""
+        try:
+            data = self.end.recv(_CHUNK)
+        except BlockingIOError:
+            return [], True
+        except OSError:
+            data = b""
+        try:
+            return self._reader.feed(data), bool(data)
+        except Garbled:
+            self.garbled = True
+            return [], False
+
+    def echo(self) -> bool:
+        """Pass the worker's output on to standard error; return True while more may follow."""
+        try:
+            data = os.read(self.output, _CHUNK)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        before, self._printed = self._printed, self._printed + len(data)
+        if before < _MAX_OUTPUT:
+            sys.stderr.write(data.decode("utf-8", "backslashreplace"))
+            if self._printed >= _MAX_OUTPUT:
+                sys.stderr.write("\n[gradtool: it prints more, which is left out]\n")
+        return bool(data)
+
+    def death(self, exited: Exited) -> Death:
+        """Everything that is known of the worker's end."""
+        return Death(
+            status=exited.status,
+            traceback=self._read_traceback(),
+            out_of_time=self.out_of_time,
+            garbled=self.garbled,
+            oom_killed=exited.oom_killed,
+        )
+
+    def _read_traceback(self) -> str:
+        found = b""
+        with contextlib.suppress(OSError):
+            while data := os.read(self.traceback, _CHUNK):
+                found += data
+        return found.decode("utf-8", "backslashreplace")
+
+    def close(self) -> None:
+        """Close the pipes."""
+        self.end.close()
+        os.close(self.output)
+        os.close(self.traceback)

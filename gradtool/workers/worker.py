@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import faulthandler
+import fcntl
+import io
 import os
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Iterable
 from typing import NoReturn
@@ -15,12 +20,11 @@ from gradtool.config.resources import require_device
 from gradtool.errors import UsageError
 from gradtool.results.report import CaseResult, CheckResult, Verdict
 from gradtool.sandbox.interrupts import never_interrupted
-from gradtool.sandbox.memory_limit import limited
-from gradtool.sandbox.standard_streams import Surroundings, out_of_the_way
+from gradtool.sandbox.memory_limit import memory_limit
+from gradtool.verify.interruption import FOR_EVER
 from gradtool.verify.rules import codes
 from gradtool.workers.channel import Channel
-from gradtool.workers.death import LOST, NO_MEMORY
-from gradtool.workers.fork_server import fault_of
+from gradtool.workers.deadline import GRACE
 from gradtool.workers.messages import (
     AskDevice,
     AskProfile,
@@ -30,6 +34,7 @@ from gradtool.workers.messages import (
     CaseProfiled,
     CaseStarted,
     DeviceThere,
+    Fault,
     Idle,
     Loaded,
     Opened,
@@ -40,14 +45,18 @@ from gradtool.workers.messages import (
     UnitDone,
     UnitProfiled,
 )
-from gradtool.workers.process import adopt_orphans
+from gradtool.workers.process_tree import adopt_orphans
+from gradtool.workers.worker_death import LOST, NO_MEMORY
 
 _SPOILING = {codes.NOT_IMPORTED, codes.TIMED_OUT, codes.OUT_OF_MEMORY, codes.ENDED}
-"""After one of these, what was interrupted may have left anything behind."""
+"""Code that was cut short by one of these may have left the process in any state."""
+
+_FIRST_DESCRIPTOR = 200
+"""Gradtool's own file descriptors start here, out of the way of a careless ``closerange``."""
 
 
 def warm_up() -> None:
-    """Load what is loaded on first use, in the nursery."""
+    """Load, in the fork server, what is otherwise loaded on first use."""
     import gradtool.adapters.common.differentiable
     import gradtool.verify.examine
     from gradtool.verify.rules import RULES
@@ -57,21 +66,21 @@ def warm_up() -> None:
         RULES[code]
 
 
-def main(messages: int, output: int, words: int) -> NoReturn:
-    """Do what is asked for over the socket `messages` until its other end is closed."""
+def main(messages: int, output: int, traceback: int) -> NoReturn:
+    """Answer the requests that arrive over the socket `messages` until its other end is closed."""
     os.setsid()
     adopt_orphans()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     never_interrupted()
-    end = socket.socket(fileno=out_of_the_way(messages))
-    worker = _Worker(Channel(end, Request), Surroundings(output, words))  # type: ignore[arg-type]
-    os.register_at_fork(after_in_child=worker.fall_silent)
+    end = socket.socket(fileno=_out_of_the_way(messages))
+    worker = _Worker(Channel(end, Request), _StandardStreams(output, traceback))  # type: ignore[arg-type]
+    os.register_at_fork(after_in_child=worker.silence)
     worker.serve()
     os._exit(0)
 
 
 def _subject(request: Request) -> str:
-    """What a request is about: a module, a Function or a device."""
+    """The module, Function or device that a request is about."""
     match request:
         case AskSurvey(survey=survey):
             return survey.shown
@@ -82,18 +91,18 @@ def _subject(request: Request) -> str:
 
 
 class _Worker:
-    """Answers requests. Also the `Listener` of the bench that it works at."""
+    """Answers requests. Also the `Listener` of its session."""
 
-    def __init__(self, channel: Channel[Request], surroundings: Surroundings) -> None:
+    def __init__(self, channel: Channel[Request], streams: _StandardStreams) -> None:
         self._channel = channel
-        self._surroundings = surroundings
+        self._streams = streams
         self._bench = Bench()
         self._own = os.getpid()
         self._spoiled = False
         self._left: float | None = None
 
     def serve(self) -> None:
-        """Answer one request after the other."""
+        """Answer requests in turn."""
         while (request := self._channel.receive()) is not None:
             try:
                 self._answer(request)
@@ -103,13 +112,13 @@ class _Worker:
                 os._exit(NO_MEMORY)
             except BaseException as error:
                 self._spoiled = True
-                self._send(fault_of(error, _subject(request)))
-            self._surroundings.expect_the_end_in(None)
-            self._surroundings.put_back()
+                self._send(Fault.of(error, _subject(request)))
+            self._streams.dump_traceback_after(None)
+            self._streams.restore()
             self._send(Idle(spoiled=self._spoiled or threading.active_count() > 1))
 
-    def fall_silent(self) -> None:
-        """In a process that the user's code forked: nothing there may speak for the worker."""
+    def silence(self) -> None:
+        """Keep a process that the user's code forked from sending messages as the worker."""
         self._own = -1
 
     def _answer(self, request: Request) -> None:
@@ -118,8 +127,8 @@ class _Worker:
                 require_device(device)
                 self._send(DeviceThere())
             case AskSurvey(survey=survey):
-                self._surroundings.expect_the_end_in(survey.settings.timeout)
-                with limited(survey.settings.memory_limit):
+                self._streams.dump_traceback_after(survey.settings.timeout)
+                with memory_limit(survey.settings.memory_limit):
                     answer = self._bench.survey(survey)
                 self._note([answer.problem] if answer.problem else [])
                 self._send(SurveyDone(answer=answer))
@@ -131,8 +140,8 @@ class _Worker:
     def _check(self, request: AskUnit) -> None:
         settings = request.unit.settings
         self._left = settings.timeout if request.left is None else request.left
-        self._surroundings.expect_the_end_in(settings.timeout)
-        with limited(settings.memory_limit):
+        self._streams.dump_traceback_after(settings.timeout)
+        with memory_limit(settings.memory_limit):
             checks = self._bench.check(
                 request.unit,
                 self,
@@ -147,7 +156,7 @@ class _Worker:
         from gradtool.profile.profiling import profile_unit
 
         settings = request.unit.settings
-        with limited(settings.memory_limit):
+        with memory_limit(settings.memory_limit):
             found = profile_unit(
                 self._bench,
                 request.unit,
@@ -159,13 +168,13 @@ class _Worker:
 
     def loaded(self) -> None:
         """The module is imported."""
-        self._surroundings.expect_the_end_in(self._left)
+        self._streams.dump_traceback_after(self._left)
         self._send(Loaded())
 
     def opened(self, listed: Done) -> None:
         """The cases are found."""
         self._note(listed.function.checks)
-        self._surroundings.expect_the_end_in(self._left)
+        self._streams.dump_traceback_after(self._left)
         self._send(Opened(listed=listed))
 
     def case_started(self, name: str) -> None:
@@ -189,3 +198,50 @@ class _Worker:
             self._channel.send(reply)
         except OSError:
             os._exit(LOST)
+
+
+def _out_of_the_way(descriptor: int) -> int:
+    """Move a file to a high descriptor, which programs that the code starts do not inherit."""
+    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _FIRST_DESCRIPTOR)
+    os.close(descriptor)
+    return moved
+
+
+class _StandardStreams:
+    """Standard streams that can be restored, and a pipe for the traceback of a crash."""
+
+    def __init__(self, output: int, traceback: int) -> None:
+        """Send output to the descriptor `output`, and the traceback of a crash to `traceback`."""
+        self._output = _out_of_the_way(output)
+        self._traceback = _out_of_the_way(traceback)
+        self.restore()
+        faulthandler.enable(file=self._traceback, all_threads=False)
+
+    def restore(self) -> None:
+        """Reopen the standard streams, whatever the code did to them."""
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(Exception):
+                stream.flush()
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        for descriptor, wanted in enumerate((nothing, self._output, self._output)):
+            os.dup2(wanted, descriptor)
+        if nothing > 2:
+            os.close(nothing)
+        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - stays open
+        sys.stdout, sys.stderr = _text(1), _text(2)
+
+    def dump_traceback_after(self, seconds: float | None) -> None:
+        """Write a traceback shortly before the worker is killed for running over `seconds`."""
+        if seconds is None:
+            faulthandler.cancel_dump_traceback_later()
+        else:
+            with contextlib.suppress(RuntimeError):  # It needs a thread: there may be none left.
+                late = min(FOR_EVER, seconds + GRACE / 2)
+                faulthandler.dump_traceback_later(late, file=self._traceback)
+
+
+def _text(descriptor: int) -> io.TextIOWrapper:
+    raw = io.FileIO(descriptor, "w", closefd=False)
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw), encoding="utf-8", errors="backslashreplace", line_buffering=True
+    )

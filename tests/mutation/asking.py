@@ -9,7 +9,7 @@ from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.adapters.common.seeding import global_generators
 from gradtool.cases.sources import ResolvedCase
 from gradtool.results.report import Severity, Verdict
-from gradtool.sandbox.timeout import TimedOut, deadline
+from gradtool.sandbox.timeout import TimedOut, time_limit
 from gradtool.verify.examine import Outcome, examine
 from gradtool.verify.rules import RULES
 
@@ -39,7 +39,7 @@ def _answers(target: Any, name: str, cases: Sequence[ResolvedCase]) -> Iterator[
 
 def _broken(target: Any, name: str, case: ResolvedCase, codes: Sequence[str]) -> tuple[str, ...]:
     try:
-        with deadline(PATIENCE), global_generators(case.seed):
+        with time_limit(PATIENCE), global_generators(case.seed):
             function = FunctionDifferentiable(target, case.args, case.kwargs, name=name)
             outcomes, _ = examine(
                 function, codes=codes, seed=case.seed, atol=case.atol, rtol=case.rtol

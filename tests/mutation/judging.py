@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.sandbox.timeout import TimedOut, deadline
+from gradtool.sandbox.timeout import TimedOut, time_limit
 from tests.mutation.expected import Expected
 from tests.mutation.point import Array
 from tests.mutation.questions import ChangedError
@@ -49,7 +49,7 @@ class Judgement:
 def judge(target: Any, references: Sequence[Reference]) -> Judgement:
     """Ask a mutant everything that is known of the right Function, until it is wrong."""
     try:
-        with deadline(PATIENCE):
+        with time_limit(PATIENCE):
             return next(_objections(target, references), Judgement(Kind.EQUIVALENT))
     except TimedOut:
         return Judgement(Kind.ENDLESS, "does not end")

@@ -150,7 +150,7 @@ def _check(
     from gradtool.cli.output.protected_files import read_by
     from gradtool.cli.output.reports import claimed, write_all
     from gradtool.run import runner
-    from gradtool.run.executors.executor import WorkerFault
+    from gradtool.workers.messages import WorkerFault
 
     asked = Kept(*kept)
     inputs = [*named, *read_by(options), asked.file]

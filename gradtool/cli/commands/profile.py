@@ -106,7 +106,7 @@ def _measured(options: CheckOptions, budget: float, shown: tuple[int, str]) -> P
     """The profile, with a line about each case on a terminal while it goes on."""
     from contextlib import redirect_stdout
 
-    from gradtool.profile.runner import profile
+    from gradtool.run.profile_runner import profile
 
     verbosity, color = shown
     with redirect_stdout(sys.stderr):

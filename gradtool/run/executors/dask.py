@@ -19,9 +19,10 @@ from gradtool.checking.unit import Done, Survey, Surveyed, Unit
 from gradtool.checking.unit_progress import Account
 from gradtool.config.options import CheckOptions, Watcher
 from gradtool.errors import UsageError
-from gradtool.findings.terminations import crashed, import_mishap, mishap_result
+from gradtool.findings.terminations import import_terminated, termination_result
 from gradtool.run.executors.executor import Outcome
 from gradtool.run.watching import Unwatched
+from gradtool.sandbox.termination import crashed
 
 _PATIENCE = "10s"
 
@@ -126,7 +127,7 @@ def _told(unit: Unit, data: bytes | None, watcher: Watcher) -> Done:
     if data is None:
         lost = crashed("it brought down every worker of the cluster that had it")
         account = Account(unit, watcher)
-        return account.close(mishap_result(unit.node, lost, unit.settings, account.location))
+        return account.close(termination_result(unit.node, lost, unit.settings, account.location))
     done = msgspec.msgpack.decode(data, type=Done)
     for case in done.function.cases:
         watcher.case_finished(unit.function, case)
@@ -136,7 +137,7 @@ def _told(unit: Unit, data: bytes | None, watcher: Watcher) -> Done:
 
 def _lost_survey(survey: Survey) -> Surveyed:
     lost = crashed("it brought down every worker of the cluster that had it")
-    return Surveyed(problem=import_mishap(survey.shown, lost, survey.settings))
+    return Surveyed(problem=import_terminated(survey.shown, lost, survey.settings))
 
 
 # What follows runs on the cluster.

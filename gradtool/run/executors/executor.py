@@ -11,15 +11,7 @@ from gradtool.checking.unit import Done, Survey, Surveyed, Unit
 from gradtool.config.options import CheckOptions, Watcher
 from gradtool.results.report import OwnFault
 from gradtool.sandbox.debugger import debugging
-
-
-class WorkerFault(Exception):  # noqa: N818 - a fault of gradtool's own, and named so
-    """Gradtool failed where the work was done."""
-
-    @classmethod
-    def of(cls, fault: OwnFault) -> WorkerFault:
-        """With all that is known of it."""
-        return cls(f"{fault.summary}\n\nAt {fault.node}, in a worker:\n{fault.traceback}")
+from gradtool.workers.messages import WorkerFault
 
 
 @dataclass

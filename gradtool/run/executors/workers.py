@@ -49,8 +49,8 @@ class Isolated:
         jobs = [DeviceJob(device) for device in others]
         self._pool.run(jobs)
         for device, job in zip(others, jobs, strict=True):
-            if job.trouble:
-                raise UsageError(f"--device {device} cannot be used: asking for it {job.trouble}")
+            if job.problem:
+                raise UsageError(f"--device {device} cannot be used: asking for it {job.problem}")
 
     def survey(self, surveys: Sequence[Survey]) -> list[Surveyed]:
         """The answers to surveys."""

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="no other system
 
 _LIMITED = """
 import threading
-from gradtool.sandbox.memory_limit import limited
+from gradtool.sandbox.memory_limit import memory_limit
 
 MIB = 1 << 20
 
@@ -25,7 +25,7 @@ def allocated(size):
     except MemoryError:
         return False
 
-with limited(300 * MIB):
+with memory_limit(300 * MIB):
     threads = [threading.Thread(target=threading.Event().wait, daemon=True) for _ in range(8)]
     for thread in threads:
         thread.start()

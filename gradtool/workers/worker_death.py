@@ -1,4 +1,4 @@
-"""How a worker ended, and what that says of the Function that it was busy with."""
+"""The end of a worker, and the termination of the Function that it was busy with."""
 
 from __future__ import annotations
 
@@ -10,18 +10,15 @@ from pathlib import Path
 
 import gradtool
 from gradtool.config.settings import Settings
-from gradtool.findings.terminations import Mishap, crashed, ended, out_of_memory, timed_out
 from gradtool.results.paths import shown_path
 from gradtool.results.report import Location
-
-GRACE = 1.0
-"""Seconds after its time is up, and Python has told the code so, in which a worker lives on."""
+from gradtool.sandbox.termination import Termination, crashed, ended, out_of_memory, timed_out
 
 NO_MEMORY = 112
-"""What a worker exits with when the code left it no memory to go on with."""
+"""Exit code of a worker that the code left no memory to go on with."""
 
 LOST = 113
-"""What a worker exits with when it can no longer send messages."""
+"""Exit code of a worker that can no longer send messages."""
 
 _FRAME = re.compile(r'^  File "(.*)", line (\d+) in (.*)$', re.MULTILINE)
 _OWN = str(Path(gradtool.__file__).parent) + os.sep
@@ -33,18 +30,18 @@ class Death:
 
     status: int
     """As `os.waitpid` gives it."""
-    words: str = ""
-    """What the fault handler wrote: where the code was."""
+    traceback: str = ""
+    """Written by the fault handler: the place of the code at the end."""
     out_of_time: bool = False
-    """It was killed because its time was up."""
+    """It was killed because its deadline had passed."""
     garbled: bool = False
-    """It was killed because something else than messages came from it."""
+    """It was killed because it sent bytes that are no message."""
     oom_killed: bool = False
-    """The system's out-of-memory killer was at work meanwhile."""
+    """The system's out-of-memory killer struck while it ran."""
 
-    def mishap(self, settings: Settings, home: Path) -> Mishap:
-        """What the user's code below the folder `home` did to bring this about."""
-        place, detail = _innermost(self.words, home), _detail(self.words)
+    def termination(self, settings: Settings, home: Path) -> Termination:
+        """Attribute the end to the user's code below the folder `home`."""
+        place, detail = _innermost(self.traceback, home), _detail(self.traceback)
         if self.out_of_time:
             return timed_out(settings, place, detail)
         if self.garbled:
@@ -55,8 +52,8 @@ class Death:
             return ended(_exit(os.waitstatus_to_exitcode(self.status)), place, detail)
         number = os.WTERMSIG(self.status)
         if number == signal.SIGKILL and self.oom_killed:
-            told = "the system's out-of-memory killer stopped it"
-            return out_of_memory(told, settings, place, detail)
+            cause = "the system's out-of-memory killer stopped it"
+            return out_of_memory(cause, settings, place, detail)
         return crashed(_signal(number), place, detail)
 
 
@@ -75,24 +72,24 @@ def _signal(number: int) -> str:
     return f"{name} ({signal.strsignal(number)})"
 
 
-def _innermost(words: str, home: Path) -> Location | None:
-    """The innermost line below `home`, or else the innermost that is the user's at all."""
-    frames = [(_unescaped(m[1]), int(m[2])) for m in _FRAME.finditer(words)]
+def _innermost(traceback: str, home: Path) -> Location | None:
+    """The innermost line below `home`, or else the innermost outside of gradtool and Python."""
+    frames = [(_unescaped(m[1]), int(m[2])) for m in _FRAME.finditer(traceback)]
     users = [frame for frame in frames if not frame[0].startswith((_OWN, "<"))]
     nearest = [frame for frame in users if Path(frame[0]).is_relative_to(home)]
     found = next(iter(nearest or users), None)
     return Location(path=shown_path(Path(found[0])), line=found[1]) if found else None
 
 
-def _detail(words: str) -> str | None:
-    """The user's frames, the innermost first, as the fault handler gave them."""
+def _detail(traceback: str) -> str | None:
+    """The user's frames, innermost first, as the fault handler wrote them."""
     noise = (f'  File "{_OWN}', '  File "<', "Extension modules: ")
-    lines = [line for line in words.splitlines() if not line.startswith(noise)]
+    lines = [line for line in traceback.splitlines() if not line.startswith(noise)]
     return "\n".join(lines).strip() or None
 
 
 def _unescaped(path: str) -> str:
-    """The fault handler writes ASCII only."""
+    """Undo the escapes of the fault handler, which writes ASCII only."""
     try:
         return path.encode("ascii").decode("unicode_escape") if "\\" in path else path
     except UnicodeError:

@@ -1,4 +1,4 @@
-"""What Linux offers to keep a tree of processes together; elsewhere there is less of it."""
+"""Linux's means to end a whole tree of processes; other systems offer only some of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 _SET_DEATH_SIGNAL = 1
 _SET_SUBREAPER = 36
-_PATIENCE = 5.0
+_KILL_TIMEOUT = 5.0
 """Seconds in which a killed process should be gone."""
 
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
@@ -43,7 +43,7 @@ def kill_group(leader: int) -> None:
 
 def end_orphans(known: set[int]) -> None:
     """Kill and reap all children of this process but the `known` ones, and their children."""
-    until = time.monotonic() + _PATIENCE
+    until = time.monotonic() + _KILL_TIMEOUT
     while (orphans := _children() - known) and time.monotonic() < until:
         for pid in orphans:
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -80,7 +80,7 @@ def _parent_of(pid: int) -> int | None:
 
 
 def oom_kills() -> int:
-    """How often the system's out-of-memory killer struck since it was started."""
+    """The number of times the out-of-memory killer has struck since the system started."""
     try:
         lines = Path("/proc/vmstat").read_text(encoding="ascii").splitlines()
     except OSError:
