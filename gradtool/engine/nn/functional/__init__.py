@@ -7,6 +7,8 @@ from gradtool.engine.nn.functional._activations import (
     elu,
     elu_,
     gelu,
+    glu,
+    gumbel_softmax,
     hardshrink,
     hardsigmoid,
     hardswish,
@@ -14,6 +16,7 @@ from gradtool.engine.nn.functional._activations import (
     hardtanh_,
     leaky_relu,
     leaky_relu_,
+    log_softmax,
     logsigmoid,
     mish,
     prelu,
@@ -26,6 +29,8 @@ from gradtool.engine.nn.functional._activations import (
     selu_,
     sigmoid,
     silu,
+    softmax,
+    softmin,
     softplus,
     softshrink,
     softsign,
@@ -34,22 +39,12 @@ from gradtool.engine.nn.functional._activations import (
     threshold,
     threshold_,
 )
-from gradtool.engine.nn.functional._adaptive_max import (
-    adaptive_max_pool1d,
-    adaptive_max_pool1d_with_indices,
-    adaptive_max_pool2d,
-    adaptive_max_pool2d_with_indices,
-    adaptive_max_pool3d,
-    adaptive_max_pool3d_with_indices,
-)
 from gradtool.engine.nn.functional._alignment import (
     ctc_loss,
 )
 from gradtool.engine.nn.functional._attention import (
+    multi_head_attention_forward,
     scaled_dot_product_attention,
-)
-from gradtool.engine.nn.functional._bags import (
-    embedding_bag,
 )
 from gradtool.engine.nn.functional._classification import (
     binary_cross_entropy,
@@ -85,6 +80,7 @@ from gradtool.engine.nn.functional._folding import (
 from gradtool.engine.nn.functional._linear import (
     bilinear,
     embedding,
+    embedding_bag,
     linear,
     one_hot,
 )
@@ -93,18 +89,30 @@ from gradtool.engine.nn.functional._margins import (
     cosine_similarity,
     hinge_embedding_loss,
     margin_ranking_loss,
+    multi_margin_loss,
+    multilabel_margin_loss,
     pairwise_distance,
     pdist,
     soft_margin_loss,
     triplet_margin_loss,
     triplet_margin_with_distance_loss,
 )
-from gradtool.engine.nn.functional._margins_of_classes import (
-    multi_margin_loss,
-    multilabel_margin_loss,
-)
-from gradtool.engine.nn.functional._multi_head import (
-    multi_head_attention_forward,
+from gradtool.engine.nn.functional._max_pooling import (
+    adaptive_max_pool1d,
+    adaptive_max_pool1d_with_indices,
+    adaptive_max_pool2d,
+    adaptive_max_pool2d_with_indices,
+    adaptive_max_pool3d,
+    adaptive_max_pool3d_with_indices,
+    max_pool1d,
+    max_pool1d_with_indices,
+    max_pool2d,
+    max_pool2d_with_indices,
+    max_pool3d,
+    max_pool3d_with_indices,
+    max_unpool1d,
+    max_unpool2d,
+    max_unpool3d,
 )
 from gradtool.engine.nn.functional._normalizing import (
     batch_norm,
@@ -124,14 +132,6 @@ from gradtool.engine.nn.functional._pooling import (
     avg_pool1d,
     avg_pool2d,
     avg_pool3d,
-    max_pool1d,
-    max_pool1d_with_indices,
-    max_pool2d,
-    max_pool2d_with_indices,
-    max_pool3d,
-    max_pool3d_with_indices,
-)
-from gradtool.engine.nn.functional._power_pooling import (
     local_response_norm,
     lp_pool1d,
     lp_pool2d,
@@ -146,27 +146,13 @@ from gradtool.engine.nn.functional._regression import (
     poisson_nll_loss,
     smooth_l1_loss,
 )
-from gradtool.engine.nn.functional._resampling import (
+from gradtool.engine.nn.functional._sampling import (
+    affine_grid,
+    grid_sample,
     interpolate,
     upsample,
     upsample_bilinear,
     upsample_nearest,
-)
-from gradtool.engine.nn.functional._sampling import (
-    affine_grid,
-    grid_sample,
-)
-from gradtool.engine.nn.functional._softmax import (
-    glu,
-    gumbel_softmax,
-    log_softmax,
-    softmax,
-    softmin,
-)
-from gradtool.engine.nn.functional._unpooling import (
-    max_unpool1d,
-    max_unpool2d,
-    max_unpool3d,
 )
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Activations: functions of each element alone, smooth or in pieces."""
+"""Activations: functions of each element alone, and shares along a dimension."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine._dtypes import float64
+from gradtool.engine._ops.core.dims import wrap_dim
 from gradtool.engine._ops.core.dtype_support import MEASURED, REAL, SMOOTH, takes
 from gradtool.engine._ops.core.inplace import in_place
 from gradtool.engine._ops.core.kinds import Product
 from gradtool.engine._ops.core.kinds import elementwise as elementwise_primitive
+from gradtool.engine._ops.creation.distributions import exponential
 from gradtool.engine._ops.creation.random import rand
 from gradtool.engine._ops.elementwise import elementwise
-from gradtool.engine._ops.elementwise.elementwise import exp, expm1, log1p, sigmoid, tanh
+from gradtool.engine._ops.elementwise.elementwise import exp, expm1, log, log1p, sigmoid, tanh
 from gradtool.engine._ops.elementwise.powers import logaddexp
 from gradtool.engine._ops.elementwise.selection import where
 from gradtool.engine._ops.elementwise.special import erf
+from gradtool.engine._ops.reductions import softmax as _softmax
 from gradtool.engine._tensor import Tensor
 
 Activation = Callable[..., Tensor]
@@ -289,9 +292,74 @@ threshold_ = in_place(threshold, "threshold_")
 rrelu_ = in_place(rrelu, "rrelu_")
 elu_, selu_, celu_ = in_place(elu, "elu_"), in_place(selu, "selu_"), in_place(celu, "celu_")
 
+
+def softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
+    """``exp(input)`` scaled to sum to 1 along `dim`, cast to `dtype` first."""
+    return _softmax.softmax(input, _implied(input, dim), dtype)
+
+
+def softmin(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
+    """`softmax` of the negative."""
+    return softmax(-input, dim, dtype=dtype)
+
+
+def log_softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
+    """The logarithm of `softmax`."""
+    return _softmax.log_softmax(input, _implied(input, dim), dtype)
+
+
+def _implied(input: Tensor, dim: int | None) -> int:
+    """The dimension that PyTorch takes where none is given."""
+    if dim is not None:
+        return dim
+    return 0 if input.ndim in (0, 1, 3) else 1
+
+
+def gumbel_softmax(
+    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Tensor:
+    """`softmax` of the logits with Gumbel noise, over a temperature.
+
+    With `hard`, one-hot in value and soft in gradient.
+    """
+    noise = -log(exponential(logits.shape, dtype=logits.dtype, device=logits.device))
+    soft = softmax((logits + noise) / tau, dim)
+    if not hard:
+        return soft
+    dim = wrap_dim(dim, logits.ndim)
+    chosen = soft.detach().argmax(dim, keepdim=True)
+    one_hot = soft.new_zeros(soft.shape).scatter(dim, chosen, 1.0)
+    return one_hot - soft.detach() + soft
+
+
+@takes(REAL, "glu_cpu")
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """The first half along a dimension times the sigmoid of the second.
+
+    Raises:
+        RuntimeError: there are no two equal halves.
+    """
+    if input.ndim == 0:
+        raise RuntimeError("glu does not support 0-dimensional tensors")
+    dim = wrap_dim(dim, input.ndim)
+    if input.shape[dim] % 2:
+        raise RuntimeError(
+            f"Halving dimension must be even, but dimension {dim} is size {input.shape[dim]}"
+        )
+    first, second = input.chunk(2, dim)
+    return first * sigmoid(second)
+
+
 __all__ = [
-    "celu", "celu_", "elu", "elu_", "gelu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh",
-    "hardtanh_", "leaky_relu", "leaky_relu_", "logsigmoid", "mish", "prelu", "relu", "relu6",
-    "relu_", "rrelu", "rrelu_", "selu", "selu_", "sigmoid", "silu", "softplus", "softshrink",
-    "softsign", "tanh", "tanhshrink", "threshold", "threshold_",
+    "celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid",
+    "hardswish", "hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid",
+    "mish", "prelu", "relu", "relu6", "relu_", "rrelu", "rrelu_", "selu", "selu_", "sigmoid",
+    "silu", "softmax", "softmin", "softplus", "softshrink", "softsign", "tanh", "tanhshrink",
+    "threshold", "threshold_",
 ]  # fmt: skip

@@ -16,7 +16,7 @@ from gradtool.engine._ops.reductions.softmax import logsumexp
 from gradtool.engine._ops.shape.joining import cat, stack
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn.functional._padding import pad
-from gradtool.engine.nn.functional._reduced import check_reduction
+from gradtool.engine.nn.functional._regression import check_reduction
 
 _IMPOSSIBLE = -1e30
 """In place of the logarithm of zero, whose differences are undefined."""

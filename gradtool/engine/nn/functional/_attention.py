@@ -1,15 +1,19 @@
-"""Scaled dot-product attention."""
+"""Attention: scaled dot products, and several heads with their projections."""
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.creation.creation import ones
 from gradtool.engine._ops.linalg.linalg import matmul
+from gradtool.engine._ops.shape.joining import cat
 from gradtool.engine._tensor import Tensor
+from gradtool.engine.nn.functional._activations import softmax
 from gradtool.engine.nn.functional._dropout import dropout
-from gradtool.engine.nn.functional._softmax import softmax
+from gradtool.engine.nn.functional._linear import linear
+from gradtool.engine.nn.functional._padding import pad
 
 
 def scaled_dot_product_attention(
@@ -67,4 +71,160 @@ def _weights(scores: Tensor, mask: Tensor | None) -> Tensor:
     return softmax(hidden, -1).masked_fill(~seen, 0)
 
 
-__all__ = ["scaled_dot_product_attention"]
+class _Parts(NamedTuple):
+    """What is weighed by what: (places, examples, features), or (examples, heads, places, …)."""
+
+    query: Tensor
+    key: Tensor
+    value: Tensor
+
+
+Mask = Tensor | None
+
+
+def multi_head_attention_forward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    training: bool = True,
+    key_padding_mask: Mask = None,
+    need_weights: bool = True,
+    attn_mask: Mask = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None,
+    static_v: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:
+    """(attention of the query's shape, weights (N, L, S), or (N, heads, L, S) if not averaged).
+
+    Query (L, N, E), key and value (S, N, …), or all without N. ``in_proj_weight`` has those of
+    the three below each other, unless ``use_separate_proj_weight``. A mask hides where it is
+    true, or is added: ``attn_mask`` (L, S) or (N * heads, L, S), ``key_padding_mask`` (N, S).
+
+    Raises:
+        RuntimeError, AssertionError: the shapes do not fit, or a causal mask is not given.
+    """
+    if is_causal and attn_mask is None:
+        raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
+    _check(query, key, value, embed_dim_to_check, num_heads)
+    alone = query.ndim == 2
+    if alone:
+        query, key, value = (each.unsqueeze(1) for each in (query, key, value))
+        key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
+    if use_separate_proj_weight:
+        weights = [q_proj_weight, k_proj_weight, v_proj_weight]
+    else:
+        weights = [None] * 3 if in_proj_weight is None else list(in_proj_weight.chunk(3))
+    parts = _projected(_Parts(query, key, value), weights, in_proj_bias)
+    parts, added = _lengthened(parts, bias_k, bias_v)
+    parts = _in_heads(parts, num_heads, static_k, static_v)
+    if add_zero_attn:
+        none = [0, 0, 0, 1]
+        parts = parts._replace(key=pad(parts.key, none), value=pad(parts.value, none))
+    scores = _scores(parts, attn_mask, key_padding_mask, added + add_zero_attn)
+    shares = dropout(softmax(scores, -1), dropout_p if training else 0.0)
+    together = matmul(shares, parts.value).permute(2, 0, 1, 3).flatten(2)
+    out = linear(together, out_proj_weight, out_proj_bias)
+    shares = shares.mean(1) if average_attn_weights else shares
+    if alone:
+        out, shares = out.squeeze(1), shares.squeeze(0)
+    return out, shares if need_weights else None
+
+
+def _check(query: Tensor, key: Tensor, value: Tensor, width: int, heads: int) -> None:
+    if query.ndim not in (2, 3):
+        raise AssertionError(
+            f"query should be unbatched 2D or batched 3D tensor but received {query.ndim}-D query "
+            "tensor"
+        )
+    for name, each in (("key", key), ("value", value)):
+        if each.ndim != query.ndim:
+            raise AssertionError(
+                f"For {'batched (3-D)' if query.ndim == 3 else 'unbatched (2-D)'} `query`, "
+                f"expected `key` and `value` to be {query.ndim}-D but found `{name}` of "
+                f"{each.ndim}-D"
+            )
+    if query.shape[-1] != width:
+        raise AssertionError(
+            f"was expecting embedding dimension of {width}, but got {query.shape[-1]}"
+        )
+    if width % heads:
+        raise AssertionError(f"embed_dim {width} not divisible by num_heads {heads}")
+    if key.shape[:-1] != value.shape[:-1]:
+        raise AssertionError(
+            f"key's sequence and batch dims {key.shape[:-1]} do not match value's "
+            f"{value.shape[:-1]}"
+        )
+
+
+def _projected(parts: _Parts, weights: list[Tensor | None], bias: Tensor | None) -> _Parts:
+    if any(each is None for each in weights):
+        raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
+    shifts = [None] * 3 if bias is None else bias.chunk(3)
+    return _Parts(
+        *[
+            linear(part, weight, shift)
+            for part, weight, shift in zip(parts, weights, shifts)
+            if weight is not None
+        ]
+    )
+
+
+def _lengthened(parts: _Parts, key: Tensor | None, value: Tensor | None) -> tuple[_Parts, int]:
+    """With one more key and its value, where they are given; and how many there are more."""
+    if key is None or value is None:
+        return parts, 0
+    count = parts.key.shape[1]
+    longer = parts._replace(
+        key=cat([parts.key, key.expand(1, count, -1)]),
+        value=cat([parts.value, value.expand(1, count, -1)]),
+    )
+    return longer, 1
+
+
+def _in_heads(parts: _Parts, heads: int, key: Tensor | None, value: Tensor | None) -> _Parts:
+    """All as (examples, heads, places, features); keys and values may be given as that."""
+    apart = _Parts(*[each.unflatten(-1, (heads, -1)).permute(1, 2, 0, 3) for each in parts])
+    if key is not None:
+        apart = apart._replace(key=key.unflatten(0, (-1, heads)))
+    if value is not None:
+        apart = apart._replace(value=value.unflatten(0, (-1, heads)))
+    return apart
+
+
+def _scores(parts: _Parts, mask: Mask, padding: Mask, added: int) -> Tensor:
+    """Of every query and key, with masks that say nothing of the last keys, which were added."""
+    scale = 1 / math.sqrt(parts.query.shape[-1])
+    scores = matmul(parts.query * scale, parts.key.transpose(-2, -1))
+    if mask is not None:
+        by_head = mask if mask.ndim == 2 else mask.unflatten(0, (-1, scores.shape[1]))
+        scores = _masked(scores, by_head, added)
+    if padding is not None:
+        scores = _masked(scores, padding.unsqueeze(1).unsqueeze(1), added)
+    return scores
+
+
+def _masked(scores: Tensor, mask: Tensor, added: int) -> Tensor:
+    mask = pad(mask, [0, added]) if added else mask
+    if mask.dtype is _dtypes.bool_:
+        return scores.masked_fill(mask, -math.inf)
+    return scores + mask
+
+
+__all__ = [
+    "multi_head_attention_forward", "scaled_dot_product_attention",
+]  # fmt: skip

@@ -13,8 +13,8 @@ from gradtool.engine._ops.core.quiet import quiet
 from gradtool.engine._ops.elementwise.elementwise import log, log1p
 from gradtool.engine._ops.elementwise.powers import logaddexp
 from gradtool.engine._tensor import Tensor
-from gradtool.engine.nn.functional._reduced import check_reduction, legacy, reduced
-from gradtool.engine.nn.functional._softmax import log_softmax
+from gradtool.engine.nn.functional._activations import log_softmax
+from gradtool.engine.nn.functional._regression import check_reduction, legacy, reduced
 
 # ---- one class of several -------------------------------------------------------------------
 

@@ -10,8 +10,8 @@ from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import SMOOTH, check_taken, takes
 from gradtool.engine._ops.linalg.linalg import matmul
 from gradtool.engine._tensor import Tensor
+from gradtool.engine.nn.functional._folding import for_each, product, windows
 from gradtool.engine.nn.functional._padding import pad
-from gradtool.engine.nn.functional._windowing import for_each, product, windows
 
 Convolution = Callable[..., Tensor]
 

@@ -1,15 +1,58 @@
-"""Images as columns of their patches, the sum that is its transpose, and shuffled pixels."""
+"""Windows of images: taken apart, put together, and their elements rearranged."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from gradtool.engine._ops.core.dims import Ints
+from gradtool.engine._ops.core.dims import Ints, as_ints
 from gradtool.engine._ops.core.dtype_support import BOOL, SMOOTH, takes
 from gradtool.engine._ops.indexing.views import sum_of_windows
+from gradtool.engine._ops.indexing.views import unfold as windows_along
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn.functional._padding import pad
-from gradtool.engine.nn.functional._windowing import for_each, positions, product, windows
+
+
+def for_each(value: Any, count: int, name: str) -> Ints:
+    """One number for each dimension, given one for all or as many.
+
+    Raises:
+        RuntimeError: there are another number of them.
+    """
+    numbers = as_ints(tuple(value) if isinstance(value, tuple | list) else value)
+    if len(numbers) == 1:
+        return numbers * count
+    if len(numbers) != count:
+        raise RuntimeError(
+            f"expected {name} to be a single integer value or a list of {count} values to match "
+            f"the dimensions, but got {name}={list(numbers)}"
+        )
+    return numbers
+
+
+def windows(x: Tensor, size: Ints, step: Ints, dilation: Ints) -> Tensor:
+    """Windows over the last dimensions, as a view: their positions, then their elements.
+
+    ``(…, H, W)`` becomes ``(…, positions down, positions across, height, width)``.
+    """
+    first = x.ndim - len(size)
+    for at, (extent, stride, apart) in enumerate(zip(size, step, dilation)):
+        x = windows_along(x, first + at, apart * (extent - 1) + 1, stride)
+        if apart > 1:
+            x = x[..., ::apart]
+    return x
+
+
+def positions(extent: int, size: int, step: int, dilation: int) -> int:
+    """How many windows fit into a dimension."""
+    return (extent - dilation * (size - 1) - 1) // step + 1
+
+
+def product(numbers: Ints) -> int:
+    """All of them multiplied."""
+    result = 1
+    for number in numbers:
+        result *= number
+    return result
 
 
 @takes(BOOL | SMOOTH, "im2col_out_cpu")
@@ -161,4 +204,6 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     return apart.transpose(1, 2).reshape(input.shape)
 
 
-__all__ = ["channel_shuffle", "fold", "pixel_shuffle", "pixel_unshuffle", "unfold"]
+__all__ = [
+    "channel_shuffle", "fold", "pixel_shuffle", "pixel_unshuffle", "unfold",
+]  # fmt: skip

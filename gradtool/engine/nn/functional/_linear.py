@@ -1,16 +1,22 @@
-"""Affine and bilinear maps, and the tables that integers look up."""
+"""Linear maps: products with a weight, and rows of a table by index."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
+
+import numpy as np
 
 from gradtool.engine import _dtypes
 from gradtool.engine._modes import modes
-from gradtool.engine._ops.core.dtype_support import check_positions
+from gradtool.engine._ops.core.dtype_support import REAL, TYPE_NAMES, check_positions
 from gradtool.engine._ops.creation.creation import arange
+from gradtool.engine._ops.creation.literals import tensor
 from gradtool.engine._ops.elementwise.selection import where
 from gradtool.engine._ops.linalg.linalg import matmul
 from gradtool.engine._ops.linalg.norms import renorm
+from gradtool.engine._ops.reductions.extremum import amax
+from gradtool.engine._ops.reductions.extremum import max as max_along
 from gradtool.engine._tensor import Tensor
 
 
@@ -126,4 +132,117 @@ def _check_classes(classes: Any, count: int) -> None:
         raise RuntimeError("Class values must be smaller than num_classes.")
 
 
-__all__ = ["bilinear", "embedding", "linear", "one_hot"]
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """The sum, the mean or the largest entries of the rows of each bag; zeros of an empty one.
+
+    Args:
+        input: Integers: (bags, members), or those of all bags behind each other.
+        weight: Of shape (rows, features).
+        offsets: Where each bag starts, of an input of one dimension.
+        max_norm: Rows that are looked up are first scaled down to this norm, in the table.
+        norm_type: Of which p-norm.
+        scale_grad_by_freq: Divide a row's gradient by how often it was looked up.
+        mode: ``sum``, ``mean`` or ``max``.
+        sparse: Makes no difference here: gradients are dense.
+        per_sample_weights: Of each integer, for the ``sum``.
+        include_last_offset: Whether the last of `offsets` is the end of the last bag.
+        padding_idx: A row that counts for nothing.
+
+    Raises:
+        ValueError: the shapes do not fit, or there is no such mode.
+        NotImplementedError: there are weights for another mode than ``sum``.
+        IndexError: there is no such row.
+        RuntimeError: rows or integers are of a dtype that PyTorch does not take.
+    """
+    _check(input, offsets, mode, per_sample_weights)
+    check_looked_up(input, "embedding_bag")
+    if weight.dtype not in REAL:
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have one of the following scalar types: "
+            f"Half, BFloat16, Float, Double; but got torch.{TYPE_NAMES[weight.dtype.name]}Tensor "
+            "instead (while checking arguments for embedding_bag)"
+        )
+    places, inside = _members(input, offsets, include_last_offset)
+    flat = input.reshape(-1)
+    padding = None if padding_idx is None else padding_idx % weight.shape[0]
+    rows = embedding(flat, weight, padding, max_norm, norm_type, scale_grad_by_freq)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.reshape(-1, 1)
+    table = tensor(places, device=input.device)
+    counts = tensor(inside, device=input.device)
+    if padding is not None:
+        counts = counts & (flat != padding).index_select(0, table.reshape(-1)).reshape(table.shape)
+    members = rows.index_select(0, table.reshape(-1)).reshape(*table.shape, rows.shape[-1])
+    return _reduced(members, counts.unsqueeze(-1), mode)
+
+
+def _check(input: Tensor, offsets: Tensor | None, mode: str, weights: Tensor | None) -> None:
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError("mode has to be one of sum, mean or max")
+    if weights is not None and mode != "sum":
+        raise NotImplementedError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported "
+            f"for mode='sum' (got mode='{mode}'). Please open a feature request on GitHub."
+        )
+    if weights is not None and weights.shape != input.shape:
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({list(weights.shape)}) is not None, then it "
+            f"must have the same shape as the input ({list(input.shape)})"
+        )
+    if input.ndim == 2 and offsets is not None:
+        raise ValueError(
+            "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of "
+            f"fixed length sequences. However, found offsets of type {type(offsets)}"
+        )
+    if input.ndim == 1 and offsets is None:
+        raise ValueError("offsets has to be a 1D Tensor but got None")
+    if input.ndim not in (1, 2):
+        raise ValueError(
+            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}"
+        )
+
+
+def _members(input: Tensor, offsets: Tensor | None, last_is_end: bool) -> tuple[Any, Any]:
+    """Of every bag all places in the flat input, filled up to one number, and which count."""
+    total = math.prod(input.shape)
+    if offsets is None:
+        return np.arange(total).reshape(input.shape), np.ones(input.shape, dtype=bool)
+    starts = np.asarray(offsets.tolist(), dtype=np.int64)
+    if len(starts) and starts[0] != 0:
+        raise RuntimeError(
+            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
+            f"position 0. However, got {starts[0]}"
+        )
+    bounds = starts if last_is_end else np.append(starts, total)
+    counts = np.diff(bounds)
+    places = np.arange(counts.max(initial=0))
+    inside = places < counts[:, None]
+    return (bounds[:-1, None] + places) * inside, inside
+
+
+def _reduced(members: Tensor, counts: Tensor, mode: str) -> Tensor:
+    """Members (bags, places, features) that count, in one row for each bag."""
+    if members.shape[1] == 0:
+        return members.sum(1)
+    if mode == "max":
+        lowest = members.masked_fill(~counts, -math.inf)
+        return max_along(lowest, 1).values.masked_fill(~amax(counts, 1), 0)
+    total = members.masked_fill(~counts, 0).sum(1)
+    return total / counts.sum(1).clamp_min(1) if mode == "mean" else total
+
+
+__all__ = [
+    "bilinear", "embedding", "embedding_bag", "linear", "one_hot",
+]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Pooling: the mean or the largest of each window, or of each of so many equal regions."""
+"""Average pooling: means, or p-norms, of windows and of equal regions."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ import numpy as np
 
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.dims import Ints
-from gradtool.engine._ops.core.dtype_support import FLOATS, MEASURED, REAL, check_taken, takes
-from gradtool.engine._ops.creation.creation import arange
+from gradtool.engine._ops.core.dtype_support import FLOATS, REAL, takes
+from gradtool.engine._ops.elementwise.elementwise import relu, sign
 from gradtool.engine._ops.linalg.linalg import matmul
-from gradtool.engine._ops.reductions.extremum import max as max_along
 from gradtool.engine._tensor import Tensor
+from gradtool.engine.nn.functional._folding import for_each, positions, product, windows
 from gradtool.engine.nn.functional._padding import pad
-from gradtool.engine.nn.functional._windowing import for_each, positions, product, windows
 
 Pooling = Callable[..., Any]
 
@@ -25,13 +24,10 @@ _AVERAGED = {
     2: (REAL | _LONG, "avg_pool2d"),
     3: (FLOATS | _LONG, "avg_pool3d_out_frame"),
 }
-_LARGEST_OF = {
-    1: (REAL, "max_pool1d_impl"), 2: (MEASURED, "max_pool2d"), 3: (MEASURED, "max_pool3d"),
-}  # fmt: skip
-"""Dimensions -> the dtypes that torch averages, or compares, and the name of its kernel."""
+"""Dimensions -> the dtypes that torch averages, and the name of its kernel."""
 
 
-class _Plan(NamedTuple):
+class WindowPlan(NamedTuple):
     """Windows over the last dimensions, one entry for each of these."""
 
     size: Ints
@@ -55,9 +51,9 @@ class _Plan(NamedTuple):
         return ends
 
 
-def _planned(
+def plan_windows(
     input: Tensor, spatial: int, size: Any, step: Any, padding: Any, dilation: Any, ceil_mode: bool
-) -> _Plan:
+) -> WindowPlan:
     if input.ndim not in (spatial + 1, spatial + 2):
         raise RuntimeError(
             f"Expected {spatial + 1}D or {spatial + 2}D input for pooling over {spatial} "
@@ -80,7 +76,7 @@ def _planned(
             f"Given input size: {extents}. Calculated output size: {counts}. Output size is too "
             "small"
         )
-    return _Plan(sizes, steps, pads, apart, extents, counts)
+    return WindowPlan(sizes, steps, pads, apart, extents, counts)
 
 
 def _count(extent: int, size: int, step: int, padding: int, apart: int, ceil_mode: bool) -> int:
@@ -92,7 +88,7 @@ def _count(extent: int, size: int, step: int, padding: int, apart: int, ceil_mod
     return count - 1 if (count - 1) * step >= extent + padding else count
 
 
-def _windows_of(input: Tensor, plan: _Plan, value: float) -> Tensor:
+def windows_of(input: Tensor, plan: WindowPlan, value: float) -> Tensor:
     """The elements of every window in one last dimension."""
     padded = pad(input, plan.ends, value=value)
     taken = windows(padded, plan.size, plan.step, plan.dilation)
@@ -113,8 +109,8 @@ def _averaging(spatial: int) -> Pooling:
         count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> Tensor:
-        plan = _planned(input, spatial, kernel_size, stride, padding, 1, ceil_mode)
-        total = _windows_of(input, plan, 0.0).sum(-1)
+        plan = plan_windows(input, spatial, kernel_size, stride, padding, 1, ceil_mode)
+        total = windows_of(input, plan, 0.0).sum(-1)
         if divisor_override is not None:
             if divisor_override == 0:
                 raise RuntimeError("divisor must be not zero")
@@ -141,7 +137,7 @@ def _shared(total: Tensor, count: Any) -> Tensor:
     return shared
 
 
-def _divisors(plan: _Plan, padding_counts: bool) -> Any:
+def _divisors(plan: WindowPlan, padding_counts: bool) -> Any:
     """How many elements of each window count: the product of those in each dimension."""
     result = np.ones(())
     for extent, size, step, padding, count in zip(
@@ -152,65 +148,6 @@ def _divisors(plan: _Plan, padding_counts: bool) -> Any:
         inside = np.minimum(start + size, high) - np.maximum(start, low)
         result = result[..., None] * inside
     return result
-
-
-# ---- largest --------------------------------------------------------------------------------
-
-
-def _maximal(spatial: int) -> Pooling:
-    def pool(
-        input: Tensor,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        dilation: Any = 1,
-        ceil_mode: bool = False,
-        return_indices: bool = False,
-    ) -> Any:
-        check_taken(input, *_LARGEST_OF[max(spatial, 2) if return_indices else spatial])
-        plan = _planned(input, spatial, kernel_size, stride, padding, dilation, ceil_mode)
-        lowest = -np.inf if input.is_floating_point() else np.iinfo(input._array.dtype).min
-        found = max_along(_windows_of(input, plan, lowest), -1)
-        if not return_indices:
-            return found.values
-        return found.values, _indices(found.indices, plan)
-
-    pool.__name__ = pool.__qualname__ = f"max_pool{spatial}d"
-    pool.__doc__ = f"""The largest element of each window over the last {spatial} dimensions.
-
-    The windows are `kernel_size` apart unless `stride` says otherwise; padding is never
-    chosen. With `return_indices`, also where in the last dimensions, counted in one, it was.
-
-    Raises:
-        RuntimeError: the shapes do not fit.
-    """
-    return pool
-
-
-def with_indices(pool: Pooling) -> Pooling:
-    """The same pooling, which returns where the largest elements were whether asked or not."""
-
-    def pooled(*args: Any, **named: Any) -> Any:
-        return pool(*args, **{**named, "return_indices": True})
-
-    pooled.__name__ = pooled.__qualname__ = f"{pool.__name__}_with_indices"
-    pooled.__doc__ = f"`{pool.__name__}` with ``return_indices=True``."
-    return pooled
-
-
-def _indices(within: Tensor, plan: _Plan) -> Tensor:
-    """Positions within the windows as positions in the input, in row-major order."""
-    spatial = len(plan.size)
-    place: Any = 0
-    weight = 1
-    for at in reversed(range(spatial)):
-        offset = within % plan.size[at] * plan.dilation[at]
-        within = within // plan.size[at]
-        start = arange(plan.counts[at], device=within.device) * plan.step[at] - plan.padding[at]
-        own = start.reshape(-1, *[1] * (spatial - 1 - at)) + offset
-        place = place + own * weight
-        weight *= plan.extents[at]
-    return place.to(_dtypes.int64)
 
 
 # ---- so many regions ------------------------------------------------------------------------
@@ -265,16 +202,71 @@ def _regions(extent: int, count: int) -> Any:
 
 
 avg_pool1d, avg_pool2d, avg_pool3d = (_averaging(spatial) for spatial in (1, 2, 3))
-max_pool1d, max_pool2d, max_pool3d = (_maximal(spatial) for spatial in (1, 2, 3))
-max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices = map(
-    with_indices, (max_pool1d, max_pool2d, max_pool3d)
-)
 adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = (
     _adaptive(spatial) for spatial in (1, 2, 3)
 )
 
+
+_MEANS: dict[int, Callable[..., Tensor]] = {1: avg_pool1d, 2: avg_pool2d, 3: avg_pool3d}
+
+
+def _norm_pooling(spatial: int) -> Callable[..., Tensor]:
+    def pool(
+        input: Tensor,
+        norm_type: float,
+        kernel_size: Any,
+        stride: Any = None,
+        ceil_mode: bool = False,
+    ) -> Tensor:
+        size = for_each(kernel_size, spatial, "kernel_size")
+        mean = _MEANS[spatial](input.pow(norm_type), size, stride, 0, ceil_mode)
+        # The powers of negative numbers may be negative, or zero: no root is taken of those.
+        return (sign(mean) * relu(mean.abs()) * product(size)).pow(1.0 / norm_type)
+
+    pool.__name__ = pool.__qualname__ = f"lp_pool{spatial}d"
+    pool.__doc__ = f"""The p-norm of each window over the last {spatial} dimensions.
+
+    That is the root of the sum of powers, not of magnitudes, as PyTorch has it.
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+    """
+    return pool
+
+
+lp_pool1d, lp_pool2d, lp_pool3d = (_norm_pooling(spatial) for spatial in (1, 2, 3))
+
+
+def local_response_norm(
+    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Tensor:
+    """Divided by ``(k + alpha * m) ** beta``, m the mean square of `size` channels around.
+
+    Krizhevsky et al., "ImageNet Classification with Deep Convolutional Neural Networks", 2012.
+
+    Raises:
+        ValueError: the input is not of shape (N, C, …).
+    """
+    if input.ndim < 3:
+        raise ValueError(
+            "Expected 3D or higher dimensionality                          input "
+            f"(got {input.ndim} dimensions)"
+        )
+    square = (input * input).unsqueeze(1)
+    if input.ndim > 3:
+        around = pad(square.reshape(*square.shape[:4], -1), [0, 0, 0, 0, *_around(size)])
+        mean = avg_pool3d(around, (size, 1, 1), stride=1)
+    else:
+        mean = avg_pool2d(pad(square, [0, 0, *_around(size)]), (size, 1), stride=1)
+    return input / (mean.reshape(input.shape) * alpha + k).pow(beta)
+
+
+def _around(size: int) -> list[int]:
+    """How many channels before and behind one are among as many."""
+    return [size // 2, (size - 1) // 2]
+
+
 __all__ = [
-    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "avg_pool1d",
-    "avg_pool2d", "avg_pool3d", "max_pool1d", "max_pool1d_with_indices", "max_pool2d",
-    "max_pool2d_with_indices", "max_pool3d", "max_pool3d_with_indices",
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "avg_pool1d", "avg_pool2d",
+    "avg_pool3d", "local_response_norm", "lp_pool1d", "lp_pool2d", "lp_pool3d",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Losses between numbers and the numbers they should be."""
+"""Losses of real numbers, and the reduction that every loss ends with."""
 
 from __future__ import annotations
 
@@ -10,8 +10,52 @@ from gradtool.engine._ops.core.dtype_support import REAL, SMOOTH, check_taken, t
 from gradtool.engine._ops.elementwise.elementwise import exp, log
 from gradtool.engine._ops.elementwise.powers import xlogy
 from gradtool.engine._ops.elementwise.selection import where
+from gradtool.engine._ops.shape.expansion import broadcast_tensors
 from gradtool.engine._tensor import Tensor
-from gradtool.engine.nn.functional._reduced import legacy, paired, reduced
+
+
+def reduced(loss: Tensor, reduction: str) -> Tensor:
+    """The mean or the sum of the entries, or the entries.
+
+    Raises:
+        ValueError: there is no such reduction.
+    """
+    if reduction == "mean":
+        return loss.mean()
+    check_reduction(reduction)
+    return loss if reduction == "none" else loss.sum()
+
+
+def check_reduction(reduction: str) -> None:
+    """Refuse a reduction that there is none of.
+
+    Raises:
+        ValueError: it is neither ``none``, ``mean`` nor ``sum``.
+    """
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+
+
+def legacy(reduction: str, size_average: bool | None, reduce: bool | None) -> str:
+    """The reduction that the arguments of old stand for, where they are given."""
+    if size_average is None and reduce is None:
+        return reduction
+    if reduce is False:
+        return "none"
+    return "sum" if size_average is False else "mean"
+
+
+def paired(input: Tensor, target: Tensor) -> tuple[Tensor, ...]:
+    """Input and target in the shape that they broadcast to; a warning where they have to."""
+    if target.shape != input.shape:
+        warnings.warn(
+            f"Using a target size ({target.shape}) that is different to the input size "
+            f"({input.shape}). This will likely lead to incorrect results due to broadcasting. "
+            "Please ensure they have the same size.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return broadcast_tensors(input, target)
 
 
 def mse_loss(

@@ -9,7 +9,7 @@ from typing import Any
 from gradtool.engine._ops.creation.creation import empty
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn import functional, init
-from gradtool.engine.nn.functional._windowing import for_each, product
+from gradtool.engine.nn.functional._folding import for_each, product
 from gradtool.engine.nn.modules.module import Module
 from gradtool.engine.nn.parameter import Parameter
 

@@ -1,0 +1,260 @@
+"""Maximum pooling, of windows and of equal regions, and its inverse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradtool.engine import _dtypes
+from gradtool.engine._ops.core.dims import Ints
+from gradtool.engine._ops.core.dtype_support import MEASURED, REAL, TYPE_NAMES, check_taken, takes
+from gradtool.engine._ops.creation.creation import arange
+from gradtool.engine._ops.creation.literals import tensor
+from gradtool.engine._ops.reductions.extremum import max as max_along
+from gradtool.engine._tensor import Tensor
+from gradtool.engine.nn.functional._folding import for_each, product
+from gradtool.engine.nn.functional._pooling import (
+    Pooling,
+    WindowPlan,
+    plan_windows,
+    wanted_extents,
+    windows_of,
+)
+
+_LARGEST_OF = {
+    1: (REAL, "max_pool1d_impl"), 2: (MEASURED, "max_pool2d"), 3: (MEASURED, "max_pool3d"),
+}  # fmt: skip
+"""Dimensions -> the dtypes that torch compares, and the name of its kernel."""
+
+
+def _maximal(spatial: int) -> Pooling:
+    def pool(
+        input: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:
+        check_taken(input, *_LARGEST_OF[max(spatial, 2) if return_indices else spatial])
+        plan = plan_windows(input, spatial, kernel_size, stride, padding, dilation, ceil_mode)
+        lowest = -np.inf if input.is_floating_point() else np.iinfo(input._array.dtype).min
+        found = max_along(windows_of(input, plan, lowest), -1)
+        if not return_indices:
+            return found.values
+        return found.values, _indices(found.indices, plan)
+
+    pool.__name__ = pool.__qualname__ = f"max_pool{spatial}d"
+    pool.__doc__ = f"""The largest element of each window over the last {spatial} dimensions.
+
+    The windows are `kernel_size` apart unless `stride` says otherwise; padding is never
+    chosen. With `return_indices`, also where in the last dimensions, counted in one, it was.
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+    """
+    return pool
+
+
+def with_indices(pool: Pooling) -> Pooling:
+    """The same pooling, which returns where the largest elements were whether asked or not."""
+
+    def pooled(*args: Any, **named: Any) -> Any:
+        return pool(*args, **{**named, "return_indices": True})
+
+    pooled.__name__ = pooled.__qualname__ = f"{pool.__name__}_with_indices"
+    pooled.__doc__ = f"`{pool.__name__}` with ``return_indices=True``."
+    return pooled
+
+
+def _indices(within: Tensor, plan: WindowPlan) -> Tensor:
+    """Positions within the windows as positions in the input, in row-major order."""
+    spatial = len(plan.size)
+    place: Any = 0
+    weight = 1
+    for at in reversed(range(spatial)):
+        offset = within % plan.size[at] * plan.dilation[at]
+        within = within // plan.size[at]
+        start = arange(plan.counts[at], device=within.device) * plan.step[at] - plan.padding[at]
+        own = start.reshape(-1, *[1] * (spatial - 1 - at)) + offset
+        place = place + own * weight
+        weight *= plan.extents[at]
+    return place.to(_dtypes.int64)
+
+
+def _adaptive(spatial: int) -> Callable[..., Any]:
+    name = f"adaptive_max_pool{spatial}d"
+
+    @takes(REAL, "adaptive_max_pool3d_cpu" if spatial == 3 else "adaptive_max_pool2d")
+    def pool(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+        if input.ndim not in (spatial + 1, spatial + 2):
+            raise RuntimeError(
+                f"{name}(): Expected {spatial + 1}D or {spatial + 2}D tensor, but got "
+                f"{list(input.shape)}"
+            )
+        values, places = _largest(input, wanted_extents(input, output_size, spatial))
+        return (values, places) if return_indices else values
+
+    pool.__name__ = pool.__qualname__ = name
+    pool.__doc__ = f"""The largest element of equal regions of the last {spatial} dimensions.
+
+    An extent of None stays as it is. With `return_indices`, also where in these dimensions,
+    counted in one, it was.
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+    """
+    return pool
+
+
+def _largest(input: Tensor, counts: Ints) -> tuple[Tensor, Tensor]:
+    """The largest of each region, and where it is, the last dimensions counted in one."""
+    front, extents = input.shape[: -len(counts)], tuple(input.shape[-len(counts) :])
+    places, inside = _members(extents, counts)
+    flat = input.reshape(*front, int(np.prod(extents)))
+    table = tensor(places, device=input.device)
+    members = flat.index_select(-1, table.reshape(-1)).reshape(*front, *places.shape)
+    lowest = -np.inf if input.is_floating_point() else np.iinfo(input._array.dtype).min
+    outside = tensor(~inside, device=input.device)
+    found = max_along(members.masked_fill(outside, lowest), -1)
+    everywhere = table.expand(*front, *places.shape)
+    return found.values, everywhere.gather(-1, found.indices.unsqueeze(-1)).squeeze(-1)
+
+
+def _members(extents: Ints, counts: Ints) -> tuple[Any, Any]:
+    """Of every region all places, filled up to one number, and which of them count."""
+    places, inside = np.zeros(1, dtype=np.int64), np.ones(1, dtype=bool)
+    for extent, count in zip(extents, counts):
+        own, counting = _along(extent, count)
+        places = places[..., None, :, None] * extent + own[:, None, :]
+        inside = inside[..., None, :, None] & counting[:, None, :]
+        places = places.reshape(*places.shape[:-3], count, -1)
+        inside = inside.reshape(places.shape)
+    return places, inside
+
+
+def _along(extent: int, count: int) -> tuple[Any, Any]:
+    """The same for one dimension: arrays of (regions, members)."""
+    region = np.arange(count)[:, None]
+    start, end = region * extent // count, -(-(region + 1) * extent // count)
+    place = start + np.arange(int((end - start).max(initial=0)))
+    return np.minimum(place, extent - 1), place < end
+
+
+max_pool1d, max_pool2d, max_pool3d = (_maximal(spatial) for spatial in (1, 2, 3))
+max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices = map(
+    with_indices, (max_pool1d, max_pool2d, max_pool3d)
+)
+adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = (
+    _adaptive(spatial) for spatial in (1, 2, 3)
+)
+(
+    adaptive_max_pool1d_with_indices,
+    adaptive_max_pool2d_with_indices,
+    adaptive_max_pool3d_with_indices,
+) = map(with_indices, (adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d))
+
+
+Unpooling = Callable[..., Tensor]
+
+
+def _unpooling(spatial: int) -> Unpooling:
+    @takes(REAL, f"max_unpool{max(spatial, 2)}d")
+    def unpool(
+        input: Tensor,
+        indices: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        output_size: Any = None,
+    ) -> Tensor:
+        _check(input, indices, spatial)
+        size = for_each(kernel_size, spatial, "kernel_size")
+        step = for_each(size if stride is None else stride, spatial, "stride")
+        ends = for_each(padding, spatial, "padding")
+        extents = _extents(tuple(input.shape[-spatial:]), size, step, ends, output_size)
+        front = input.shape[:-spatial]
+        flat = input.new_zeros((*front, product(extents)))
+        places = indices.reshape(*front, -1)
+        _check_places(places, extents)
+        return flat.scatter(-1, places, input.reshape(*front, -1)).reshape(*front, *extents)
+
+    unpool.__name__ = unpool.__qualname__ = f"max_unpool{spatial}d"
+    unpool.__doc__ = f"""The inverse of `max_pool{spatial}d`: zeros where nothing was the largest.
+
+    `indices` are those that the pooling returned. Several extents of the input lead to the same
+    one of the pooled; `output_size` says which it was.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or an index lies outside.
+        ValueError: `output_size` is none that the pooling can have come from.
+    """
+    return unpool
+
+
+def _check(input: Tensor, indices: Tensor, spatial: int) -> None:
+    if indices.dtype is not _dtypes.int64:
+        raise RuntimeError(
+            f"elements in indices should be type int64 but got: {TYPE_NAMES[indices.dtype.name]}"
+        )
+    if input.ndim not in (spatial + 1, spatial + 2):
+        raise RuntimeError(
+            f"Input to max_unpool{spatial}d should be a {spatial + 1}d or {spatial + 2}d Tensor, "
+            f"but got a tensor with {input.ndim} dims"
+        )
+    if input.shape != indices.shape:
+        raise RuntimeError(
+            f"Expected shape of indices to be same as that of the input tensor ({input.shape}) "
+            f"but got indices tensor with shape: {indices.shape}"
+        )
+
+
+def _check_places(places: Tensor, extents: Ints) -> None:
+    if places._level is not None or not places.numel():
+        return
+    outside = [
+        int(each) for each in (places.min(), places.max()) if not 0 <= each < product(extents)
+    ]
+    if outside:
+        volume = "x".join(map(str, extents))
+        raise RuntimeError(
+            f"Found an invalid max index: {outside[0]} (output volumes are of size {volume})"
+        )
+
+
+def _extents(pooled: Ints, size: Ints, step: Ints, ends: Ints, wanted: Any) -> Ints:
+    """The extents asked for, which lie within one step of those that follow."""
+    usual = tuple(
+        [(count - 1) * step[at] + size[at] - 2 * ends[at] for at, count in enumerate(pooled)]
+    )
+    if wanted is None:
+        return usual
+    wanted = tuple(wanted)
+    if len(wanted) == len(pooled) + 2:
+        wanted = wanted[2:]
+    if len(wanted) != len(pooled):
+        raise ValueError(
+            f"output_size should be a sequence containing {len(pooled)} or {len(pooled) + 2} "
+            f"elements, but it has a length of '{len(wanted)}'"
+        )
+    least = [usual[at] - step[at] for at in range(len(usual))]
+    most = [usual[at] + step[at] for at in range(len(usual))]
+    if not all(low < it < high for low, it, high in zip(least, wanted, most)):
+        raise ValueError(
+            f'invalid output_size "{wanted}" (dim 0 must be between {least[0]} and {most[0]})'
+        )
+    return wanted
+
+
+max_unpool1d, max_unpool2d, max_unpool3d = (_unpooling(spatial) for spatial in (1, 2, 3))
+
+
+__all__ = [
+    "adaptive_max_pool1d", "adaptive_max_pool1d_with_indices", "adaptive_max_pool2d",
+    "adaptive_max_pool2d_with_indices", "adaptive_max_pool3d", "adaptive_max_pool3d_with_indices",
+    "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool2d_with_indices", "max_pool3d",
+    "max_pool3d_with_indices", "max_unpool1d", "max_unpool2d", "max_unpool3d",
+]  # fmt: skip
