@@ -1,4 +1,4 @@
-"""A device that is not there is refused with the reason, and nothing falls back."""
+"""Devices and amounts of memory are read as people write them; what is missing is refused."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gradtool.config.resources import require_device
+from gradtool.config.resources import parse_size, require_device
 from gradtool.errors import UsageError
 
 
@@ -67,3 +67,33 @@ def test_no_device_at_all_is_refused(cupy: Any) -> None:
 def test_a_device_that_is_there_will_do(cupy: Any) -> None:
     require_device("cuda")
     require_device("cuda:0")
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("512MiB", 2**29),
+        ("4G", 2**32),
+        ("1.5 gib", 3 * 2**29),
+        ("1048576", 2**20),
+        ("1048575TiB", (2**20 - 1) * 2**40),
+        ("none", None),
+    ],
+)
+def test_sizes(text: str, size: int | None) -> None:
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("much", "must be a size such as 512MiB or 4GiB, or none, got 'much'"),
+        ("4", "must be 1MiB or more, got '4': is the unit missing?"),
+        ("1048576TiB", "must be below 1048576TiB, or none, got '1048576TiB'"),
+        ("9" * 400 + "GiB", "must be below 1048576TiB, or none, got '999"),
+    ],
+)
+def test_slips(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match="must be") as refused:
+        parse_size(text)
+    assert str(refused.value).startswith(message)
