@@ -16,11 +16,10 @@ from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.protocol.differentiable import Array, Cotangents, Observation
 from gradtool.verify.protocol.observation import Examinable
 from gradtool.verify.randomness import generator, shifted, signed
+from gradtool.verify.thresholds.rules import OTHER_CALL_SHIFT
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
-
-_NEARBY = 2.0**-3
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class OtherCall:
 def other_calls(subject: Subject) -> Iterator[OtherCall]:
     """Calls with a point nearby, with other values throughout, and of another shape."""
     own = subject.first.primals
-    nearby = shifted(own, _NEARBY, generator(subject.seed, "another call"))
+    nearby = shifted(own, OTHER_CALL_SHIFT, generator(subject.seed, "another call"))
     yield from _working(subject, [subject.function], nearby, "")
     rolled = [_rolled(primal) for primal in own]
     yield from _working(subject, subject.function.siblings(), rolled, " with other values")

@@ -17,6 +17,8 @@ from contextlib import AbstractContextManager, nullcontext
 from types import FrameType
 from typing import Any, NamedTuple
 
+from gradtool.verify.thresholds.effort import LONGEST_TIMER_SECONDS
+
 
 class Timer(NamedTuple):
     """A timer of the system's; by names, for not every system has it."""
@@ -35,9 +37,6 @@ class Timer(NamedTuple):
 
 WALL = Timer("SIGALRM", "ITIMER_REAL", time.monotonic)
 PROCESSOR = Timer("SIGVTALRM", "ITIMER_VIRTUAL", time.process_time)
-
-FOR_EVER = 365 * 24 * 3600.0
-"""Seconds that nothing takes. What sets a timer by the system's calls refuses far longer ones."""
 
 
 def interrupted_after(
@@ -73,7 +72,7 @@ class _Interruption(AbstractContextManager[None]):
         raised: type[BaseException],
         told: Callable[[], BaseException] | None,
     ) -> None:
-        self._seconds = min(FOR_EVER, seconds)
+        self._seconds = min(LONGEST_TIMER_SECONDS, seconds)
         self._again = again
         self._raised = raised
         self._told = told

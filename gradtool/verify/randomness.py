@@ -14,12 +14,9 @@ import numpy as np
 from gradtool.verify.oracle.steps import epsilon, scales
 from gradtool.verify.protocol.coordinates import FloatArray, is_continuous, real_view
 from gradtool.verify.protocol.differentiable import Array
+from gradtool.verify.thresholds.noise import REROUNDED_DIGITS
+from gradtool.verify.thresholds.steps import RANDOM_GRAIN, RANDOM_LARGEST, RANDOM_SMALLEST
 
-_SMALLEST = 0.5
-_LARGEST = 1.5
-GRAIN = 256
-"""Random numbers are whole multiples of one over this."""
-_LAST_DIGITS = 4
 _SIGNS = np.array([-1.0, 1.0])
 
 
@@ -33,7 +30,9 @@ def signed(rng: np.random.Generator, shape: int | tuple[int, ...]) -> FloatArray
 
     They have so few digits that every floating dtype holds them exactly.
     """
-    size = np.round(rng.uniform(_SMALLEST, _LARGEST, shape) * GRAIN) / GRAIN
+    size = (
+        np.round(rng.uniform(RANDOM_SMALLEST, RANDOM_LARGEST, shape) * RANDOM_GRAIN) / RANDOM_GRAIN
+    )
     return np.asarray(size * _SIGNS[rng.integers(0, 2, shape)])
 
 
@@ -57,7 +56,7 @@ def _reround(primal: Array, rng: np.random.Generator) -> Array:
     changed = np.array(primal, order="C")
     if is_continuous(primal.dtype):
         flat = real_view(changed)
-        flat *= (1 + _LAST_DIGITS * epsilon(primal.dtype) * signed(rng, flat.shape)).astype(
+        flat *= (1 + REROUNDED_DIGITS * epsilon(primal.dtype) * signed(rng, flat.shape)).astype(
             flat.dtype
         )
     return changed
@@ -67,5 +66,5 @@ def _shift(primal: Array, part: float, rng: np.random.Generator) -> Array:
     moved = np.array(primal, order="C")
     if is_continuous(primal.dtype) and primal.size:
         flat = real_view(moved)
-        flat += (part / _LARGEST * signed(rng, flat.shape) * scales(moved)).astype(flat.dtype)
+        flat += (part / RANDOM_LARGEST * signed(rng, flat.shape) * scales(moved)).astype(flat.dtype)
     return moved

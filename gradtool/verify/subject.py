@@ -22,17 +22,10 @@ from gradtool.verify.protocol.counting import Counted, Counter
 from gradtool.verify.protocol.differentiable import Array, Differentiable
 from gradtool.verify.protocol.observation import ChangedByJvp, Examinable
 from gradtool.verify.randomness import generator, shifted, signed
+from gradtool.verify.thresholds.comparison import THIRD_DERIVATIVE_ROUNDINGS, THIRD_DERIVATIVE_RTOL
+from gradtool.verify.thresholds.steps import NEARBY_POINT_SHIFTS
 
 Gradients = tuple[Array | None, ...]
-
-_SHIFTS = (2.0**-5, 2.0**-8, 2.0**-11)
-"""How far nearby points are, as parts of the inputs' scale: the first that serves is taken."""
-
-_ORDERS_AWAY = 64.0
-"""How much more of a rounding a third derivative feels than a second."""
-
-_THIRD = 1e-2
-"""A third derivative that misses by less has lost digits; a mistake would cost it more."""
 
 
 class Subject:
@@ -246,8 +239,8 @@ class Subject:
             second.backward_map(cotangents),
             point,
             ungraphed=True,
-            beside=_ORDERS_AWAY * float(slopes.max(initial=0.0)) / lengths,
-            rtol=max(self._rtol or 0.0, _THIRD),
+            beside=THIRD_DERIVATIVE_ROUNDINGS * float(slopes.max(initial=0.0)) / lengths,
+            rtol=max(self._rtol or 0.0, THIRD_DERIVATIVE_RTOL),
         )
         if third.failure:
             return None
@@ -256,7 +249,7 @@ class Subject:
     def _nearby(self, start: Derivatives) -> list[Derivatives]:
         """Points around `start` in the order in which they are to be tried."""
         rng = generator(self._seed, "nearby")
-        points = [shifted(start.primals, part, rng) for part in _SHIFTS]
+        points = [shifted(start.primals, part, rng) for part in NEARBY_POINT_SHIFTS]
         return [
             self._derivatives(start.function, point, ungraphed=start.ungraphed, beside=start.beside)
             for point in points

@@ -23,6 +23,17 @@ from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.protocol.differentiable import Array, Observation
 from gradtool.verify.randomness import generator, signed
 from gradtool.verify.rules._rule import Flaw
+from gradtool.verify.thresholds.rules import (
+    DTYPE_GRADIENT_DIFFERENCE,
+    DTYPE_GRADIENT_ROUNDINGS,
+    DTYPE_LOST_ROUNDINGS,
+    DTYPE_OUTPUT_DIFFERENCE,
+    ERRATIC_FADED,
+    ERRATIC_GONE,
+    ERRATIC_SEVERAL,
+    ERRATIC_SHIFTS,
+    IMAGINARY_PART,
+)
 from gradtool.verify.wording import listed
 
 if TYPE_CHECKING:
@@ -31,24 +42,8 @@ if TYPE_CHECKING:
 _OTHER = {"f8": "f4", "c16": "c8", "f4": "f8", "c8": "c16"}
 _COMPLEX = {"f8": np.complex128, "f4": np.complex64}
 
-_SAME = 1e-3
-"""Of the largest output: how well two precisions agree that compute the same."""
-
-_WRONG = 1e-2
-_ROUNDINGS = 1e4
-"""A gradient may differ by this part of the largest, and what so many roundings leave."""
-
-_LOST = 32.0
-"""Roundings of its own that an entry of an output is off when it is what cancelled."""
-
-_AROUND = (2.0**-4, 2.0**-2) * 12
-_FADED = 0.3
-_GONE = 1e-3
-_SEVERAL = 3
-"""A mistake is about as large at other points, or gone; one made of roundings fades or turns."""
 
 _SPEAKS = re.compile(r"\b(conj\w*|is_complex|complex\w*|view_as_real|imag)\b")
-_IMAGINARY = 0.5
 
 
 @dataclass(frozen=True)
@@ -117,7 +112,7 @@ def _alike(found: Array, own: Array) -> bool:
     if found.shape != own.shape or not is_continuous(own.dtype):
         return found.shape == own.shape and bool((found == own).all())
     size = np.abs(own[np.isfinite(own)]).max(initial=0.0)
-    close = np.allclose(found, own, rtol=0.0, atol=_SAME * size)
+    close = np.allclose(found, own, rtol=0.0, atol=DTYPE_OUTPUT_DIFFERENCE * size)
     return _kind(found.dtype) == _OTHER.get(_kind(own.dtype)) and bool(close)
 
 
@@ -156,7 +151,7 @@ def _loses_digits(subject: Subject, variant: Variant) -> bool:
         if one is not None and other is not None and is_continuous(one.dtype):
             eps = max(epsilon(one.dtype), epsilon(other.dtype))
             with np.errstate(all="ignore"):
-                lost = np.abs(one - other) > _LOST * eps * np.abs(other)
+                lost = np.abs(one - other) > DTYPE_LOST_ROUNDINGS * eps * np.abs(other)
             if lost.any():
                 return True
     return False
@@ -170,7 +165,7 @@ def _is_erratic(subject: Subject, variant: Variant, place: int, off: Array) -> b
     worst = np.unravel_index(int(np.argmax(np.abs(off))), off.shape)
     rng = generator(subject.seed, "erratic")
     shares = []
-    for part in (0.0, *_AROUND):
+    for part in (0.0, *ERRATIC_SHIFTS):
         point = [_moved(primal, part, rng) for primal in variant.primals]
         twin = [p.astype(o.dtype) for p, o in zip(point, variant.own, strict=True)]
         found = _gradient(subject, point, variant.cotangents, place)
@@ -178,8 +173,8 @@ def _is_erratic(subject: Subject, variant: Variant, place: int, off: Array) -> b
         if found is not None and expected is not None and expected.any():
             shares.append((found[worst] - expected[worst]) / np.abs(expected).max())
     others = [share / shares[0] for share in shares[1:] if shares[0]]
-    left = [float(np.real(other)) for other in others if abs(other) > _GONE]
-    return sum(other < _FADED for other in left) >= _SEVERAL
+    left = [float(np.real(other)) for other in others if abs(other) > ERRATIC_GONE]
+    return sum(other < ERRATIC_FADED for other in left) >= ERRATIC_SEVERAL
 
 
 def _gradient(
@@ -207,7 +202,8 @@ def _allowed(variant: Variant, own: Observation, expected: Array, primal: Array)
         ]
     length = float(np.abs(primal).max(initial=0.0)) or 1.0
     return (
-        _WRONG * float(np.abs(expected).max(initial=0.0)) + _ROUNDINGS * eps * sum(sizes) / length
+        DTYPE_GRADIENT_DIFFERENCE * float(np.abs(expected).max(initial=0.0))
+        + DTYPE_GRADIENT_ROUNDINGS * eps * sum(sizes) / length
     )
 
 
@@ -259,7 +255,7 @@ def _complex(primal: Array, rng: np.random.Generator | None) -> Array:
     wide: Array = primal.astype(dtype)
     if rng is not None:
         size = np.abs(primal).max(initial=0.0) or 1.0
-        wide.imag = _IMAGINARY * size * signed(rng, primal.shape)
+        wide.imag = IMAGINARY_PART * size * signed(rng, primal.shape)
     return wide
 
 
@@ -267,4 +263,6 @@ def _extends(found: Array | None, own: Array | None) -> bool:
     """Whether the output of complex inputs on the real axis is the real one."""
     if found is None or own is None:
         return found is own
-    return found.shape == own.shape and bool(np.allclose(found, own, rtol=_SAME, atol=0.0))
+    return found.shape == own.shape and bool(
+        np.allclose(found, own, rtol=DTYPE_OUTPUT_DIFFERENCE, atol=0.0)
+    )

@@ -8,9 +8,7 @@ from collections.abc import Sequence
 from gradtool.verify.comparison.derivatives import Comparison
 from gradtool.verify.diagnosis.worst import Worst, entry_of, place_of_column
 from gradtool.verify.oracle.estimate import Status
-
-_FEWEST_DIGITS = 6
-_MOST_DIGITS = 17
+from gradtool.verify.thresholds.diagnosis import MOST_SHOWN_DIGITS, SHOWN_DIGITS
 
 
 def off(comparison: Comparison, worst: Worst) -> str:
@@ -80,13 +78,13 @@ def outputs(worst: Worst) -> str:
 
 def number(value: float) -> str:
     """A number in as few digits as tell a reader its size."""
-    return f"{value:.{_FEWEST_DIGITS}g}"
+    return f"{value:.{SHOWN_DIGITS}g}"
 
 
-def apart(first: float, second: float, digits: int = _FEWEST_DIGITS) -> tuple[str, str]:
+def apart(first: float, second: float, digits: int = SHOWN_DIGITS) -> tuple[str, str]:
     """Two numbers with enough digits to look different, if they are, and at least `digits`."""
-    for count in range(digits, _MOST_DIGITS):
+    for count in range(digits, MOST_SHOWN_DIGITS):
         texts = f"{first:.{count}g}", f"{second:.{count}g}"
         if texts[0] != texts[1]:
             return texts
-    return f"{first:.{_MOST_DIGITS}g}", f"{second:.{_MOST_DIGITS}g}"
+    return f"{first:.{MOST_SHOWN_DIGITS}g}", f"{second:.{MOST_SHOWN_DIGITS}g}"

@@ -21,7 +21,7 @@ from gradtool.errors import UsageError
 from gradtool.results.report import CaseResult, CheckResult, Verdict
 from gradtool.sandbox.interrupts import never_interrupted
 from gradtool.sandbox.memory_limit import memory_limit
-from gradtool.verify.interruption import FOR_EVER
+from gradtool.verify.thresholds.effort import LONGEST_TIMER_SECONDS
 from gradtool.verify.rules import codes
 from gradtool.workers.channel import Channel
 from gradtool.workers.deadline import GRACE
@@ -236,7 +236,7 @@ class _StandardStreams:
             faulthandler.cancel_dump_traceback_later()
         else:
             with contextlib.suppress(RuntimeError):  # It needs a thread: there may be none left.
-                late = min(FOR_EVER, seconds + GRACE / 2)
+                late = min(LONGEST_TIMER_SECONDS, seconds + GRACE / 2)
                 faulthandler.dump_traceback_later(late, file=self._traceback)
 
 

@@ -26,7 +26,7 @@ def test_what_ends_soon_is_left_alone() -> None:
 def test_an_endless_loop_is_interrupted_although_it_handles_errors(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(patience, "_FIRST", 0.05)
+    monkeypatch.setattr(patience, "FIRST_EVALUATION_SECONDS", 0.05)
     with pytest.raises(OutOfPatienceError), Patience().limited():
         _never_ends()
 
@@ -34,7 +34,7 @@ def test_an_endless_loop_is_interrupted_although_it_handles_errors(
 def test_a_limit_at_the_end_of_the_block_leaves_no_timer_behind(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(patience, "_FIRST", 1e-3)
+    monkeypatch.setattr(patience, "FIRST_EVALUATION_SECONDS", 1e-3)
     handler = signal.getsignal(signal.SIGVTALRM)
     for number in range(100):
         with contextlib.suppress(OutOfPatienceError), Patience().limited():
@@ -54,7 +54,7 @@ def _never_ends() -> None:
 def test_a_point_at_which_an_iteration_never_ends_is_outside_the_domain(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(patience, "_FIRST", 0.05)
+    monkeypatch.setattr(patience, "FIRST_EVALUATION_SECONDS", 0.05)
 
     def root(primals: Sequence[Array]) -> list[Array]:
         (x,) = primals

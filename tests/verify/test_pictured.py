@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gradtool.results.report import Evidence
-from gradtool.verify.diagnosis.block import MOST
 from gradtool.verify.examine import examine
+from gradtool.verify.thresholds.diagnosis import BLOCK_SIZE as MOST
 from tests.verify.conftest import NumpyFunction
 
 

@@ -16,17 +16,8 @@ from numpy.typing import NDArray
 from gradtool.verify.oracle.layout import Layout, only
 from gradtool.verify.protocol.coordinates import Coordinates, FloatArray
 from gradtool.verify.protocol.differentiable import Array, Differentiable, Primals
-
-_BYTES_AT_ONCE = 2**21
-"""Of the cotangents and gradients of the rows asked of one forward: about what caches hold."""
-
-_FEWEST = 12
-"""Rows below which a batch costs more than it saves."""
-
-_SAME = 1e-9
-"""The part of a gradient that sums in another order may differ by, in double precision."""
-
-_ROUNDINGS = 64.0
+from gradtool.verify.thresholds.comparison import BATCHED_ROW_DIFFERENCE, BATCHED_ROW_ROUNDINGS
+from gradtool.verify.thresholds.effort import BATCH_BYTES, BATCH_FEWEST
 
 
 @dataclass(frozen=True)
@@ -60,7 +51,7 @@ def analytic_jacobian(
     rows = _Rows(function, primals, layout, scaling)
     asked = layout.asked()
     found = None
-    if at_once and len(asked) >= _FEWEST and rows.most_at_once >= _FEWEST:
+    if at_once and len(asked) >= BATCH_FEWEST and rows.most_at_once >= BATCH_FEWEST:
         found = rows.batched(asked)
     matrices, returned = found or rows.one_by_one(asked)
     return AnalyticJacobian(tuple(matrices), tuple(returned), scaling, found is not None)
@@ -89,7 +80,7 @@ class _Rows:
         self._layout = layout
         self._scaling = scaling
         each = 8 * (layout.outputs.size + sum(inputs.size for inputs in layout.inputs))
-        self.most_at_once = max(1, _BYTES_AT_ONCE // (each + 1))
+        self.most_at_once = max(1, BATCH_BYTES // (each + 1))
 
     def one_by_one(self, asked: NDArray[np.intp]) -> _Found:
         """A run of backward for each row."""
@@ -119,7 +110,7 @@ class _Rows:
         for one, other, inputs in zip(found[0], alone[0], self._layout.inputs, strict=True):
             eps = max(block.eps for block in inputs.blocks)
             largest = np.nan_to_num(np.abs(other[row]), posinf=0.0).max(initial=0.0)
-            atol = max(_SAME, _ROUNDINGS * eps) * float(largest)
+            atol = max(BATCHED_ROW_DIFFERENCE, BATCHED_ROW_ROUNDINGS * eps) * float(largest)
             if not np.allclose(one[row], other[row], rtol=0.0, atol=atol, equal_nan=True):
                 return False
         return found[1] == alone[1] or not any(alone[1])

@@ -18,11 +18,9 @@ from numpy.typing import NDArray
 from gradtool.verify.comparison.tolerance import Tolerance
 from gradtool.verify.oracle.estimate import Estimate, Status
 from gradtool.verify.protocol.coordinates import BoolArray, FloatArray
+from gradtool.verify.thresholds.comparison import NEXT_TO_NOTHING, ROUGHLY_KNOWN
 
 DecisionArray = NDArray[np.int8]
-
-_ROUGHLY = 0.1
-_NEXT_TO_NOTHING = 1e-12
 
 
 class Decision(enum.IntEnum):
@@ -72,7 +70,7 @@ def is_unresolved(
     error = np.where(stepped, slope, numeric.error)
     size = np.fmax(np.abs(analytic), np.where(stepped, slope, np.abs(numeric.value)))
     told = bool(((decision == Decision.PASS) & (analytic != 0)).any())
-    clear = told | (error <= _ROUGHLY * size) | (size + error <= _NEXT_TO_NOTHING)
+    clear = told | (error <= ROUGHLY_KNOWN * size) | (size + error <= NEXT_TO_NOTHING)
     return np.asarray((decision == Decision.UNVERIFIED) & (error <= trifles) & clear)
 
 

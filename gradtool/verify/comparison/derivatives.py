@@ -35,13 +35,8 @@ from gradtool.verify.protocol.differentiable import (
     Observation,
 )
 from gradtool.verify.randomness import generator, rounded_differently, signed
-
-_SMALL = 1e-6
-"""Differences below this part of the largest entry may be roundings of backward itself."""
-
-_LOOKS = 2
-_SAFETY = 8.0
-"""From how much a few looks waver to a bound on it."""
+from gradtool.verify.thresholds.comparison import ROUNDED_DIFFERENCE
+from gradtool.verify.thresholds.noise import SENSITIVITY_LOOKS, SENSITIVITY_SAFETY
 
 
 @dataclass(frozen=True)
@@ -208,7 +203,7 @@ class Derivatives:
         )
         comparison = self._compared(argument, tolerance)
         if _may_be_rounding(comparison, at_any_size=self.ungraphed):
-            jitter = _SAFETY * self._wavering[argument]
+            jitter = SENSITIVITY_SAFETY * self._wavering[argument]
             comparison = self._compared(argument, replace(tolerance, jitter=jitter))
         return self._searched(comparison)
 
@@ -291,7 +286,7 @@ class Derivatives:
         """How much the analytic Jacobians change when the inputs change by a rounding."""
         rng = generator(self._seed, "wavering")
         wavering = [np.zeros_like(matrix) for matrix in self.analytic.matrices]
-        for _ in range(_LOOKS):
+        for _ in range(SENSITIVITY_LOOKS):
             point = rounded_differently(self.primals, rng)
             scaling = self.analytic.scaling
             other = analytic_jacobian(
@@ -325,4 +320,6 @@ def _may_be_rounding(comparison: Comparison, *, at_any_size: bool) -> bool:
     if at_any_size:
         return bool(wrong.any())
     difference = np.abs(comparison.analytic - comparison.numeric.value)[wrong]
-    return bool(wrong.any() and (difference <= _SMALL * comparison.tolerance.largest).all())
+    return bool(
+        wrong.any() and (difference <= ROUNDED_DIFFERENCE * comparison.tolerance.largest).all()
+    )

@@ -21,8 +21,7 @@ from gradtool.verify.protocol.coordinates import FloatArray
 from gradtool.verify.protocol.differentiable import Array
 from gradtool.verify.protocol.observation import Examinable
 from gradtool.verify.randomness import generator, signed
-
-_TANGENTS = 3
+from gradtool.verify.thresholds.effort import JVP_TANGENTS
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ def _chosen(
 ) -> Iterator[tuple[dict[int, FloatArray], int | None]]:
     """Weights of the columns of each argument with a tangent, and which has one alone."""
     rng = generator(seed, "tangents")
-    for _ in range(_TANGENTS):
+    for _ in range(JVP_TANGENTS):
         yield {each: signed(rng, width(layout, each)) for each in arguments}, None
     if len(arguments) > 1:
         for each in arguments:

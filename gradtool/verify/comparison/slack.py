@@ -10,8 +10,7 @@ import numpy as np
 from gradtool.verify.comparison.compare import decide
 from gradtool.verify.comparison.derivatives import Comparison
 from gradtool.verify.comparison.tolerance import Tolerance, default_rtol
-
-_FAR = 10.0
+from gradtool.verify.thresholds.rules import NEEDLESS_TOLERANCE_FACTOR
 
 
 def needless(comparisons: Sequence[Comparison]) -> dict[str, float]:
@@ -37,13 +36,15 @@ def largest_difference(comparisons: Sequence[Comparison]) -> float:
 
 
 def _tenth_of_atol(comparison: Comparison) -> Tolerance:
-    return replace(comparison.tolerance, atol=(comparison.tolerance.atol or 0.0) / _FAR)
+    return replace(
+        comparison.tolerance, atol=(comparison.tolerance.atol or 0.0) / NEEDLESS_TOLERANCE_FACTOR
+    )
 
 
 def _is_loose(comparison: Comparison) -> bool:
     """Whether the relative tolerance is above the default, and a tenth of it would do."""
     rtol, default = comparison.tolerance.rtol or 0.0, _default(comparison)
-    tighter = replace(comparison.tolerance, rtol=max(rtol / _FAR, default))
+    tighter = replace(comparison.tolerance, rtol=max(rtol / NEEDLESS_TOLERANCE_FACTOR, default))
     return rtol > default and _passes(comparison, tighter)
 
 

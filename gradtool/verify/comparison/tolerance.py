@@ -13,35 +13,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from gradtool.verify.protocol.coordinates import FloatArray
-
-_HALF = 1e-2
-_SINGLE = 1e-3
-_DOUBLE = 1e-6
-
-_EPS_OF_SINGLE = float(np.finfo(np.float32).eps)
-_EPS_OF_DOUBLE = float(np.finfo(np.float64).eps)
-
-ROUNDINGS = 100.0
-"""Rounding errors, in units of the precision, that a gradient may carry from its largest entry."""
-
-_UNDERFLOW = {True: 1e-290, False: 1e-36}
-"""What underflow may leave or take, in double precision and below it."""
-
-_MEANINGFUL = 1e-3
-"""An error of the oracle must be at most this part of the block's scale to mean something."""
-
-_MEANINGFUL_ROUNDINGS = 1e5
-"""No oracle beats the precision: in float32 an error of this many roundings has to do."""
-
-_AT_MOST = 0.1
-"""An error beyond this part of the scale means nothing in any precision."""
+from gradtool.verify.thresholds.comparison import (
+    DOUBLE_EPS,
+    DOUBLE_RTOL,
+    GRADIENT_ROUNDINGS,
+    HALF_RTOL,
+    MEANINGFUL_ERROR,
+    MEANINGFUL_ERROR_AT_MOST,
+    MEANINGFUL_ROUNDINGS,
+    SINGLE_EPS,
+    SINGLE_RTOL,
+    UNDERFLOW,
+)
 
 
 def default_rtol(eps: float) -> float:
     """The relative tolerance for a function that computes with precision `eps`."""
-    if eps > _EPS_OF_SINGLE:
-        return _HALF
-    return _SINGLE if eps > _EPS_OF_DOUBLE else _DOUBLE
+    if eps > SINGLE_EPS:
+        return HALF_RTOL
+    return SINGLE_RTOL if eps > DOUBLE_EPS else DOUBLE_RTOL
 
 
 @dataclass(frozen=True)
@@ -71,7 +61,7 @@ class Tolerance:
     def sharpest_rtol(self) -> float:
         """What rounding leaves of a sum of very many entries; no more than the tolerance of one."""
         eps = float(self.eps.max(initial=0.0))
-        return min(default_rtol(eps), max(_DOUBLE, ROUNDINGS * eps))
+        return min(default_rtol(eps), max(DOUBLE_RTOL, GRADIENT_ROUNDINGS * eps))
 
     def lost(self) -> FloatArray:
         """For each row what cancellation may have lost for good."""
@@ -79,7 +69,7 @@ class Tolerance:
 
     def nothing(self) -> FloatArray:
         """For each row what an entry may be that should be exactly zero."""
-        return np.asarray(ROUNDINGS * self.eps[:, None] * self.largest)
+        return np.asarray(GRADIENT_ROUNDINGS * self.eps[:, None] * self.largest)
 
     def unseen(self) -> FloatArray:
         """For each row what an entry may be where the output does not move at all.
@@ -95,15 +85,15 @@ class Tolerance:
         size = np.nan_to_num(np.abs(analytic), nan=0.0, posinf=0.0)
         row = size.max(axis=1, keepdims=True, initial=0.0)
         column = size.max(axis=0, keepdims=True, initial=0.0)
-        return np.asarray(ROUNDINGS * self.eps[:, None] * np.maximum(row, column / 8))
+        return np.asarray(GRADIENT_ROUNDINGS * self.eps[:, None] * np.maximum(row, column / 8))
 
     def meaningful(self, scale: FloatArray) -> FloatArray:
         """The largest error that still means something in a block of this scale, row by row."""
-        part = np.clip(_MEANINGFUL_ROUNDINGS * self.eps, _MEANINGFUL, _AT_MOST)
+        part = np.clip(MEANINGFUL_ROUNDINGS * self.eps, MEANINGFUL_ERROR, MEANINGFUL_ERROR_AT_MOST)
         return np.maximum(part * scale, self.atol or 0.0)
 
     def _underflow(self) -> FloatArray:
-        return np.array([[_UNDERFLOW[bool(eps <= _EPS_OF_DOUBLE)]] for eps in self.eps])
+        return np.array([[UNDERFLOW[bool(eps <= DOUBLE_EPS)]] for eps in self.eps])
 
     def _rtol(self) -> FloatArray:
         if self.rtol is not None:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
-from gradtool.verify.comparison.tolerance import ROUNDINGS, default_rtol
+from gradtool.verify.comparison.tolerance import default_rtol
 from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.coordinates import BoolArray
+from gradtool.verify.thresholds.comparison import GRADIENT_ROUNDINGS
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ def surplus(derivatives: Derivatives, comparison: Comparison) -> Surplus | None:
     size = np.abs(derivatives.cotangent) @ np.abs(comparison.analytic)
     eps = max(float(layout.eps().max()), epsilon(derivatives.primals[comparison.argument].dtype))
     error = np.abs(derivatives.cotangent) @ np.nan_to_num(comparison.numeric.error)
-    rounding = ROUNDINGS * eps * (size.max() + 10 * comparison.tolerance.largest)
+    rounding = GRADIENT_ROUNDINGS * eps * (size.max() + 10 * comparison.tolerance.largest)
     allowed = default_rtol(eps) * size + error + rounding
     with np.errstate(all="ignore"):
         excess = np.abs(together - summed)

@@ -8,17 +8,11 @@ from numpy.typing import NDArray
 from gradtool.results.report import JacobianBlock, scalar
 from gradtool.verify.comparison.derivatives import Comparison
 from gradtool.verify.protocol.coordinates import Block, FloatArray
-
-MOST = 24
-"""Rows, and columns, of a block."""
-
-_DIGITS = 10
-_FEW_DIGITS = 3
-"""Of values of which only the size matters."""
+from gradtool.verify.thresholds.diagnosis import BLOCK_DIGITS, BLOCK_FEW_DIGITS, BLOCK_SIZE
 
 
 def block_around(comparison: Comparison, row: int, column: int) -> JacobianBlock:
-    """At most `MOST` by `MOST` entries around one, with both sides of the comparison.
+    """At most `BLOCK_SIZE` by `BLOCK_SIZE` entries around one, with both sides of the comparison.
 
     Where the Jacobian is small enough all of it is kept. Wrong are the entries with the same
     decision as the one in the middle.
@@ -40,18 +34,18 @@ def block_around(comparison: Comparison, row: int, column: int) -> JacobianBlock
             _column_label(comparison, c) for c in range(columns.start, columns.stop)
         ),
         worst=(row - rows.start, column - columns.start),
-        analytic=_rounded(analytic, _DIGITS),
-        numeric=_rounded(numeric, _DIGITS),
-        difference=_rounded(difference, _FEW_DIGITS),
-        error=_rounded(comparison.numeric.error[part], _FEW_DIGITS),
+        analytic=_rounded(analytic, BLOCK_DIGITS),
+        numeric=_rounded(numeric, BLOCK_DIGITS),
+        difference=_rounded(difference, BLOCK_FEW_DIGITS),
+        error=_rounded(comparison.numeric.error[part], BLOCK_FEW_DIGITS),
         wrong=_as_flags(comparison.decision[part] == comparison.decision[row, column]),
     )
 
 
 def _window(at: int, size: int) -> slice:
-    """Up to `MOST` places around `at`, as many of them as there are."""
-    first = max(min(at - MOST // 2, size - MOST), 0)
-    return slice(first, min(first + MOST, size))
+    """Up to `BLOCK_SIZE` places around `at`, as many of them as there are."""
+    first = max(min(at - BLOCK_SIZE // 2, size - BLOCK_SIZE), 0)
+    return slice(first, min(first + BLOCK_SIZE, size))
 
 
 def _rounded(values: FloatArray, digits: int) -> tuple[tuple[float | str, ...], ...]:

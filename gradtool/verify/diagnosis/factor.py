@@ -8,11 +8,7 @@ import numpy as np
 
 from gradtool.verify.comparison.derivatives import Comparison
 from gradtool.verify.protocol.coordinates import BoolArray
-
-_DENOMINATORS = 1000
-"""The largest denominator of a fraction that a factor is named by."""
-
-_EXACT = 1e-6
+from gradtool.verify.thresholds.diagnosis import FACTOR_EXACT, FACTOR_MOST_DENOMINATOR
 
 
 def common_factor(comparison: Comparison, where: BoolArray) -> float | None:
@@ -30,9 +26,9 @@ def factor_words(factor: float, counts: Collection[int] = ()) -> str:
 
     `counts` are numbers of entries that a sum or a mean may run over.
     """
-    for denominator in range(1, _DENOMINATORS + 1):
+    for denominator in range(1, FACTOR_MOST_DENOMINATOR + 1):
         whole = round(factor * denominator)
-        if whole and abs(factor * denominator - whole) <= _EXACT * abs(whole):
+        if whole and abs(factor * denominator - whole) <= FACTOR_EXACT * abs(whole):
             if denominator == 1:
                 return f"{whole}{': a sum for a mean?' if whole > 1 and whole in counts else ''}"
             if abs(whole) == 1:

@@ -15,23 +15,17 @@ from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.diagnosis.factor import common_factor, factor_words
 from gradtool.verify.oracle.fixed_step import numeric_jacobian
 from gradtool.verify.protocol.coordinates import Block, FloatArray
+from gradtool.verify.thresholds.diagnosis import (
+    AT_OUTPUT_MOST_COLUMNS,
+    AT_OUTPUT_STEP,
+    PERMUTED_MOST_AXES,
+    REARRANGED_NORM_DIFFERENCE,
+    ROLLED_MOST_SHIFTS,
+    SAME_FOR_ANY_COTANGENT,
+)
 
 Guesses = Iterator[tuple[str, FloatArray | None]]
 Guess = Callable[[Derivatives, Comparison], Guesses]
-
-_EXACT = 1e-6
-
-_MOST_AXES = 4
-"""Arrays of more axes have too many permutations of them to try."""
-
-_MOST_SHIFTS = 32
-
-_ROUGH = 1e-2
-
-_MOST_COLUMNS = 256
-"""Inputs of more coordinates are not differentiated once more at the output."""
-
-_STEP = 1e-5
 
 
 def agrees(comparison: Comparison, expected: FloatArray) -> bool:
@@ -64,7 +58,7 @@ def _ignores_cotangent(derivatives: Derivatives, comparison: Comparison) -> Gues
     """Backward that returns the same, whatever it is given."""
     returned = comparison.analytic * derivatives.analytic.scaling[:, None]
     together = derivatives.together(comparison.argument)
-    if np.allclose(returned, together, rtol=_EXACT, atol=0.0):
+    if np.allclose(returned, together, rtol=SAME_FOR_ANY_COTANGENT, atol=0.0):
         text = "does not depend on grad_output: backward must multiply by it"
         yield text, together / derivatives.analytic.scaling[:, None]
 
@@ -134,10 +128,10 @@ def _is_rearranged(_: Derivatives, comparison: Comparison) -> Guesses:
         if length > 1:
             text = f"is the derivative with its entries flipped along dim {dim}"
             yield text, np.flip(cube, dim + 1).reshape(shape)
-        for shift in range(1, min(length, _MOST_SHIFTS)):
+        for shift in range(1, min(length, ROLLED_MOST_SHIFTS)):
             text = f"is the derivative with its entries rolled by {shift} along dim {dim}"
             yield text, np.roll(cube, shift, dim + 1).reshape(shape)
-    if 1 < len(lengths) <= _MOST_AXES:
+    if 1 < len(lengths) <= PERMUTED_MOST_AXES:
         for order in itertools.permutations(range(len(lengths))):
             axes = (0, *(dim + 1 for dim in order), len(lengths) + 1)
             text = f"is the derivative reshaped where its dims must be permuted as {order}"
@@ -148,7 +142,9 @@ def _may_be_rearranged(comparison: Comparison) -> bool:
     """Whether the rows are as long as they should be: what is cheap to know of all orders."""
     claimed = np.linalg.norm(comparison.analytic, axis=1)
     measured = np.linalg.norm(comparison.numeric.value, axis=1)
-    return bool(np.allclose(claimed, measured, rtol=_ROUGH, atol=0.0, equal_nan=True))
+    return bool(
+        np.allclose(claimed, measured, rtol=REARRANGED_NORM_DIFFERENCE, atol=0.0, equal_nan=True)
+    )
 
 
 def _is_anothers(derivatives: Derivatives, comparison: Comparison) -> Guesses:
@@ -221,7 +217,7 @@ def _counts(comparison: Comparison) -> set[int]:
 def is_taken_at_output(derivatives: Derivatives, comparison: Comparison) -> Guesses:
     """The formula is right for the input, and the output was saved."""
     own, outputs = input_block(comparison), derivatives.forward.outputs
-    if not has_entries(comparison) or own.stop > _MOST_COLUMNS or len(outputs) != 1:
+    if not has_entries(comparison) or own.stop > AT_OUTPUT_MOST_COLUMNS or len(outputs) != 1:
         return
     (output,) = outputs
     if output is None or output.shape != own.shape or output.dtype != own.dtype:
@@ -232,7 +228,7 @@ def is_taken_at_output(derivatives: Derivatives, comparison: Comparison) -> Gues
     evaluate = derivatives.function.evaluate
     with np.errstate(all="ignore"):
         try:
-            value = numeric_jacobian(evaluate, there, comparison.argument, _STEP)
+            value = numeric_jacobian(evaluate, there, comparison.argument, AT_OUTPUT_STEP)
         except Exception:  # The user's forward may refuse its own output in any way.
             return
     yield "is the derivative at the output: save the input for backward, not the output", value

@@ -14,17 +14,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gradtool.verify.comparison.tolerance import ROUNDINGS, default_rtol
+from gradtool.verify.comparison.tolerance import default_rtol
 from gradtool.verify.oracle.layout import Layout, only
 from gradtool.verify.oracle.steps import cheap_step, scales_beside, typical_scale
 from gradtool.verify.protocol.coordinates import FloatArray, real_view
 from gradtool.verify.protocol.differentiable import Array, Differentiable, Primals
-
-_NOISE = 8.0
-"""Roundings of an output that its difference quotient may be off by."""
-
-_ALIKE = 1e-3
-"""The part of a disagreement that may be left when the one entry found explains it."""
+from gradtool.verify.thresholds.comparison import (
+    GRADIENT_ROUNDINGS,
+    LOCATED_NOISE_ROUNDINGS,
+    LOCATED_REMAINDER,
+)
 
 
 @dataclass(frozen=True)
@@ -105,7 +104,7 @@ class Search:
             numeric=float(values[row]),
             error=float(errors[row]),
             allowed=float(allowed),
-            explains_all=abs(wrong.off - explained) <= _ALIKE * abs(wrong.off),
+            explains_all=abs(wrong.off - explained) <= LOCATED_REMAINDER * abs(wrong.off),
         )
 
     def _gradient(self, argument: int, cotangent: FloatArray) -> FloatArray:
@@ -159,7 +158,7 @@ class Search:
         step = cheap_step(scale, self._eps)
         coarse, size = self._quotient(argument, part, 2 * step)
         fine, _ = self._quotient(argument, part, step)
-        errors = np.abs(fine - coarse) + _NOISE * self._eps * size / step
+        errors = np.abs(fine - coarse) + LOCATED_NOISE_ROUNDINGS * self._eps * size / step
         return (4 * fine - coarse) / 3, errors
 
     def _quotient(self, argument: int, part: slice, step: float) -> tuple[FloatArray, FloatArray]:
@@ -199,4 +198,4 @@ class Search:
             max(block.eps for block in outputs if block.start <= row < block.stop),
         )
         rtol = default_rtol(eps) if self._rtol is None else self._rtol
-        return rtol * abs(numeric) + ROUNDINGS * eps * max(abs(analytic), abs(numeric))
+        return rtol * abs(numeric) + GRADIENT_ROUNDINGS * eps * max(abs(analytic), abs(numeric))

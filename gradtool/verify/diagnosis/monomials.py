@@ -18,15 +18,14 @@ from gradtool.verify.diagnosis.factor import factor_words
 from gradtool.verify.diagnosis.guesses import Guesses, has_entries, input_block
 from gradtool.verify.protocol.coordinates import Block, BoolArray, FloatArray
 from gradtool.verify.protocol.differentiable import Array
-
-_MOST_ENTRIES = 400
-_SPARE = 1
-"""Entries beyond as many as there are unknowns: what fits by chance does not fit these."""
-
-_EXACT = 1e-5
-_HALVES = 2
-_LARGEST_POWER = 4.0
-_VARIES = 1e-3
+from gradtool.verify.thresholds.diagnosis import (
+    MONOMIAL_FIT,
+    MONOMIAL_LARGEST_POWER,
+    MONOMIAL_MOST_ENTRIES,
+    MONOMIAL_POWER_DIFFERENCE,
+    MONOMIAL_POWER_PARTS,
+    MONOMIAL_SPARE_ENTRIES,
+)
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ def _explained(
     chosen = (unit != 0) & (target != 0) & np.isfinite(unit) & np.isfinite(target)
     if (((target != 0) | (unit != 0)) & ~chosen).any():
         return None
-    rows, columns = (each[:_MOST_ENTRIES] for each in np.nonzero(chosen))
+    rows, columns = (each[:MONOMIAL_MOST_ENTRIES] for each in np.nonzero(chosen))
     ratio = target[rows, columns] / unit[rows, columns]
     quantities = list(_quantities(derivatives, comparison, rows, columns))
     for names, powers, factor in _fits(ratio, quantities):
@@ -84,7 +83,7 @@ def _fits(
 ) -> Iterator[tuple[list[str], list[float], float]]:
     """Products of one or two quantities that give the ratio, up to a common factor."""
     for count in (1, 2):
-        if len(ratio) < count + 1 + _SPARE:
+        if len(ratio) < count + 1 + MONOMIAL_SPARE_ENTRIES:
             return
         for chosen in itertools.combinations(quantities, count):
             powers = _powers(ratio, [each.values for each in chosen])
@@ -92,19 +91,27 @@ def _fits(
                 continue
             product = np.prod([q.values**p for q, p in zip(chosen, powers, strict=True)], axis=0)
             factor = float(np.median(ratio / product))
-            if np.allclose(ratio, factor * product, rtol=_EXACT, atol=0.0):
+            if np.allclose(ratio, factor * product, rtol=MONOMIAL_FIT, atol=0.0):
                 yield [each.name for each in chosen], powers, factor
 
 
 def _powers(ratio: FloatArray, values: Sequence[FloatArray]) -> list[float] | None:
     """The exponents, where they come out as whole or half numbers other than zero."""
     logs = np.log(np.abs([*values, np.full(len(ratio), np.e)])).T
-    solution, _, rank, _ = np.linalg.lstsq(logs, np.log(np.abs(ratio)), rcond=_VARIES)
-    powers = [round(_HALVES * float(each)) / _HALVES for each in solution[:-1]]
+    solution, _, rank, _ = np.linalg.lstsq(
+        logs, np.log(np.abs(ratio)), rcond=MONOMIAL_POWER_DIFFERENCE
+    )
+    powers = [
+        round(MONOMIAL_POWER_PARTS * float(each)) / MONOMIAL_POWER_PARTS for each in solution[:-1]
+    ]
     apart = np.abs(np.array(powers) - solution[:-1]).max()
-    plausible = all(power and abs(power) <= _LARGEST_POWER for power in powers)
+    plausible = all(power and abs(power) <= MONOMIAL_LARGEST_POWER for power in powers)
     whole = all(power == int(power) or (v > 0).all() for power, v in zip(powers, values))  # noqa: B905 - one for each
-    return powers if rank == logs.shape[1] and apart < _VARIES and plausible and whole else None
+    return (
+        powers
+        if rank == logs.shape[1] and apart < MONOMIAL_POWER_DIFFERENCE and plausible and whole
+        else None
+    )
 
 
 def _quantities(

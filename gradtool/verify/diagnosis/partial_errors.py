@@ -19,12 +19,8 @@ from gradtool.verify.diagnosis.guesses import (
 from gradtool.verify.diagnosis.monomials import is_off_by_a_product, is_without_a_term
 from gradtool.verify.diagnosis.regions import regions_of_argument, slices
 from gradtool.verify.protocol.coordinates import BoolArray
+from gradtool.verify.thresholds.diagnosis import FEW_DIGITS_DIFFERENCE, LISTED_ENTRIES
 from gradtool.verify.wording import apart
-
-_FEW_DIGITS = 1e-3
-
-_FEW = 3
-"""Entries that are listed."""
 
 
 def _misses_outputs(_: Derivatives, comparison: Comparison) -> Guesses:
@@ -175,8 +171,8 @@ def _is_right_in_most(_: Derivatives, comparison: Comparison) -> Guesses:
         columns = np.flatnonzero(wrong.any(axis=0))
         places = [input_block(comparison).index(int(column)) for column in columns]
         if len(places) < wrong.shape[1]:
-            listed = ", ".join(str(list(place)) for place in places[:_FEW])
-            more = ", ..." if len(places) > _FEW else ""
+            listed = ", ".join(str(list(place)) for place in places[:LISTED_ENTRIES])
+            more = ", ..." if len(places) > LISTED_ENTRIES else ""
             yield f"is wrong only in the entries {listed}{more}: is a term left out there?", None
 
 
@@ -199,7 +195,7 @@ def _has_few_digits(_: Derivatives, comparison: Comparison) -> Guesses:
     known = np.isfinite(comparison.numeric.value)
     numeric, analytic = comparison.numeric.value[known], comparison.analytic[known]
     difference = np.abs(analytic - numeric)
-    if difference.size and (difference <= _FEW_DIGITS * np.abs(numeric)).all():
+    if difference.size and (difference <= FEW_DIGITS_DIFFERENCE * np.abs(numeric)).all():
         relative = np.max(difference[numeric != 0] / np.abs(numeric[numeric != 0]), initial=0.0)
         text = f"is right to {relative:.1g} of each entry and no better"
         yield f"{text}: is something rounded or computed in lower precision?", None

@@ -11,12 +11,10 @@ import numpy as np
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.protocol.coordinates import BoolArray, is_continuous
 from gradtool.verify.protocol.differentiable import Array
+from gradtool.verify.thresholds.diagnosis import REGION_LEAST_SHARE
 
 _BRANCH = "a mask or branch forgotten"
 _LEFT_OUT = "a part left out"
-
-_SHARE = 0.05
-"""The least part of an array that a threshold must set apart."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +101,6 @@ def _beyond(own: Array, name: str) -> Iterator[Region]:
         values = np.unique(size[np.isfinite(size)])
         for low, high in itertools.pairwise(values):
             threshold = (low + high) / 2
-            if min(np.mean(size > threshold), np.mean(size <= threshold)) < _SHARE:
+            if min(np.mean(size > threshold), np.mean(size <= threshold)) < REGION_LEAST_SHARE:
                 continue  # A few entries beyond all others are right, or wrong, by chance.
             yield Region(f"where {words} > {threshold:.3g}", size > threshold, _BRANCH)

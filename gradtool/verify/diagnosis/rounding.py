@@ -12,22 +12,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradtool.verify.comparison.compare import Decision
+from gradtool.verify.thresholds.noise import EXPLAINED_JITTERS, LARGEST_SINGLE_JITTER
 
 if TYPE_CHECKING:
     from gradtool.verify.comparison.derivatives import Comparison
     from gradtool.verify.subject import Subject
 
-_JITTERS = 64.0
-"""How many times the jitter a gradient may be off because of it."""
-
-_SINGLE = 1e-4
-"""What jitters by more of its size has lost more digits than single precision has."""
-
 
 def is_only_rounded(subject: Subject) -> bool:
     """Whether the jitter of the gradients explains everything in which they are wrong."""
     wrong = [c for c in subject.given.comparisons if (c.decision == Decision.FAIL).any()]
-    if not wrong or not all(_is_explained(each, _SINGLE) for each in wrong):
+    if not wrong or not all(_is_explained(each, LARGEST_SINGLE_JITTER) for each in wrong):
         return False  # Measuring the jitter costs some runs of backward.
     if isinstance(subject.rough_gradients, str):
         return False
@@ -45,4 +40,6 @@ def _is_explained(comparison: Comparison, jitter: float) -> bool:
     failed = comparison.decision == Decision.FAIL
     off = np.abs(comparison.analytic - comparison.numeric.value)[failed]
     largest = np.abs(comparison.analytic).max(initial=0.0)
-    return bool(jitter <= _SINGLE and (off <= _JITTERS * jitter * largest).all())
+    return bool(
+        jitter <= LARGEST_SINGLE_JITTER and (off <= EXPLAINED_JITTERS * jitter * largest).all()
+    )

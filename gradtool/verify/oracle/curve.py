@@ -14,11 +14,11 @@ from gradtool.results.report import LadderCurve, scalar
 from gradtool.verify.oracle.difference_quotients import Line
 from gradtool.verify.oracle.noise import Noise
 from gradtool.verify.oracle.steps import power_of_two
-
-_MOST_STEPS = 16
-_RATIO = 0.25
-_LAST_STEP = 16
-"""In units of the input's resolution: below it a step has lost its meaning."""
+from gradtool.verify.thresholds.steps import (
+    CURVE_MOST_STEPS,
+    CURVE_STEP_RATIO,
+    SMALLEST_STEP_SPACINGS,
+)
 
 
 def ladder_curve(line: Line, noise: Noise, row: int) -> LadderCurve:
@@ -27,7 +27,7 @@ def ladder_curve(line: Line, noise: Noise, row: int) -> LadderCurve:
     quotients: list[Scalar] = []
     floors: list[Scalar] = []
     step = power_of_two(line.scale / 2)
-    while len(steps) < _MOST_STEPS and step >= _LAST_STEP * line.resolution:
+    while len(steps) < CURVE_MOST_STEPS and step >= SMALLEST_STEP_SPACINGS * line.resolution:
         (ahead, plus), (back, minus) = line.at(step), line.at(-step)
         with np.errstate(all="ignore"):
             quotient = (plus[row] - minus[row]) / (ahead - back)
@@ -35,5 +35,5 @@ def ladder_curve(line: Line, noise: Noise, row: int) -> LadderCurve:
         steps.append(step)
         quotients.append(scalar(quotient))
         floors.append(scalar(noise.at(size)[row] / step))
-        step *= _RATIO
+        step *= CURVE_STEP_RATIO
     return LadderCurve(steps=tuple(steps), quotients=tuple(quotients), noise=tuple(floors))

@@ -13,13 +13,11 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from gradtool.verify.interruption import PROCESSOR, interrupted_after
-
-_FIRST = 1.0
-_LATER = 0.1
-"""Seconds that an evaluation may take in any case: at first, and when one has been given up."""
-
-_TIMES = 50.0
-"""How many times longer than the evaluation that is known to end another one may take."""
+from gradtool.verify.thresholds.effort import (
+    EVALUATION_TIMES,
+    FIRST_EVALUATION_SECONDS,
+    LATER_EVALUATION_SECONDS,
+)
 
 
 class OutOfPatienceError(Exception):
@@ -35,7 +33,7 @@ class Patience:
 
     def __init__(self) -> None:
         self._known = 0.0
-        self._least = _FIRST
+        self._least = FIRST_EVALUATION_SECONDS
 
     @contextmanager
     def learning(self) -> Iterator[None]:
@@ -50,10 +48,12 @@ class Patience:
         Raises:
             OutOfPatienceError: It did.
         """
-        seconds = times * max(self._least, _TIMES * self._known)
-        return interrupted_after(seconds, PROCESSOR, _LATER, _Interrupt, self._give_up)
+        seconds = times * max(self._least, EVALUATION_TIMES * self._known)
+        return interrupted_after(
+            seconds, PROCESSOR, LATER_EVALUATION_SECONDS, _Interrupt, self._give_up
+        )
 
     def _give_up(self) -> OutOfPatienceError:
         """The next evaluations have less time."""
-        self._least = _LATER
+        self._least = LATER_EVALUATION_SECONDS
         return OutOfPatienceError("an evaluation took far too long")

@@ -13,11 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from gradtool.verify.protocol.coordinates import BoolArray, FloatArray
-
-_SAFETY = 2.0
-_LONGEST_TAIL = 32.0
-_WITNESSES = 2
-"""Rungs before a rung that must bear it out."""
+from gradtool.verify.thresholds.steps import (
+    CENTRAL_NOISE_SPREAD,
+    EXTRAPOLATION_LONGEST_TAIL,
+    EXTRAPOLATION_SAFETY,
+    EXTRAPOLATION_WITNESSES,
+    ONE_SIDED_NOISE_SPREAD,
+)
 
 
 @dataclass(frozen=True)
@@ -41,10 +43,10 @@ class Scheme:
     spread: float
 
 
-CENTRAL = Scheme((4, 16), 1.7)
+CENTRAL = Scheme((4, 16), CENTRAL_NOISE_SPREAD)
 """Even powers of the step only. The noise of two outputs over twice the step is its start."""
 
-ONE_SIDED = Scheme((2, 4, 8), 18.3)
+ONE_SIDED = Scheme((2, 4, 8), ONE_SIDED_NOISE_SPREAD)
 """All powers of the step; the noise of two outputs over one step is its start."""
 
 
@@ -60,8 +62,8 @@ def extrapolate(
         rungs = (factor * rungs[1:] - rungs[:-1]) / (factor - 1)
     order = len(scheme.factors)
     rounding = scheme.spread * noise[: len(rungs)] / steps[order:, None]
-    values = rungs[_WITNESSES:]
-    errors = _moving(rungs) + rounding[_WITNESSES:]
+    values = rungs[EXTRAPOLATION_WITNESSES:]
+    errors = _moving(rungs) + rounding[EXTRAPOLATION_WITNESSES:]
     errors[_contradicted(values, errors)] = np.inf
     best = np.argmin(errors, axis=0)[None]
     value = np.take_along_axis(values, best, axis=0)[0]
@@ -78,8 +80,10 @@ def _moving(rungs: FloatArray) -> FloatArray:
     changes = np.abs(np.diff(rungs, axis=0))
     last, before = changes[1:], changes[:-1]
     ratio = last / before
-    tail = np.where(ratio < 1, ratio / (1 - ratio), 1.0).clip(1.0, _LONGEST_TAIL)
-    return np.asarray(np.nan_to_num(_SAFETY * np.fmax(last * tail, before), nan=np.inf))
+    tail = np.where(ratio < 1, ratio / (1 - ratio), 1.0).clip(1.0, EXTRAPOLATION_LONGEST_TAIL)
+    return np.asarray(
+        np.nan_to_num(EXTRAPOLATION_SAFETY * np.fmax(last * tail, before), nan=np.inf)
+    )
 
 
 def _contradicted(values: FloatArray, errors: FloatArray) -> BoolArray:

@@ -14,9 +14,7 @@ import numpy as np
 from gradtool.verify.oracle.difference_quotients import Evaluate, moved
 from gradtool.verify.protocol.coordinates import BoolArray, Coordinates, FloatArray, real_view
 from gradtool.verify.protocol.differentiable import Array
-
-_ENTRIES_AT_ONCE = 2**15
-"""Compared at a time: what is computed of them stays in the cache."""
+from gradtool.verify.thresholds.effort import COMPARED_ENTRIES_AT_ONCE
 
 EvaluateMany = Callable[[Array], Sequence[Array | None]]
 """Outputs where one primal takes many values, along its first dimension and then theirs."""
@@ -106,7 +104,7 @@ def projected_derivative(
 def outside(analytic: FloatArray, numeric: FloatArray, *, atol: float, rtol: float) -> BoolArray:
     """Which entries differ by more than ``atol + rtol * |numeric|``. NaN always does."""
     far = np.empty(analytic.shape, dtype=bool)
-    step = max(1, _ENTRIES_AT_ONCE // max(1, analytic.shape[1]))
+    step = max(1, COMPARED_ENTRIES_AT_ONCE // max(1, analytic.shape[1]))
     for start in range(0, len(analytic), step):
         part = slice(start, start + step)
         far[part] = _far(analytic[part], numeric[part], atol, rtol)

@@ -14,9 +14,9 @@ import numpy as np
 from gradtool.verify.oracle.steps import scales_beside, typical_scale
 from gradtool.verify.protocol.coordinates import FloatArray, real_view
 from gradtool.verify.protocol.differentiable import Array
-from gradtool.verify.randomness import GRAIN, signed
-
-_PART = 2**16
+from gradtool.verify.randomness import signed
+from gradtool.verify.thresholds.effort import PART_COORDINATES
+from gradtool.verify.thresholds.steps import RANDOM_GRAIN
 
 
 class Functionals:
@@ -26,7 +26,7 @@ class Functionals:
         self._grains = np.empty((count, size), np.int16)
         for row in self._grains:
             for part in parts(size):
-                row[part] = signed(rng, part.stop - part.start) * GRAIN
+                row[part] = signed(rng, part.stop - part.start) * RANDOM_GRAIN
 
     def __len__(self) -> int:
         return len(self._grains)
@@ -37,14 +37,14 @@ class Functionals:
         return self._grains.shape[1]
 
     def __getitem__(self, number: int) -> FloatArray:
-        return np.asarray(self._grains[number] / GRAIN)
+        return np.asarray(self._grains[number] / RANDOM_GRAIN)
 
     def __iter__(self) -> Iterator[FloatArray]:
         return (self[number] for number in range(len(self)))
 
     def part(self, number: int, part: slice) -> FloatArray:
         """Some entries of one of them."""
-        return np.asarray(self._grains[number, part] / GRAIN)
+        return np.asarray(self._grains[number, part] / RANDOM_GRAIN)
 
     def norms(self) -> FloatArray:
         """The Euclidean norm of each."""
@@ -57,13 +57,13 @@ class Functionals:
     def largest(self, number: int) -> float:
         """The size of the largest entry of one of them."""
         row = self._grains[number]
-        return max(int(row.max(initial=0)), -int(row.min(initial=0))) / GRAIN
+        return max(int(row.max(initial=0)), -int(row.min(initial=0))) / RANDOM_GRAIN
 
     def of(self, vector: FloatArray) -> FloatArray:
         """The inner product of each of them with `vector`."""
         total = np.zeros(len(self))
         for part in parts(self.size):
-            total += (self._grains[:, part] / GRAIN) @ vector[part]
+            total += (self._grains[:, part] / RANDOM_GRAIN) @ vector[part]
         return total
 
 
@@ -109,4 +109,7 @@ class Directions:
 
 def parts(size: int) -> list[slice]:
     """Slices that together are `size`, each small."""
-    return [slice(start, min(start + _PART, size)) for start in range(0, size, _PART)]
+    return [
+        slice(start, min(start + PART_COORDINATES, size))
+        for start in range(0, size, PART_COORDINATES)
+    ]

@@ -17,13 +17,12 @@ from gradtool.verify.oracle.functionals import Directions, Functionals
 from gradtool.verify.protocol.coordinates import BoolArray, Coordinates, FloatArray
 from gradtool.verify.protocol.differentiable import Array
 from gradtool.verify.randomness import generator
-
-MOST_ROWS = 2000
-MOST_COLUMNS = 2000
-MOST_ROWS_BY_DIRECTIONS = 32
-"""Rows beside directions: each costs a run of backward through a large argument."""
-
-PROJECTIONS = 4
+from gradtool.verify.thresholds.effort import (
+    MOST_COLUMNS,
+    MOST_ROWS,
+    MOST_ROWS_BY_DIRECTIONS,
+    PROJECTIONS,
+)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import factorial
 
 import numpy as np
 
@@ -21,58 +20,26 @@ from gradtool.verify.oracle.sampler import Sampler
 from gradtool.verify.oracle.steps import epsilon, scales_beside, typical_scale
 from gradtool.verify.protocol.coordinates import BoolArray, FloatArray, is_continuous, real_view
 from gradtool.verify.protocol.differentiable import Array
+from gradtool.verify.thresholds.noise import (
+    NOISE_CLEARANCE,
+    NOISE_COARSE_SPACING,
+    NOISE_DIFFERENCE_ORDER,
+    NOISE_ELSEWHERE_SPACING,
+    NOISE_LOOK_RANK,
+    NOISE_LOOKS_RATIO,
+    NOISE_MOST_COORDINATES,
+    NOISE_POINTS,
+    NOISE_SAFETY,
+    NOISE_SHARED_QUANTILE,
+    NOISE_SPACINGS,
+    NOISE_VARIANCE_FACTOR,
+    OUTPUT_ROUNDINGS,
+    PLAIN_NOISE_ROUNDINGS,
+    WIDE_SCALE_RATIO,
+)
 
-_POINTS = 10
-"""Points of one look; with `_ORDER` differences this leaves four samples of the noise."""
-
-_ORDER = 6
-_SPACINGS = tuple(part * 2.0**-22 for part in (0.8, -1.0, 1.2, -1.4))
-"""Distances of two points, relative to the inputs' scale: about what float32 can tell apart.
-
-There are several because steps may fall into the pattern of the roundings and hide them. The
-sign is the side of the base: a kink close by looks like noise from one side only.
-"""
-
-_COARSE = 2.0**11
-"""An output that rests at those distances is looked at again this much further out.
-
-It may be constant, or follow its input in steps no finer than those of float16.
-"""
-
-_RANK = 1
-"""Which of the looks counts, from the quietest: one may be hidden, and two see a kink."""
-
-_APART = 1e3
-_ELSEWHERE = 37.0
-"""Looks that disagree by the one are borne out by looks the other times as far out."""
-
-_SHARE = 0.25
-"""The entries of an output are at least as noisy, relative to their size, as this share of them.
-
-Other outputs tell nothing: a term that nearly cancels in one may stand alone in the other.
-"""
-
-_WIDE = 100.0
-"""From this ratio of the largest coordinate of an input to another on, scales are told apart."""
-
-_NOT_MANY = 4096
-"""Coordinates above which one alone hardly matters."""
-
-_CLEARANCE = 16
-"""How many spacings the points stay away from the base, which may be a singular point."""
-
-_DIFFERENCES = np.diff(np.eye(_POINTS), _ORDER, axis=0)
+_DIFFERENCES = np.diff(np.eye(NOISE_POINTS), NOISE_DIFFERENCE_ORDER, axis=0)
 """Takes the values at the points of a look, from which the first is taken off, to differences."""
-
-_GAMMA = factorial(_ORDER) ** 2 / factorial(2 * _ORDER)
-"""Turns the mean square of a difference of this order into the variance of the noise."""
-
-_ROUNDINGS = 2.0
-"""Roundings of its last operations that the value of any output carries."""
-
-_PLAIN = 8.0
-_SAFETY = 4.0
-"""From the standard deviation of few samples to a bound on the noise."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +62,7 @@ class Noise:
 
         An output that jitters more and yet rests, when an input moves, may move in steps.
         """
-        return np.asarray(self.floor <= _PLAIN * self.relative * np.abs(base))
+        return np.asarray(self.floor <= PLAIN_NOISE_ROUNDINGS * self.relative * np.abs(base))
 
 
 def measure(sampler: Sampler, eps: FloatArray, rng: np.random.Generator) -> Noise:
@@ -104,17 +71,19 @@ def measure(sampler: Sampler, eps: FloatArray, rng: np.random.Generator) -> Nois
     The larger of two: rounding to the output's precision, and what is measured.
     """
     size = np.nan_to_num(np.abs(sampler.base), posinf=0.0)
-    rounding = _ROUNDINGS * eps * size
+    rounding = OUTPUT_ROUNDINGS * eps * size
     with np.errstate(all="ignore"):
         directions = [_direction(primal, rng) for primal in sampler.primals]
         measured, rests = _seen(sampler, directions)
         if rests.any():
-            coarse, _ = _looks(sampler, directions, _COARSE)
-            measured = np.where(rests, coarse[_RANK], measured)
-        if (measured > _PLAIN * rounding).any() and any(map(_is_wide, sampler.primals)):
+            coarse, _ = _looks(sampler, directions, NOISE_COARSE_SPACING)
+            measured = np.where(rests, coarse[NOISE_LOOK_RANK], measured)
+        if (measured > PLAIN_NOISE_ROUNDINGS * rounding).any() and any(
+            map(_is_wide, sampler.primals)
+        ):
             measured = np.fmin(measured, _nearby(sampler, directions))
         shared = _shared(measured, size, sampler.blocks)
-    return Noise(np.max([rounding, measured, shared], axis=0), _ROUNDINGS * eps, rests)
+    return Noise(np.max([rounding, measured, shared], axis=0), OUTPUT_ROUNDINGS * eps, rests)
 
 
 def _shared(measured: FloatArray, size: FloatArray, blocks: Sequence[slice]) -> FloatArray:
@@ -122,16 +91,18 @@ def _shared(measured: FloatArray, size: FloatArray, blocks: Sequence[slice]) -> 
     shared = np.zeros_like(size)
     for block in blocks:
         ratios = (measured[block] / size[block])[size[block] > 0]
-        shared[block] = (float(np.quantile(ratios, _SHARE)) if ratios.size else 0.0) * size[block]
+        shared[block] = (
+            float(np.quantile(ratios, NOISE_SHARED_QUANTILE)) if ratios.size else 0.0
+        ) * size[block]
     return shared
 
 
 def _is_wide(primal: Array) -> bool:
     """Whether some coordinate is far smaller than others: their scale is not its own."""
-    if not is_continuous(primal.dtype) or not 0 < primal.size <= _NOT_MANY:
+    if not is_continuous(primal.dtype) or not 0 < primal.size <= NOISE_MOST_COORDINATES:
         return False
     size = np.abs(real_view(np.ascontiguousarray(primal)))
-    return bool((size[size > 0] * _WIDE < size.max()).any())
+    return bool((size[size > 0] * WIDE_SCALE_RATIO < size.max()).any())
 
 
 def _nearby(sampler: Sampler, directions: Sequence[Array | None]) -> FloatArray:
@@ -155,11 +126,11 @@ def _seen(sampler: Sampler, directions: Sequence[Array | None]) -> tuple[FloatAr
     these. Looks from elsewhere tell.
     """
     looks, rests = _looks(sampler, directions, 1.0)
-    measured, louder = looks[_RANK], looks[_RANK + 1]
-    torn = louder > _APART * measured
-    if torn.any() and sampler.size <= _NOT_MANY:
-        elsewhere, _ = _looks(sampler, directions, _ELSEWHERE)
-        heard = np.fmax(measured, np.fmin(louder, elsewhere[_RANK]))
+    measured, louder = looks[NOISE_LOOK_RANK], looks[NOISE_LOOK_RANK + 1]
+    torn = louder > NOISE_LOOKS_RATIO * measured
+    if torn.any() and sampler.size <= NOISE_MOST_COORDINATES:
+        elsewhere, _ = _looks(sampler, directions, NOISE_ELSEWHERE_SPACING)
+        heard = np.fmax(measured, np.fmin(louder, elsewhere[NOISE_LOOK_RANK]))
         measured = np.where(torn, heard, measured)
     return measured, rests
 
@@ -178,7 +149,7 @@ def _direction(primal: Array, rng: np.random.Generator) -> Array | None:
     """A signed direction of the size of the primal, so irregular that no step is exact."""
     if not is_continuous(primal.dtype) or not primal.size:
         return None
-    stretch = max(1.0, 8 * epsilon(primal.dtype) / min(np.abs(_SPACINGS)))
+    stretch = max(1.0, 8 * epsilon(primal.dtype) / min(np.abs(NOISE_SPACINGS)))
     coordinates = real_view(np.ascontiguousarray(primal))
     typical = typical_scale(coordinates)
     direction = np.empty(primal.shape, np.result_type(primal.dtype, np.float64))
@@ -197,11 +168,13 @@ def _looks(
 
     The points of a look lie on one side of the base, as far apart as its spacing.
     """
-    distances = [(_CLEARANCE + k) * coarseness * s for s in _SPACINGS for k in range(_POINTS)]
+    distances = [
+        (NOISE_CLEARANCE + k) * coarseness * s for s in NOISE_SPACINGS for k in range(NOISE_POINTS)
+    ]
     values = np.array(list(sampler.at_moved(directions, distances)))
-    values = values.reshape(len(_SPACINGS), _POINTS, sampler.size)
+    values = values.reshape(len(NOISE_SPACINGS), NOISE_POINTS, sampler.size)
     values -= values[:, :1].copy()
     remainders = _DIFFERENCES @ values
-    noise = _SAFETY * np.sqrt(_GAMMA * np.mean(remainders**2, axis=1))
+    noise = NOISE_SAFETY * np.sqrt(NOISE_VARIANCE_FACTOR * np.mean(remainders**2, axis=1))
     rests = np.asarray(~values.any(axis=(0, 1)))
     return np.nan_to_num(np.sort(noise, axis=0), nan=0.0, posinf=0.0), rests

@@ -23,25 +23,14 @@ from gradtool.verify.oracle.widening import widened
 from gradtool.verify.protocol.coordinates import BoolArray, FloatArray
 from gradtool.verify.protocol.differentiable import Array, Differentiable
 from gradtool.verify.randomness import generator
-
-_ROUNDINGS = 16.0
-"""Roundings of an output, in the case's own precision, that its analytic derivative feels."""
-
-_TRIFLING = 2.0**14
-"""Roundings of an output: what follows its input by less, over the input's scale, is at rest.
-
-Far out, an output may fall towards its limit within a small part of that scale.
-"""
-
-_QUIET = 64.0
-_HUSHED = 1e-13
-"""Noise beyond so many roundings of an output, and beyond this, is more than rounding."""
-
-_APART = 1e-3
-"""From what part of themselves on slopes along and across the coordinates are told apart."""
-
-_STEPPING = 2.0**20
-"""A difference of numbers so many roundings larger than itself follows its input in steps."""
+from gradtool.verify.thresholds.comparison import ADDITIVE_SLOPE_DIFFERENCE
+from gradtool.verify.thresholds.noise import (
+    CANCELLED_ROUNDINGS,
+    OWN_PRECISION_ROUNDINGS,
+    ROUNDING_FLOOR_LEAST_NOISE,
+    ROUNDING_FLOOR_MOST_NOISE,
+    ROUNDING_FLOOR_ROUNDINGS,
+)
 
 
 class Numeric:
@@ -102,7 +91,7 @@ class Numeric:
         wavering = replace(tolerance, jitter=jitter[:, None])
         across = self._answer(argument, [line], np.nan_to_num(expected)[:, None], wavering)
         size = np.abs(known.value) @ np.abs(along) + np.abs(across.value[:, 0])
-        slack = known.error @ np.abs(along) + across.error[:, 0] + _APART * size
+        slack = known.error @ np.abs(along) + across.error[:, 0] + ADDITIVE_SLOPE_DIFFERENCE * size
         bent = np.abs(expected - across.value[:, 0]) > slack
         return np.asarray(~(bent | (across.status[:, 0] == Status.KINK)))
 
@@ -117,16 +106,20 @@ class Numeric:
         the sizes of numbers that each output is a difference of, where they are known.
         """
         size = np.nan_to_num(np.abs(self._sampler.base))
-        quiet = np.maximum(_QUIET * self._own_eps * size, _HUSHED)
+        quiet = np.maximum(
+            ROUNDING_FLOOR_MOST_NOISE * self._own_eps * size, ROUNDING_FLOOR_LEAST_NOISE
+        )
         roundings = np.maximum(
             np.minimum(self._noise.floor, quiet), 2 * self._own_eps * np.maximum(size, beside)
         )
         lengths = np.array([line.scale for line in self._lines(argument)])
-        return np.asarray(_TRIFLING * roundings[:, None] / lengths)
+        return np.asarray(ROUNDING_FLOOR_ROUNDINGS * roundings[:, None] / lengths)
 
     def is_made_of_roundings(self, beside: FloatArray) -> BoolArray:
         """Which outputs move in coarse steps because they are small next to `beside`."""
-        return np.asarray(np.abs(self._sampler.base) <= _STEPPING * self._own_eps * beside)
+        return np.asarray(
+            np.abs(self._sampler.base) <= CANCELLED_ROUNDINGS * self._own_eps * beside
+        )
 
     def curve(self, argument: int, row: int, column: int) -> LadderCurve:
         """The difference quotients of one entry at falling steps."""
@@ -157,7 +150,7 @@ class Numeric:
         lengths = np.array([line.scale for line in lines])
         if not self._is_widened:
             return np.zeros((self._layout.rows, len(lines)))
-        jitter = _ROUNDINGS * self._own_eps * np.nan_to_num(np.abs(self._sampler.base))
+        jitter = OWN_PRECISION_ROUNDINGS * self._own_eps * np.nan_to_num(np.abs(self._sampler.base))
         return np.asarray(jitter[:, None] / lengths)
 
     def _lines(self, argument: int) -> list[Line]:

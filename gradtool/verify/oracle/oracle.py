@@ -23,21 +23,13 @@ from gradtool.verify.oracle.point import read
 from gradtool.verify.oracle.step_ladder import climb_all
 from gradtool.verify.oracle.steps import cheap_step
 from gradtool.verify.protocol.coordinates import BoolArray, FloatArray
-
-_KINK = 1e-2
-"""One-sided quotients of a cheap step further apart than this part of the slope want a look."""
-
-_QUIET = 0.1
-"""What noise may take, in the cheap pass, of the largest error that means something."""
-
-_COARSEST = 1e-3
-"""The worst working precision that a cheap step is fitted to."""
-
-_FIRST_APPEALS = 4
-"""Columns on appeal before anything is decided; the number then doubles."""
-
-_CAUTION = 10.0
-"""How much worse a cheap quotient may be than those that were tried on appeal."""
+from gradtool.verify.thresholds.effort import FIRST_REFINED_COLUMNS
+from gradtool.verify.thresholds.steps import (
+    CHEAP_KINK_GAP,
+    CHEAP_NOISE_SHARE,
+    UNREFINED_ERROR_MARGIN,
+    WORST_WORKING_PRECISION,
+)
 
 
 @dataclass(frozen=True)
@@ -76,7 +68,7 @@ def working_eps(noise: Noise, base: FloatArray, finest: float) -> float:
     size = np.abs(base)
     relative = noise.floor[size > 0] / (2 * size[size > 0])
     shown = _median(relative) if relative.size else 0.0
-    return max(finest, min(shown, _COARSEST))
+    return max(finest, min(shown, WORST_WORKING_PRECISION))
 
 
 def _median(values: FloatArray) -> float:
@@ -105,7 +97,7 @@ def _cheap(question: Question, differences: Differences) -> Estimate:
 def _doubt(question: Question, differences: Differences, estimate: Estimate) -> BoolArray:
     """Which entries the cheap pass does not settle."""
     slope = np.fmax(np.abs(question.analytic), np.abs(estimate.value))
-    kinked = differences.gap > _KINK * slope + 4 * estimate.error
+    kinked = differences.gap > CHEAP_KINK_GAP * slope + 4 * estimate.error
     outside = ~is_inside(question.analytic, estimate, question.tolerance)
     settled = (estimate.status == Status.FLAT) | (estimate.status == Status.OUTSIDE)
     return np.asarray(~settled & (kinked | outside)) | _loud(question, estimate)
@@ -114,7 +106,7 @@ def _doubt(question: Question, differences: Differences, estimate: Estimate) -> 
 def _loud(question: Question, estimate: Estimate) -> BoolArray:
     """Which entries are known too poorly for the scale of their block, as far as that is seen."""
     scale = block_scale(question.analytic, estimate, question.blocks)
-    bearable = _QUIET * question.tolerance.meaningful(scale)[:, None]
+    bearable = CHEAP_NOISE_SHARE * question.tolerance.meaningful(scale)[:, None]
     return np.asarray((estimate.status == Status.KNOWN) & (estimate.error > bearable))
 
 
@@ -122,7 +114,7 @@ def _appeal(question: Question, estimate: Estimate, doubt: BoolArray) -> None:
     """Replace the doubtful entries of `estimate`, worst columns first, until one is found wrong."""
     cheap = estimate.value.copy()
     tried = np.zeros_like(doubt)
-    batch = _FIRST_APPEALS
+    batch = FIRST_REFINED_COLUMNS
     while (pending := doubt & ~tried).any():
         columns = _by_disagreement(question, estimate, pending)[:batch]
         climbed = climb_all(
@@ -166,7 +158,7 @@ def _distrust(question: Question, estimate: Estimate) -> None:
 def _how_far_off(cheap: FloatArray, sharp: FloatArray) -> float:
     """A bound on the relative error of cheap quotients, from the columns that were tried."""
     off = np.abs(cheap - sharp) / np.abs(sharp)
-    return _CAUTION * float(np.max(off[np.isfinite(off)], initial=0.0))
+    return UNREFINED_ERROR_MARGIN * float(np.max(off[np.isfinite(off)], initial=0.0))
 
 
 def _by_disagreement(question: Question, estimate: Estimate, doubt: BoolArray) -> list[int]:

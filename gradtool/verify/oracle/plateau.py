@@ -14,21 +14,12 @@ from numpy.typing import NDArray
 
 from gradtool.verify.oracle.step_ladder import Samples
 from gradtool.verify.protocol.coordinates import BoolArray, FloatArray
-
-_COARSE = 2.0**-16
-"""Steps are coarse when they are larger than this part of the output: float16's are.
-
-Finer ones are the roundings of a low precision, and have been measured as noise.
-"""
-
-_CLEAR = 4
-"""Rungs above an output's rest from which quotients average over its steps, where there are."""
-
-_AVERAGED = 3
-"""Rungs whose quotients must agree."""
-
-_STEADY = 2.0
-"""The factor within which averaged slopes agree."""
+from gradtool.verify.thresholds.steps import (
+    COARSE_STEP,
+    STEPPED_AVERAGED_RUNGS,
+    STEPPED_CLEAR_RUNGS,
+    STEPPED_SLOPE_RATIO,
+)
 
 
 @dataclass(frozen=True)
@@ -51,9 +42,9 @@ def rest_of(samples: Samples) -> Rest:
     rungs = np.arange(len(samples.steps))[:, None]
     first = np.minimum(_first_rest(samples.right), _first_rest(samples.left))
     smallest = np.fmin.reduce(np.where(samples.moves > 0, samples.moves, np.inf), axis=0)
-    rests = samples.has_come_to_rest() & (smallest > _COARSE * np.abs(samples.base))
-    last = np.minimum(first, np.maximum(first - _CLEAR, 1))
-    averaging = (rungs < last) & (rungs >= last - _AVERAGED)
+    rests = samples.has_come_to_rest() & (smallest > COARSE_STEP * np.abs(samples.base))
+    last = np.minimum(first, np.maximum(first - STEPPED_CLEAR_RUNGS, 1))
+    averaging = (rungs < last) & (rungs >= last - STEPPED_AVERAGED_RUNGS)
     slopes = np.where(averaging, [samples.right, samples.left], np.nan)
     in_steps = rests & _agree(slopes) & ~_is_whole(samples)
     return Rest(rests & ~in_steps, in_steps, _steepest(slopes))
@@ -77,7 +68,7 @@ def _agree(slopes: FloatArray) -> BoolArray:
     """Whether all slopes, along the first two axes, have one sign and about one size."""
     low, high = np.fmin.reduce(slopes, axis=(0, 1)), np.fmax.reduce(slopes, axis=(0, 1))
     least, most = np.fmin(np.abs(low), np.abs(high)), np.fmax(np.abs(low), np.abs(high))
-    return np.asarray((low * high > 0) & (most <= _STEADY * least))
+    return np.asarray((low * high > 0) & (most <= STEPPED_SLOPE_RATIO * least))
 
 
 def _steepest(slopes: FloatArray) -> FloatArray:

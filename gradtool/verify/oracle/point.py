@@ -10,26 +10,17 @@ import numpy as np
 
 from gradtool.verify.oracle.estimate import Estimate, Status, StatusArray
 from gradtool.verify.oracle.plateau import Rest, rest_of
-from gradtool.verify.oracle.step_ladder import FLAT, Limits, Samples, limits
+from gradtool.verify.oracle.step_ladder import Limits, Samples, limits
 from gradtool.verify.protocol.coordinates import BoolArray, FloatArray
-
-_KINK = 1e-3
-"""Slopes that differ by less than this part of themselves are not called a kink."""
-
-_MARGIN = 2.0
-"""Nor are slopes that differ by less than this many times their errors."""
-
-_GROWTH = 1.25
-"""A quotient that grows by this factor with every halving of the step has no finite limit."""
-
-_DEEPEST = 8
-"""The rungs, counted from the last, over which growth must persist."""
-
-_AUDIBLE = 16.0
-"""A move counts as one when it is this many times the noise."""
-
-_SPREAD = 2.0
-"""The derivative of a function that moves in steps lies between zero and this averaged slope."""
+from gradtool.verify.thresholds.steps import (
+    FLAT_MOVES,
+    KINK_ERROR_MARGIN,
+    KINK_SLOPE_DIFFERENCE,
+    STEPPED_SLOPE_SPREAD,
+    VERTICAL_GROWTH,
+    VERTICAL_MOVES,
+    VERTICAL_RUNGS,
+)
 
 
 def read(samples: Samples) -> Estimate:
@@ -39,13 +30,15 @@ def read(samples: Samples) -> Estimate:
     value, error = _derivative(found)
     kink = _differ(found) | np.isinf(right) | np.isinf(left)
     status = _status(samples, kink=kink, known=np.isfinite(error), rest=rest)
-    still = 2 * FLAT * samples.noise[0] / _reach(samples)
+    still = 2 * FLAT_MOVES * samples.noise[0] / _reach(samples)
     return Estimate(
         value=_by_status(status, {Status.KNOWN: value, Status.FLAT: np.zeros_like(value)}),
         error=_by_status(status, {Status.KNOWN: error, Status.FLAT: still}),
         status=status[:, None],
         left=_by_status(status, {Status.KINK: left, Status.STEPPED: np.zeros_like(left)}),
-        right=_by_status(status, {Status.KINK: right, Status.STEPPED: _SPREAD * rest.slope}),
+        right=_by_status(
+            status, {Status.KINK: right, Status.STEPPED: STEPPED_SLOPE_SPREAD * rest.slope}
+        ),
     )
 
 
@@ -92,9 +85,9 @@ def _derivative(found: Limits) -> tuple[FloatArray, FloatArray]:
 def _differ(found: Limits) -> BoolArray:
     """Whether the slopes from both sides are known and differ."""
     apart = np.abs(found.right.value - found.left.value)
-    error = _MARGIN * (found.right.error + found.left.error)
+    error = KINK_ERROR_MARGIN * (found.right.error + found.left.error)
     size = np.fmax(np.abs(found.right.value), np.abs(found.left.value))
-    return apart > error + _KINK * size
+    return apart > error + KINK_SLOPE_DIFFERENCE * size
 
 
 def _slopes(samples: Samples, found: Limits) -> tuple[FloatArray, FloatArray]:
@@ -110,7 +103,7 @@ def _infinite(quotients: FloatArray) -> FloatArray:
 
 
 def _grows(quotients: FloatArray, samples: Samples) -> BoolArray:
-    size = np.abs(quotients[-_DEEPEST:])
-    moves = size * samples.steps[-_DEEPEST:, None]
-    audible = np.all(moves > _AUDIBLE * samples.noise[-_DEEPEST:], axis=0)
-    return np.asarray(audible & np.all(size[1:] >= _GROWTH * size[:-1], axis=0))
+    size = np.abs(quotients[-VERTICAL_RUNGS:])
+    moves = size * samples.steps[-VERTICAL_RUNGS:, None]
+    audible = np.all(moves > VERTICAL_MOVES * samples.noise[-VERTICAL_RUNGS:], axis=0)
+    return np.asarray(audible & np.all(size[1:] >= VERTICAL_GROWTH * size[:-1], axis=0))

@@ -20,20 +20,14 @@ from gradtool.verify.oracle.steps import epsilon, scales
 from gradtool.verify.protocol.coordinates import Coordinates, FloatArray, is_continuous
 from gradtool.verify.protocol.differentiable import Array, Differentiable
 from gradtool.verify.randomness import generator
-
-_BEARABLE = {8: 1e-8, 4: 1e-4}
-"""What a gradient may jitter relative to its size, by the bytes of a real number."""
-
-_AS_FORWARD = 100.0
-"""How many times rougher than the outputs a gradient may be."""
-
-_FEW = 4
-_MANY = 4096
-_TRIES = 3
-"""Steps may fall into the pattern of the roundings of one number; of many they do not."""
-
-_SIGNIFICANT = 0.1
-"""Entries below this part of the largest are not looked at: roundings of others drown them."""
+from gradtool.verify.thresholds.noise import (
+    BEARABLE_JITTER,
+    JITTER_FEW_COORDINATES,
+    JITTER_OVER_OUTPUTS,
+    JITTER_RETRIED_SIZE,
+    JITTER_SIGNIFICANT_ENTRY,
+    JITTER_TRIES,
+)
 
 
 @dataclass(frozen=True)
@@ -56,7 +50,11 @@ def rough_gradients(at: Derivatives, seed: int) -> list[Roughness]:
     backward = at.function.backward_map(cotangents)
     point = [*at.primals, *(each for each in cotangents if each is not None)]
     sizes = [each.size for each in point if is_continuous(each.dtype)]
-    tries = _TRIES if min(sizes) < _FEW and max(sizes) <= _MANY else 1
+    tries = (
+        JITTER_TRIES
+        if min(sizes) < JITTER_FEW_COORDINATES and max(sizes) <= JITTER_RETRIED_SIZE
+        else 1
+    )
     for number in range(tries):
         found = _rough(at, backward, point, seed + number)
         if found:
@@ -99,12 +97,16 @@ def _noise(function: Differentiable, point: Sequence[Array], seed: int) -> tuple
 def _is_suspect(gradient: FloatArray, jitter: FloatArray, dtype: np.dtype) -> bool:
     """Whether the larger entries jitter by much of their size; one of zeros has none to lose."""
     bearable = _bearable(dtype)
-    large = np.abs(gradient) >= _SIGNIFICANT * np.abs(gradient).max(initial=0.0)
+    large = np.abs(gradient) >= JITTER_SIGNIFICANT_ENTRY * np.abs(gradient).max(initial=0.0)
     return bool(gradient.any() and (jitter > bearable * np.abs(gradient))[large].any())
 
 
 def _bearable(dtype: np.dtype) -> float:
-    return _BEARABLE.get(np.finfo(dtype).dtype.itemsize, np.inf) if dtype.kind in "fc" else np.inf
+    return (
+        BEARABLE_JITTER.get(np.finfo(dtype).dtype.itemsize, np.inf)
+        if dtype.kind in "fc"
+        else np.inf
+    )
 
 
 def _worst(
@@ -121,10 +123,12 @@ def _worst(
     moved = float(np.max(noise.floor * np.abs(at.cotangent), initial=0.0)) / scales(primal)
     sized = np.abs(base) > 0
     relative = float(np.max(noise.floor[sized] / np.abs(base[sized]), initial=0.0))
-    explained = _AS_FORWARD * np.maximum(moved, relative * size)
+    explained = JITTER_OVER_OUTPUTS * np.maximum(moved, relative * size)
     allowed = np.maximum(explained, _bearable(primal.dtype) * size)
     with np.errstate(all="ignore"):
-        lost = np.where(size >= _SIGNIFICANT * size.max(initial=0.0), jitter / allowed, 0.0)
+        lost = np.where(
+            size >= JITTER_SIGNIFICANT_ENTRY * size.max(initial=0.0), jitter / allowed, 0.0
+        )
     worst = int(np.argmax(lost))
     if not lost[worst] > 1:
         return None

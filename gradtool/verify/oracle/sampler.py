@@ -18,6 +18,8 @@ from gradtool.verify.oracle.evaluation_timeout import OutOfPatienceError, Patien
 from gradtool.verify.oracle.functionals import Functionals
 from gradtool.verify.protocol.coordinates import Coordinates, FloatArray
 from gradtool.verify.protocol.differentiable import Array, Stacked
+from gradtool.verify.thresholds.comparison import BATCHED_OUTPUT_ROUNDINGS
+from gradtool.verify.thresholds.effort import BATCH_BYTES, BATCH_FEWEST
 
 Evaluate = Callable[[Sequence[Array]], Sequence[Array | None]]
 """Outputs at the given primals. May raise whatever the user's code raises."""
@@ -30,15 +32,6 @@ Point = Sequence[Array]
 
 Stacks = tuple[Sequence[Array], Sequence[bool]]
 """Each primal, at the base and then at each of many points if it moves, and whether it does."""
-
-_BYTES_AT_ONCE = 2**21
-"""Of the arrays that a batch is made from and that come of it: about what caches hold."""
-
-_FEWEST = 12
-"""Points below which a batch costs more than it saves."""
-
-_ROUNDINGS = 256.0
-"""By how many roundings of its largest entry an output of a batch may differ."""
 
 
 class Sampler:
@@ -81,7 +74,7 @@ class Sampler:
     def most_at_once(self) -> int:
         """How many points are worth asking for together."""
         each = 8 * self._outputs.size + sum(primal.nbytes for primal in self.primals)
-        return max(1, _BYTES_AT_ONCE // (each + 1))
+        return max(1, BATCH_BYTES // (each + 1))
 
     def at(self, primals: Point) -> FloatArray:
         """The outputs at `primals`."""
@@ -103,7 +96,7 @@ class Sampler:
         """The outputs at each of `count` points."""
         points = iter(points)
         most = self.most_at_once
-        while part := list(islice(points, most if min(count, most) >= _FEWEST else 1)):
+        while part := list(islice(points, most if min(count, most) >= BATCH_FEWEST else 1)):
             yield from self._at_each(part.__getitem__, len(part), partial(self._stacked, part))
 
     def at_moved(
@@ -123,7 +116,7 @@ class Sampler:
         self, point: Callable[[int], Point], count: int, stacks: Callable[[], Stacks]
     ) -> Iterable[FloatArray]:
         """The outputs at each `point`, in one call at all of them if that can be."""
-        found = self._at_once(point, count, stacks) if count >= _FEWEST else None
+        found = self._at_once(point, count, stacks) if count >= BATCH_FEWEST else None
         return map(self.at, map(point, range(count))) if found is None else found
 
     def _at_once(
@@ -178,7 +171,7 @@ class Sampler:
             return True
         eps = max((block.eps for block in self._outputs.blocks), default=0.0)
         largest = float(np.nan_to_num(np.abs(other), posinf=0.0).max(initial=0.0))
-        allowed = _ROUNDINGS * eps * largest
+        allowed = BATCHED_OUTPUT_ROUNDINGS * eps * largest
         return np.allclose(one, other, rtol=0.0, atol=allowed, equal_nan=True)
 
 

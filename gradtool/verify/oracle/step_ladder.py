@@ -22,38 +22,21 @@ from gradtool.verify.oracle.extrapolation import CENTRAL, ONE_SIDED, Limit, extr
 from gradtool.verify.oracle.noise import Noise
 from gradtool.verify.oracle.steps import power_of_two
 from gradtool.verify.protocol.coordinates import BoolArray, FloatArray
-
-_FIRST_STEP = 0.5
-"""Of the input's scale."""
-
-_LEAST_RUNGS = 8
-_MOST_RUNGS = 100
-_STRIDE = 4
-"""Rungs added at a time."""
-
-_CRUDE = 1e-3
-"""Of the largest quotient: an error above it says that nothing has settled yet."""
-
-_LAST_STEP = 16
-"""In units of the input's resolution: below it a step has lost its meaning."""
-
-
-_LAST_FLAT = 4
-"""The finest rung from which on an output may be called flat."""
-
-_BREAK = 100.0
-"""Moves this many times the noise break a flat stretch off."""
-
-_RESTING = 3
-"""The finest rungs at which an output must not move at all to have come to rest."""
-
-FLAT = 8.0
-"""Moves within this many times the noise are no moves."""
-
-_FINEST = 6
-_UNHEARD = 2.0**-10
-_STEADY = 2.0
-"""The finest rungs refute a noise when all moves are far below it, and slopes nearly agree."""
+from gradtool.verify.thresholds.steps import (
+    BELOW_NOISE_MOVES,
+    CONSTANT_RUNGS,
+    FLAT_BREAK_MOVES,
+    FLAT_FROM_RUNG,
+    FLAT_MOVES,
+    LADDER_CRUDE_ERROR,
+    LADDER_FIRST_STEP,
+    LADDER_LEAST_RUNGS,
+    LADDER_MOST_RUNGS,
+    LADDER_RUNGS_AT_A_TIME,
+    SMALLEST_STEP_SPACINGS,
+    UNMASKING_RUNGS,
+    UNMASKING_SLOPE_RATIO,
+)
 
 
 @dataclass(frozen=True)
@@ -71,7 +54,7 @@ class Samples:
 
     def has_come_to_rest(self) -> BoolArray:
         """Whether a row does not move at all at the finest rungs."""
-        return np.asarray((self.moves[-_RESTING:] == 0).all(axis=0))
+        return np.asarray((self.moves[-CONSTANT_RUNGS:] == 0).all(axis=0))
 
     def unmasked(self) -> Samples:
         """These, with the noise that the finest rungs show where they refute the one given.
@@ -80,13 +63,24 @@ class Samples:
         like noise there. A row that is flat next to it, and yet follows its input steadily, by
         far less, is such a one.
         """
-        right, left, steps = self.right[-_FINEST:], self.left[-_FINEST:], self.steps[-_FINEST:]
+        right, left, steps = (
+            self.right[-UNMASKING_RUNGS:],
+            self.left[-UNMASKING_RUNGS:],
+            self.steps[-UNMASKING_RUNGS:],
+        )
         slopes = np.concatenate([right, left])
         least, most = np.abs(slopes).min(axis=0), np.abs(slopes).max(axis=0)
         steady = (np.abs(slopes.sum(axis=0)) == np.abs(slopes).sum(axis=0)) & (least > 0)
-        below = self.moves[-_FINEST:].max(axis=0) <= _UNHEARD * self.noise[-_FINEST:].min(axis=0)
-        finer = steady & below & (most <= _STEADY * least) & (self.flat_from() < len(self.steps))
-        shown = FLAT * (np.abs(right - left) * steps[:, None]).max(axis=0)
+        below = self.moves[-UNMASKING_RUNGS:].max(axis=0) <= BELOW_NOISE_MOVES * self.noise[
+            -UNMASKING_RUNGS:
+        ].min(axis=0)
+        finer = (
+            steady
+            & below
+            & (most <= UNMASKING_SLOPE_RATIO * least)
+            & (self.flat_from() < len(self.steps))
+        )
+        shown = FLAT_MOVES * (np.abs(right - left) * steps[:, None]).max(axis=0)
         return replace(self, noise=np.where(finer, shown, self.noise)) if finer.any() else self
 
     def flat_from(self) -> NDArray[np.intp]:
@@ -95,12 +89,14 @@ class Samples:
         It is one of the coarsest, or there is none: then it is the number of rungs. Moves that
         emerge from the noise little by little are no break, and the row is not flat below them.
         """
-        still = np.logical_and.accumulate((self.moves <= FLAT * self.noise)[::-1], axis=0)[::-1]
+        still = np.logical_and.accumulate((self.moves <= FLAT_MOVES * self.noise)[::-1], axis=0)[
+            ::-1
+        ]
         count = len(self.steps)
         first = np.where(still, np.arange(count)[:, None], count).min(axis=0)
         above = np.take_along_axis(self.moves, np.maximum(first - 1, 0)[None], axis=0)[0]
-        breaks = (first == 0) | ~(above <= _BREAK * self.noise[0])
-        return np.asarray(np.where(breaks & (first <= _LAST_FLAT), first, count))
+        breaks = (first == 0) | ~(above <= FLAT_BREAK_MOVES * self.noise[0])
+        return np.asarray(np.where(breaks & (first <= FLAT_FROM_RUNG), first, count))
 
 
 class Ladder:
@@ -109,7 +105,7 @@ class Ladder:
     def __init__(self, line: Line, noise: Noise) -> None:
         self._line = line
         self._noise = noise
-        self._top = power_of_two(line.scale * _FIRST_STEP)
+        self._top = power_of_two(line.scale * LADDER_FIRST_STEP)
         self._rungs: list[tuple[FloatArray, ...]] = []
 
     @property
@@ -153,7 +149,9 @@ class Ladder:
     def is_exhausted(self) -> bool:
         """Whether a smaller step would mean nothing."""
         step = self._top * 0.5**self.count
-        return self.count >= _MOST_RUNGS or step < _LAST_STEP * self._line.resolution
+        return (
+            self.count >= LADDER_MOST_RUNGS or step < SMALLEST_STEP_SPACINGS * self._line.resolution
+        )
 
 
 @dataclass(frozen=True)
@@ -190,15 +188,15 @@ def climb_all(
     Rows that are flat are left, but for those of which it is `contested`.
     """
     ladders = [Ladder(line, noise) for line in lines]
-    _sample(ladders, _LEAST_RUNGS)
+    _sample(ladders, LADDER_LEAST_RUNGS)
     moving = [
-        rows & (ladder.samples().flat_from() == _LEAST_RUNGS)
+        rows & (ladder.samples().flat_from() == LADDER_LEAST_RUNGS)
         for rows, ladder in zip(wanted, ladders, strict=True)
     ]
     deeper = [rows & claimed for rows, claimed in zip(wanted, contested, strict=True)]
     climbing = list(zip(ladders, moving, deeper, strict=True))
     while climbing := [each for each in climbing if _goes_on(*each, noise)]:
-        _sample([ladder for ladder, *_ in climbing], _STRIDE)
+        _sample([ladder for ladder, *_ in climbing], LADDER_RUNGS_AT_A_TIME)
     return [ladder.samples() for ladder in ladders]
 
 
@@ -230,7 +228,7 @@ def _can_sharpen(samples: Samples, wanted: BoolArray) -> bool:
     """
     found = limits(samples)
     floor = samples.noise[-1] / samples.steps[-1]
-    crude = _CRUDE * np.fmax.reduce(np.abs([samples.right, samples.left]), axis=(0, 1))
+    crude = LADDER_CRUDE_ERROR * np.fmax.reduce(np.abs([samples.right, samples.left]), axis=(0, 1))
     return any(
         bool((wanted & ((floor < limit.error) | (limit.error > crude))).any())
         for limit in (found.central, found.right, found.left)

@@ -16,9 +16,7 @@ import numpy as np
 
 from gradtool.verify.protocol.coordinates import FloatArray, real_view
 from gradtool.verify.protocol.differentiable import Array
-
-_PART = 2**16
-"""Coordinates looked at together: bounds the memory that it takes."""
+from gradtool.verify.thresholds.effort import PART_COORDINATES
 
 
 @functools.cache
@@ -40,8 +38,8 @@ def scales(primal: Array) -> FloatArray:
 def typical_scale(coordinates: Array) -> float:
     """The root of the mean square of those that are finite; one where all are zero."""
     largest, total, count = 0.0, 0.0, 0
-    for start in range(0, len(coordinates), _PART):
-        size = np.abs(coordinates[start : start + _PART].astype(np.float64))
+    for start in range(0, len(coordinates), PART_COORDINATES):
+        size = np.abs(coordinates[start : start + PART_COORDINATES].astype(np.float64))
         finite = size[np.isfinite(size)]
         most = float(finite.max(initial=0.0))
         if most > largest:

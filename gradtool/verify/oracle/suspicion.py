@@ -13,9 +13,7 @@ from gradtool.verify.oracle.steps import epsilon, scales
 from gradtool.verify.protocol.coordinates import FloatArray, is_continuous, real_view
 from gradtool.verify.protocol.differentiable import Array, Differentiable
 from gradtool.verify.randomness import generator, signed
-
-_LOOSE = 1e-2
-"""By this part of its size the quotient may miss the derivative."""
+from gradtool.verify.thresholds.steps import SPOT_CHECK_DIFFERENCE
 
 
 def suspects(function: Differentiable, primals: Sequence[Array], seed: int) -> bool:
@@ -47,7 +45,7 @@ def suspects(function: Differentiable, primals: Sequence[Array], seed: int) -> b
         if a is not None and b is not None and c is not None
     ]
     numeric = sum(parts) / step
-    return bool(abs(analytic - numeric) > _LOOSE * max(abs(analytic), abs(numeric)))
+    return bool(abs(analytic - numeric) > SPOT_CHECK_DIFFERENCE * max(abs(analytic), abs(numeric)))
 
 
 def _directions(

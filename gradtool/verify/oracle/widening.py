@@ -15,9 +15,7 @@ from gradtool.verify.oracle.difference_quotients import Evaluate
 from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.coordinates import Coordinates, is_continuous
 from gradtool.verify.protocol.differentiable import Array
-
-_SAME = 1e-2
-"""The two precisions must agree to this part of the largest output to be one function."""
+from gradtool.verify.thresholds.noise import WIDENED_OUTPUT_DIFFERENCE
 
 
 def widened(
@@ -37,7 +35,9 @@ def widened(
         except Exception:  # A function may refuse another dtype in any way it likes.
             return None
         largest = np.max(np.abs(before[np.isfinite(before)]), initial=0.0)
-        same = np.allclose(before, after, rtol=0.0, atol=_SAME * largest, equal_nan=True)
+        same = np.allclose(
+            before, after, rtol=0.0, atol=WIDENED_OUTPUT_DIFFERENCE * largest, equal_nan=True
+        )
     return wide if same and _is_double(other, outputs) else None
 
 

@@ -15,13 +15,11 @@ import numpy as np
 from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.protocol.differentiable import Array
 from gradtool.verify.randomness import generator, shifted
+from gradtool.verify.thresholds.rules import BATCH_LENGTHS, BATCH_LONGEST_EXTENT, EXAMPLE_SHIFT
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
-_NEARBY = 2.0**-4
-_LENGTHS = (3, 2, 5, 7, 4)
-_LONGEST = 32
 
 InDims = tuple[int | None, ...]
 
@@ -49,7 +47,7 @@ def batchable(subject: Subject) -> list[int]:
 def batches(subject: Subject) -> Iterator[Batch]:
     """All arguments and each alone, along the first dimension and the last, in a few lengths."""
     extents = _extents(subject)
-    usual = next((length for length in _LENGTHS if length not in extents), _LENGTHS[0])
+    usual = next((length for length in BATCH_LENGTHS if length not in extents), BATCH_LENGTHS[0])
     placings = list(_placings(subject))
     for in_dims in placings:
         yield _batch(subject, in_dims, usual)
@@ -61,7 +59,7 @@ def _extents(subject: Subject) -> list[int]:
     """The first and last extents of what is batched, without repetition."""
     shapes = [subject.function.arguments[i].shape for i in batchable(subject)]
     ends = [extent for shape in shapes if shape for extent in (shape[-1], shape[0])]
-    return [extent for extent in dict.fromkeys(ends) if 1 < extent <= _LONGEST]
+    return [extent for extent in dict.fromkeys(ends) if 1 < extent <= BATCH_LONGEST_EXTENT]
 
 
 def _placings(subject: Subject) -> Iterator[InDims]:
@@ -81,7 +79,7 @@ def _placings(subject: Subject) -> Iterator[InDims]:
 def _batch(subject: Subject, in_dims: InDims, length: int) -> Batch:
     rng = generator(subject.seed, "examples")
     own = subject.function.primals
-    points = [own, *(shifted(own, _NEARBY, rng) for _ in range(length - 1))]
+    points = [own, *(shifted(own, EXAMPLE_SHIFT, rng) for _ in range(length - 1))]
     return Batch(
         in_dims,
         tuple(

@@ -9,9 +9,7 @@ import numpy as np
 from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.protocol.differentiable import Array, Observation
-
-_ROUNDINGS = 100.0
-"""Parallel sums, and arrays at other addresses, may be rounded differently."""
+from gradtool.verify.thresholds.rules import REPEATED_RESULT_ROUNDINGS
 
 
 def same(one: Array | None, other: Array | None) -> bool:
@@ -23,7 +21,7 @@ def same(one: Array | None, other: Array | None) -> bool:
     if not is_continuous(one.dtype):
         return np.array_equal(one, other)
     size = np.abs(one[np.isfinite(one)]).max(initial=0.0)
-    slack = _ROUNDINGS * epsilon(one.dtype) * size
+    slack = REPEATED_RESULT_ROUNDINGS * epsilon(one.dtype) * size
     return bool(np.allclose(one, other, rtol=0.0, atol=slack, equal_nan=True))
 
 

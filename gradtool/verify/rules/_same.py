@@ -13,13 +13,12 @@ from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.coordinates import BoolArray
 from gradtool.verify.protocol.differentiable import Array, Observation
 from gradtool.verify.rules._rule import Flaw
+from gradtool.verify.thresholds.rules import SAME_GRADIENT_ROUNDINGS
 from gradtool.verify.wording import apart
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
-ROUNDINGS = 1e4
-"""By how many roundings of its largest entry a gradient may differ between the two runs."""
 
 Gradients = Sequence[Array | None]
 
@@ -67,7 +66,7 @@ def apart_by(found: Array, expected: Array) -> tuple[BoolArray, Array, float]:
     eps = max(epsilon(found.dtype), epsilon(expected.dtype))
     with np.errstate(all="ignore"):
         size = np.abs(expected[np.isfinite(expected)]).max(initial=0.0)
-        allowed = float(ROUNDINGS * eps * size)
+        allowed = float(SAME_GRADIENT_ROUNDINGS * eps * size)
         same = (found == expected) | ((found != found) & (expected != expected))
         difference = np.abs(found - expected)
         return np.asarray(~(same | (difference <= allowed))), difference, allowed

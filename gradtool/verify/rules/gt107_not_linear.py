@@ -69,16 +69,14 @@ from gradtool.verify.protocol.differentiable import Array, Cotangents
 from gradtool.verify.rules._failures import KEEPS_CONTRACT
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
 from gradtool.verify.rules._same import unlike
+from gradtool.verify.thresholds.comparison import SINGLE_EPS
+from gradtool.verify.thresholds.rules import COTANGENT_FACTORS, FAR_COTANGENT_FACTORS
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
 Gradients = tuple[Array | None, ...]
 
-_SINGLE = float(np.finfo(np.float32).eps)
-_FACTORS = (-1.0, 8.0, 0.125, 0.0)
-_FAR = (2.0**12, 2.0**-20)
-"""Where thresholds lie that the usual cotangents never reach."""
 
 _HINT = "multiply by the cotangent, once, and add nothing"
 
@@ -87,10 +85,10 @@ def _check(subject: Subject) -> Answer:
     if subject.nothing_to_compare:
         return skipped(subject.nothing_to_compare)
     cotangents = subject.first.cotangents
-    rows = [cotangents, *(_times(cotangents, factor) for factor in _FACTORS)]
+    rows = [cotangents, *(_times(cotangents, factor) for factor in COTANGENT_FACTORS)]
     plain, *others = subject.function.vjps(subject.first.primals, rows)
     plain, others = _without_constants(plain, others)
-    for factor, found in zip(_FACTORS, others, strict=True):
+    for factor, found in zip(COTANGENT_FACTORS, others, strict=True):
         flaw = _unlike(subject, plain, found, factor)
         if flaw:
             return failed(flaw)
@@ -106,7 +104,7 @@ def _is_rough(subject: Subject) -> bool:
 
 def _far_out(subject: Subject, plain: Gradients) -> Flaw | None:
     """What is wrong for cotangents far larger or smaller than a loss usually sends."""
-    for factor in (each for each in _FAR if _is_in_range(plain, each)):
+    for factor in (each for each in FAR_COTANGENT_FACTORS if _is_in_range(plain, each)):
         row = _times(subject.first.cotangents, factor)
         try:
             with Patience().limited():
@@ -129,7 +127,7 @@ def _is_in_range(plain: Gradients, factor: float) -> bool:
         info = np.finfo(gradient.dtype)
         with np.errstate(over="ignore"):
             fits = bool(info.tiny / info.eps < largest < info.max * info.eps)
-        if info.eps > _SINGLE or not fits:
+        if info.eps > SINGLE_EPS or not fits:
             return False
     return True
 

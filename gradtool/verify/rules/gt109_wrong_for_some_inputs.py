@@ -77,13 +77,12 @@ from typing import TYPE_CHECKING
 from gradtool.results.report import Severity
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped
 from gradtool.verify.rules._same import stopped, unlike
+from gradtool.verify.thresholds.rules import NEEDED_MOST_ARGUMENTS
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
 _HINT = "needs_input_grad has an entry for each argument of forward, tensors or not"
-_MOST = 8
-"""Inputs beyond this many are not taken one by one."""
 
 
 def _check(subject: Subject) -> Answer:
@@ -92,7 +91,7 @@ def _check(subject: Subject) -> Answer:
     inputs = subject.first.inputs
     if len(inputs) < 2:
         return not_offered("a second input")
-    for when, needed in _subsets(subject, inputs[:_MOST]):
+    for when, needed in _subsets(subject, inputs[:NEEDED_MOST_ARGUMENTS]):
         flaw = _flaw(subject, when, needed)
         if flaw:
             return failed(flaw)

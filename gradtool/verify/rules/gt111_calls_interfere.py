@@ -77,14 +77,13 @@ from gradtool.verify.randomness import generator, shifted
 from gradtool.verify.rules._failures import KEEPS_CONTRACT
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
 from gradtool.verify.rules._same import stopped, unlike
+from gradtool.verify.thresholds.rules import LATER_CALL_LOOKS, LATER_CALL_SHIFT
 from gradtool.verify.wording import listed
 
 if TYPE_CHECKING:
     from gradtool.verify.protocol.differentiable import Array, Observation
     from gradtool.verify.subject import Subject
 
-_NEARBY = 2.0**-3
-_LOOKS = 4
 _HINT = "keep what backward needs on ctx, not on the class or in a buffer that is used again"
 
 
@@ -120,7 +119,7 @@ def _stale(subject: Subject) -> Flaw | None:
     if Decision.FAIL in (subject.given.worst, subject.withheld.worst):
         return None
     first, seed = subject.first, subject.seed
-    point = shifted(first.primals, _NEARBY, generator(seed, "a later call"))
+    point = shifted(first.primals, LATER_CALL_SHIFT, generator(seed, "a later call"))
     later = subject.function.call(point, first.cotangents).gradients
     baseline = first.baseline.gradients or ()
     if later is None or not any(g is not None and g.any() for g in later):
@@ -128,7 +127,9 @@ def _stale(subject: Subject) -> Flaw | None:
     if not all(_equal(one, other) for one, other in zip(later, baseline, strict=False)):
         return None
     try:
-        if not any(suspects(subject.function, point, seed + look) for look in range(_LOOKS)):
+        if not any(
+            suspects(subject.function, point, seed + look) for look in range(LATER_CALL_LOOKS)
+        ):
             return None
     except Exception:  # The user's code need not be defined there.
         return None

@@ -68,13 +68,11 @@ from gradtool.verify.protocol.differentiable import Array
 from gradtool.verify.randomness import generator, shifted
 from gradtool.verify.rules._failures import RUNS
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped
+from gradtool.verify.thresholds.rules import UNGRAPHED_PROPORTION, UNGRAPHED_STEP
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
-_STEP = 2.0**-14
-_PROPORTIONAL = 0.05
-"""How far from one half the answer to half a step may be, for the answer to count as a slope."""
 
 _HINT = "mark as non-differentiable only what does not vary with the inputs"
 
@@ -100,14 +98,14 @@ def _check(subject: Subject) -> Answer:
 
 def _follows(subject: Subject, output: int) -> bool:
     """Whether an output answers half a step with half an answer."""
-    whole, half = (_answer(subject, output, part) for part in (_STEP, _STEP / 2))
+    whole, half = (_answer(subject, output, part) for part in (UNGRAPHED_STEP, UNGRAPHED_STEP / 2))
     if whole is None or half is None:
         return False
     size = float(np.abs(whole).max(initial=0.0))
     noise = 64 * np.finfo(np.float64).eps * float(np.abs(_base(subject, output)).max(initial=0.0))
-    if size <= noise / _PROPORTIONAL:
+    if size <= noise / UNGRAPHED_PROPORTION:
         return False
-    return bool(np.abs(half - whole / 2).max() <= _PROPORTIONAL * size)
+    return bool(np.abs(half - whole / 2).max() <= UNGRAPHED_PROPORTION * size)
 
 
 def _answer(subject: Subject, output: int, part: float) -> Array | None:

@@ -85,14 +85,12 @@ from gradtool.verify.diagnosis.worst import evidence, find_worst
 from gradtool.verify.rules._judged import answer
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, not_offered, passed, skipped
 from gradtool.verify.rules._second import nothing_to_differentiate
+from gradtool.verify.thresholds.rules import THIRD_DERIVATIVE_MOST_ENTRIES
 from gradtool.verify.wording import off
 
 if TYPE_CHECKING:
     from gradtool.verify.comparison.judgement import Judgement
     from gradtool.verify.subject import Subject
-
-_MOST = 40
-"""Inputs and outputs of the Function together: the cost grows with their square."""
 
 
 def _check(subject: Subject) -> Answer:
@@ -102,7 +100,10 @@ def _check(subject: Subject) -> Answer:
     if subject.curvature.worst is not Decision.PASS:
         return skipped("the second derivative is not known to be right")
     layout = subject.first.layout
-    if layout.outputs.size + sum(layout.inputs[i].size for i in subject.first.inputs) > _MOST:
+    if (
+        layout.outputs.size + sum(layout.inputs[i].size for i in subject.first.inputs)
+        > THIRD_DERIVATIVE_MOST_ENTRIES
+    ):
         return passed("not asked of a case of this size")
     if subject.third is None:
         return passed("the second derivative is constant")

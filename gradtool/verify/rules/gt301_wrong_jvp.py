@@ -95,6 +95,7 @@ from gradtool.verify.rules._rule import (
     skipped,
     unverified,
 )
+from gradtool.verify.thresholds.rules import JVP_NEARLY, JVP_ROUNDED
 from gradtool.verify.wording import apart
 
 if TYPE_CHECKING:
@@ -102,10 +103,6 @@ if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
 NO_JVP = "no jvp"
-_ROUNDED = 2.0**-20
-"""What a few roundings in single precision come to, next to the largest entry."""
-_NEARLY = 1e-2
-"""An entry is not merely rounded that is off by more of its size."""
 
 
 def _check(subject: Subject) -> Answer:
@@ -141,7 +138,7 @@ def _is_rounded(push: Push) -> np.ndarray:
     """Which entries single precision in jvp explains: GT302 tells of those."""
     off = np.abs(push.pushed - push.numeric)
     largest = push.size.max(initial=0.0)
-    return np.asarray((off <= _ROUNDED * largest) & (off <= _NEARLY * push.size))
+    return np.asarray((off <= JVP_ROUNDED * largest) & (off <= JVP_NEARLY * push.size))
 
 
 def _tangents_of(subject: Subject, push: Push) -> str:

@@ -82,13 +82,11 @@ from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.diagnosis.worst import scalar
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped
 from gradtool.verify.rules.gt301_wrong_jvp import NO_JVP
+from gradtool.verify.thresholds.rules import ADJOINT_ROUNDINGS
 from gradtool.verify.wording import apart
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
-
-_ROUNDINGS = 1e5
-"""Roundings, of the largest sum of terms, that the two may be apart."""
 
 
 def _check(subject: Subject) -> Answer:
@@ -101,7 +99,7 @@ def _check(subject: Subject) -> Answer:
     eps = subject.given.at.layout.eps().max(initial=0.0)
     for push in subject.pushes:
         apart_by = np.abs(push.pushed - push.analytic)
-        allowed = _ROUNDINGS * eps * np.maximum(push.size, 1e-3 * push.size.max(initial=0.0))
+        allowed = ADJOINT_ROUNDINGS * eps * np.maximum(push.size, 1e-3 * push.size.max(initial=0.0))
         wrong = ~(apart_by <= allowed + 1e-290)
         if wrong.any():
             return failed(_flaw(push.pushed, push.analytic, allowed, np.asarray(wrong)))

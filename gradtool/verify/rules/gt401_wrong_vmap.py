@@ -90,14 +90,13 @@ from gradtool.verify.protocol.differentiable import Array
 from gradtool.verify.rules._batches import Batch, InDims, batchable, batches
 from gradtool.verify.rules._failures import RUNS
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped
+from gradtool.verify.thresholds.rules import VMAP_ROUNDINGS
 from gradtool.verify.wording import number
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
 NO_VMAP = "no vmap"
-
-_ROUNDINGS = 1e4
 
 
 def _check(subject: Subject) -> Answer:
@@ -159,7 +158,7 @@ def _values_differ(found: Array, reference: Array, output: int, in_dims: InDims)
     eps = epsilon(reference.dtype) if continuous else 0.0
     with np.errstate(all="ignore"):
         size = np.abs(reference[np.isfinite(reference)]).max(initial=0.0) if continuous else 0
-        allowed = float(_ROUNDINGS * eps * size)
+        allowed = float(VMAP_ROUNDINGS * eps * size)
         difference = np.abs(found - reference) if continuous else found != reference
         wrong = ~((difference <= allowed) | (found == reference) | _both_nan(found, reference))
     if not wrong.any():

@@ -82,11 +82,10 @@ from gradtool.verify.protocol.differentiable import Array
 from gradtool.verify.randomness import generator, signed
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped
 from gradtool.verify.rules._same import apart_by
+from gradtool.verify.thresholds.rules import BATCHED_COTANGENTS
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
-
-_COTANGENTS = 3
 
 
 def _check(subject: Subject) -> Answer:
@@ -96,7 +95,7 @@ def _check(subject: Subject) -> Answer:
         return skipped(subject.nothing_to_compare)
     layout = subject.first.layout
     rng = generator(subject.seed, "batched cotangents")
-    rows = [layout.cotangents(signed(rng, layout.outputs.size)) for _ in range(_COTANGENTS)]
+    rows = [layout.cotangents(signed(rng, layout.outputs.size)) for _ in range(BATCHED_COTANGENTS)]
     primals = subject.function.primals
     stacked = [
         None if column[0] is None else np.stack([np.asarray(each) for each in column])

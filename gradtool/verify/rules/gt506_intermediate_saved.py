@@ -88,16 +88,17 @@ from gradtool.verify.rules._second import (
     nothing_to_differentiate,
     saved_intermediate,
 )
+from gradtool.verify.thresholds.rules import (
+    INTERMEDIATE_LOOKS,
+    OTHER_POINT_FACTORS,
+    OTHER_POINT_SHIFT,
+)
 from gradtool.verify.wording import listed
 
 if TYPE_CHECKING:
     from gradtool.verify.protocol.differentiable import Array
     from gradtool.verify.subject import Subject
 
-_FACTORS = (1 / 16, 4.0, -1.0)
-_FAR = 0.5
-_LOOKS = 3
-"""In how many directions to look: what is wrong may cancel along one."""
 _HINT = "compute it again in backward, return it as an output, or use @once_differentiable"
 
 
@@ -117,7 +118,7 @@ def _check(subject: Subject) -> Answer:
 
 
 def _other_points(subject: Subject) -> Iterator[list[Array]]:
-    for factor in _FACTORS:
+    for factor in OTHER_POINT_FACTORS:
         yield [
             np.asarray(primal * factor, dtype=primal.dtype)
             if is_continuous(primal.dtype)
@@ -125,7 +126,9 @@ def _other_points(subject: Subject) -> Iterator[list[Array]]:
             for primal in subject.given.at.primals
         ]
     rng = generator(subject.seed, "another point")
-    yield shifted(subject.given.at.primals, _FAR, rng)  # No multiple of zero is another point.
+    yield shifted(
+        subject.given.at.primals, OTHER_POINT_SHIFT, rng
+    )  # No multiple of zero is another point.
 
 
 def _wrong(subject: Subject, point: list[Array]) -> list[str]:
@@ -133,7 +136,7 @@ def _wrong(subject: Subject, point: list[Array]) -> list[str]:
     second = subject.second_at(point)
     try:
         with np.errstate(all="ignore"):
-            looks = range(subject.seed, subject.seed + _LOOKS)
+            looks = range(subject.seed, subject.seed + INTERMEDIATE_LOOKS)
             if not any(suspects(second.function, second.primals, look) for look in looks):
                 return []
             if second.failure:

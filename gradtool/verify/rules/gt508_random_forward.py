@@ -72,13 +72,12 @@ from gradtool.results.report import Severity
 from gradtool.verify.rules._failures import CALLS
 from gradtool.verify.rules._repeats import same
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
+from gradtool.verify.thresholds.rules import RANDOM_FORWARD_SEED
 from gradtool.verify.wording import apart
 
 if TYPE_CHECKING:
     from gradtool.verify.protocol.differentiable import Array
     from gradtool.verify.subject import Subject
-
-_SEED = 0
 
 
 def _check(subject: Subject) -> Answer:
@@ -89,7 +88,7 @@ def _check(subject: Subject) -> Answer:
 
 
 def _output(subject: Subject) -> tuple[Array | None, ...]:
-    with subject.function.seeded(_SEED):
+    with subject.function.seeded(RANDOM_FORWARD_SEED):
         outputs = subject.function.evaluate(subject.first.primals)
     return tuple(None if output is None else np.array(output) for output in outputs)
 

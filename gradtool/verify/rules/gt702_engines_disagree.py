@@ -67,6 +67,7 @@ from gradtool.results.report import Severity
 from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, not_offered
 from gradtool.verify.rules._same import alike, stopped, unlike
+from gradtool.verify.thresholds.rules import ENGINES_COTANGENT_ROUNDINGS, ENGINES_DIFFERENCE
 
 if TYPE_CHECKING:
     from gradtool.verify.comparison.derivatives import Derivatives
@@ -74,10 +75,6 @@ if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
 _WHEN = "under PyTorch"
-_SINGLE = 1e-5
-"""Part of the largest entry: engines add up in another order, hidden single precision too."""
-_CANCELLED = 64
-"""Roundings of the largest cotangent."""
 _HINT = "find the first operation whose result differs"
 
 
@@ -116,7 +113,9 @@ def _close(one: Array, other: Array, sent: float = 0.0) -> bool:
     if one.shape != other.shape or one.dtype != other.dtype or one.dtype.kind not in "fc":
         return False
     size = np.abs(one[np.isfinite(one)]).max(initial=0.0)
-    allowed = max(_SINGLE * size, _CANCELLED * epsilon(one.dtype) * sent)
+    allowed = max(
+        ENGINES_DIFFERENCE * size, ENGINES_COTANGENT_ROUNDINGS * epsilon(one.dtype) * sent
+    )
     return bool(np.allclose(other, one, rtol=0.0, atol=allowed, equal_nan=True))
 
 

@@ -1,0 +1,141 @@
+"""How closely an analytic value must agree with a numeric one, and what is too small to compare."""
+
+# ---- the tolerance of an entry --------------------------------------------------------------
+
+SINGLE_EPS = 2.0**-23
+"""Unit: relative spacing of float32, by IEEE 754. Tells dtypes apart. Doubled or halved: float32
+would be compared as half or as double precision. Not to be tuned.
+"""
+
+DOUBLE_EPS = 2.0**-52
+"""Unit: relative spacing of float64, by IEEE 754. Tells dtypes apart. Doubled or halved: float64
+would be compared as single precision, or nothing changes. Not to be tuned.
+"""
+
+DOUBLE_RTOL = 1e-6
+"""Unit: part of the numeric value. An extrapolated quotient in double precision has an error of
+1e-9 to 1e-7; torch's gradcheck allows 1e-3. Doubled: mistakes of 2e-6 pass. Halved: nothing in
+the zoo; but functions with a condition number of 1e9 have no more digits than this.
+"""
+
+SINGLE_RTOL = 1e-3
+"""Unit: part of the numeric value. A backward in float32 with a condition number of 1e4 keeps
+1e-3. Doubled: mistakes of 0.2 percent pass. Halved: right float32 gradients that cancel are
+blamed.
+"""
+
+HALF_RTOL = 1e-2
+"""Unit: part of the numeric value. float16 and bfloat16 resolve 1e-3 and 8e-3; a sum of ten
+float16 terms keeps 1e-2. Doubled: mistakes of 2 percent pass. Halved: right gradients in bfloat16
+fail.
+"""
+
+GRADIENT_ROUNDINGS = 100.0
+"""Unit: roundings of the largest entry in the row or column. An entry that is computed together
+with larger ones carries their roundings; a sum of n terms about sqrt(n) of them. Doubled: wrong
+entries 2e-14 times the largest pass. Halved: sums over more than 2500 terms are blamed.
+"""
+
+UNDERFLOW = {True: 1e-290, False: 1e-36}
+"""Unit: absolute; for double precision, and below it. The smallest normal numbers are 2e-308 and
+1e-38; products of factors that underflow on the way leave about a hundred times that. Doubled or
+halved: nothing but the last bit of numbers that are next to underflow.
+"""
+
+# ---- how well the numeric side must be known ------------------------------------------------
+
+MEANINGFUL_ERROR = 1e-3
+"""Unit: part of the largest entry of the block. A numeric value that is known worse decides
+nothing: a gradient wrong by a part in a thousand of its block would pass. Doubled: noisy
+functions pass with 0.2 percent. Halved: some noisy functions become unverified (GT603).
+"""
+
+MEANINGFUL_ROUNDINGS = 1e5
+"""Unit: roundings. The same in units of the precision, where that is coarser: 1.2e-2 for float32,
+two thirds of whose digits a difference quotient costs. Doubled: 2.4e-2 in float32. Halved: more
+float32 functions that refuse double precision become unverified.
+"""
+
+MEANINGFUL_ERROR_AT_MOST = 0.1
+"""Unit: part of the largest entry of the block. The bound for half precision, where the two
+others would allow everything: an error of a tenth still tells a sign or a factor of two. Doubled:
+a factor of 1.2 passes in float16. Halved: most float16 functions become unverified.
+"""
+
+ROUGHLY_KNOWN = 0.1
+"""Unit: part of the entry. An entry whose error is below the rounding floor of its output counts
+as verified if it is known to this part: then its sign and size are right. Doubled: to 20 percent.
+Halved: more entries of functions with a large constant are unverified.
+"""
+
+NEXT_TO_NOTHING = 1e-12
+"""Unit: absolute. An entry that is smaller, error included, on both sides is verified whatever
+its relative error, where the rounding floor allows it. Doubled or halved: entries between half of
+this and twice this change between verified and unverified.
+"""
+
+ADDITIVE_SLOPE_DIFFERENCE = 1e-3
+"""Unit: part of the sum of the slopes' sizes. Where a function has a derivative, slopes along the
+coordinates add up to the slope across them; where they miss by more there is none. Doubled: kinks
+of 0.2 percent off the axes are blamed on backward. Halved: smooth functions known to 1e-3 only,
+in single precision, count as without a derivative.
+"""
+
+ROUNDED_DIFFERENCE = 1e-6
+"""Unit: part of the largest entry of all Jacobians. Only smaller differences may be roundings
+inside backward, and have its sensitivity to rounding measured: 1e-6 is a loss of ten digits.
+Doubled: mistakes of 2e-6 in small entries can pass if backward is noisy. Halved: fewer are
+excused.
+"""
+
+# ---- the third derivative -------------------------------------------------------------------
+
+THIRD_DERIVATIVE_ROUNDINGS = 64.0
+"""Unit: times the slope below which a second derivative is lost in roundings. Each
+differentiation divides by the scale again and adds terms. Doubled or halved: GT204 judges fewer
+or more entries that are nothing but roundings.
+"""
+
+THIRD_DERIVATIVE_RTOL = 1e-2
+"""Unit: part of the numeric value. A difference quotient of a second derivative, which autograd
+has computed from a formula of many terms, keeps fewer digits; a missing term costs more than a
+percent. Doubled: terms of 2 percent may be missing. Halved: right formulas that cancel are
+blamed.
+"""
+
+# ---- batched runs compared with single ones -------------------------------------------------
+
+BATCHED_OUTPUT_ROUNDINGS = 256.0
+"""Unit: roundings of the largest entry. A batched matrix product may add up in another order,
+which changes sums of n terms by sqrt(n) roundings. Doubled: batches that are slightly wrong are
+used, but only ever to let something pass. Halved: products over 16,000 terms are evaluated one by
+one.
+"""
+
+BATCHED_ROW_DIFFERENCE = 1e-9
+"""Unit: part of the largest entry of a row. The same for gradients in double precision, which go
+through more operations; far below `DOUBLE_RTOL`. Doubled: as before. Halved: ill-conditioned
+backwards run row by row, at some cost in time.
+"""
+
+BATCHED_ROW_ROUNDINGS = 64.0
+"""Unit: roundings of the largest entry of a row; the bound below double precision, where 1e-9 is
+less than a rounding. Doubled: 1.5e-5 in float32, still far below `SINGLE_RTOL`. Halved: long sums
+in float32 run row by row.
+"""
+
+# ---- a wrong entry that was located ---------------------------------------------------------
+
+LOCATED_NOISE_ROUNDINGS = 8.0
+"""Unit: roundings of the output, over the step. The error of the one quotient that confirms a
+located entry, besides its change from step to step; a central quotient has two outputs of
+`OUTPUT_ROUNDINGS` each, and twice that for safety. Doubled: small located mistakes are dropped.
+Halved: noise can confirm an entry that is right.
+"""
+
+LOCATED_REMAINDER = 1e-3
+"""Unit: part of the disagreement. If one entry explains all but this much of what a random
+direction shows, no other entry is said to be wrong. Doubled: another mistake 500 times smaller is
+not spoken of. Halved: truncation of the quotient leaves more than that, and no mistake ever
+stands alone.
+"""

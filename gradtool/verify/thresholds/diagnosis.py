@@ -1,0 +1,130 @@
+"""When a mistake has a name, and how numbers are shown."""
+
+# ---- factors and products -------------------------------------------------------------------
+
+FACTOR_EXACT = 1e-6
+"""Unit: part of the factor. A factor is written as a fraction if it is one to the precision of
+the numeric side, `DOUBLE_RTOL`. Doubled: 0.333334 is 1/3 as well. Halved: a factor measured in
+float32 is a decimal more often.
+"""
+
+FACTOR_MOST_DENOMINATOR = 1000
+"""Unit: denominator. Means run over at most this many entries in cases that are checked in full.
+With `FACTOR_EXACT` larger denominators fit any number. Doubled: factors such as 0.7071 find a
+fraction by chance. Halved: a mean over 600 entries is written as 0.00166667.
+"""
+
+MONOMIAL_MOST_ENTRIES = 400
+"""Unit: entries of the Jacobian. A product of two powers has three unknowns, so 400 equations are
+plenty; the fit is then tried on all entries. Doubled: twice the time of each least-squares fit.
+Halved: nothing.
+"""
+
+MONOMIAL_SPARE_ENTRIES = 1
+"""Unit: entries beyond the unknowns. A fit through as many entries as unknowns always succeeds;
+one more must agree. Doubled: Jacobians with four entries get no such hint. Halved (0): any wrong
+gradient of three entries is named a product of powers.
+"""
+
+MONOMIAL_FIT = 1e-5
+"""Unit: part of the ratio. Ten times `DOUBLE_RTOL`, since a ratio has the error of both sides.
+Doubled: nothing in the zoo. Halved: values with an error of 1e-5 have no product named.
+"""
+
+MONOMIAL_POWER_PARTS = 2
+"""Unit: parts of one. Powers are multiples of 1/2: roots and whole powers are what formulas have.
+Doubled: fourth roots are named too, which are found by chance more often than meant. Halved: only
+whole powers, and a forgotten square root has no name.
+"""
+
+MONOMIAL_LARGEST_POWER = 4.0
+"""Unit: power. Mistakes leave out a factor or two. Doubled: eighth powers of nearly constant
+inputs fit by chance. Halved: a cube cannot be named.
+"""
+
+MONOMIAL_POWER_DIFFERENCE = 1e-3
+"""Unit: difference of a fitted power from a multiple of 1/2, and relative size below which the
+least squares drop a direction. With ratios right to 1e-5 powers are right to 1e-3 if the inputs
+vary by a percent. Doubled or halved: nearly constant inputs are taken for a factor later or
+sooner.
+"""
+
+# ---- rearranged, swapped, taken elsewhere ---------------------------------------------------
+
+SAME_FOR_ANY_COTANGENT = 1e-6
+"""Unit: part of the gradient. Backward is said to ignore its cotangent if it returns the same for
+every one; roundings are far below. Doubled or halved: nothing, other backwards differ by a half.
+"""
+
+PERMUTED_MOST_AXES = 4
+"""Unit: axes. 4! = 24 permutations are tried. Doubled: 40,320 of them, minutes. Halved:
+permutations of images (four axes) have no name.
+"""
+
+ROLLED_MOST_SHIFTS = 32
+"""Unit: places along an axis. Rolls are off by one or by a window. Doubled: twice the time where
+nothing fits. Halved: rolls by 16 and more have no name.
+"""
+
+REARRANGED_NORM_DIFFERENCE = 1e-2
+"""Unit: part of a row's norm. A rearranged row has the same norm; this is only to spare the trial
+of all orders. Doubled: more trials for nothing. Halved: float16 Jacobians are not tried.
+"""
+
+AT_OUTPUT_MOST_COLUMNS = 256
+"""Unit: columns. The derivative at the output costs two evaluations for each. Doubled: twice the
+evaluations in a check that has failed. Halved: inputs of 16 x 16 have no such hint.
+"""
+
+AT_OUTPUT_STEP = 1e-5
+"""Unit: absolute step, in double precision. Near the cube root of eps, 6e-6, for values of size
+one; its error of 1e-10 is far below the tolerance of the comparison. Doubled: 4e-10. Halved: no
+change.
+"""
+
+REGION_LEAST_SHARE = 0.05
+"""Unit: share of the array. A threshold that sets less apart would fit a few wrong entries by
+chance. Doubled: masks over less than a tenth have no name. Halved: arrays of 40 entries may have
+a single wrong one explained by a threshold.
+"""
+
+FEW_DIGITS_DIFFERENCE = 1e-3
+"""Unit: part of each entry. A gradient that is right to this much everywhere was rounded, or
+computed in float16 (1e-3); a wrong formula is off by more somewhere. Doubled: a wrong constant of
+0.2 percent is called rounding. Halved: float16 is not recognised.
+"""
+
+# ---- what a message and a report show -------------------------------------------------------
+
+LISTED_ENTRIES = 3
+"""Unit: entries named in a hint. Doubled: hints of two lines. Halved: a pair of entries cannot be
+named. Three fit into a line with the rest of the words.
+"""
+
+SHOWN_DIGITS = 6
+"""Unit: significant digits of a number in a message. As C's %g: single precision has seven.
+Doubled: messages show roundings. Halved: 0.3333 and 0.3334 look the same, until `apart` adds
+digits.
+"""
+
+MOST_SHOWN_DIGITS = 17
+"""Unit: significant digits. 17 tell any two numbers of double precision apart (IEEE 754).
+Doubled: digits that mean nothing. Halved: numbers that differ by 1e-9 are shown as equal.
+"""
+
+BLOCK_SIZE = 24
+"""Unit: rows, and columns, of the part of a Jacobian that a report keeps. 24 columns fit a page
+of the HTML report. Doubled: reports four times as large. Halved: Jacobians of 5 x 5 images are
+cut.
+"""
+
+BLOCK_DIGITS = 10
+"""Unit: significant digits of values in that part: more than `DOUBLE_RTOL` can tell apart.
+Doubled: twice the size of a report, with digits of roundings. Halved: differences of 1e-6 are not
+seen.
+"""
+
+BLOCK_FEW_DIGITS = 3
+"""Unit: significant digits of errors and differences, of which only the size matters. Doubled:
+larger reports. Halved: 1.4 and 1 look the same.
+"""

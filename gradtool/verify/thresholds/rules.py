@@ -1,0 +1,219 @@
+"""What single rules allow, and how often and how far they look."""
+
+# ---- two runs that should agree -------------------------------------------------------------
+
+SAME_GRADIENT_ROUNDINGS = 1e4
+"""Unit: roundings of the largest entry. Runs in another layout, batch or order add up otherwise
+and choose other kernels; a condition number of 1e4 is granted to them. Doubled: differences of
+4e-12 in float64 pass. Halved: long float32 sums, right in any order, are reported (GT108 to
+GT113).
+"""
+
+REPEATED_RESULT_ROUNDINGS = 100.0
+"""Unit: roundings of the largest entry. The same run twice differs only by parallel sums and by
+the alignment of memory. Doubled: nothing in the zoo. Halved: parallel sums on a GPU may differ so
+much.
+"""
+
+VMAP_ROUNDINGS = 1e4
+"""Unit: roundings of the largest entry of an output. As `SAME_GRADIENT_ROUNDINGS`, for outputs
+under vmap. Doubled: differences of 4e-12 pass. Halved: batched products in float32 are reported.
+"""
+
+ADJOINT_ROUNDINGS = 1e5
+"""Unit: roundings of the largest sum of terms. jvp and backward are two formulas, each with its
+own condition number. Doubled: terms of 4e-11 may be missing in one of them. Halved: right pairs
+of formulas that cancel differently are reported (GT302).
+"""
+
+ENGINES_DIFFERENCE = 1e-5
+"""Unit: part of the largest entry. PyTorch computes some functions in another order, or parts of
+them in single precision (6e-8, times a condition number of 100). Doubled: differences of 2e-5
+pass. Halved: such functions are reported (GT702).
+"""
+
+ENGINES_COTANGENT_ROUNDINGS = 64
+"""Unit: roundings of the largest cotangent. Where factors cancel, as in 1 - tanh(x)**2 far out,
+they are all that is left of a gradient. Doubled or halved: gradients of 1e-14 are compared a
+little less or more strictly.
+"""
+
+JVP_ROUNDED = 2.0**-20
+"""Unit: part of the largest sum of terms. Eight roundings of single precision: a jvp that
+computes in it is off by so much, and is GT302's to report, not GT301's. Doubled: mistakes of 2e-6
+are reported by GT302. Halved: float32 inside a jvp is reported as a wrong formula.
+"""
+
+JVP_NEARLY = 1e-2
+"""Unit: part of the entry's own terms. An entry that is off by more is wrong, not rounded,
+however small it is. Doubled or halved: entries near 1e-4 of the largest change between GT301 and
+GT302.
+"""
+
+# ---- the linearity of backward --------------------------------------------------------------
+
+COTANGENT_FACTORS = (-1.0, 8.0, 0.125, 0.0)
+"""Unit: times the cotangent. The sign, a larger, a smaller and a zero cotangent; powers of two,
+which change no rounding. Doubled: -2, 16, 0.25, 0 find the same. Halved: -0.5, 4, 0.06 find the
+same; clipping at 5 needs a factor above 5.
+"""
+
+FAR_COTANGENT_FACTORS = (2.0**12, 2.0**-20)
+"""Unit: times the cotangent. Thresholds such as 1e3 or 1e-5 lie beyond the usual cotangents.
+Doubled or halved: thresholds at 4e3 to 8e3, or near 1e-6, are found or not.
+"""
+
+# ---- other calls and other points -----------------------------------------------------------
+
+OTHER_CALL_SHIFT = 2.0**-3
+"""Unit: part of the input's scale. The other call of GT111 gets a point 12 percent away: other
+values in every buffer, and still in the domain. Doubled: leaves domains more often, then the call
+is skipped. Halved: nothing; values differ all the same.
+"""
+
+LATER_CALL_SHIFT = 2.0**-3
+"""Unit: part of the input's scale. As `OTHER_CALL_SHIFT`, for a later call that might get the
+first one's gradient. Doubled: leaves domains more often. Halved: a stale gradient is right to 6
+percent.
+"""
+
+LATER_CALL_LOOKS = 4
+"""Unit: random directions. A gradient that is wrong may look right along one: four miss it
+rarely. Doubled: a few evaluations more. Halved: a stale gradient with one wrong entry in many is
+missed.
+"""
+
+OTHER_POINT_FACTORS = (1 / 16, 4.0, -1.0)
+"""Unit: times the input. GT506 tries points where a branch or a saturation lies elsewhere: near
+zero, far out, and of the other sign. Doubled: 1/8, 8 and -2; saturated outputs show no mistake.
+Halved: 1/32, 2 and -0.5, and thresholds between 2 and 4 are not crossed.
+"""
+
+OTHER_POINT_SHIFT = 0.5
+"""Unit: part of the input's scale. For inputs of zero, no multiple of which is another point.
+Doubled: leaves domains such as 1 - x**2 > 0. Halved: branches further than a quarter away are not
+met.
+"""
+
+INTERMEDIATE_LOOKS = 3
+"""Unit: random directions at each point. What is wrong may cancel along one. Doubled: nothing in
+the zoo but time. Halved: one look, which misses one mistake in about 50, as SPOT_CHECK_DIFFERENCE
+has it.
+"""
+
+# ---- batches --------------------------------------------------------------------------------
+
+EXAMPLE_SHIFT = 2.0**-4
+"""Unit: part of the input's scale. How far the examples of a batch lie from the case's own point:
+far enough to differ, close enough to be in the domain. Doubled or halved: batches that leave the
+domain are skipped more or less often.
+"""
+
+BATCH_LENGTHS = (3, 2, 5, 7, 4)
+"""Unit: examples. The first that is no extent of the inputs, so that a confused dimension shows.
+Not one of them is 1, which broadcasts. Doubled: 6 and more, twice the calls. Halved: 1 and 2, and
+1 hides what broadcasts.
+"""
+
+BATCH_LONGEST_EXTENT = 32
+"""Unit: examples. Batches as long as an extent of the inputs show code that finds its dimension
+by length; longer ones cost too much. Doubled: twice the calls in such cases. Halved: extents of
+17 to 32 are not tried.
+"""
+
+BATCHED_COTANGENTS = 3
+"""Unit: cotangents in a batch (GT402): prime, and rarely an extent of the output. Doubled: twice
+the runs of backward. Halved: a batch of one, which broadcasts and hides mistakes.
+"""
+
+NEEDED_MOST_ARGUMENTS = 8
+"""Unit: arguments that GT109 takes one by one, with two runs each. Doubled: 32 runs at most.
+Halved: mistakes in the fifth argument's flag are found only with the others.
+"""
+
+THIRD_DERIVATIVE_MOST_ENTRIES = 40
+"""Unit: entries of inputs and outputs together. The cost of a third derivative grows with the
+square: 40 take about a second. Doubled: four. Halved: cases of 5 x 5 are not judged by GT204.
+"""
+
+# ---- randomness and outputs without a graph -------------------------------------------------
+
+RANDOM_FORWARD_SEED = 0
+"""Unit: seed of the global generators, the same for both calls of GT508. Doubled or halved: any
+seed will do.
+"""
+
+UNGRAPHED_STEP = 2.0**-14
+"""Unit: part of the input's scale. A smooth function's answer to half this step is half the
+answer to 1e-4; its own rounding, 64 units over the step, is 1e-10. Doubled or halved: the same
+for smooth functions; noisier or more curved ones are overlooked.
+"""
+
+UNGRAPHED_PROPORTION = 0.05
+"""Unit: part of the answer. Half a step gives half an answer to this much, or the output jumps,
+as argmax and rounding do, which may be marked as non-differentiable. Doubled: a jump in ten small
+ones looks like a slope. Halved: curved functions are not reported by GT115.
+"""
+
+# ---- the same case in another dtype ---------------------------------------------------------
+
+DTYPE_OUTPUT_DIFFERENCE = 1e-3
+"""Unit: part of the largest output. Two precisions compute the same if outputs agree so well;
+float32 with a condition number of 1e4 does. Doubled or halved: GT117 judges more or fewer
+functions.
+"""
+
+DTYPE_GRADIENT_DIFFERENCE = 1e-2
+"""Unit: part of the largest entry. A gradient in single precision keeps two digits, or is wrong.
+Doubled: mistakes of 2 percent that only float32 shows pass. Halved: ill-conditioned gradients are
+looked at again, and most are then recognised as made of roundings.
+"""
+
+DTYPE_GRADIENT_ROUNDINGS = 1e4
+"""Unit: roundings of the outputs, over the input's size: 1e-3 in float32. What cancels in a
+gradient that is small next to its outputs. Doubled or halved: the same gradients are excused from
+2e-3 or from 6e-4 on.
+"""
+
+DTYPE_LOST_ROUNDINGS = 32.0
+"""Unit: roundings of an output's own entry. More than 32 lost from one precision to the other say
+that forward cancels too, and nothing is reported. Doubled: notes for outputs that lost six bits.
+Halved: ordinary sums silence the rule.
+"""
+
+ERRATIC_SHIFTS = (2.0**-4, 2.0**-2) * 12
+"""Unit: parts of each entry. 24 points around the case, near and not so near, show whether a
+mistake stays. Doubled: signs change. Halved: errors made of roundings are still other ones at
+each point.
+"""
+
+ERRATIC_FADED = 0.3
+"""Unit: part of the first difference. A mistake keeps its sign and about its size nearby; one of
+roundings turns or shrinks. Doubled: mistakes that vary by half are excused. Halved: roundings are
+recognised less often and reported.
+"""
+
+ERRATIC_GONE = 1e-3
+"""Unit: part of the first difference. Below it the mistake does not occur at that point at all,
+as a branch does not, which says nothing. Doubled or halved: nothing; roundings do not vanish so
+well.
+"""
+
+ERRATIC_SEVERAL = 3
+"""Unit: points of 24. A branch may make a mistake fade at one or two points. Doubled: roundings
+that fade at five points are reported. Halved: one point excuses a mistake.
+"""
+
+IMAGINARY_PART = 0.5
+"""Unit: part of the largest entry. A real case becomes complex by imaginary parts of half its
+size: large enough that a missing conjugate shows. Doubled: logarithms and roots cross branch cuts
+more often. Halved: still seen.
+"""
+
+# ---- settings that are not needed -----------------------------------------------------------
+
+NEEDLESS_TOLERANCE_FACTOR = 10.0
+"""Unit: times. GT511 notes a tolerance of which a tenth would do: one digit more than needed.
+Doubled: 20 times too loose before it says so. Halved: tolerances set with a margin of five are
+noted, and change with the seed.
+"""
