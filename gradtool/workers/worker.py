@@ -21,8 +21,8 @@ from gradtool.errors import UsageError
 from gradtool.results.report import CaseResult, CheckResult, Verdict
 from gradtool.sandbox.interrupts import never_interrupted
 from gradtool.sandbox.memory_limit import memory_limit
-from gradtool.verify.thresholds.effort import LONGEST_TIMER_SECONDS
 from gradtool.verify.rules import codes
+from gradtool.verify.thresholds.effort import LONGEST_TIMER_SECONDS
 from gradtool.workers.channel import Channel
 from gradtool.workers.deadline import GRACE
 from gradtool.workers.messages import (
