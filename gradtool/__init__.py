@@ -11,6 +11,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from gradtool.package import __version__
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
     tensor: Callable[..., Tensor]
     zeros: Callable[..., Tensor]
     zeros_like: Callable[..., Tensor]
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Case",

@@ -111,13 +111,9 @@ def computing_with(engine: str) -> AbstractContextManager[None]:
     Raises:
         UsageError: It does not load.
     """
-    from gradtool.adapters.library import using
+    from gradtool.adapters.library import load, using
 
-    if engine == BUNDLED:
-        from gradtool.adapters.bundled.library import bundled
-
-        return using(bundled())
-    return using(_pytorch())
+    return using(load(BUNDLED) if engine == BUNDLED else _pytorch())
 
 
 def require_device_of(engine: str, device: str) -> None:
@@ -143,10 +139,10 @@ def _pytorch() -> Library:
     Raises:
         UsageError: It does not load.
     """
-    from gradtool.adapters.torch.library import pytorch
+    from gradtool.adapters.library import load
 
     try:
-        return pytorch()
+        return load(TORCH)
     except (ImportError, OSError) as error:
         reason = next(iter(str(error).splitlines()), type(error).__name__)
         raise UsageError(f"PyTorch {_torch_version()} does not load: {reason}") from None

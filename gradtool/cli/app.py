@@ -11,7 +11,6 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from gradtool import __version__
 from gradtool.cli.commands.check import check
 from gradtool.cli.commands.config import config
 from gradtool.cli.commands.doctor import doctor
@@ -25,6 +24,7 @@ from gradtool.cli.commands.schema import schema
 from gradtool.cli.errors import guarded, refuse
 from gradtool.cli.exit_codes import ExitCode
 from gradtool.cli.output import streams
+from gradtool.package import __version__
 
 # Click's own class, which Typer brings along under different names in different versions.
 _ParseError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[1])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 
-from gradtool import __version__
 from gradtool.doctor.answer import Answer, Examination
+from gradtool.package import __version__
 
 Probe = Callable[[], Iterable[Answer]]
 

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import msgspec
 
-import gradtool
 from gradtool.collect.git import branching_point, checked_out, repository
 from gradtool.config.options import CheckOptions
 from gradtool.errors import UsageError
+from gradtool.package import FOLDER
 from gradtool.policy.baseline import Baseline, Entry, with_known
 from gradtool.results.paths import split_path
 from gradtool.results.report import Finding, Report, Severity
@@ -113,7 +113,7 @@ class BaseCommit:
 
     def _path_in(self, tree: Path) -> list[str]:
         """Where modules are found: in the tree, except gradtool itself."""
-        own = Path(gradtool.__file__).resolve().parents[1]
+        own = FOLDER.resolve().parent
         places = [Path(entry).resolve() for entry in sys.path]
         return [str(p if p == own else self._mapped(p, tree)) for p in places]
 

@@ -6,12 +6,12 @@ import platform
 import time
 from collections.abc import Iterator, Sequence
 
-import gradtool
 from gradtool.adapters.engines import require_engine, shown
 from gradtool.checking.unit import Done, Unit
 from gradtool.config.options import CheckOptions, Watcher
 from gradtool.config.schema import CaseConfig
 from gradtool.config.settings import Settings
+from gradtool.package import __version__
 from gradtool.policy.flaky_seeds import Folded, folded, with_seeds
 from gradtool.policy.requirements import held_to
 from gradtool.policy.rule_infos import rulebook
@@ -181,7 +181,7 @@ def _answered(module: Module, answers: Iterator[Done | None]) -> list[Done]:
 def environment(numpy: str, settings: Settings) -> Environment:
     """What the run ran on; `numpy` is the version of the work, empty if none was begun."""
     return Environment(
-        gradtool=gradtool.__version__,
+        gradtool=__version__,
         python=platform.python_version(),
         numpy=numpy or _installed("numpy"),
         platform=f"{platform.system()} {platform.machine()}",

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import functools
-import os
 import sys
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-import gradtool
+from gradtool.package import OWN_CODE
 from gradtool.results.paths import shown_path
 from gradtool.results.report import Location
 from gradtool.sandbox import debugger
-
-_OWN = f"{Path(gradtool.__file__).parent}{os.sep}"
 
 
 @dataclass(frozen=True)
@@ -88,4 +85,4 @@ def _first_user_frame(error: BaseException) -> TracebackType | None:
 
 
 def _is_internal(filename: str) -> bool:
-    return filename.startswith((_OWN, "<frozen importlib")) or filename == functools.__file__
+    return filename.startswith((OWN_CODE, "<frozen importlib")) or filename == functools.__file__

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gradtool import __version__
+from gradtool.package import __version__
 from gradtool.results.transfer import Header
 from gradtool.transfer.host.locked_memory import lock_limit
 from gradtool.transfer.machine import Machine

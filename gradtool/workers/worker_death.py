@@ -8,8 +8,8 @@ import signal
 from dataclasses import dataclass
 from pathlib import Path
 
-import gradtool
 from gradtool.config.settings import Settings
+from gradtool.package import OWN_CODE
 from gradtool.results.paths import shown_path
 from gradtool.results.report import Location
 from gradtool.sandbox.termination import Termination, crashed, ended, out_of_memory, timed_out
@@ -21,7 +21,6 @@ LOST = 113
 """Exit code of a worker that can no longer send messages."""
 
 _FRAME = re.compile(r'^  File "(.*)", line (\d+) in (.*)$', re.MULTILINE)
-_OWN = str(Path(gradtool.__file__).parent) + os.sep
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ def _signal(number: int) -> str:
 def _innermost(traceback: str, home: Path) -> Location | None:
     """The innermost line below `home`, or else the innermost outside of gradtool and Python."""
     frames = [(_unescaped(m[1]), int(m[2])) for m in _FRAME.finditer(traceback)]
-    users = [frame for frame in frames if not frame[0].startswith((_OWN, "<"))]
+    users = [frame for frame in frames if not frame[0].startswith((OWN_CODE, "<"))]
     nearest = [frame for frame in users if Path(frame[0]).is_relative_to(home)]
     found = next(iter(nearest or users), None)
     return Location(path=shown_path(Path(found[0])), line=found[1]) if found else None
@@ -83,7 +82,7 @@ def _innermost(traceback: str, home: Path) -> Location | None:
 
 def _detail(traceback: str) -> str | None:
     """The user's frames, innermost first, as the fault handler wrote them."""
-    noise = (f'  File "{_OWN}', '  File "<', "Extension modules: ")
+    noise = (f'  File "{OWN_CODE}', '  File "<', "Extension modules: ")
     lines = [line for line in traceback.splitlines() if not line.startswith(noise)]
     return "\n".join(lines).strip() or None
 

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable
 import torch
 
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
-from gradtool.adapters.library import using
-from gradtool.adapters.torch.library import pytorch
+from gradtool.adapters.library import load, using
 from gradtool.results.report import Verdict
 from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.examine import examine
@@ -47,7 +46,7 @@ def _pair(subject: Subject, ours: Callable[[FunctionDifferentiable], None]) -> P
     *_, (autograd, function, inputs) = sides(subject)
 
     def run() -> None:
-        with using(pytorch()):
+        with using(load("torch")):
             ours(FunctionDifferentiable(function, inputs, {}, name=subject.name))
 
     return Pair(subject.words, run, lambda: autograd.gradcheck(function, inputs))

@@ -213,7 +213,7 @@ def test_pytorch_that_does_not_load_is_told_in_one_line(write, monkeypatch):
     def broken_import() -> None:
         raise ImportError("libtorch_cpu.so: cannot open shared object file\nmore")
 
-    monkeypatch.setattr("gradtool.adapters.torch.library.pytorch", broken_import)
+    monkeypatch.setattr("gradtool.adapters.torch.library.load", broken_import)
     write({"empty.py": ""})
     with pytest.raises(UsageError, match=r"PyTorch \S+ does not load: libtorch_cpu.so: .* file$"):
         check(CheckOptions(paths=("empty.py",), engine="torch"))

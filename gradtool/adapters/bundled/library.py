@@ -1,22 +1,19 @@
-"""What the bundled engine answers where PyTorch's API leaves something open."""
+"""The bundled engine as a `Library`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gradtool import engine
 from gradtool.adapters.bundled.graphed_levels import GraphedBatch, GraphedCotangents
-from gradtool.adapters.common.vjp import pulled_back
-from gradtool.adapters.library import Arrays, Library
+from gradtool.adapters.common.vjp import vjp
+from gradtool.adapters.library import Arrays, BoundCall, Library, Snapshot
 from gradtool.engine._errors import ContractError
 from gradtool.engine._tensor import to_numpy, wrap
 from gradtool.verify.protocol.differentiable import Array, Cotangents, FailureKind, Primals
-
-if TYPE_CHECKING:
-    from gradtool.adapters.common.bound import BoundFunction
 
 
 class _Bundled:
@@ -53,40 +50,65 @@ class _Bundled:
     def shares_version(self, tensor: Any, other: Any) -> bool:
         return tensor._storage is not None and tensor._storage is other._storage
 
+    def snapshot(self, tensor: Any) -> Snapshot:
+        return _TensorSnapshot(tensor)
+
     def is_once_differentiable(self, method: Callable[..., Any]) -> bool:
         return bool(getattr(method, "_once_differentiable", False))
 
     def contract(self, error: Exception) -> FailureKind:
         return error.kind if isinstance(error, ContractError) else "raised"
 
-    def evaluate_at_once(
-        self, bound: BoundFunction, primals: Primals, stacked: Sequence[bool]
-    ) -> Arrays:
+    def evaluate_batch(self, bound: BoundCall, primals: Primals, stacked: Sequence[bool]) -> Arrays:
         size = next(len(primal) for primal, flag in zip(primals, stacked, strict=True) if flag)
-        places = zip(bound.arguments.fresh_stacked(primals), stacked, strict=True)
+        places = zip(bound.arguments.stacked(primals), stacked, strict=True)
         with engine.no_grad(), GraphedBatch(size) as level:
             tensors = [level.wrap(tensor) if flag else tensor for tensor, flag in places]
             for tensor, needed in zip(tensors, bound.arguments.differentiable, strict=True):
                 tensor._requires_grad = needed
             return level.arrays(bound(tensors))
 
-    def vjps_at_once(self, bound: BoundFunction, primals: Primals, rows: Cotangents) -> Arrays:
+    def vjp_batch(self, bound: BoundCall, primals: Primals, rows: Cotangents) -> Arrays:
         size = next(len(row) for row in rows if row is not None)
-        arguments = bound.arguments
         with engine.enable_grad():
-            leaves, tensors = arguments.tracked(primals, arguments.differentiable)
+            leaves, tensors = bound.arguments.tracked(primals)
             outputs = bound(tensors)
             with GraphedCotangents(size) as level:
                 sent = [
                     None if row is None or out is None else level.wrap(wrap(row).to(out.device))
                     for row, out in zip(rows, outputs, strict=True)
                 ]
-                return level.arrays(pulled_back(outputs, sent, leaves))
+                return level.arrays(vjp(outputs, sent, leaves))
+
+
+class _TensorSnapshot:
+    """A tensor with its values and its place among transforms, as they were."""
+
+    def __init__(self, tensor: Any) -> None:
+        self._tensor = tensor
+        self._array = tensor._array
+        self._values = tensor._array.copy()
+        self._class = type(tensor)
+        self._fields = dict(vars(tensor))
+
+    def is_changed(self) -> bool:
+        if self._tensor._array is not self._array:
+            return True
+        return bool(self._array.tobytes() != self._values.tobytes())
+
+    def restore(self) -> None:
+        if not self.is_changed():
+            return
+        self._tensor.__class__ = self._class
+        self._tensor._array = self._array
+        vars(self._tensor).clear()
+        vars(self._tensor).update(self._fields)
+        self._array[...] = self._values
 
 
 _BUNDLED = _Bundled()
 
 
-def bundled() -> Library:
-    """The bundled engine."""
+def load() -> Library:
+    """Return the bundled engine."""
     return _BUNDLED

@@ -124,12 +124,15 @@ class Arguments:
                 tensor.requires_grad = True
         return tensors
 
-    def fresh_stacked(self, primals: Primals) -> list[Any]:
+    def stacked(self, primals: Primals) -> list[Any]:
         """New tensors of the values of many examples, on the devices of the case's tensors."""
         return [home.plain(primal) for home, primal in zip(self._homes, primals, strict=True)]
 
     def tracked(
-        self, primals: Primals, needs: Sequence[bool], layout: MemoryLayout | None = None
+        self,
+        primals: Primals,
+        needs: Sequence[bool] | None = None,
+        layout: MemoryLayout | None = None,
     ) -> tuple[list[Any], list[Any]]:
         """A leaf for each primal that needs a gradient, and what to hand to the function.
 
@@ -139,6 +142,7 @@ class Arguments:
         """
         leaves: list[Any] = []
         tensors: list[Any] = []
+        needs = self.differentiable if needs is None else needs
         places = zip(self._homes, primals, needs, self._is_parameter, strict=True)
         for home, primal, needed, is_parameter in places:
             tensor = home.tensor(primal)

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradtool.adapters.common.bound import BoundFunction
-from gradtool.adapters.common.vjp import copied, cotangent_tensors, pulled_back
+from gradtool.adapters.common.vjp import copied, cotangent_tensors, vjp
 from gradtool.adapters.library import library
-from gradtool.engine._levels.functions import VmapInfo
 from gradtool.verify.protocol.differentiable import Array, Cotangents, Primals
 
 Dims = Sequence[int | None]
+
+
+class VmapInfo(NamedTuple):
+    """The first argument of a Function's ``vmap``."""
+
+    batch_size: int
+    randomness: str
 
 
 def is_declared(function: type[Any]) -> bool:
@@ -35,11 +41,10 @@ def vmapped_vjp(
     bound: BoundFunction, primals: Primals, in_dims: Dims, cotangents: Cotangents
 ) -> tuple[Array | None, ...]:
     """The gradients of the batched `primals`; None where none arrives."""
-    arguments = bound.arguments
     with library().torch.enable_grad():
-        leaves, tensors = arguments.tracked(primals, arguments.differentiable)
+        leaves, tensors = bound.arguments.tracked(primals)
         outputs = tuple(_outputs(bound, tensors, in_dims))
-        gradients = pulled_back(outputs, cotangent_tensors(outputs, cotangents), leaves)
+        gradients = vjp(outputs, cotangent_tensors(outputs, cotangents), leaves)
         return tuple([copied(gradient) for gradient in gradients])
 
 

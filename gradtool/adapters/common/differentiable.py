@@ -21,7 +21,7 @@ from gradtool.adapters.common.lines import lines_of, traced
 from gradtool.adapters.common.orders import Orders
 from gradtool.adapters.common.seeding import global_generators
 from gradtool.adapters.common.tangent_map import TangentMap
-from gradtool.adapters.common.vjp import copied, cotangent_tensors, pulled_back
+from gradtool.adapters.common.vjp import copied, cotangent_tensors, vjp
 from gradtool.adapters.library import library
 from gradtool.verify.protocol.differentiable import Array, Cotangents, Observation, Primals
 from gradtool.verify.protocol.observation import (
@@ -103,11 +103,10 @@ class FunctionDifferentiable:
 
         Raises what the user's code or the engine raises.
         """
-        arguments = self._bound.arguments
         with library().torch.enable_grad():
-            leaves, tensors = arguments.tracked(primals, arguments.differentiable)
+            leaves, tensors = self._bound.arguments.tracked(primals)
             outputs = self._bound(tensors)
-            found = (pulled_back(outputs, cotangent_tensors(outputs, row), leaves) for row in rows)
+            found = (vjp(outputs, cotangent_tensors(outputs, row), leaves) for row in rows)
             return [tuple([copied(each) for each in gradients]) for gradients in found]
 
     def jvps(self, primals: Primals, rows: Sequence[Tangents]) -> list[tuple[Array | None, ...]]:

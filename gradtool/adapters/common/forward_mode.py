@@ -47,7 +47,7 @@ def changed(bound: BoundFunction, primals: Primals, row: Tangents) -> ChangedByJ
 
 def _handed(bound: BoundFunction, primals: Primals) -> list[Any]:
     """No leaves: PyTorch drops the tangent of a leaf that is changed in place."""
-    return bound.arguments.tracked(primals, bound.arguments.differentiable)[1]
+    return bound.arguments.tracked(primals)[1]
 
 
 def _differing(found: Iterable[Array | None], expected: Sequence[Array | None]) -> tuple[int, ...]:

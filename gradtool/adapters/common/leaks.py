@@ -32,9 +32,8 @@ def leak(bound: BoundFunction, primals: Primals) -> Leak | None:
 
 def _nodes_of_a_call(bound: BoundFunction, primals: Primals) -> list[weakref.ref[Any]]:
     """Weak references to the graph's nodes; everything else of the call is dropped."""
-    arguments = bound.arguments
     with library().torch.enable_grad():
-        _, tensors = arguments.tracked(primals, arguments.differentiable)
+        _, tensors = bound.arguments.tracked(primals)
         outputs = bound(tensors)
     nodes = [each.grad_fn for each in outputs if each is not None]
     return [weakref.ref(node) for node in nodes if _is_watchable(node)]

@@ -48,7 +48,7 @@ def evaluate_many(
     return _batched_or(
         bound,
         varying,
-        lambda part: library().evaluate_at_once(bound, points(part), stacked),
+        lambda part: library().evaluate_batch(bound, points(part), stacked),
         evaluate and (lambda: one_by_one(evaluate)),
     )
 
@@ -70,7 +70,7 @@ def vjps_many(
 
     def at_once(part: slice) -> Arrays:
         rows = [None if array is None else array[part] for array in cotangents]
-        return library().vjps_at_once(bound, primals, rows)
+        return library().vjp_batch(bound, primals, rows)
 
     return _batched_or(bound, given, at_once, vjps and (lambda: one_by_one(vjps)))
 

@@ -11,7 +11,7 @@ from gradtool.adapters.common.bound import BoundFunction, Outputs
 from gradtool.adapters.common.failures import failure_of
 from gradtool.adapters.common.observing import Observer
 from gradtool.adapters.common.recording import Record
-from gradtool.adapters.common.vjp import cotangent_tensors, pulled_back
+from gradtool.adapters.common.vjp import cotangent_tensors, vjp
 from gradtool.adapters.library import library
 from gradtool.verify.protocol.differentiable import Cotangents, Failure, Observation, Primals
 from gradtool.verify.protocol.observation import MemoryLayout
@@ -40,7 +40,6 @@ class ObservedCall:
     ) -> None:
         self._bound = bound
         self._function = function
-        needs = bound.arguments.differentiable if needs is None else needs
         with library().torch.enable_grad():
             self._leaves, self.tensors = bound.arguments.tracked(primals, needs, layout)
         self._observer = Observer(bound, self.tensors, record)
@@ -67,7 +66,7 @@ class ObservedCall:
             sent = cotangent_tensors(self.outputs, cotangents, layout)
             self._observer.begin_backward(sent)
             try:
-                gradients = pulled_back(self.outputs, sent, self._leaves)
+                gradients = vjp(self.outputs, sent, self._leaves)
                 self._observer.see_gradients(gradients)
             except MemoryError:
                 raise

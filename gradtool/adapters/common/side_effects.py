@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.adapters.common.captured import digest, is_of_the_engine, visited
+from gradtool.adapters.common.captured import is_of_the_engine, visited
 from gradtool.adapters.common.generators import drawn
-from gradtool.adapters.library import library
-from gradtool.engine import Tensor
+from gradtool.adapters.library import Snapshot, library
+from gradtool.verify.protocol.differentiable import Array
 
 
 class SideEffectError(Exception):
@@ -34,20 +34,22 @@ def without_side_effects(roots: Sequence[tuple[str, Any]]) -> Iterator[None]:
     """
     buffers, objects = visited(roots)
     holders = [_Holder(each) for each in objects if _Holder.has_entries(each)]
-    before = [_kept(name, value) for name, value in buffers]
+    before = [(name, _snapshot(buffer)) for name, buffer in buffers]
     draws = drawn()
     try:
         yield
         if drawn() != draws:
             raise SideEffectError("it draws random numbers")
-        for kept in before:
-            if kept.is_changed():
-                raise SideEffectError(f"it changes {kept.name}")
+        for name, snapshot in before:
+            if snapshot.is_changed():
+                raise SideEffectError(f"it changes {name}")
         if any(holder.is_changed() for holder in holders):
             raise SideEffectError("it keeps something for another call")
     except BaseException:
-        for each in (*holders, *before):
-            each.restore()
+        for holder in holders:
+            holder.restore()
+        for _, snapshot in before:
+            snapshot.restore()
         raise
 
 
@@ -103,50 +105,20 @@ class _Holder:
                 setattr(self._holder, name, value)
 
 
-class _Kept:
-    """A buffer as it was: an array, or a tensor of the bundled engine."""
+class _ArraySnapshot:
+    """An array with its values as they were."""
 
-    def __init__(self, name: str, buffer: Any) -> None:
-        self.name = name
-        self._buffer = buffer
-        self._array = buffer._array if isinstance(buffer, Tensor) else buffer
-        self._values = self._array.copy()
-        self._kind = type(buffer)
-        self._fields = dict(vars(buffer)) if isinstance(buffer, Tensor) else {}
+    def __init__(self, array: Array) -> None:
+        self._array = array
+        self._values = array.copy()
 
     def is_changed(self) -> bool:
-        if isinstance(self._buffer, Tensor) and self._buffer._array is not self._array:
-            return True
-        return bool(self._array.tobytes() != self._values.tobytes())
-
-    def restore(self) -> None:
-        if not self.is_changed():
-            return
-        if isinstance(self._buffer, Tensor):
-            self._buffer.__class__ = self._kind
-            self._buffer._array = self._array
-            vars(self._buffer).clear()
-            vars(self._buffer).update(self._fields)
-        self._array[...] = self._values
-
-
-class _KeptOfPyTorch:
-    """A tensor of PyTorch's as it was."""
-
-    def __init__(self, name: str, buffer: Any) -> None:
-        self.name = name
-        self._buffer = buffer
-        self._values = buffer.detach().clone()
-        self._digest = digest(buffer)
-
-    def is_changed(self) -> bool:
-        return digest(self._buffer) != self._digest
+        return self._array.tobytes() != self._values.tobytes()
 
     def restore(self) -> None:
         if self.is_changed():
-            self._buffer.data.copy_(self._values)
+            self._array[...] = self._values
 
 
-def _kept(name: str, buffer: Any) -> _Kept | _KeptOfPyTorch:
-    is_known = isinstance(buffer, Tensor | np.ndarray)
-    return _Kept(name, buffer) if is_known else _KeptOfPyTorch(name, buffer)
+def _snapshot(buffer: Any) -> Snapshot:
+    return _ArraySnapshot(buffer) if isinstance(buffer, np.ndarray) else library().snapshot(buffer)

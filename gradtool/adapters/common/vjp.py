@@ -31,7 +31,7 @@ def _like(output: Any, array: Array, layout: MemoryLayout) -> Any:
     return tensor if layout == "contiguous" else laid(tensor, layout)
 
 
-def pulled_back(outputs: Outputs, cotangents: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
+def vjp(outputs: Outputs, cotangents: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
     """The gradient of each leaf; None where none arrives. The graph stays."""
     targets = [leaf for leaf in leaves if leaf is not None]
     found = iter(_gradients(outputs, cotangents, targets) if targets else ())

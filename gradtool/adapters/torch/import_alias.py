@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-import gradtool
-
+_PACKAGE = sys.modules["gradtool"]
 _ENGINE = "gradtool.engine"
 
 
@@ -23,16 +22,16 @@ def answer_engine_imports(torch: ModuleType) -> Iterator[None]:
     modules = {name: found for name in list(sys.modules) if (found := _counterpart(name, torch))}
     names: dict[str, Any] = {"engine": torch, **_public(torch)}
     hidden = {name: sys.modules[name] for name in modules}
-    before = {name: vars(gradtool)[name] for name in names if name in vars(gradtool)}
+    before = {name: vars(_PACKAGE)[name] for name in names if name in vars(_PACKAGE)}
     sys.modules.update(modules)
-    vars(gradtool).update(names)
+    vars(_PACKAGE).update(names)
     try:
         yield
     finally:
         sys.modules.update(hidden)
         for name in names:
-            del vars(gradtool)[name]
-        vars(gradtool).update(before)
+            del vars(_PACKAGE)[name]
+        vars(_PACKAGE).update(before)
 
 
 def _counterpart(name: str, torch: ModuleType) -> ModuleType | None:
@@ -48,7 +47,7 @@ def _public(torch: Any) -> dict[str, Any]:
     """What `gradtool` offers of the engine, from PyTorch; the checks stay gradtool's."""
     offered = {
         name: getattr(torch, name)
-        for name in gradtool.__all__
+        for name in _PACKAGE.__all__
         if hasattr(torch, name) and not name.startswith("_")
     }
     function = torch.autograd.function

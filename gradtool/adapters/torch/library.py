@@ -1,8 +1,8 @@
-"""What PyTorch answers where its API leaves something open: the user's own, never one of ours.
+"""The user's PyTorch as a `Library`.
 
-PyTorch batches a custom Function only by the rule that the Function declares. The checker
-batches what does not declare anything, too, and takes nothing of it for granted: here it runs
-the user's ``forward`` itself under ``vmap``, with a ctx that keeps nothing.
+PyTorch batches a custom Function only by the rule that the Function declares. The checker also
+batches Functions that declare nothing: it runs the user's ``forward`` itself under ``vmap``, with
+a ctx that keeps nothing.
 """
 
 from __future__ import annotations
@@ -12,18 +12,14 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gradtool.adapters.common.binding import takes_ctx
-from gradtool.adapters.common.vjp import pulled_back
-from gradtool.adapters.library import Arrays, Library
-from gradtool.adapters.torch.silent_ctx import SilentCtx
+from gradtool.adapters.common.vjp import vjp
+from gradtool.adapters.library import Arrays, BoundCall, Library, Snapshot
 from gradtool.verify.protocol.differentiable import Array, Cotangents, FailureKind, Primals
-
-if TYPE_CHECKING:
-    from gradtool.adapters.common.bound import BoundFunction
 
 _CONTRACTS: tuple[tuple[str, FailureKind], ...] = (
     (r"returned an incorrect number of gradients", "gradient-count"),
@@ -43,7 +39,7 @@ _CONTRACTS: tuple[tuple[str, FailureKind], ...] = (
     (r"One of the differentiated Tensors does not require grad", "no-graph"),
     (r"leaf Variable that requires grad is being used in an in-place", "undeclared-in-place"),
 )  # fmt: skip
-"""What PyTorch says -> the contract that is broken. Its errors carry no kind."""
+"""Patterns of PyTorch's messages, whose errors carry no kind -> the contract that is broken."""
 
 
 class _PyTorch:
@@ -99,19 +95,20 @@ class _PyTorch:
         self.torch._C._autograd._unsafe_set_version_counter((tensor,), (version,))
         return shared
 
+    def snapshot(self, tensor: Any) -> Snapshot:
+        return _TensorSnapshot(self, tensor)
+
     def is_once_differentiable(self, method: Callable[..., Any]) -> bool:
         return getattr(method, "__code__", None) is self._once_differentiable
 
     def contract(self, error: Exception) -> FailureKind:
-        said = str(error)
+        message = str(error)
         for pattern, kind in _CONTRACTS:
-            if re.search(pattern, said):
+            if re.search(pattern, message):
                 return kind
         return "raised"
 
-    def evaluate_at_once(
-        self, bound: BoundFunction, primals: Primals, stacked: Sequence[bool]
-    ) -> Arrays:
+    def evaluate_batch(self, bound: BoundCall, primals: Primals, stacked: Sequence[bool]) -> Arrays:
         dims = tuple([0 if flag else None for flag in stacked])
         forward = _values_of(bound)
         places: list[bool] = []
@@ -121,14 +118,13 @@ class _PyTorch:
             places[:] = [output is not None for output in outputs]
             return tuple([output for output in outputs if output is not None])
 
-        with self._unheard(), self.torch.no_grad():
-            stacks = self.torch.func.vmap(found, dims)(*bound.arguments.fresh_stacked(primals))
+        with self._without_warnings(), self.torch.no_grad():
+            stacks = self.torch.func.vmap(found, dims)(*bound.arguments.stacked(primals))
         return self._placed(stacks, places)
 
-    def vjps_at_once(self, bound: BoundFunction, primals: Primals, rows: Cotangents) -> Arrays:
-        arguments = bound.arguments
-        with self._unheard(), self.torch.enable_grad():
-            leaves, tensors = arguments.tracked(primals, arguments.differentiable)
+    def vjp_batch(self, bound: BoundCall, primals: Primals, rows: Cotangents) -> Arrays:
+        with self._without_warnings(), self.torch.enable_grad():
+            leaves, tensors = bound.arguments.tracked(primals)
             pairs = [
                 (output, self.tensor(np.array(row)).to(output.device))
                 for output, row in zip(bound(tensors), rows, strict=True)
@@ -137,7 +133,7 @@ class _PyTorch:
             places: list[bool] = []
 
             def found(*cotangents: Any) -> tuple[Any, ...]:
-                gradients = pulled_back(tuple(output for output, _ in pairs), cotangents, leaves)
+                gradients = vjp(tuple(output for output, _ in pairs), cotangents, leaves)
                 places[:] = [gradient is not None for gradient in gradients]
                 return tuple([gradient for gradient in gradients if gradient is not None])
 
@@ -145,18 +141,20 @@ class _PyTorch:
         return self._placed(stacks, places)
 
     @contextmanager
-    def _unheard(self) -> Iterator[None]:
-        """PyTorch warns of what it batches one by one; users did not ask for batches."""
-        tell = getattr(self.torch._C._functorch, "_set_vmap_fallback_warning_enabled", None)
-        if tell is not None:
-            tell(False)
+    def _without_warnings(self) -> Iterator[None]:
+        """Suppress warnings about code that PyTorch cannot batch: users did not ask for batches."""
+        enable_warning = getattr(
+            self.torch._C._functorch, "_set_vmap_fallback_warning_enabled", None
+        )
+        if enable_warning is not None:
+            enable_warning(False)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
                 yield
         finally:
-            if tell is not None:
-                tell(True)
+            if enable_warning is not None:
+                enable_warning(True)
 
     def _placed(self, stacks: Sequence[Any], places: Sequence[bool]) -> Arrays:
         """Copies of the stacks, with None between them where there is none."""
@@ -164,7 +162,45 @@ class _PyTorch:
         return tuple([np.array(self.array(next(found))) if there else None for there in places])
 
 
-def _values_of(bound: BoundFunction) -> Callable[..., Any]:
+class _TensorSnapshot:
+    """A tensor with its values as they were."""
+
+    def __init__(self, pytorch: _PyTorch, tensor: Any) -> None:
+        self._pytorch = pytorch
+        self._tensor = tensor
+        self._values = tensor.detach().clone()
+
+    def is_changed(self) -> bool:
+        now, before = map(self._pytorch.array, (self._tensor, self._values))
+        return now.tobytes() != before.tobytes()
+
+    def restore(self) -> None:
+        if self.is_changed():
+            self._tensor.data.copy_(self._values)
+
+
+class _SilentCtx:
+    """Ctx for a ``forward`` that is run for its values alone: it keeps nothing of a call.
+
+    Other attributes may be set freely.
+
+    Args:
+        needs_input_grad: For each argument of ``forward``.
+    """
+
+    def __init__(self, needs_input_grad: Sequence[bool]) -> None:
+        self.needs_input_grad = tuple(needs_input_grad)
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Save nothing."""
+
+    save_for_forward = mark_dirty = mark_non_differentiable = save_for_backward
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Ignore the choice: no backward will run."""
+
+
+def _values_of(bound: BoundCall) -> Callable[..., Any]:
     """The user's ``forward`` as a function of its arguments, ctx apart; or the plain callable."""
     cls = bound.cls
     if cls is None:
@@ -172,7 +208,7 @@ def _values_of(bound: BoundFunction) -> Callable[..., Any]:
     if not takes_ctx(cls):
         forward: Callable[..., Any] = cls.forward
         return forward
-    return functools.partial(cls.forward, SilentCtx(bound.arguments.needs_input_grad))
+    return functools.partial(cls.forward, _SilentCtx(bound.arguments.needs_input_grad))
 
 
 def _extent(tensor: Any) -> tuple[int, int]:
@@ -185,8 +221,8 @@ def _extent(tensor: Any) -> tuple[int, int]:
 
 
 @functools.cache
-def pytorch() -> Library:
-    """The PyTorch that is installed.
+def load() -> Library:
+    """Return the installed PyTorch.
 
     Raises:
         ImportError: There is none, or it does not load.

@@ -6,17 +6,14 @@ script's threads and exit handlers outlive its last line.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 
-import gradtool
 from gradtool.collect.torch_alias import alias as torch_alias
 from gradtool.errors import UsageError
-
-_OWN = f"{Path(gradtool.__file__).parent}{os.sep}"
+from gradtool.package import OWN_CODE
 
 
 def run_script(script: str, arguments: Sequence[str], *, all_frames: bool = False) -> int:
@@ -101,7 +98,7 @@ def _strip(error: BaseException | None, seen: set[int]) -> None:
 def _users(frames: TracebackType | None) -> TracebackType | None:
     kept = []
     while frames is not None:
-        if not frames.tb_frame.f_code.co_filename.startswith(_OWN):
+        if not frames.tb_frame.f_code.co_filename.startswith(OWN_CODE):
             kept.append(frames)
         frames = frames.tb_next
     result = None

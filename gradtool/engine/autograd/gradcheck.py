@@ -1,38 +1,63 @@
 """`gradcheck` and `gradgradcheck` with the signatures and meanings of PyTorch's.
 
 Gradients from the backward walk, and tangents of forward mode, are compared with central
-differences of one fixed step, in fixed tolerances. ``gradtool check`` judges by an oracle that
-knows its own error instead; the difference quotients and the coordinates they are taken in are
-the same code, `gradtool.verify`.
+differences of one fixed step, in fixed tolerances. ``gradtool check`` uses an oracle that knows its
+own error instead. Both share the code of difference quotients and coordinates, `gradtool.verify`.
 
 Where PyTorch's own behaviour is a known fault, this one differs:
 
 * The inputs have their values again afterwards, also when `func` raises.
-* With ``raise_exception=False`` whatever the user's code raises means False. Only misuse of
+* With ``raise_exception=False`` any exception of the user's code means False. Only misuse of
   gradcheck itself still raises.
 * Cotangents have random sign and size, and some have many entries, so a backward that
   ignores, squares, clips or mixes the entries of its cotangent is found.
 * Fast mode uses other signed probes in every call (the same ones in every run of a program),
   with a tolerance that does not grow with the number of elements. Where the probes disagree,
   the whole Jacobian decides, if it is not too large.
-* Gradients are compared before they are asked to be the same twice.
+* Gradients are compared before they are required to be the same twice.
 """
 
 from __future__ import annotations
 
+import importlib
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from gradtool.engine._tensor import Tensor
 
 Tensors = Tensor | Sequence[Tensor]
 
 _calls = itertools.count()
-"""Numbers the calls: each draws random numbers of its own."""
+"""Numbers the calls, each of which draws other random numbers."""
 
 
 class GradcheckError(RuntimeError):
-    """A gradient is not what it should be; the message says which and by how much."""
+    """A gradient is wrong; the message says which and by how much."""
+
+
+class MisuseError(Exception):
+    """gradcheck was called with something impossible, which says nothing about any gradient."""
+
+
+@dataclass(frozen=True)
+class GradcheckOptions:
+    """Options of `gradcheck` by their names, and the `seed` of everything random."""
+
+    eps: float
+    atol: float
+    rtol: float
+    nondet_tol: float
+    check_undefined_grad: bool
+    check_grad_dtypes: bool
+    check_batched_grad: bool
+    check_batched_forward_grad: bool
+    check_forward_ad: bool
+    check_backward_ad: bool
+    fast_mode: bool
+    masked: bool
+    seed: int
 
 
 def gradcheck(
@@ -53,7 +78,7 @@ def gradcheck(
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """Whether the gradients of `func` agree with central differences.
+    """Check that the gradients of `func` agree with central differences.
 
     For each output and each input that requires a gradient, every entry of the Jacobian must
     satisfy ``|analytic - numeric| <= atol + rtol * |numeric|``. Zero cotangents must give zero
@@ -63,15 +88,15 @@ def gradcheck(
         func: Takes the `inputs` as positional arguments, returns a tensor or a flat tuple of
             tensors. Outputs that require no gradient are not compared, unless none does: then
             none may depend on the inputs.
-        inputs: One tensor, or a sequence of tensors and other values. What is not a tensor
-            that requires a gradient is passed on.
+        inputs: One tensor, or a sequence of tensors and other values. Anything that is not a
+            tensor that requires a gradient is passed on.
         eps: Step of the central differences, absolute.
         atol: Absolute tolerance.
         rtol: Relative tolerance.
         raise_exception: False returns False where a check fails or the user's code raises.
-        nondet_tol: By how much two runs of backward may differ.
-        check_undefined_grad: Backward must take undefined cotangents for zeros.
-        check_grad_dtypes: What backward returns must have the dtypes of the inputs. Seen where
+        nondet_tol: Largest difference allowed between two runs of backward.
+        check_undefined_grad: Backward must treat undefined cotangents as zeros.
+        check_grad_dtypes: Gradients must have the dtypes of the inputs. Checked if
             `func` is the ``apply`` of a Function, before the engine casts.
         check_batched_grad: Backward must treat a batch of cotangents as it treats each.
         check_batched_forward_grad: Forward mode must treat a batch of tangents so.
@@ -104,10 +129,7 @@ def gradcheck(
         check_forward_ad or not check_batched_forward_grad,
         "check_forward_ad to be True where check_batched_forward_grad is",
     )
-    from gradtool.adapters.gradcheck.orders import first_order
-    from gradtool.adapters.gradcheck.settings import Settings
-
-    settings = Settings(
+    options = GradcheckOptions(
         eps=eps,
         atol=atol,
         rtol=rtol,
@@ -122,7 +144,7 @@ def gradcheck(
         masked=bool(masked),
         seed=next(_calls),
     )
-    return _passes(first_order(func, inputs, settings), raise_exception)
+    return _passes(_checks().first_order(func, inputs, options), raise_exception)
 
 
 def gradgradcheck(
@@ -144,7 +166,7 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """Whether the gradients of `func` can themselves be differentiated, and rightly.
+    """Check that the gradients of `func` can themselves be differentiated correctly.
 
     Checks the map from `inputs` and `grad_outputs` to the gradients of `inputs` as `gradcheck`
     would. That the gradients are right is for `gradcheck` to say.
@@ -189,10 +211,7 @@ def gradgradcheck(
         check_rev_over_rev or not check_batched_grad,
         "check_rev_over_rev to be True where check_batched_grad is",
     )
-    from gradtool.adapters.gradcheck.orders import second_order
-    from gradtool.adapters.gradcheck.settings import Settings
-
-    settings = Settings(
+    options = GradcheckOptions(
         eps=eps,
         atol=atol,
         rtol=rtol,
@@ -209,8 +228,18 @@ def gradgradcheck(
     )
     contiguous = not gen_non_contig_grad_outputs
     return _passes(
-        second_order(func, inputs, grad_outputs, settings, contiguous=contiguous), raise_exception
+        _checks().second_order(func, inputs, grad_outputs, options, contiguous=contiguous),
+        raise_exception,
     )
+
+
+def _checks() -> Any:
+    """Load the module that does the checking.
+
+    It lies above the engine and is known here by name alone, so that the engine depends on
+    nothing above it.
+    """
+    return importlib.import_module("gradtool.adapters.gradcheck.checks")
 
 
 def _expect(holds: bool, expectation: str) -> None:
@@ -219,12 +248,10 @@ def _expect(holds: bool, expectation: str) -> None:
 
 
 def _passes(check: Callable[[], None], raise_exception: bool) -> bool:
-    """Whether `check` ends without an exception. Misuse always raises."""
-    from gradtool.adapters.gradcheck.examined import Misuse
-
+    """Return True if `check` raises nothing. Misuse of gradcheck always raises."""
     try:
         check()
-    except Misuse:
+    except MisuseError:
         raise
     except Exception:
         if raise_exception:

@@ -1,4 +1,4 @@
-"""The two sides that gradcheck compares: what backward returns, and what the outputs do."""
+"""The derivatives that gradcheck compares: from backward, and from difference quotients."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradtool.adapters.gradcheck.at_once import AtOnce, furthest
-from gradtool.adapters.gradcheck.examined import Examined, copied
-from gradtool.adapters.gradcheck.probes import Probes
+from gradtool.adapters.gradcheck.batched_jacobians import BatchedJacobians, largest_difference
+from gradtool.adapters.gradcheck.checked_function import CheckedFunction, copied
+from gradtool.adapters.gradcheck.comparison import ProbeVectors
 from gradtool.engine import Tensor
 from gradtool.engine._tensor import wrap
 from gradtool.engine.autograd import grad
@@ -20,63 +20,68 @@ from gradtool.verify.protocol.coordinates import Block, Coordinates, FloatArray,
 from gradtool.verify.protocol.differentiable import Array
 from gradtool.verify.randomness import generator
 
-MOST_ENTRIES = 4_000_000
-"""Jacobians with more entries are not computed to appeal against a projection."""
+MAX_ENTRIES = 4_000_000
+"""Jacobians with more entries are too large to confirm what a projection found."""
 
 _SAME = 1e-9
-"""The part of an array that sums in another order may differ by."""
+"""Relative difference allowed to sums that were taken in another order."""
 
 _ROUNDINGS = 64.0
+"""Rounding errors allowed in one value of an output, in units of its machine epsilon."""
 
 Gradients = Sequence[Tensor | None]
 
 
 class Rows(NamedTuple):
-    """What backward returned for several cotangents of one output."""
+    """Gradients from backward for several cotangents of one output."""
 
     jacobians: list[FloatArray]
-    """For each target one row for each cotangent."""
+    """For each target a matrix with one row for each cotangent."""
     jitter: float
     """The largest difference between two runs."""
 
 
 class Jacobians(NamedTuple):
-    """Both sides of all outputs and targets."""
+    """Numeric and analytic derivatives of all outputs with respect to all targets."""
 
     numeric: list[FloatArray]
-    """For each target the derivatives of all outputs."""
+    """For each target, from difference quotients of all outputs."""
     rows: list[Rows]
-    """For each output what backward returned."""
+    """For each output, from backward."""
 
 
-class Sides:
-    """A function at its inputs, seen from both sides.
+class Derivatives:
+    """Numeric and analytic derivatives of a function at its inputs.
 
     Outputs and targets (inputs that require a gradient) are numbered among themselves;
-    `output` and `input` tell what the caller calls them.
+    `positions` and `input` give the caller's numbers and names for them.
     """
 
     def __init__(
-        self, examined: Examined, names: Callable[[], Sequence[str]], eps: float, seed: int = 0
+        self,
+        function: CheckedFunction,
+        names: Callable[[], Sequence[str]],
+        eps: float,
+        seed: int = 0,
     ) -> None:
-        self.examined = examined
+        self.function = function
         self._names = names
         self._eps = eps
         self._seed = seed
         self._numeric: dict[int, FloatArray] = {}
-        with examined.called() as outputs:
+        with function.called() as outputs:
             self._first = [copied(output) for output in outputs]
             self.graphed = tuple(at for at, each in enumerate(outputs) if each.requires_grad)
         continuous = tuple(at for at, o in enumerate(self._first) if is_continuous(o.dtype))
         self.positions = self.graphed or continuous
-        """Which outputs are compared: where none requires a gradient, all that could."""
+        """The outputs to compare: those that require a gradient; if none does, all that could."""
         self.outputs = Coordinates([self._first[at] for at in self.positions])
-        self.layouts = [Coordinates([primal]) for primal in examined.primals]
-        self._targets = Coordinates(examined.primals)
+        self.layouts = [Coordinates([primal]) for primal in function.primals]
+        self._targets = Coordinates(function.primals)
 
     @property
     def size(self) -> int:
-        """Entries of all Jacobians together."""
+        """Number of entries of all Jacobians together."""
         return self.outputs.size * sum(layout.size for layout in self.layouts)
 
     def block(self, target: int) -> Block:
@@ -84,21 +89,21 @@ class Sides:
         return self.layouts[target].blocks[0]
 
     def input(self, target: int) -> str:
-        """What the caller calls a target."""
-        position = self.examined.positions[target]
+        """Return the caller's number and name for a target."""
+        position = self.function.positions[target]
         return f"input {position} ({self._names()[position]})"
 
-    # ---- the numeric side -----------------------------------------------------------------
+    # ---- numeric -----------------------------------------------------------------
 
     def evaluate(self, primals: Sequence[Array]) -> list[Array]:
-        """The compared outputs at `primals`.
+        """Return the compared outputs at `primals`.
 
         Raises:
             GradcheckError: An output has another shape or dtype than at the inputs.
         """
-        with self.examined.called(primals) as outputs:
+        with self.function.called(primals) as outputs:
             arrays = [copied(output) for output in outputs]
-        if any(map(_has_other_form, arrays, self._first)) or len(arrays) != len(self._first):
+        if any(map(_differs_in_form, arrays, self._first)) or len(arrays) != len(self._first):
             raise GradcheckError(
                 "Expected func to return outputs with the same shape and dtype when inputs are "
                 f"perturbed by eps, but {_forms(self._first)} became {_forms(arrays)}"
@@ -112,62 +117,62 @@ class Sides:
         return self._numeric[target]
 
     def _columns(self, target: int, columns: Sequence[int]) -> FloatArray:
-        primals = self.examined.primals
+        primals = self.function.primals
         return numeric_columns(self.evaluate, self.outputs, primals, target, self._eps, columns)
 
     def numeric_along(self, target: int, direction: FloatArray) -> FloatArray:
         """The numeric derivative of all compared outputs along a direction of one target."""
-        primals = self.examined.primals
+        primals = self.function.primals
         along: list[Array | None] = [None] * len(primals)
         along[target] = self.layouts[target].unflatten(direction)[0]
         return projected_derivative(self.evaluate, self.outputs, primals, along, self._eps)
 
-    # ---- the analytic side ----------------------------------------------------------------
+    # ---- analytic ----------------------------------------------------------------
 
     def rows(self, output: int, cotangents: Iterable[FloatArray], runs: int = 2) -> Rows:
         """Run backward for each cotangent of one output, given in coordinates."""
         layout, at = self._layout(output), self.positions[output]
         found: list[list[FloatArray]] = [[] for _ in range(runs)]
-        with self.examined.called() as outputs:
+        with self.function.called() as outputs:
             for vector in cotangents:
                 for rows in found:
                     sent = {at: layout.unflatten(vector)[0]}
-                    rows.append(np.concatenate(self.flat(self.pull_back(outputs, sent))))
+                    rows.append(np.concatenate(self.flat(self.vjp(outputs, sent))))
         matrices = [np.array(rows).reshape(len(rows), self._targets.size) for rows in found]
-        return Rows(self._split(matrices[0]), furthest(matrices[0], matrices[-1]))
+        return Rows(self._split(matrices[0]), largest_difference(matrices[0], matrices[-1]))
 
     def _split(self, rows: FloatArray) -> list[FloatArray]:
         return [rows[:, block.span] for block in self._targets.blocks]
 
-    # ---- both at once ---------------------------------------------------------------------
+    # ---- both ---------------------------------------------------------------------
 
-    def jacobians(self, probes: Sequence[Probes]) -> Jacobians:
-        """Both sides, column by column and row by row."""
+    def jacobians(self, probes: Sequence[ProbeVectors]) -> Jacobians:
+        """Compute both, column by column and row by row."""
         return Jacobians(
             [self.numeric(target) for target in range(len(self.layouts))],
             [self.rows(output, each) for output, each in enumerate(probes)],
         )
 
-    def jacobians_at_once(self, probes: Sequence[Probes]) -> Jacobians | None:
-        """Both sides, in batched runs of the user's code.
+    def batched_jacobians(self, probes: Sequence[ProbeVectors]) -> Jacobians | None:
+        """Compute both in batched runs of the user's code.
 
-        None where that cannot be, or some of it that is redone one by one comes out otherwise.
+        None if the code cannot be batched, or a sample that is recomputed one by one differs.
         """
-        batch = AtOnce(self.examined, self.outputs, self.positions)
+        batch = BatchedJacobians(self.function, self.outputs, self.positions)
         found = batch.jacobians(probes, self._eps)
         if found is None:
             return None
         numeric, rows = found
         both = Jacobians(numeric, [Rows(self._split(each), jitter) for each, jitter in rows])
-        return both if self._is_borne_out(both, probes) else None
+        return both if self._is_confirmed(both, probes) else None
 
-    def _is_borne_out(self, found: Jacobians, probes: Sequence[Probes]) -> bool:
-        """Whether some columns and rows, redone one by one, are what they were in batches."""
+    def _is_confirmed(self, found: Jacobians, probes: Sequence[ProbeVectors]) -> bool:
+        """Recompute a sample of columns and rows one by one; return True if they are the same."""
         rng = generator(self._seed, "redone")
         for target, jacobian in enumerate(found.numeric):
             sample = _sample(rng, jacobian.shape[1])
-            redone = self._columns(target, sample)
-            if not _close(jacobian[:, sample], redone, self._rounding):
+            recomputed = self._columns(target, sample)
+            if not _close(jacobian[:, sample], recomputed, self._rounding):
                 return False
         for output, rows in enumerate(found.rows):
             sample = _sample(rng, len(probes[output]))
@@ -179,7 +184,7 @@ class Sides:
 
     @cached_property
     def _rounding(self) -> float:
-        """How far two difference quotients of the same points may be apart."""
+        """Rounding error allowed between two difference quotients of the same points."""
         largest = max((_largest(self._first[at]) for at in self.positions), default=0.0)
         eps = max((block.eps for block in self.outputs.blocks), default=0.0)
         return _ROUNDINGS * eps * largest / self._eps
@@ -189,14 +194,12 @@ class Sides:
     def _layout(self, output: int) -> Coordinates:
         return Coordinates([self._first[self.positions[output]]])
 
-    def pull_back(
-        self, outputs: Sequence[Tensor], cotangents: dict[int, Array | None]
-    ) -> Gradients:
+    def vjp(self, outputs: Sequence[Tensor], cotangents: dict[int, Array | None]) -> Gradients:
         """The gradient of each target, given cotangents for outputs by their positions."""
         sent = [(outputs[at], array) for at, array in cotangents.items() if array is not None]
         return grad(
             [output for output, _ in sent],
-            self.examined.targets,
+            self.function.targets,
             [wrap(array.copy()).to(output.device) for output, array in sent],
             retain_graph=True,
             allow_unused=True,
@@ -216,7 +219,7 @@ class Sides:
 
 
 def _sample(rng: np.random.Generator, count: int) -> list[int]:
-    """One of so many, if there is any."""
+    """Choose one of `count`, if there is any."""
     return [int(rng.integers(count))] if count else []
 
 
@@ -225,13 +228,13 @@ def _largest(array: Array) -> float:
 
 
 def _close(one: FloatArray, other: FloatArray, allowed: float) -> bool:
-    """Whether two arrays are equal but for `allowed`; NaN equals NaN."""
+    """Return True if two arrays agree to within `allowed`; NaN equals NaN."""
     if np.array_equal(one, other):
         return True
     return np.allclose(one, other, rtol=_SAME, atol=allowed, equal_nan=True)
 
 
-def _has_other_form(one: Array, other: Array) -> bool:
+def _differs_in_form(one: Array, other: Array) -> bool:
     return one.shape != other.shape or one.dtype != other.dtype
 
 

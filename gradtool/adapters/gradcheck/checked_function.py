@@ -1,8 +1,7 @@
-"""A user's function and its inputs, as gradcheck calls them.
+"""The user's function and its inputs, as gradcheck calls them.
 
-The function gets the very tensors that the caller passed, not copies: it may hold them in a
-closure, as a module holds its parameters. They are changed where they lie for the time of
-one call, and put back whatever happens in it.
+The function gets the caller's own tensors, not copies: it may hold them in a closure, as a module
+holds its parameters. They are changed in place for one call, and restored even if it raises.
 """
 
 from __future__ import annotations
@@ -21,26 +20,23 @@ from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.engine import Tensor
 from gradtool.engine._tensor import to_numpy, wrap
 from gradtool.engine.autograd._node import Node
+from gradtool.engine.autograd.gradcheck import MisuseError
 from gradtool.verify.protocol.differentiable import Array
 
-_CALLER = 5
+_STACKLEVEL = 5
 """Frames from the warning to the code that called gradcheck."""
 
 
-class Misuse(Exception):  # noqa: N818 - what it is, beside the error that it is raised as
-    """gradcheck was asked for something impossible; that says nothing of any gradient."""
+class OutputTypeError(MisuseError, TypeError):
+    """The function returns something that cannot be differentiated."""
 
 
-class OutputTypeError(Misuse, TypeError):
-    """The function returns what cannot be differentiated."""
-
-
-class CotangentCountError(Misuse, ValueError):
-    """There is not one cotangent for each output."""
+class CotangentCountError(MisuseError, ValueError):
+    """The number of cotangents is not that of the outputs."""
 
 
 def check_inputs(inputs: Sequence[Any]) -> None:
-    """Refuse inputs that cannot be checked; warn of those that make a check meaningless.
+    """Reject inputs that cannot be checked; warn about those that make a check meaningless.
 
     Raises:
         ValueError: No input requires a gradient.
@@ -64,7 +60,7 @@ def _check_precision(position: int, tensor: Tensor) -> None:
             f"complex, but {tensor.dtype}. The check will likely fail: the default step and "
             "tolerances are below its precision.",
             UserWarning,
-            stacklevel=_CALLER,
+            stacklevel=_STACKLEVEL,
         )
 
 
@@ -79,7 +75,7 @@ def _check_overlap(position: int, array: Any) -> None:
 
 
 def _hidden(inputs: Sequence[Any]) -> str:
-    """What to add when the tensors are where nobody looks for them."""
+    """Explain that tensors inside containers are not differentiated, if there are any."""
     for position, value in enumerate(inputs):
         if not isinstance(value, list | tuple | dict):
             continue
@@ -92,13 +88,13 @@ def _hidden(inputs: Sequence[Any]) -> str:
     return ""
 
 
-class Examined:
+class CheckedFunction:
     """A function at its inputs.
 
     Args:
         func: Takes `inputs`, returns a tensor or a flat sequence of them.
-        inputs: What it is called with.
-        written: What the user wrote of it, if that is something else than `func`.
+        inputs: Its arguments.
+        written: The user's own code in it, if that is not `func` itself.
     """
 
     def __init__(
@@ -109,7 +105,7 @@ class Examined:
         self._inputs = tuple(inputs)
         self._tensors = _distinct(inputs)
         self.targets = [tensor for tensor in self._tensors if tensor.requires_grad]
-        """The inputs that are differentiated with respect to, each once."""
+        """The inputs to differentiate with respect to, each once."""
         self.positions = [_position(inputs, target) for target in self.targets]
         self.primals = [copied(target) for target in self.targets]
         self._changes = itertools.count(1)
@@ -118,39 +114,38 @@ class Examined:
     def called(
         self, primals: Sequence[Array] | None = None, *, instead: Sequence[Tensor] | None = None
     ) -> Iterator[tuple[Tensor, ...]]:
-        """The outputs, at `primals` in the place of the targets' own values.
+        """Call the function, at `primals` if given, and restore the inputs when the block ends.
 
-        With `instead`, other tensors are passed in the places of the targets. The inputs have
-        their values again when the block ends.
+        With `instead`, other tensors are passed in place of the targets.
 
         Raises:
             OutputTypeError: The function returns something other than tensors.
         """
-        kept = [_Kept.of(tensor) for tensor in self._tensors]
+        states = [_TensorState.of(tensor) for tensor in self._tensors]
         try:
             if primals is not None:
                 self._place(primals)
             yield self.outputs(instead)
         finally:
-            for each in kept:
+            for each in states:
                 each.restore()
 
     def outputs(self, instead: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
-        """As `called`, but whatever the function does to its inputs stays."""
+        """Call the function, without restoring the inputs."""
         if instead is None:
             return _outputs(self._func(*self._inputs))
         others = dict(zip(map(id, self.targets), instead, strict=True))
         return _outputs(self._func(*[others.get(id(each), each) for each in self._inputs]))
 
     def roots(self) -> list[tuple[str, Any]]:
-        """From where to find what the user's code can change: inputs, and what it captured."""
+        """Return the inputs, and the variables that the user's code captured."""
         return [*roots_of(function_class(self._written) or self._written), ("inputs", self._inputs)]
 
     def gradient_dtypes(self) -> Iterator[tuple[str, np.dtype[Any], np.dtype[Any]]]:
-        """Name, dtype of the gradient and dtype of each input that backward gives a gradient.
+        """Yield the name, the gradient's dtype and the dtype of each input with a gradient.
 
-        The engine casts gradients to the dtypes of their inputs. What ``backward`` itself
-        returned is seen only where the function is the ``apply`` of a custom Function.
+        The engine casts gradients to the dtypes of their inputs. The dtypes before that are seen
+        only if the function is the ``apply`` of a custom Function.
         """
         if function_class(self._func) is None:
             return
@@ -164,15 +159,15 @@ class Examined:
                 yield argument.name, gradient.dtype, argument.dtype
 
     def _place(self, primals: Sequence[Array]) -> None:
-        """Give the targets other values. Each change counts as a new version of the tensor."""
+        """Give the targets other values, and each changed tensor a new version."""
         for target, own, primal in zip(self.targets, self.primals, primals, strict=True):
             if not _same_bytes(own, primal):
                 _write(target, primal)
                 target._shared_storage().version += next(self._changes)
 
 
-class _Kept(NamedTuple):
-    """What a call may change of a tensor, as it was before."""
+class _TensorState(NamedTuple):
+    """The state of a tensor that a call may change."""
 
     tensor: Tensor
     values: bytes
@@ -180,11 +175,11 @@ class _Kept(NamedTuple):
     node: Node | None
 
     @classmethod
-    def of(cls, tensor: Tensor) -> _Kept:
+    def of(cls, tensor: Tensor) -> _TensorState:
         return cls(tensor, _values(tensor), tensor._version, tensor._node)
 
     def restore(self) -> None:
-        """Put it back."""
+        """Restore it."""
         tensor = self.tensor
         if _values(tensor) != self.values:
             array = tensor._array
@@ -199,7 +194,7 @@ def _values(tensor: Tensor) -> bytes:
 
 
 def copied(tensor: Tensor) -> Array:
-    """The values in host memory that nothing else holds."""
+    """Return a copy of the values in host memory."""
     return np.array(to_numpy(tensor._array), order="C")
 
 
@@ -208,12 +203,12 @@ def _write(tensor: Tensor, values: Array) -> None:
 
 
 def _same_bytes(one: Array, other: Array) -> bool:
-    """Whether two arrays hold the same values, NaN the same as NaN."""
+    """Return True if two arrays hold the same values; NaN equals NaN."""
     return one is other or one.tobytes() == other.tobytes()
 
 
 def _distinct(inputs: Sequence[Any]) -> list[Tensor]:
-    """The tensors among `inputs`, each once."""
+    """Return the tensors among `inputs`, each once."""
     return list({id(each): each for each in inputs if isinstance(each, Tensor)}.values())
 
 
