@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 
 import msgspec
 
@@ -19,22 +20,20 @@ from gradtool.collect.subject import Subject
 from gradtool.config.settings import Settings
 from gradtool.findings.check_results import check_result, raised_late
 from gradtool.findings.terminations import out_of_time, termination_result
-from gradtool.results.report import CaseResult, CheckResult, FunctionResult, Verdict
+from gradtool.results.report import (
+    CaseResult,
+    CheckResult,
+    Family,
+    FunctionResult,
+    Verdict,
+    skipped,
+)
 from gradtool.sandbox.termination import Terminated, user_code
 from gradtool.sandbox.timeout import time_limit
 from gradtool.sandbox.user_errors import user_method
 from gradtool.verify.examine import Outcome, examine
 from gradtool.verify.protocol.observation import SourceLine
 from gradtool.verify.rules import RULES, codes
-
-_OF_THE_GATE = frozenset(code for code in RULES if code.startswith(codes.RUNNING)) - {
-    codes.FORWARD_RAISED,
-    codes.BACKWARD_RAISED,
-}
-"""Rules that are answered where the code of a Function could not run at all."""
-
-_ALWAYS = sorted(code for code in RULES if code.startswith(codes.RUNNING))
-"""Rules that are asked whatever is selected."""
 
 
 def listed_case(case: ResolvedCase) -> CaseResult:
@@ -145,11 +144,10 @@ def _doubted(case: ResolvedCase, check: CheckResult) -> CheckResult:
 
 def _excused(settings: Settings, check: CheckResult) -> CheckResult:
     """A check without doubts about a derivative that the gradient is declared not to be."""
-    declared = codes.WRONG_GRADIENT in settings.ignored_for_reason
-    if check.rule != codes.NOT_VERIFIED or check.verdict is not Verdict.UNVERIFIED or not declared:
+    excuse = RULES[check.rule].excused_with
+    if excuse not in settings.ignored_for_reason or check.verdict is not Verdict.UNVERIFIED:
         return check
-    reason = settings.ignored[codes.WRONG_GRADIENT]
-    return CheckResult(rule=check.rule, verdict=Verdict.SKIPPED, reason=reason)
+    return skipped(check, settings.ignored[excuse])
 
 
 def _on_host(subject: Subject, case: ResolvedCase) -> FunctionDifferentiable:
@@ -160,7 +158,7 @@ def _on_host(subject: Subject, case: ResolvedCase) -> FunctionDifferentiable:
 
 
 def _reported(case: ResolvedCase, settings: Settings) -> set[str]:
-    reported = {*settings.codes, *_ALWAYS} - _OF_THE_GATE
+    reported = {*settings.codes, *codes.matching([Family.RUNNING.value])} - _found_by_the_gate()
     if not settings.tolerates and not _is_own(case, settings):
         reported.discard(codes.NEEDLESS)
     return reported
@@ -171,7 +169,14 @@ def _only_asked(settings: Settings) -> set[str]:
     asked = set(configured_ignores(settings)) if codes.NEEDLESS in settings.codes else set()
     if codes.NOT_EXECUTED in settings.codes and codes.WRONG_GRADIENT not in settings.codes:
         asked |= RULES.keys() - settings.ignored.keys()
-    return asked - _OF_THE_GATE
+    return asked - _found_by_the_gate()
+
+
+@cache
+def _found_by_the_gate() -> frozenset[str]:
+    """Rules that are answered where the code of a Function could not run at all."""
+    running = codes.matching([Family.RUNNING.value])
+    return frozenset(code for code in running if RULES[code].check is None)
 
 
 def _is_own(case: ResolvedCase, settings: Settings) -> bool:
@@ -185,11 +190,11 @@ def _is_in_doubt(outcome: Outcome) -> bool:
 
 def _ignored(settings: Settings, checks: Sequence[CheckResult]) -> list[CheckResult]:
     """The rules that were not asked because the configuration says why."""
-    answered = {check.rule for check in checks} | _OF_THE_GATE
+    answered = {check.rule for check in checks} | _found_by_the_gate()
     return [
-        CheckResult(rule=code, verdict=Verdict.SKIPPED, reason=reason)
-        for code, reason in sorted(settings.ignored.items())
-        if code not in answered
+        CheckResult(rule=c, verdict=Verdict.SKIPPED, skip=skip, proves=RULES[c].proves)
+        for c, skip in sorted(settings.ignored.items())
+        if c not in answered
     ]
 
 

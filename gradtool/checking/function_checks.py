@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 
@@ -13,13 +14,11 @@ from gradtool.config.settings import Settings
 from gradtool.findings.finding import make_finding
 from gradtool.policy.tolerances import expired
 from gradtool.results.paths import shown_path
-from gradtool.results.report import CaseResult, CheckResult, Finding, Location, Verdict
+from gradtool.results.report import CaseResult, CheckResult, Family, Finding, Location, Verdict
 from gradtool.verify.protocol.observation import SourceLine
 from gradtool.verify.rules import RULES, codes
 
 _WRONG = (Verdict.FAIL, Verdict.ERROR, Verdict.UNVERIFIED)
-_METHODS = {"jvp": "GT301", "vmap": "GT401"}
-"""Methods that only one rule runs."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ def _needless(planned: PlannedFunction, cases: Sequence[Checked]) -> CheckResult
 def _unused_ignores(planned: PlannedFunction, cases: Sequence[Checked]) -> Iterator[Finding]:
     settings = planned.unit.settings
     silenced = frozenset[str]().union(*(case.silenced for case in cases))
-    for reason, group in groupby(configured_ignores(settings), settings.ignored.__getitem__):
+    for skip, group in groupby(configured_ignores(settings), settings.ignored.__getitem__):
         ignored = list(group)
         if silenced.isdisjoint(ignored) and all(RULES[code].check for code in ignored):
             which = ignored[0] if len(ignored) == 1 else f"{ignored[0]} to {ignored[-1]}"
@@ -86,7 +85,7 @@ def _unused_ignores(planned: PlannedFunction, cases: Sequence[Checked]) -> Itera
                 codes.NEEDLESS,
                 planned.unit.node,
                 settings,
-                message=f"{which} need not be ignored: no case breaks it ({reason})",
+                message=f"{which} need not be ignored: no case breaks it ({skip.detail})",
                 location=planned.subject.location,
                 hint="remove the entry under `ignore`",
             )
@@ -95,8 +94,8 @@ def _unused_ignores(planned: PlannedFunction, cases: Sequence[Checked]) -> Itera
 def configured_ignores(settings: Settings) -> list[str]:
     """The rules of a case that the configuration ignores for this Function, by reason."""
     return sorted(
-        (code for code in settings.ignored_for_reason if not code.startswith(codes.RUNNING)),
-        key=lambda code: (settings.ignored[code], code),
+        (code for code in settings.ignored_for_reason if code not in Family.RUNNING),
+        key=lambda code: (settings.ignored[code].detail or "", code),
     )
 
 
@@ -112,7 +111,7 @@ def _not_executed(planned: PlannedFunction, cases: Sequence[Checked]) -> CheckRe
     missing = sorted(
         line
         for line in cases[0].lines - executed - _raising(cases[0].lines)
-        if _METHODS.get(line.method, codes.WRONG_GRADIENT) in asked or _alone(asked)
+        if _runner_of(line.method) in asked or _alone(asked)
     )
     findings = tuple(
         make_finding(
@@ -126,6 +125,13 @@ def _not_executed(planned: PlannedFunction, cases: Sequence[Checked]) -> CheckRe
         for method, lines in _by_method(missing)
     )
     return CheckResult(rule=codes.NOT_EXECUTED, verdict=Verdict.PASS, findings=findings)
+
+
+@cache
+def _runner_of(method: str) -> str:
+    """The code of the rule without which no case executes `method`."""
+    only = (code for code, rule in RULES.items() if rule.only_runner_of == method)
+    return next(only, codes.WRONG_GRADIENT)
 
 
 def _alone(asked: Sequence[str]) -> bool:

@@ -31,7 +31,7 @@ from gradtool.sandbox.timeout import time_limit
 from gradtool.verify.examine import Flaw, Outcome, examine
 from gradtool.verify.protocol.differentiable import Array
 from gradtool.verify.rules import RULES, codes
-from gradtool.verify.rules.gt702_engines_disagree import PREMISES, disagreement
+from gradtool.verify.rules.gt702_engines_disagree import disagreement
 from gradtool.verify.subject import Subject as Examined
 
 Active = Callable[[], AbstractContextManager[None]]
@@ -70,7 +70,8 @@ class SecondEngine:
         started = time.perf_counter()
         if codes.ENGINES not in self._unit.settings.codes or not checked.is_complete:
             return checked
-        if any(check.rule in PREMISES and _is_broken(check) for check in checked.result.checks):
+        premises = RULES[codes.ENGINES].premises
+        if any(check.rule in premises and _is_broken(check) for check in checked.result.checks):
             return checked
         node = f"{self._unit.node}[{case.name}]"
         try:

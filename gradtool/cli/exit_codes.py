@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator
 from gradtool.report.verdicts import STOPPING, answers, overall, standing
 from gradtool.results.report import ModuleResult, Report
 from gradtool.sandbox.interrupts import ended_by
-
-_NOT_IMPORTED = "GT001"
+from gradtool.verify.rules import codes
 
 
 class ExitCode(enum.IntEnum):
@@ -56,7 +55,7 @@ def exit_code(report: Report, *, strict: bool) -> ExitCode:
     if report.faults:
         return ExitCode.INTERNAL
     stopping = set(_stopping_rules(report, strict))
-    if stopping - {_NOT_IMPORTED} or report.unmet:
+    if stopping - {codes.NOT_IMPORTED} or report.unmet:
         return ExitCode.FAILED
     if stopping:
         return ExitCode.NOT_IMPORTED

@@ -16,6 +16,7 @@ from gradtool.config.environment import as_pair
 from gradtool.config.options import CheckOptions
 from gradtool.config.resources import parse_size
 from gradtool.config.schema import Defaults, FunctionConfig
+from gradtool.results.report import Family, Skip, SkipKind
 from gradtool.verify.rules import codes
 
 T = TypeVar("T")
@@ -65,16 +66,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The last day on which that is meant to be there."""
     codes: tuple[str, ...] = ()
     """Rules that are asked, sorted."""
-    ignored: dict[str, str] = {}
-    """Rules that are not reported because the configuration says why."""
-    ignored_for_reason: tuple[str, ...] = ()
-    """Those of `ignored` that the configuration names for this Function."""
+    ignored: dict[str, Skip] = {}
+    """Rules that are not reported, and why."""
     tolerates: bool = False
     """The configuration has a tolerance for all cases of this Function; no flag overrides it."""
     flags: tuple[str, ...] = ()
     """Options that a replay needs beside the rule and the seed."""
     replayable: bool = True
     """A command line can reproduce the cases; it cannot when a test suite gave them."""
+
+    @property
+    def ignored_for_reason(self) -> tuple[str, ...]:
+        """Those of `ignored` that the configuration names for this Function, sorted."""
+        return tuple(sorted(code for code, skip in self.ignored.items() if skip.is_ignored))
 
     def tolerances(
         self, atol: float | None, rtol: float | None
@@ -113,21 +117,20 @@ def settings_for(options: CheckOptions, check: Defaults, function: FunctionConfi
         expires=function.expires,
         codes=tuple(sorted(selected)),
         ignored=ignored,
-        ignored_for_reason=tuple(sorted(codes.matching(function.ignore))),
         tolerates=_is_any(function.atol, function.rtol) and not _is_any(options.atol, options.rtol),
         flags=_flags(options),
     )
 
 
-def _ignored(ignore: tuple[str, ...], function: FunctionConfig) -> dict[str, str]:
+def _ignored(ignore: tuple[str, ...], function: FunctionConfig) -> dict[str, Skip]:
     """Rules to skip with a reason: those of the file, and those that are asked in any case."""
-    always = {code for code in codes.matching(ignore) if code.startswith(codes.RUNNING)}
+    always = {code for code in codes.matching(ignore) if code in Family.RUNNING}
     reasons = {
-        code: f"ignored by the configuration: {reason}"
+        code: Skip(kind=SkipKind.IGNORED, detail=reason)
         for prefix, reason in function.ignore.items()
         for code in codes.matching([prefix])
     }
-    return {**dict.fromkeys(sorted(always), "left out by option"), **reasons}
+    return {**dict.fromkeys(sorted(always), Skip(kind=SkipKind.LEFT_OUT)), **reasons}
 
 
 def _flags(options: CheckOptions) -> tuple[str, ...]:

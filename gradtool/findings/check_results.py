@@ -13,38 +13,35 @@ from gradtool.results.paths import shown_path
 from gradtool.results.report import CheckResult, Finding, Location, Verdict
 from gradtool.sandbox.user_errors import describe
 from gradtool.verify.examine import Flaw, Outcome
-from gradtool.verify.rules import codes
+from gradtool.verify.rules import Rule, codes
 
-_OF_FORWARD = ("forward",)
-_OF_CTX = ("setup_context", "forward")
-_OF_BACKWARD = ("backward", "vjp", "forward")
-_BLAMED = {
-    **dict.fromkeys(["GT003", "GT501", "GT508", "GT509"], _OF_FORWARD),
-    **dict.fromkeys(["GT115", "GT502", "GT505", "GT506", "GT510"], _OF_CTX),
-    **dict.fromkeys(["GT301", "GT302", "GT303"], ("jvp", *_OF_BACKWARD)),
-    "GT401": ("vmap", "forward"),
-    "GT403": (*_OF_BACKWARD, "vmap"),
-}
-"""The methods that a rule speaks of, the likeliest first. Other rules speak of backward."""
+_IN_FORWARD = ("setup_context", "forward")
 
 
 def check_result(node: str, subject: Subject, outcome: Outcome, settings: Settings) -> CheckResult:
     """What `verify` found out about one rule, told of the case with the node id `node`."""
-    code = outcome.rule.code
-    findings = tuple(_of_flaw(node, subject, code, flaw, settings) for flaw in outcome.flaws)
-    if code in settings.ignored and outcome.verdict is not Verdict.PASS:
-        return CheckResult(rule=code, verdict=Verdict.SKIPPED, reason=settings.ignored[code])
-    return CheckResult(rule=code, verdict=outcome.verdict, reason=outcome.reason, findings=findings)
+    rule, verdict, skip = outcome.rule, outcome.verdict, outcome.skip
+    findings = tuple(_of_flaw(node, subject, rule, flaw, settings) for flaw in outcome.flaws)
+    if rule.code in settings.ignored and verdict is not Verdict.PASS:
+        findings, verdict, skip = (), Verdict.SKIPPED, settings.ignored[rule.code]
+    return CheckResult(
+        rule=rule.code,
+        verdict=verdict,
+        reason=outcome.reason,
+        skip=skip,
+        proves=rule.proves,
+        findings=findings,
+    )
 
 
-def _of_flaw(node: str, subject: Subject, code: str, flaw: Flaw, settings: Settings) -> Finding:
+def _of_flaw(node: str, subject: Subject, rule: Rule, flaw: Flaw, settings: Settings) -> Finding:
     location = Location(path=shown_path(Path(flaw.path)), line=flaw.line) if flaw.path else None
     return make_finding(
-        code,
+        rule.code,
         node,
         settings,
         message=flaw.message,
-        location=location or _blamed(code, subject, flaw.method),
+        location=location or _blamed(rule, subject, flaw.method),
         severity=flaw.severity,
         evidence=flaw.evidence,
         hint=flaw.hint,
@@ -52,12 +49,12 @@ def _of_flaw(node: str, subject: Subject, code: str, flaw: Flaw, settings: Setti
     )
 
 
-def _blamed(code: str, subject: Subject, known: str | None) -> Location:
-    """The ``def`` of the method that is `known` to be wrong, or that the rule speaks of."""
+def _blamed(rule: Rule, subject: Subject, known: str | None) -> Location:
+    """The ``def`` of the method that is `known` to be wrong, or that the rule blames."""
     if not subject.is_function:
         return subject.location
     target = subject.target
-    names = [known] if known else _BLAMED.get(code, _OF_BACKWARD)
+    names = [known] if known else rule.blames
     method = next((getattr(target, name) for name in names if _defines(target, name)), None)
     return (method and function_location(method)) or subject.location
 
@@ -74,7 +71,7 @@ def raised_late(
     """GT003 or GT004 for a method that raised in a later call than the first."""
     told = describe(error, subject.folder)
     finding = make_finding(
-        codes.FORWARD_RAISED if method in _OF_CTX else codes.BACKWARD_RAISED,
+        codes.FORWARD_RAISED if method in _IN_FORWARD else codes.BACKWARD_RAISED,
         node,
         settings,
         message=f"{method} raised {told.summary}, though not in its first call",

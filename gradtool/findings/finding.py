@@ -14,13 +14,14 @@ from gradtool.config.settings import Settings
 from gradtool.results.report import (
     CheckResult,
     Evidence,
+    Family,
     Finding,
     Location,
     Severity,
     Source,
     Verdict,
 )
-from gradtool.verify.rules import RULES, codes
+from gradtool.verify.rules import RULES
 
 
 def make_finding(
@@ -57,7 +58,7 @@ def could_not_run(finding: Finding, settings: Settings) -> CheckResult:
     """Something could not run at all, unless the configuration says that this is known."""
     code = finding.rule
     if code in settings.ignored:
-        return CheckResult(rule=code, verdict=Verdict.SKIPPED, reason=settings.ignored[code])
+        return CheckResult(rule=code, verdict=Verdict.SKIPPED, skip=settings.ignored[code])
     return CheckResult(rule=code, verdict=Verdict.ERROR, findings=(finding,))
 
 
@@ -69,7 +70,7 @@ def as_argument(path: str) -> str:
 def replay_command(node: str, code: str, settings: Settings) -> str:
     """A command line that asks one rule of one node again, with the same numbers."""
     parts = [shlex.quote(as_argument(node))]
-    if not code.startswith(codes.RUNNING):
+    if code not in Family.RUNNING:
         parts.append(f"--select {code}")
     return " ".join(["gradtool check", *parts, f"--seed {settings.seed}", *settings.flags])
 

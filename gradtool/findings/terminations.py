@@ -9,7 +9,7 @@ from __future__ import annotations
 from gradtool.collect.loader import LoadError
 from gradtool.config.settings import Settings
 from gradtool.findings.finding import could_not_run, make_finding
-from gradtool.results.report import CheckResult, Location, Verdict
+from gradtool.results.report import CheckResult, Location, Skip, SkipKind, Verdict
 from gradtool.sandbox.termination import Termination
 from gradtool.verify.rules import codes
 
@@ -83,8 +83,8 @@ def no_case(node: str, location: Location, reason: NoCase, settings: Settings) -
 
 def out_of_time() -> CheckResult:
     """What is said of a case that was not checked because an earlier one took all the time."""
-    reason = "an earlier case used up the time of the Function"
-    return CheckResult(rule=codes.TIMED_OUT, verdict=Verdict.SKIPPED, reason=reason)
+    skip = Skip(kind=SkipKind.OUT_OF_TIME)
+    return CheckResult(rule=codes.TIMED_OUT, verdict=Verdict.SKIPPED, skip=skip)
 
 
 class NoCase(Exception):  # noqa: N818 - the state of a Function, not a fault of the program

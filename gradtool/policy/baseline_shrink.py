@@ -13,18 +13,14 @@ from gradtool.config.options import CheckOptions
 from gradtool.policy.baseline import Baseline, Entry, entries_of, relocated
 from gradtool.results.paths import split_path
 from gradtool.results.report import (
-    IGNORED,
-    NOT_OFFERED,
     CaseResult,
     CheckResult,
+    Family,
     FunctionResult,
     ModuleResult,
     Report,
     Verdict,
 )
-
-_GONE = (NOT_OFFERED, IGNORED)
-"""How the reasons of skipped checks begin that leave nothing to find."""
 
 
 def vanished(baseline: Baseline, report: Report, options: CheckOptions) -> frozenset[Entry]:
@@ -92,6 +88,6 @@ def _has_broken(checks: Iterable[CheckResult]) -> bool:
 def _was_asked(case: CaseResult, rule: str) -> bool:
     checks: Sequence[CheckResult] = [check for check in case.checks if check.rule == rule]
     if not checks:  # A rule of running is told of only where it is broken.
-        return rule.startswith("GT0") and not _has_broken(case.checks)
-    reasons = [c.reason or "" for c in checks if c.verdict is Verdict.SKIPPED]
-    return all(reason.startswith(_GONE) for reason in reasons)
+        return rule in Family.RUNNING and not _has_broken(case.checks)
+    skipped = [check for check in checks if check.verdict is Verdict.SKIPPED]
+    return all(check.skip is not None and check.skip.leaves_nothing for check in skipped)

@@ -18,15 +18,12 @@ from gradtool.checking.unit import Done, Unit
 from gradtool.errors import UsageError
 from gradtool.results.fingerprint import fingerprints
 from gradtool.results.report import CaseResult, CheckResult, Cost, Finding, Verdict, worst
-from gradtool.verify.rules import codes
+from gradtool.verify.rules import RULES, Scope
 
 T = TypeVar("T")
 
 Answers = Sequence[tuple[int, T]]
 """What was answered with each seed."""
-
-_EVERY = frozenset({codes.NEEDLESS, codes.EXPIRED, codes.NOT_EXECUTED})
-"""Rules whose findings must be there with every seed."""
 
 _LISTED = 10
 """Seeds that a line names before it only counts the others."""
@@ -130,7 +127,7 @@ class _Fold:
     def check(self, owner: str, answers: Answers[CheckResult]) -> CheckResult:
         _, first = answers[0]
         findings = self.findings(answers)
-        if first.rule in _EVERY:
+        if _is_of_all_cases(first.rule):
             verdict = Verdict.PASS if not findings else first.verdict
             return msgspec.structs.replace(first, verdict=verdict, findings=findings)
         verdict = worst([check.verdict for _, check in answers])
@@ -152,11 +149,11 @@ class _Fold:
         return tuple(
             self.finding(*told[print_], at)
             for print_, at in seeds.items()
-            if told[print_][0].rule not in _EVERY or len(at) == self.total
+            if len(at) == self.total or not _is_of_all_cases(told[print_][0].rule)
         )
 
     def finding(self, finding: Finding, verdict: Verdict, at: Sequence[int]) -> Finding:
-        if finding.rule in _EVERY:
+        if _is_of_all_cases(finding.rule):
             return finding
         message = self.rated(finding.message, verdict, at)
         return msgspec.structs.replace(finding, message=message, seeds=tuple(at))
@@ -182,6 +179,11 @@ class _Fold:
                 if (at := [seed for seed, verdict in asked if _WORDS.get(verdict) == word])
             ]
             self.differing.append(f"{rule} at {owner} {', '.join(told)}")
+
+
+def _is_of_all_cases(code: str) -> bool:
+    """Return True for a rule whose findings must be there with every seed."""
+    return Scope.ALL_CASES in RULES[code].scopes
 
 
 def _says(done: Done) -> bool:

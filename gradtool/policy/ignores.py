@@ -20,12 +20,14 @@ from gradtool.findings.finding import make_finding
 from gradtool.policy.comments import Comment, read_comments
 from gradtool.policy.rewriting import changed_function
 from gradtool.results.report import (
-    IGNORED,
     CheckResult,
     Finding,
     FunctionResult,
     Location,
+    Skip,
+    SkipKind,
     Verdict,
+    skipped,
 )
 from gradtool.verify.rules import RULES, codes
 
@@ -87,17 +89,14 @@ class _Heed:
 
     def _skipped(self, check: CheckResult, comment: Comment) -> CheckResult:
         self._used.add(comment)
-        return CheckResult(rule=check.rule, verdict=Verdict.SKIPPED, reason=self._reason(comment))
-
-    def _reason(self, comment: Comment) -> str:
-        return f"{IGNORED}a comment on line {comment.line}: {comment.reason}"
+        skip = Skip(kind=SkipKind.IGNORED_BY_COMMENT, detail=comment.reason, line=comment.line)
+        return skipped(check, skip)
 
     def _silencing(self, finding: Finding) -> Comment | None:
         """What excuses a finding; a doubt about a derivative also what excuses another gradient."""
         found = self._covering(finding, finding.rule)
-        if found or finding.rule != codes.NOT_VERIFIED:
-            return found
-        return self._covering(finding, codes.WRONG_GRADIENT)
+        excuse = RULES[finding.rule].excused_with
+        return found or (self._covering(finding, excuse) if excuse else None)
 
     def _covering(self, finding: Finding, rule: str) -> Comment | None:
         location = finding.location

@@ -13,6 +13,7 @@ from gradtool.config.options import CheckOptions
 from gradtool.config.overrides import split_config
 from gradtool.errors import UsageError
 from gradtool.policy.last_findings import KnownFinding
+from gradtool.results.report import Family
 from gradtool.spelling import did_you_mean
 from gradtool.verify.rules import codes
 
@@ -60,7 +61,7 @@ def replaying(
     return msgspec.structs.replace(
         options,
         paths=paths or (node,),
-        select=() if rule.startswith(codes.RUNNING) else (rule,),
+        select=() if rule in Family.RUNNING else (rule,),
         ignore=(),
         **left_open,
     )

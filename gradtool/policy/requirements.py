@@ -13,9 +13,15 @@ import msgspec
 
 from gradtool.config.options import CheckOptions
 from gradtool.errors import UsageError
-from gradtool.results.report import IGNORED, FunctionResult, ModuleResult, Report, Verdict
+from gradtool.results.report import (
+    DOUBLE_BACKWARD,
+    Family,
+    FunctionResult,
+    ModuleResult,
+    Report,
+    Verdict,
+)
 
-_SECOND = "GT201"
 _NAMED = 5
 """Functions that a line names before it only counts the others."""
 
@@ -67,7 +73,7 @@ def _too_few(modules: Sequence[ModuleResult], required: int | None) -> Iterator[
 
 def _is_checked(function: FunctionResult) -> bool:
     answers = (check for case in function.cases for check in case.checks)
-    return any(c.verdict is not Verdict.SKIPPED and not c.rule.startswith("GT0") for c in answers)
+    return any(c.verdict is not Verdict.SKIPPED and c.rule not in Family.RUNNING for c in answers)
 
 
 def _first_order(modules: Sequence[ModuleResult]) -> Iterator[str]:
@@ -79,10 +85,11 @@ def _first_order(modules: Sequence[ModuleResult]) -> Iterator[str]:
 
 
 def _has_second(function: FunctionResult) -> bool:
-    answers = [check for case in function.cases for check in case.checks if check.rule == _SECOND]
+    checks = [check for case in function.cases for check in case.checks]
     return any(
-        check.verdict is Verdict.PASS or (check.reason or "").startswith(IGNORED)
-        for check in answers
+        check.verdict is Verdict.PASS or (check.skip is not None and check.skip.is_ignored)
+        for check in checks
+        if check.proves == DOUBLE_BACKWARD
     )
 
 

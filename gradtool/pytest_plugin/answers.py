@@ -6,33 +6,20 @@ from collections.abc import Iterable, Sequence
 
 from gradtool.checking.unit import Unit
 from gradtool.report.verdicts import STOPPING
-from gradtool.results.report import CheckResult, FunctionResult, Verdict
-from gradtool.verify.rules import codes
-
-_AT_A_CASE = (
-    codes.FORWARD_RAISED,
-    codes.BACKWARD_RAISED,
-    codes.CRASHED,
-    codes.TIMED_OUT,
-    codes.OUT_OF_MEMORY,
-    codes.ENDED,
-)
-"""What can happen to any case, whatever rules are selected."""
-
-_AS_A_WHOLE = (codes.NEEDLESS, codes.EXPIRED, codes.NOT_EXECUTED)
-"""Rules that need all cases of a Function; they are silent where they found nothing."""
+from gradtool.results.report import CheckResult, Family, FunctionResult, Skip, SkipKind, Verdict
+from gradtool.verify.rules import RULES, Scope, codes
 
 
 def asked_of_case(unit: Unit) -> Sequence[str]:
     """The rules that are asked at each case of a Function, in the order of their codes."""
-    ignored = {code for code in unit.settings.ignored_for_reason if code != codes.NO_CASE}
-    asked = {*_AT_A_CASE, *unit.settings.codes, *ignored}
-    return sorted(asked - {codes.NOT_IMPORTED, codes.NO_CASE, codes.EXPIRED, codes.NOT_EXECUTED})
+    running = codes.matching([Family.RUNNING.value])
+    asked = {*running, *unit.settings.codes, *unit.settings.ignored_for_reason}
+    return sorted(code for code in asked if _is_of(Scope.CASE, code))
 
 
 def asked_of_function(unit: Unit, found: FunctionResult) -> Sequence[str]:
     """The rules that are asked of a Function as a whole, and those it broke before any case."""
-    whole = {code for code in _AS_A_WHOLE if code in unit.settings.codes and found.cases}
+    whole = {code for code in unit.settings.codes if found.cases and _is_of(Scope.ALL_CASES, code)}
     return sorted(whole | {check.rule for check in found.checks})
 
 
@@ -57,8 +44,20 @@ def answer(own: Iterable[CheckResult], outer: Iterable[CheckResult], rule: str) 
 
 def _unsaid(rule: str, checks: Sequence[CheckResult]) -> CheckResult:
     """The answer to a rule that the checks do not speak of."""
-    stopped = [c for c in checks if c.rule in _AT_A_CASE and c.verdict in STOPPING]
-    if rule in _AT_A_CASE or rule in _AS_A_WHOLE:
+    if _is_silent(rule):
         return CheckResult(rule=rule, verdict=Verdict.PASS)
-    reason = f"{stopped[0].rule} comes first" if stopped else "not asked"
-    return CheckResult(rule=rule, verdict=Verdict.SKIPPED, reason=reason)
+    stopped = (c.rule for c in checks if c.rule in Family.RUNNING and c.verdict in STOPPING)
+    broken = next(stopped, None)
+    kind = SkipKind.BLOCKED if broken else SkipKind.NOT_ASKED
+    return CheckResult(rule=rule, verdict=Verdict.SKIPPED, skip=Skip(kind=kind, blocked_by=broken))
+
+
+def _is_silent(rule: str) -> bool:
+    """Return True for a rule that has no check where it holds."""
+    if rule in Family.RUNNING:
+        return _is_of(Scope.CASE, rule)
+    return _is_of(Scope.ALL_CASES, rule)
+
+
+def _is_of(scope: Scope, code: str) -> bool:
+    return scope in RULES[code].scopes

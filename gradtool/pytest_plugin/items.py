@@ -15,6 +15,7 @@ from gradtool.pytest_plugin.answers import asked_of_case, asked_of_function
 from gradtool.pytest_plugin.runs import Answered, FunctionRun
 from gradtool.pytest_plugin.told import Told
 from gradtool.report.problems import told
+from gradtool.report.reasons import reason
 from gradtool.report.verdicts import STOPPING, standing
 from gradtool.results.report import CheckResult, Finding, Location, Verdict
 from gradtool.run.session import Session
@@ -134,7 +135,7 @@ class RuleItem(pytest.Item):
         if verdict in STOPPING:
             raise RuleBrokenError(list(self._findings(found)))
         if verdict is Verdict.SKIPPED:
-            pytest.skip(found.reason or "not asked")
+            pytest.skip(reason(found) or "not asked")
         for finding in found.findings:
             self.add_report_section("call", finding.severity.value, Told([finding]).plain())
 

@@ -5,10 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from gradtool.report.families import family
+from gradtool.report.reasons import reason
 from gradtool.report.rows import Row, rows
 from gradtool.report.words import one_line, plural
-from gradtool.results.report import CheckResult, Report, Verdict, is_left_out, rests_on
+from gradtool.results.report import CheckResult, Family, Report, Verdict, is_left_out, rests_on
+
+_FAMILIES = {
+    Family.RUNNING: "running",
+    Family.GRADIENT: "gradient",
+    Family.DOUBLE_BACKWARD: "double backward",
+    Family.FORWARD_MODE: "forward mode",
+    Family.BATCHING: "batching",
+    Family.CONTRACT: "contract",
+    Family.NUMERICS: "numerics",
+    Family.DEVICES: "devices",
+}
+"""What the rules of a family ask about; a family of a later version goes by the rule's code."""
 
 _NAMED = 3
 """How many modules, Functions or rules a phrase names before it only counts them."""
@@ -46,8 +58,8 @@ def _skipped(listed: list[Row]) -> Iterator[str]:
     for row in listed:
         if row.case is not None and not _has_failed(row):
             groups.update(_reasons(row))
-    for (what, reason), count in groups.items():
-        why = f" ({reason})" if reason else ""
+    for (what, given), count in groups.items():
+        why = f" ({given})" if given else ""
         yield f"{what} of {plural(count, 'case')}{why}"
 
 
@@ -60,7 +72,8 @@ def _what_and_why(check: CheckResult) -> tuple[str, str]:
     broken = rests_on(check)
     if broken:
         return f"what rests on {broken}", ""
-    return family(check.rule), one_line(check.reason or "")
+    words = (words for family, words in _FAMILIES.items() if check.rule in family)
+    return next(words, check.rule), one_line(reason(check) or "")
 
 
 def _left_out(report: Report) -> Iterator[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gradtool.results.report import CheckResult, Finding, Severity, Verdict, worst
+from gradtool.results.report import CheckResult, Family, Finding, Severity, Verdict, worst
 
 STOPPING = frozenset({Verdict.FAIL, Verdict.UNVERIFIED, Verdict.ERROR})
 """Verdicts that stop the gate."""
@@ -46,7 +46,7 @@ def answers(check: CheckResult) -> bool:
 
     The rules of the family GT0 only say whether there was something to ask.
     """
-    return check.verdict is not Verdict.SKIPPED and not check.rule.startswith("GT0")
+    return check.verdict is not Verdict.SKIPPED and check.rule not in Family.RUNNING
 
 
 def overall(checks: Iterable[CheckResult], *, strict: bool) -> Verdict:

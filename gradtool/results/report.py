@@ -11,19 +11,22 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator
 
+import msgspec
+
 from gradtool.results.circumstances import Environment, Relaxation, Shard
 from gradtool.results.evidence import Evidence, JacobianBlock, LadderCurve, Source, Struct, scalar
+from gradtool.results.rules import DOUBLE_BACKWARD, Family, RuleInfo, Severity
+from gradtool.results.skips import Skip, SkipKind
 
 __all__ = [
-    "COMES_FIRST",
-    "IGNORED",
-    "NOT_OFFERED",
+    "DOUBLE_BACKWARD",
     "SCHEMA_VERSION",
     "CaseResult",
     "CheckResult",
     "Cost",
     "Environment",
     "Evidence",
+    "Family",
     "Finding",
     "FunctionResult",
     "JacobianBlock",
@@ -35,6 +38,8 @@ __all__ = [
     "RuleInfo",
     "Severity",
     "Shard",
+    "Skip",
+    "SkipKind",
     "Source",
     "Verdict",
     "is_left_out",
@@ -46,19 +51,6 @@ SCHEMA_VERSION = 1
 """Version of the JSON form of `Report`. It grows when a field changes meaning or goes."""
 
 
-COMES_FIRST = " comes first"
-"""How the reason of a skipped check ends where a rule that it rests on is broken."""
-
-NOT_OFFERED = "not offered: "
-"""How the reason of a skipped check begins where the Function lacks what the rule is about.
-
-Nothing is left unchecked then: a Function without ``jvp`` has no wrong one.
-"""
-
-IGNORED = "ignored by "
-"""How the reason of a skipped check begins where a configuration or a comment says to skip it."""
-
-
 class Verdict(enum.Enum):
     """The answer to one check, or to everything below a case, Function or module."""
 
@@ -67,17 +59,6 @@ class Verdict(enum.Enum):
     UNVERIFIED = "unverified"
     ERROR = "error"
     SKIPPED = "skipped"
-
-
-class Severity(enum.Enum):
-    """What a broken rule does to the gate."""
-
-    ERROR = "error"
-    """Fails the gate."""
-    WARNING = "warning"
-    """Fails the gate under ``--strict``."""
-    NOTE = "note"
-    """Never fails the gate."""
 
 
 class Location(Struct, frozen=True, kw_only=True):
@@ -122,8 +103,17 @@ class CheckResult(Struct, frozen=True, kw_only=True):
     rule: str
     verdict: Verdict
     reason: str | None = None
-    """Why it was skipped, is unverified or passed as declared."""
+    """Why it is unverified or passed as declared; in JSON also why it was skipped."""
+    skip: Skip | None = None
+    """Why it was skipped."""
+    proves: str | None = None
+    """The derivative that a pass shows to be right, such as ``double backward``."""
     findings: tuple[Finding, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Drop the words for `skip`, which JSON repeats for its readers."""
+        if self.skip is not None and self.reason is not None:
+            msgspec.structs.force_setattr(self, "reason", None)
 
 
 class Cost(Struct, frozen=True, kw_only=True):
@@ -134,15 +124,20 @@ class Cost(Struct, frozen=True, kw_only=True):
 
 
 def rests_on(check: CheckResult) -> str | None:
-    """The rule that a skipped check rests on and that is broken; None where there is none."""
-    code, comes_first, _ = (check.reason or "").partition(COMES_FIRST)
-    return code if comes_first and check.verdict is Verdict.SKIPPED else None
+    """The code of the broken rule that a skipped check rests on."""
+    skip = check.skip
+    return skip.blocked_by if skip and skip.kind is SkipKind.BLOCKED else None
 
 
 def is_left_out(check: CheckResult) -> bool:
-    """Whether a check was skipped although there was something to ask."""
-    reason = check.reason or ""
-    return check.verdict is Verdict.SKIPPED and not reason.startswith(NOT_OFFERED)
+    """Return True for a skipped check that had something to check."""
+    offered = check.skip is None or check.skip.kind is not SkipKind.NOT_OFFERED
+    return check.verdict is Verdict.SKIPPED and offered
+
+
+def skipped(check: CheckResult, skip: Skip) -> CheckResult:
+    """The check without an answer, for the reason `skip`."""
+    return CheckResult(rule=check.rule, verdict=Verdict.SKIPPED, skip=skip, proves=check.proves)
 
 
 class CaseResult(Struct, frozen=True, kw_only=True):
@@ -196,17 +191,6 @@ class ModuleResult(Struct, frozen=True, kw_only=True):
         """The worst verdict of its own checks and of its Functions."""
         own = [check.verdict for check in self.checks]
         return worst([*own, *(function.verdict for function in self.functions)])
-
-
-class RuleInfo(Struct, frozen=True, kw_only=True):
-    """What a rule is, so that a report can be read without the program that wrote it."""
-
-    code: str
-    name: str
-    severity: Severity
-    summary: str
-    page: str = ""
-    """What ``gradtool explain`` prints of it."""
 
 
 class OwnFault(Struct, frozen=True, kw_only=True):

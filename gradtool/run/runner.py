@@ -16,12 +16,12 @@ from gradtool.policy.flaky_seeds import Folded, folded, with_seeds
 from gradtool.policy.requirements import held_to
 from gradtool.policy.rule_infos import rulebook
 from gradtool.policy.tolerances import in_force
-from gradtool.results.report import Environment, ModuleResult, OwnFault, Report
+from gradtool.results.report import Environment, Family, ModuleResult, OwnFault, Report
 from gradtool.run.executors.executor import Executor, Outcome, executing
 from gradtool.run.order import checked_in_order
 from gradtool.run.run_plan import Agenda, Module
 from gradtool.run.watching import Unwatched
-from gradtool.verify.rules import RULES, codes
+from gradtool.verify.rules import RULES
 
 
 def check(options: CheckOptions, watcher: Watcher | None = None) -> Report:
@@ -201,5 +201,5 @@ def _installed(package: str) -> str:
 
 def left_out(settings: Settings) -> tuple[str, ...]:
     """The rules that are neither asked nor ignored for a reason, which is told of each case."""
-    known = {code for code in RULES if not code.startswith(codes.RUNNING)}
+    known = {code for code in RULES if code not in Family.RUNNING}
     return tuple(sorted(known.difference(settings.codes, settings.ignored)))

@@ -5,21 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from gradtool.results.report import COMES_FIRST, Cost, Severity, Verdict
+from gradtool.results.report import Cost, Severity, Skip, Verdict
 from gradtool.verify.protocol.observation import Examinable, SourceLine
-from gradtool.verify.rules import RULES, Answer, Flaw, Rule, skipped
+from gradtool.verify.rules import RULES, Answer, Flaw, Rule
+from gradtool.verify.rules._rule import blocked, reported_by, skipped
 from gradtool.verify.subject import Subject
 
 __all__ = ["Flaw", "Outcome", "examine"]
 
 _BROKEN = (Verdict.FAIL, Verdict.ERROR)
 _FINE = (Verdict.PASS, Verdict.SKIPPED)
-_DOUBT = "GT603"
-_EVALUATES_A_LOT = frozenset({"GT101", "GT106", "GT201", "GT202", "GT203", "GT204", "GT506"})
-_CALLS_OTHERS = frozenset({"GT111"})
-"""Calls with other numbers than the case's, of whose gradients nothing is verified."""
-
-_NOT_TRACED = _EVALUATES_A_LOT | _CALLS_OTHERS
 
 
 @dataclass(frozen=True)
@@ -30,6 +25,7 @@ class Outcome:
     verdict: Verdict
     reason: str | None = None
     flaws: tuple[Flaw, ...] = ()
+    skip: Skip | None = None
 
 
 def examine(
@@ -68,7 +64,7 @@ def examine(
     answers = {rule.code: inquiry.answer(rule) for rule in asked}
     told_once = _tell_doubts_once(answers)
     outcomes = [
-        Outcome(rule, answer.verdict, answer.reason, answer.flaws)
+        Outcome(rule, answer.verdict, answer.reason, answer.flaws, answer.skip)
         for rule, answer in zip(asked, told_once, strict=True)
     ]
     return outcomes, subject.cost
@@ -91,16 +87,16 @@ class _Inquiry:
     def _ask(self, rule: Rule) -> Answer:
         broken = self._first_broken(rule.premises)
         if broken:
-            return skipped(f"{broken}{COMES_FIRST}")
+            return blocked(broken)
         if rule.check is None:
             return skipped("not asked of a case")
         answer = self._checked(rule, rule.check)
         if answer.verdict not in _FINE:
             broken = self._first_broken(rule.causes)
-        return skipped(f"{broken}{COMES_FIRST}") if broken else answer
+        return blocked(broken) if broken else answer
 
     def _checked(self, rule: Rule, check: Callable[[Subject], Answer]) -> Answer:
-        if self._executed is None or rule.code in _NOT_TRACED:
+        if self._executed is None or not rule.traced:
             return check(self._subject)
         with self._subject.function.traced() as lines:
             answer = check(self._subject)
@@ -130,13 +126,12 @@ def _is_broken(rule: Rule, answer: Answer) -> bool:
 
 
 def _tell_doubts_once(answers: dict[str, Answer]) -> list[Answer]:
-    """Where GT603 reports what could not be verified, the rules in doubt only point to it."""
-    doubt = answers.get(_DOUBT)
-    if not doubt or doubt.verdict is not Verdict.UNVERIFIED:
-        return list(answers.values())
+    """Have rules in doubt point to the rule that reports every doubt, where it does."""
+    doubted = [code for code, each in answers.items() if each.verdict is Verdict.UNVERIFIED]
+    collector = next((code for code in doubted if RULES[code].collects_doubts), None)
     return [
-        skipped(f"{answer.reason}: see {_DOUBT}")
-        if answer.verdict is Verdict.UNVERIFIED and code != _DOUBT
+        reported_by(collector, answer.reason)
+        if collector and code in doubted and code != collector
         else answer
         for code, answer in answers.items()
     ]

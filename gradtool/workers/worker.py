@@ -21,7 +21,7 @@ from gradtool.errors import UsageError
 from gradtool.results.report import CaseResult, CheckResult, Verdict
 from gradtool.sandbox.interrupts import never_interrupted
 from gradtool.sandbox.memory_limit import memory_limit
-from gradtool.verify.rules import codes
+from gradtool.verify.rules import RULES
 from gradtool.verify.thresholds.effort import LONGEST_TIMER_SECONDS
 from gradtool.workers.channel import Channel
 from gradtool.workers.deadline import GRACE
@@ -48,9 +48,6 @@ from gradtool.workers.messages import (
 from gradtool.workers.process_tree import adopt_orphans
 from gradtool.workers.worker_death import LOST, NO_MEMORY
 
-_SPOILING = {codes.NOT_IMPORTED, codes.TIMED_OUT, codes.OUT_OF_MEMORY, codes.ENDED}
-"""Code that was cut short by one of these may have left the process in any state."""
-
 _FIRST_DESCRIPTOR = 200
 """Gradtool's own file descriptors start here, out of the way of a careless ``closerange``."""
 
@@ -59,7 +56,6 @@ def warm_up() -> None:
     """Load, in the fork server, what is otherwise loaded on first use."""
     import gradtool.adapters.common.differentiable
     import gradtool.verify.examine
-    from gradtool.verify.rules import RULES
 
     assert gradtool.verify.examine and gradtool.adapters.common.differentiable  # noqa: PT018 - are used
     for code in RULES:
@@ -188,7 +184,7 @@ class _Worker:
 
     def _note(self, checks: Iterable[CheckResult]) -> None:
         for check in checks:
-            if check.rule in _SPOILING and check.verdict is not Verdict.PASS:
+            if check.verdict is not Verdict.PASS and RULES[check.rule].taints_worker:
                 self._spoiled = True
 
     def _send(self, reply: Reply) -> None:

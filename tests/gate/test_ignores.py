@@ -9,7 +9,7 @@ import pytest
 from gradtool.cli.exit_codes import ExitCode, exit_code
 from gradtool.config.options import CheckOptions
 from gradtool.errors import UsageError
-from gradtool.results.report import Report, Verdict
+from gradtool.results.report import Report, SkipKind, Verdict
 from gradtool.run.runner import check
 from tests.conftest import Write
 
@@ -59,9 +59,9 @@ def test_a_comment_holds_for_the_definition_it_is_on_or_the_method_it_is_in(
     assert rules(report) == []
     (skipped,) = [c for c in report.checks() if c.rule == "GT505"]
     assert skipped.verdict is Verdict.SKIPPED
-    assert skipped.reason is not None
-    assert skipped.reason.startswith("ignored by a comment on line ")
-    assert skipped.reason.endswith(": a table")
+    assert skipped.skip is not None
+    assert skipped.skip.kind is SkipKind.IGNORED_BY_COMMENT
+    assert skipped.skip.detail == "a table"
     assert exit_code(report, strict=True) is ExitCode.PASSED
 
 
@@ -81,7 +81,7 @@ def test_a_comment_that_two_rules_share_is_of_use_when_one_is_broken(write: Writ
     write(kept(**{"class": "  # noqa  # gradtool: ignore[GT505, GT107] a table  # more"}))
     report = run()
     assert rules(report) == []
-    assert any((c.reason or "").endswith(": a table") for c in report.checks())
+    assert any(c.skip and c.skip.detail == "a table" for c in report.checks())
 
 
 def test_whether_a_comment_is_needed_is_not_judged_by_a_part_of_the_cases(write: Write) -> None:

@@ -18,7 +18,15 @@ from gradtool.checking.unit import Unit
 from gradtool.checking.worker_session import Bench
 from gradtool.config.options import CheckOptions
 from gradtool.errors import UsageError
-from gradtool.results.report import CaseResult, CheckResult, Finding, Report, Verdict
+from gradtool.results.report import (
+    CaseResult,
+    CheckResult,
+    Finding,
+    Report,
+    Skip,
+    SkipKind,
+    Verdict,
+)
 from gradtool.run.run_plan import Agenda
 from gradtool.run.runner import check, collect
 from gradtool.run.watching import Unwatched
@@ -336,7 +344,7 @@ def test_an_ignored_rule_is_skipped_with_its_reason(write: Write) -> None:
     report = run("ops.py")
     assert findings(report) == []
     assert answer(report, "GT101").verdict is Verdict.SKIPPED
-    assert answer(report, "GT101").reason == "ignored by the configuration: known, see #12"
+    assert answer(report, "GT101").skip == Skip(kind=SkipKind.IGNORED, detail="known, see #12")
 
 
 def test_a_function_that_has_no_case_can_be_ignored_with_a_reason(write: Write) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gradtool.config.options import CheckOptions
-from gradtool.results.report import Finding, Severity, Verdict
+from gradtool.results.report import Finding, Severity, Skip, SkipKind, Verdict
 from gradtool.run.runner import check
 from tests.conftest import Write
 
@@ -99,7 +99,7 @@ def test_an_ignored_rule_stays_skipped_with_its_reason(write: Write) -> None:
     report = check(CheckOptions(paths=("ops.py",)))
     (answer,) = [each for each in report.checks() if each.rule == "GT505"]
     assert answer.verdict is Verdict.SKIPPED
-    assert answer.reason == "ignored by the configuration: known"
+    assert answer.skip == Skip(kind=SkipKind.IGNORED, detail="known")
 
 
 def test_a_loose_tolerance_of_one_case_is_told_of_that_case(write: Write) -> None:

@@ -20,19 +20,23 @@ from gradtool.results.report import (
     Source,
     Verdict,
 )
+from tests.report.reasons import skipped_check
 from tests.report.schema_check import reports_obey_their_schema
 
 __all__ = ["reports_obey_their_schema"]  # Of pytest: for every test below this folder.
 
+PROVES = {"GT101": "gradient", "GT201": "double backward", "GT701": "device comparison"}
 _DECLARED = "declared once_differentiable"
 
 
 def passed(*rules: str) -> tuple[CheckResult, ...]:
-    return tuple(CheckResult(rule=rule, verdict=Verdict.PASS) for rule in rules)
+    return tuple(
+        CheckResult(rule=rule, verdict=Verdict.PASS, proves=PROVES.get(rule)) for rule in rules
+    )
 
 
 def skipped(*rules: str, reason: str) -> tuple[CheckResult, ...]:
-    return tuple(CheckResult(rule=rule, verdict=Verdict.SKIPPED, reason=reason) for rule in rules)
+    return tuple(skipped_check(rule, reason, PROVES.get(rule)) for rule in rules)
 
 
 def found(finding: Finding, verdict: Verdict = Verdict.FAIL) -> CheckResult:

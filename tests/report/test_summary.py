@@ -14,6 +14,7 @@ from gradtool.results.report import (
     Report,
     Verdict,
 )
+from tests.report.reasons import skipped_check
 
 
 def test_every_row_is_counted_once(report: Report) -> None:
@@ -60,7 +61,7 @@ def test_a_run_that_checked_nothing_says_so() -> None:
     assert summary_line(nothing).endswith("0 skipped; nothing was checked")
     only_ran = run((CheckResult(rule="GT003", verdict=Verdict.PASS),))
     assert summary_line(only_ran).endswith("nothing was checked")
-    skipped = run((CheckResult(rule="GT101", verdict=Verdict.SKIPPED, reason="no GPU"),))
+    skipped = run((skipped_check("GT101", "no GPU"),))
     assert summary_line(skipped).endswith(
         "nothing was checked; left out: gradient of 1 case (no GPU)"
     )
@@ -68,8 +69,7 @@ def test_a_run_that_checked_nothing_says_so() -> None:
 
 def test_equal_reasons_are_counted_per_case_and_not_per_rule() -> None:
     skips = tuple(
-        CheckResult(rule=rule, verdict=Verdict.SKIPPED, reason="declared once_differentiable")
-        for rule in ("GT201", "GT202", "GT204")
+        skipped_check(rule, "declared once_differentiable") for rule in ("GT201", "GT202", "GT204")
     )
     passed = CheckResult(rule="GT101", verdict=Verdict.PASS)
     line = summary_line(run((passed, *skips), (passed, *skips)))
@@ -78,7 +78,7 @@ def test_equal_reasons_are_counted_per_case_and_not_per_rule() -> None:
 
 def test_what_was_not_checked_is_told_in_the_order_of_the_checks() -> None:
     rules = ("GT201", "GT301", "GT401", "GT501", "GT601", "GT701")
-    skips = (CheckResult(rule=r, verdict=Verdict.SKIPPED, reason="no time") for r in rules)
+    skips = (skipped_check(r, "no time") for r in rules)
     line = summary_line(run((CheckResult(rule="GT101", verdict=Verdict.PASS), *skips)))
     kinds = "double backward", "forward mode", "batching", "contract", "numerics", "devices"
     told = "; ".join(f"{kind} of 1 case (no time)" for kind in kinds)

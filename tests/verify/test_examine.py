@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from gradtool.results.report import NOT_OFFERED, Severity, Verdict
+from gradtool.results.report import Severity, SkipKind, Verdict
 from gradtool.verify.examine import examine
 from gradtool.verify.protocol.differentiable import Failure, Gradient
 from gradtool.verify.rules import RULES
@@ -47,12 +47,17 @@ def sine(function):
     return function(np.sin, _cos, (X,), second=_sine_twice)
 
 
+def _blocked_by(outcome):
+    assert outcome.skip.kind is SkipKind.BLOCKED
+    return outcome.skip.blocked_by
+
+
 def test_a_right_function_passes_every_rule(sine):
     outcomes = _ask(sine)
     assert set(outcomes) == {code for code, rule in RULES.items() if rule.check}
     outcomes.pop("GT204")  # The fake has two orders of derivatives, and takes the third for zero.
-    left_out = {o.reason for o in outcomes.values() if o.verdict is Verdict.SKIPPED}
-    assert all(reason.startswith(NOT_OFFERED) for reason in left_out)
+    left_out = {o.skip.kind for o in outcomes.values() if o.verdict is Verdict.SKIPPED}
+    assert left_out == {SkipKind.NOT_OFFERED}
     assert {outcome.verdict for outcome in outcomes.values()} == {Verdict.PASS, Verdict.SKIPPED}
 
 
@@ -79,7 +84,7 @@ def test_forward_raised(function):
     assert outcomes["GT003"].flaws[0].message == "forward raised ValueError: no such thing"
     others = {outcome.verdict for code, outcome in outcomes.items() if code != "GT003"}
     assert others <= {Verdict.SKIPPED, Verdict.PASS}
-    assert outcomes["GT101"].reason == "GT003 comes first"
+    assert _blocked_by(outcomes["GT101"]) == "GT003"
 
 
 def test_backward_raised(function):
@@ -223,15 +228,15 @@ def test_an_argument_that_asks_for_no_gradient_is_not_checked(function):
 def test_nothing_to_differentiate(function):
     outcomes = _ask(function(np.sin, _cos, (X,), differentiable=[False]))
     assert outcomes["GT101"].verdict is Verdict.SKIPPED
-    assert outcomes["GT101"].reason == "no argument asks for a gradient"
+    assert outcomes["GT101"].skip.detail == "no argument asks for a gradient"
     outcomes = _ask(function(lambda x: x > 0, _cos, (X,)))
-    assert outcomes["GT101"].reason == "no output is a floating or complex tensor"
+    assert outcomes["GT101"].skip.detail == "no output is a floating or complex tensor"
 
 
 def test_an_empty_case_is_no_pass(function):
     outcomes = _ask(function(np.sin, _cos, (np.zeros((0, 3)),)))
     assert outcomes["GT101"].verdict is Verdict.SKIPPED
-    assert outcomes["GT101"].reason == "every output is empty"
+    assert outcomes["GT101"].skip.detail == "every output is empty"
     assert outcomes["GT102"].verdict is Verdict.PASS
 
 
@@ -258,7 +263,8 @@ def test_a_refused_gradient_is_told_by_its_rule(kind, code, function):
     assert {c for c, outcome in outcomes.items() if outcome.flaws} == {code}
     assert outcomes[code].verdict is Verdict.FAIL
     assert outcomes[code].flaws[0].message == "expected 2, got 1"
-    assert outcomes["GT004"].reason == f"told by {code}"
+    assert outcomes["GT004"].skip.kind is SkipKind.REPORTED
+    assert outcomes["GT004"].skip.blocked_by == code
     assert outcomes["GT101"].verdict is Verdict.SKIPPED
 
 
@@ -363,7 +369,7 @@ def test_double_backward_without_a_graph_is_cut(function):
     assert len(outcomes["GT202"].flaws) == 2
     first = outcomes["GT202"].flaws[0].message
     assert first.startswith("second derivative, of the gradient of `x` by `x`, is wrong in 6 of 6")
-    assert outcomes["GT201"].reason == "GT202 comes first"
+    assert _blocked_by(outcomes["GT201"]) == "GT202"
 
 
 def test_double_backward_that_lost_the_input_is_cut(function):
@@ -406,12 +412,12 @@ def test_what_is_declared_is_not_asked(function):
     outcomes = _ask(function(np.sin, _cos, (X,), declares_once_differentiable=True))
     for code in ("GT201", "GT202", "GT203"):
         assert outcomes[code].verdict is Verdict.SKIPPED
-        assert outcomes[code].reason == "declared once_differentiable"
+        assert outcomes[code].skip.detail == "declared once_differentiable"
 
 
 def test_a_wrong_gradient_is_not_differentiated(function):
     outcomes = _ask(function(np.sin, lambda p, c: 2 * _cos(p, c), (X,)))
-    assert outcomes["GT201"].reason == "GT101 comes first"
+    assert _blocked_by(outcomes["GT201"]) == "GT101"
 
 
 # ---- points without a derivative, and doubts
@@ -452,7 +458,8 @@ def test_what_cannot_be_verified_is_told_once(noisy):
     assert len(outcomes["GT603"].flaws) == 1
     assert "could not be verified" in outcomes["GT603"].flaws[0].message
     assert outcomes["GT101"].verdict is Verdict.SKIPPED
-    assert outcomes["GT101"].reason.endswith("see GT603")
+    assert outcomes["GT101"].skip.kind is SkipKind.REPORTED
+    assert outcomes["GT101"].skip.blocked_by == "GT603"
 
 
 def test_a_doubt_is_never_lost(noisy):
@@ -466,7 +473,7 @@ def test_premises_are_asked_and_not_reported(function):
     wrong = function(np.sin, lambda p, c: 2 * _cos(p, c), (X,))
     outcomes = _ask(wrong, codes=["GT201"])
     assert list(outcomes) == ["GT201"]
-    assert outcomes["GT201"].reason == "GT101 comes first"
+    assert _blocked_by(outcomes["GT201"]) == "GT101"
 
 
 def test_an_unknown_code_is_an_error(sine):

@@ -12,8 +12,9 @@ from typing import Any
 
 import msgspec
 
+from gradtool.report.reasons import skip_reason
 from gradtool.report.summary import summarize
-from gradtool.results.report import Report
+from gradtool.results.report import Report, Skip
 
 
 def render(report: Report) -> str:
@@ -47,10 +48,18 @@ def _scalar(value: Any) -> Any:
     return str(value) if isinstance(value, complex) else value.item()
 
 
+def _in_words(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a check with the words for why it was skipped; others as they are."""
+    if not isinstance(fields.get("skip"), dict):
+        return fields
+    words = skip_reason(msgspec.convert(fields["skip"], Skip))
+    return {"rule": fields["rule"], "verdict": fields["verdict"], "reason": words, **fields}
+
+
 def _representable(value: Any) -> Any:
     """The value with every infinity, NaN and lone surrogate in it replaced by its text."""
     if isinstance(value, dict):
-        return {key: _representable(entry) for key, entry in value.items()}
+        return {key: _representable(entry) for key, entry in _in_words(value).items()}
     if isinstance(value, list | tuple):
         return [_representable(entry) for entry in value]
     if isinstance(value, float) and not math.isfinite(value):

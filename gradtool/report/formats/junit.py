@@ -19,6 +19,7 @@ from itertools import groupby
 
 from gradtool.report.findings import as_text, title
 from gradtool.report.problems import told
+from gradtool.report.reasons import reason
 from gradtool.report.rows import Row, rows
 from gradtool.report.summary import seeds, summary_line
 from gradtool.report.verdicts import STOPPING, standing, stops
@@ -113,7 +114,7 @@ def _why_skipped(checks: Sequence[CheckResult]) -> str:
     known = [f"{f.rule} {one_line(f.message)}" for c in checks for f in c.findings if f.known]
     if known:
         return f"known: {'; '.join(known)}"
-    reasons = dict.fromkeys(one_line(check.reason) for check in checks if check.reason)
+    reasons = dict.fromkeys(one_line(why) for why in map(reason, checks) if why)
     return "; ".join(reasons) or "no case was checked"
 
 

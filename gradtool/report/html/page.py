@@ -11,6 +11,7 @@ from gradtool.report.html.elements import Child, element, folded
 from gradtool.report.html.finding import finding_section
 from gradtool.report.html.style import STYLE
 from gradtool.report.problems import told
+from gradtool.report.reasons import reason
 from gradtool.report.rows import Row, rows
 from gradtool.report.summary import (
     Summary,
@@ -198,7 +199,7 @@ def _checks(checks: tuple[CheckResult, ...], strict: bool) -> ET.Element | None:
                 "tr",
                 element("td", check.rule),
                 element("td", verdict, class_=verdict),
-                element("td", check.reason or ""),
+                element("td", reason(check) or ""),
             )
         )
     return folded(f"All checks ({len(checks)})", element("div", table, class_="scroll"))

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from rich.text import Text
 
-from gradtool.report.families import PROVES
+from gradtool.report.reasons import reason
 from gradtool.report.rows import Row
 from gradtool.report.terminal.lines import Page
 from gradtool.report.terminal.styles import DIM, SEVERITIES, STRONG, VERDICTS
@@ -124,12 +124,12 @@ def _right(row: Row) -> list[Text]:
     """The derivatives that passed, and why others were not asked for."""
     if row.case is None:
         return [Text("no case was checked", style=DIM)]
-    proofs = [check for check in row.checks if check.rule in PROVES]
-    passed = [PROVES[check.rule] for check in proofs if check.verdict is Verdict.PASS]
-    skipped = [check for check in proofs if is_left_out(check) and check.reason]
+    proofs = [check for check in row.checks if check.proves]
+    passed = [check.proves or "" for check in proofs if check.verdict is Verdict.PASS]
+    skipped = [check for check in proofs if is_left_out(check) and reason(check)]
     parts = [Text(what) for what in passed]
     parts += [
-        Text(f"no {PROVES[check.rule]}: {one_line(check.reason or '')}", style=DIM)
+        Text(f"no {check.proves}: {one_line(reason(check) or '')}", style=DIM)
         for check in skipped
         if not rests_on(check)
     ]
@@ -140,6 +140,6 @@ def _right(row: Row) -> list[Text]:
 
 def _check_lines(checks: tuple[CheckResult, ...], *, every: bool) -> Iterator[str]:
     for check in checks:
-        if every or check.reason:
-            reason = f": {one_line(check.reason)}" if check.reason else ""
-            yield f"{check.rule} {check.verdict.value}{reason}"
+        why = reason(check)
+        if every or why:
+            yield f"{check.rule} {check.verdict.value}{f': {one_line(why)}' if why else ''}"

@@ -1,18 +1,10 @@
-"""Which rule tells of which broken contract that an engine refuses to go on from."""
+"""Refusals of the engine, and the premises that rules share."""
 
 from __future__ import annotations
 
-from gradtool.verify.protocol.differentiable import Failure, FailureKind
+from functools import cache
 
-OWNERS: dict[FailureKind, str] = {
-    "both-backward-and-vjp": "GT507",
-    "dirty-not-returned": "GT502",
-    "gradient-count": "GT102",
-    "gradient-device": "GT104",
-    "gradient-shape": "GT103",
-    "gradient-type": "GT104",
-}
-"""Kinds of failure that have a rule of their own; the others are what the user's code raised."""
+from gradtool.verify.protocol.differentiable import Failure, FailureKind
 
 CALLS = ("GT003", "GT502", "GT507")
 """Premises of everything that calls backward."""
@@ -25,6 +17,14 @@ CHANGES_NOTHING = ("GT501", "GT503", "GT504", "GT508")
 
 KEEPS_CONTRACT = (*RUNS, "GT102", "GT103", "GT105", "GT104", *CHANGES_NOTHING)
 """Premises of everything that looks at the values of gradients."""
+
+
+@cache
+def reporter_of(kind: FailureKind) -> str | None:
+    """The code of the rule that reports this kind of failure; None for what user code raised."""
+    from gradtool.verify.rules import RULES  # Which loads this module.
+
+    return next((code for code, rule in RULES.items() if kind in rule.reports), None)
 
 
 def said(failure: Failure) -> str:

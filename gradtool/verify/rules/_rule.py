@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import enum
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import cleandoc
 from typing import TYPE_CHECKING
 
-from gradtool.results.report import NOT_OFFERED, Evidence, Severity, Verdict
+from gradtool.results.report import Evidence, Severity, Skip, SkipKind, Verdict
 
 if TYPE_CHECKING:
-    from gradtool.verify.protocol.differentiable import Failure
+    from gradtool.verify.protocol.differentiable import Failure, FailureKind
     from gradtool.verify.subject import Subject
 
 
@@ -41,7 +42,10 @@ class Answer:
 
     verdict: Verdict
     reason: str | None = None
+    """Why it is unverified, or passed all the same."""
     flaws: tuple[Flaw, ...] = ()
+    skip: Skip | None = None
+    """Why it was skipped."""
 
 
 def passed(reason: str | None = None) -> Answer:
@@ -49,14 +53,28 @@ def passed(reason: str | None = None) -> Answer:
     return Answer(Verdict.PASS, reason)
 
 
-def skipped(reason: str) -> Answer:
-    """The rule has nothing to ask here."""
-    return Answer(Verdict.SKIPPED, reason)
+def skipped(why: str) -> Answer:
+    """The case gives the rule nothing to check, for the reason that the phrase `why` states."""
+    return _skipped(Skip(kind=SkipKind.INAPPLICABLE, detail=why))
 
 
 def not_offered(what: str) -> Answer:
     """The Function lacks what the rule is about."""
-    return Answer(Verdict.SKIPPED, f"{NOT_OFFERED}{what}")
+    return _skipped(Skip(kind=SkipKind.NOT_OFFERED, detail=what))
+
+
+def blocked(code: str) -> Answer:
+    """A rule that this one rests on is broken."""
+    return _skipped(Skip(kind=SkipKind.BLOCKED, blocked_by=code))
+
+
+def reported_by(code: str, what: str | None = None) -> Answer:
+    """Another rule reports the problem."""
+    return _skipped(Skip(kind=SkipKind.REPORTED, blocked_by=code, detail=what))
+
+
+def _skipped(skip: Skip) -> Answer:
+    return Answer(Verdict.SKIPPED, skip=skip)
 
 
 def unverified(reason: str, *flaws: Flaw) -> Answer:
@@ -86,24 +104,52 @@ def flaw_of(failure: Failure, message: str, hint: str | None = None) -> Flaw:
     )
 
 
+class Scope(enum.Enum):
+    """What a rule is asked of."""
+
+    MODULE = enum.auto()
+    FUNCTION = enum.auto()
+    """A Function, before any of its cases."""
+    CASE = enum.auto()
+    ALL_CASES = enum.auto()
+    """A Function, after all its cases: the rule is silent where it finds nothing."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """One thing that can be wrong with a Function.
-
-    `premises` are the codes of rules that must not have failed for this one to be asked: one
-    mistake, one finding. `causes` are those that are asked only where this one does not pass, and
-    are to blame for that when they have failed. `check` is None for rules that are found broken
-    outside this room. `page` is the docstring of the rule's module.
-    """
+    """One thing that can be wrong with a Function, with every fact that other code needs of it."""
 
     code: str
+    """Stable; its first three characters are the rule's `Family`."""
     name: str
     summary: str
     severity: Severity
     page: str
+    """The docstring of the rule's module, which ``gradtool explain`` prints."""
     premises: tuple[str, ...] = ()
+    """Codes of rules that must hold for this one to be asked: one mistake, one finding."""
     causes: tuple[str, ...] = ()
+    """Codes of rules to blame where this one does not pass; asked only then."""
     check: Callable[[Subject], Answer] | None = None
+    """Answers the rule at one case; None where the gate itself finds the rule broken."""
+    proves: str | None = None
+    """The derivative that a pass shows to be right."""
+    blames: tuple[str, ...] = ("backward", "vjp", "forward")
+    """Methods that a finding without a line of its own points to, the likeliest first."""
+    scopes: tuple[Scope, ...] = (Scope.CASE,)
+    traced: bool = True
+    """Lines run by the check count as executed. Not those of numeric derivatives, which take
+    too long to trace, nor those of calls whose gradients are not verified."""
+    only_runner_of: str | None = None
+    """A method that no other rule runs."""
+    reports: tuple[FailureKind, ...] = ()
+    """Refusals of the engine that are this rule's to report, not GT003's or GT004's."""
+    collects_doubts: bool = False
+    """Reports what could not be verified on behalf of every rule."""
+    excused_with: str | None = None
+    """Code of a rule that excuses this one wherever it is ignored."""
+    taints_worker: bool = False
+    """When broken, the interrupted code may have left the process in any state."""
 
     @property
     def wrong(self) -> str | None:

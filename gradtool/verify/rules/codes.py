@@ -8,9 +8,6 @@ from gradtool.errors import UsageError
 from gradtool.spelling import did_you_mean
 from gradtool.verify.rules import RULES
 
-RUNNING = "GT0"
-"""The family that says whether there was anything to ask. No selection leaves it out."""
-
 NOT_IMPORTED = "GT001"
 NO_CASE = "GT002"
 FORWARD_RAISED = "GT003"

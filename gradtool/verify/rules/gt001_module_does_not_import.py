@@ -61,7 +61,7 @@ https://docs.python.org/3/reference/import.html
 from __future__ import annotations
 
 from gradtool.results.report import Severity
-from gradtool.verify.rules._rule import Rule
+from gradtool.verify.rules._rule import Rule, Scope
 
 RULE = Rule(
     code="GT001",
@@ -69,4 +69,6 @@ RULE = Rule(
     summary="Importing the module raised an exception.",
     severity=Severity.ERROR,
     page=__doc__,
+    taints_worker=True,
+    scopes=(Scope.MODULE,),
 )

@@ -73,7 +73,7 @@ Reference
 from __future__ import annotations
 
 from gradtool.results.report import Severity
-from gradtool.verify.rules._rule import Rule
+from gradtool.verify.rules._rule import Rule, Scope
 
 RULE = Rule(
     code="GT002",
@@ -81,4 +81,5 @@ RULE = Rule(
     summary="No arguments were found with which the Function can be called.",
     severity=Severity.ERROR,
     page=__doc__,
+    scopes=(Scope.FUNCTION,),
 )

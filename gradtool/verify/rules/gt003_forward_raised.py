@@ -72,8 +72,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gradtool.results.report import Severity
-from gradtool.verify.rules._failures import OWNERS
-from gradtool.verify.rules._rule import Answer, Rule, passed, raised, skipped
+from gradtool.verify.rules._failures import reporter_of
+from gradtool.verify.rules._rule import Answer, Rule, passed, raised, reported_by
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
@@ -83,8 +83,9 @@ def _check(subject: Subject) -> Answer:
     failure = subject.first.forward.failure
     if failure is None:
         return passed()
-    if failure.kind in OWNERS:
-        return skipped(f"told by {OWNERS[failure.kind]}")
+    reporter = reporter_of(failure.kind)
+    if reporter:
+        return reported_by(reporter)
     return raised(failure, f"forward raised {failure.message}")
 
 
@@ -94,5 +95,6 @@ RULE = Rule(
     summary="Forward raised an exception on the arguments of its case.",
     severity=Severity.ERROR,
     page=__doc__,
+    blames=("forward",),
     check=_check,
 )

@@ -62,8 +62,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gradtool.results.report import Severity
-from gradtool.verify.rules._failures import CALLS, OWNERS, said
-from gradtool.verify.rules._rule import Answer, Rule, passed, raised, skipped
+from gradtool.verify.rules._failures import CALLS, reporter_of, said
+from gradtool.verify.rules._rule import Answer, Rule, passed, raised, reported_by, skipped
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
@@ -75,10 +75,11 @@ def _check(subject: Subject) -> Answer:
     failure = subject.first.failure
     if failure is None:
         return passed()
-    if failure.kind in OWNERS:
-        return skipped(f"told by {OWNERS[failure.kind]}")
+    reporter = reporter_of(failure.kind)
+    if reporter:
+        return reported_by(reporter)
     if subject.first.baseline.failure is None and isinstance(subject.repeated, str):
-        return skipped("told by GT110: only a second run of backward raises")
+        return reported_by("GT110", "only a second run of backward raises")
     if failure.kind == "raised":
         return raised(failure, f"backward raised {failure.message}")
     return raised(failure, said(failure))

@@ -80,4 +80,5 @@ RULE = Rule(
     summary="The Function did not come to an end in its time.",
     severity=Severity.ERROR,
     page=__doc__,
+    taints_worker=True,
 )

@@ -73,4 +73,5 @@ RULE = Rule(
     summary="The Function ran out of memory.",
     severity=Severity.ERROR,
     page=__doc__,
+    taints_worker=True,
 )

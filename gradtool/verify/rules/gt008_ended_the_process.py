@@ -80,4 +80,5 @@ RULE = Rule(
     summary="The Function ended the process that ran it.",
     severity=Severity.ERROR,
     page=__doc__,
+    taints_worker=True,
 )

@@ -70,7 +70,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gradtool.results.report import COMES_FIRST, Evidence, Severity
+from gradtool.results.report import Evidence, Severity
 from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.diagnosis.additivity import surplus
 from gradtool.verify.diagnosis.diagnosis import diagnose
@@ -79,7 +79,7 @@ from gradtool.verify.diagnosis.surrogate_gradients import pattern_of
 from gradtool.verify.diagnosis.worst import evidence, find_worst, place_of_column, scalar
 from gradtool.verify.rules._failures import KEEPS_CONTRACT
 from gradtool.verify.rules._judged import answer
-from gradtool.verify.rules._rule import Answer, Flaw, Rule, skipped
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, blocked, skipped
 from gradtool.verify.wording import apart, at_column, off, outputs
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _check(subject: Subject) -> Answer:
     if not subject.given.comparisons:
         return skipped("backward returns no gradient")
     if is_only_rounded(subject):
-        return skipped(f"GT601{COMES_FIRST}")
+        return blocked("GT601")
     return answer(subject.given, _flaws(subject))
 
 
@@ -159,6 +159,8 @@ RULE = Rule(
     summary="The gradient that backward returns differs from the derivative of forward.",
     severity=Severity.ERROR,
     page=__doc__,
+    traced=False,
+    proves="gradient",
     premises=(*KEEPS_CONTRACT, "GT114"),
     causes=("GT107", "GT111"),
     check=_check,

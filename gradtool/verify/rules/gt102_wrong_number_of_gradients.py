@@ -99,6 +99,7 @@ RULE = Rule(
     summary="Backward returned too few or too many gradients.",
     severity=Severity.ERROR,
     page=__doc__,
+    reports=("gradient-count",),
     premises=RUNS,
     check=_check,
 )

@@ -78,6 +78,7 @@ RULE = Rule(
     summary="A gradient has another shape than its input.",
     severity=Severity.ERROR,
     page=__doc__,
+    reports=("gradient-shape",),
     premises=(*RUNS, "GT102"),
     check=refused("gradient-shape", "bring the gradient to the shape of the input"),
 )

@@ -125,6 +125,7 @@ RULE = Rule(
     summary="A gradient has a dtype, device or type that does not fit its input.",
     severity=Severity.ERROR,
     page=__doc__,
+    reports=("gradient-device", "gradient-type"),
     premises=(*RUNS, "GT102", "GT103", "GT105"),
     check=_check,
 )

@@ -103,6 +103,7 @@ RULE = Rule(
     summary="Backward returned None for an input that the outputs depend on.",
     severity=Severity.ERROR,
     page=__doc__,
+    traced=False,
     premises=KEEPS_CONTRACT,
     causes=("GT111",),
     check=_check,

@@ -165,6 +165,7 @@ RULE = Rule(
     summary="Calls interfere: one changes what another gives.",
     severity=Severity.ERROR,
     page=__doc__,
+    traced=False,
     premises=(*KEEPS_CONTRACT, "GT110"),
     check=_check,
 )

@@ -140,6 +140,7 @@ RULE = Rule(
     summary="An output is marked non-differentiable, but varies with the inputs.",
     severity=Severity.ERROR,
     page=__doc__,
+    blames=("setup_context", "forward"),
     premises=RUNS,
     check=_check,
 )

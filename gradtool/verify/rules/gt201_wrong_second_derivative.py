@@ -65,7 +65,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradtool.results.report import Severity
+from gradtool.results.report import DOUBLE_BACKWARD, Severity
 from gradtool.verify.rules._judged import answer
 from gradtool.verify.rules._rule import Answer, Rule, skipped
 from gradtool.verify.rules._second import flaws, is_cut, nothing_to_differentiate
@@ -87,6 +87,8 @@ RULE = Rule(
     summary="The second derivative differs from the derivative of the gradient.",
     severity=Severity.ERROR,
     page=__doc__,
+    traced=False,
+    proves=DOUBLE_BACKWARD,
     premises=("GT101", "GT106", "GT203", "GT202"),
     causes=("GT601",),
     check=_check,

@@ -102,6 +102,7 @@ RULE = Rule(
     summary="Double backward is silently cut: the second derivative leaves out a term.",
     severity=Severity.ERROR,
     page=__doc__,
+    traced=False,
     premises=("GT101", "GT106", "GT203", "GT505"),
     causes=("GT601",),
     check=_check,

@@ -89,6 +89,7 @@ RULE = Rule(
     summary="Differentiating backward raised, and it is not declared once_differentiable.",
     severity=Severity.ERROR,
     page=__doc__,
+    traced=False,
     premises=("GT101", "GT106", "GT505"),
     check=_check,
 )

@@ -144,6 +144,8 @@ RULE = Rule(
     summary="The third derivative, through double backward, is wrong.",
     severity=Severity.ERROR,
     page=__doc__,
+    traced=False,
+    proves="third derivative",
     premises=("GT201",),
     check=_check,
 )

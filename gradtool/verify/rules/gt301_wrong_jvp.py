@@ -188,6 +188,9 @@ RULE = Rule(
     summary="The tangent that jvp returns differs from the derivative of forward.",
     severity=Severity.ERROR,
     page=__doc__,
+    only_runner_of="jvp",
+    blames=("jvp", "backward", "vjp", "forward"),
+    proves="forward mode",
     premises=RUNS,
     check=_check,
 )

@@ -130,6 +130,7 @@ RULE = Rule(
     summary="jvp and backward are each close to the derivative, but not adjoint to each other.",
     severity=Severity.WARNING,
     page=__doc__,
+    blames=("jvp", "backward", "vjp", "forward"),
     premises=("GT101", "GT106", "GT301", "GT601"),
     check=_check,
 )

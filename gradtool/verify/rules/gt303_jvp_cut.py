@@ -132,6 +132,7 @@ RULE = Rule(
     summary="The derivative of the tangent that jvp returns leaves out a term.",
     severity=Severity.ERROR,
     page=__doc__,
+    blames=("jvp", "backward", "vjp", "forward"),
     premises=("GT101", "GT106", "GT301", "GT203", "GT202", "GT201"),
     check=_check,
 )

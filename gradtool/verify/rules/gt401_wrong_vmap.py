@@ -191,6 +191,9 @@ RULE = Rule(
     summary="The Function under vmap differs from the Function called in a loop.",
     severity=Severity.ERROR,
     page=__doc__,
+    only_runner_of="vmap",
+    blames=("vmap", "forward"),
+    proves="batching",
     premises=RUNS,
     check=_check,
 )

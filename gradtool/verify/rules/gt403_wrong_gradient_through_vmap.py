@@ -174,6 +174,7 @@ RULE = Rule(
     summary="The gradient through the Function's own batching differs from that of a loop.",
     severity=Severity.ERROR,
     page=__doc__,
+    blames=("backward", "vjp", "forward", "vmap"),
     premises=("GT101", "GT106", "GT401", "GT402"),
     check=_check,
 )

@@ -91,6 +91,7 @@ RULE = Rule(
     summary="Forward changes an input in place and does not mark it dirty.",
     severity=Severity.ERROR,
     page=__doc__,
+    blames=("forward",),
     premises=("GT003",),
     check=_check,
 )

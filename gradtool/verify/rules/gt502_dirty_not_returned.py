@@ -97,6 +97,8 @@ RULE = Rule(
     summary="An input was marked dirty, and is not among the outputs.",
     severity=Severity.ERROR,
     page=__doc__,
+    reports=("dirty-not-returned",),
+    blames=("setup_context", "forward"),
     premises=("GT003",),
     check=_check,
 )

@@ -122,6 +122,7 @@ RULE = Rule(
     summary="An input or output is kept on ctx instead of being saved.",
     severity=Severity.ERROR,
     page=__doc__,
+    blames=("setup_context", "forward"),
     premises=(*RUNS, *CHANGES_NOTHING),
     check=_check,
 )

@@ -171,6 +171,8 @@ RULE = Rule(
     summary="An intermediate is saved, and at other points double backward is wrong.",
     severity=Severity.WARNING,
     page=__doc__,
+    traced=False,
+    blames=("setup_context", "forward"),
     premises=("GT101", "GT106", "GT201", "GT202", "GT203", "GT505"),
     check=_check,
 )

@@ -79,5 +79,6 @@ RULE = Rule(
     summary="The Function overrides both backward and vjp.",
     severity=Severity.ERROR,
     page=__doc__,
+    reports=("both-backward-and-vjp",),
     check=_check,
 )

@@ -121,6 +121,7 @@ RULE = Rule(
     summary="Two calls of forward with the same arguments differ.",
     severity=Severity.ERROR,
     page=__doc__,
+    blames=("forward",),
     premises=CALLS,
     check=_check,
 )

@@ -109,6 +109,7 @@ RULE = Rule(
     summary="An output shares memory with an input, and autograd does not know.",
     severity=Severity.ERROR,
     page=__doc__,
+    blames=("forward",),
     premises=(*RUNS, "GT501", "GT505", "GT508"),
     check=_check,
 )

@@ -64,7 +64,7 @@ from typing import TYPE_CHECKING
 
 from gradtool.results.report import Severity
 from gradtool.verify.rules._failures import RUNS
-from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, reported_by, skipped
 
 if TYPE_CHECKING:
     from gradtool.verify.protocol.observation import Leak
@@ -86,7 +86,7 @@ def _check(subject: Subject) -> Answer:
     if subject.nothing_to_check:
         return skipped(subject.nothing_to_check)
     if any(word.startswith("output") for _, word in subject.first.forward.kept_on_ctx):
-        return skipped("an output is kept on ctx: see GT505")
+        return reported_by("GT505", "an output is kept on ctx")
     leak = subject.function.leaks(subject.first.primals)
     return failed(_FLAWS[leak]) if leak else passed()
 
@@ -97,6 +97,7 @@ RULE = Rule(
     summary="What a call keeps for backward outlives its outputs.",
     severity=Severity.WARNING,
     page=__doc__,
+    blames=("setup_context", "forward"),
     premises=(*RUNS, "GT505", "GT111"),
     check=_check,
 )

@@ -71,7 +71,7 @@ from typing import TYPE_CHECKING
 
 from gradtool.results.report import Severity
 from gradtool.verify.comparison.slack import largest_difference, needless
-from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, Scope, failed, passed
 from gradtool.verify.wording import listed, number
 
 if TYPE_CHECKING:
@@ -100,6 +100,7 @@ RULE = Rule(
     summary="A tolerance or an ignored rule is not needed.",
     severity=Severity.WARNING,
     page=__doc__,
+    scopes=(Scope.CASE, Scope.ALL_CASES),
     premises=("GT101", "GT106", "GT201", "GT602", "GT603"),
     check=_check,
 )

@@ -66,7 +66,7 @@ The same is done with deprecations that name the release in which they end.
 from __future__ import annotations
 
 from gradtool.results.report import Severity
-from gradtool.verify.rules._rule import Rule
+from gradtool.verify.rules._rule import Rule, Scope
 
 RULE = Rule(
     code="GT512",
@@ -74,4 +74,5 @@ RULE = Rule(
     summary="A tolerance is still there though its day has passed.",
     severity=Severity.ERROR,
     page=__doc__,
+    scopes=(Scope.ALL_CASES,),
 )

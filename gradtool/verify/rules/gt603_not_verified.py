@@ -118,6 +118,8 @@ RULE = Rule(
     summary="The numeric derivative cannot be told well enough to verify the gradient.",
     severity=Severity.ERROR,
     page=__doc__,
+    collects_doubts=True,
+    excused_with="GT101",
     premises=("GT101", "GT106", "GT601"),
     check=_check,
 )

@@ -72,7 +72,7 @@ https://coverage.readthedocs.io explains what the coverage of lines can and cann
 from __future__ import annotations
 
 from gradtool.results.report import Severity
-from gradtool.verify.rules._rule import Rule
+from gradtool.verify.rules._rule import Rule, Scope
 
 RULE = Rule(
     code="GT604",
@@ -80,4 +80,5 @@ RULE = Rule(
     summary="No case executes some lines of the Function's own methods.",
     severity=Severity.NOTE,
     page=__doc__,
+    scopes=(Scope.ALL_CASES,),
 )

@@ -106,6 +106,7 @@ RULE = Rule(
     summary="The Function gives something else on CUDA than on the CPU.",
     severity=Severity.ERROR,
     page=__doc__,
+    proves="device comparison",
     premises=("GT101", "GT106", "GT110"),
     check=_check,
 )

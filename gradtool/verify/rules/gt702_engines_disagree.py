@@ -124,14 +124,13 @@ def _check(_subject: Subject) -> Answer:
     return not_offered("one engine only")
 
 
-PREMISES = ("GT101", "GT106", "GT110", "GT111", "GT508", "GT601")
-
 RULE = Rule(
     code="GT702",
     name="engines-disagree",
     summary="The Function gives something else under PyTorch than under gradtool's engine.",
     severity=Severity.ERROR,
     page=__doc__,
-    premises=PREMISES,
+    proves="engine comparison",
+    premises=("GT101", "GT106", "GT110", "GT111", "GT508", "GT601"),
     check=_check,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradtool.results.report import Verdict
+from gradtool.results.report import Skip, SkipKind, Verdict
 from gradtool.verify.examine import examine
 
 X = np.array([0.5, -1.0, 2.0])
@@ -21,7 +21,8 @@ def asked(here, there):
 
 def test_one_device_has_nothing_to_compare(function):
     outcome = asked(square(function), None)
-    assert (outcome.verdict, outcome.reason) == (Verdict.SKIPPED, "not offered: one device only")
+    assert outcome.verdict is Verdict.SKIPPED
+    assert outcome.skip == Skip(kind=SkipKind.NOT_OFFERED, detail="one device only")
 
 
 def test_the_same_on_both(function):

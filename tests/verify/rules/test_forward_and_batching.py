@@ -9,6 +9,7 @@ import pytest
 import gradtool
 import gradtool.engine as torch
 from gradtool import Function
+from gradtool.results.report import Skip, SkipKind
 
 CASE = (torch.randn(3, 4).double(), torch.randn(3, 4).double())
 CODES = ("GT301", "GT302", "GT401", "GT402")
@@ -75,8 +76,8 @@ def test_a_function_without_them_is_not_asked():
     asked = verdicts(Plain)
     assert [asked[code] for code in CODES] == ["skipped"] * 4
     report = gradtool.check(Plain, [(torch.randn(3).double(), torch.randn(3).double())])
-    reasons = {c.rule: c.reason for c in report.checks()}
-    assert reasons["GT301"] == "not offered: no jvp"
+    skips = {c.rule: c.skip for c in report.checks()}
+    assert skips["GT301"] == Skip(kind=SkipKind.NOT_OFFERED, detail="no jvp")
     assert report.verdict is gradtool.Verdict.PASS
 
 

@@ -61,10 +61,10 @@ def objections(subject: FunctionDifferentiable, codes: Sequence[str]) -> list[st
 
 def _is_good(outcome: Outcome) -> bool:
     if outcome.verdict is Verdict.SKIPPED:
-        return outcome.reason in NOTHING_TO_ASK
+        return outcome.skip is not None and outcome.skip.detail in NOTHING_TO_ASK
     return outcome.verdict is Verdict.PASS
 
 
 def _worded(outcome: Outcome) -> str:
-    messages = [flaw.message for flaw in outcome.flaws] or [outcome.reason or ""]
+    messages = [flaw.message for flaw in outcome.flaws] or [outcome.reason or str(outcome.skip)]
     return f"{outcome.rule.code} {outcome.verdict.value}: {'; '.join(messages)}"
