@@ -10,13 +10,14 @@ from gradtool.engine import _dtypes, autograd, func
 from gradtool.engine._device import device, get_default_device, set_default_device
 from gradtool.engine._dtypes import (
     dtype,
+    finfo,
     get_default_dtype,
+    iinfo,
     promote_types,
     set_default_dtype,
 )
 from gradtool.engine._keywords import with_keywords
 from gradtool.engine._legacy import TYPES as _LEGACY
-from gradtool.engine._limits import finfo, iinfo
 from gradtool.engine._ops.core import methods as _methods
 from gradtool.engine._ops.core.promotion import result_type
 from gradtool.engine._settings import SETTINGS as _SETTINGS

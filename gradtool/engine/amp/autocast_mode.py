@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from gradtool.device import CUDA
 from gradtool.engine._placeholder import EngineLacksError
 
 __all__ = [
@@ -19,7 +20,7 @@ __all__ = [
 
 
 class autocast(contextlib.ContextDecorator):
-    """Operations inside run as they would outside.
+    """Leave operations inside as they would be outside.
 
     Turned on for a device that is not there it does nothing but warn, as in torch.
 
@@ -49,14 +50,12 @@ class autocast(contextlib.ContextDecorator):
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether there is such a device."""
-    from gradtool.engine import cuda
-
-    return device_type == "cpu" or (device_type == "cuda" and cuda.is_available())
+    """Return True if there is such a device."""
+    return device_type == "cpu" or (device_type == "cuda" and CUDA.count() > 0)
 
 
 def is_autocast_enabled(device_type: str | None = None) -> bool:
-    """Never."""
+    """Return False: autocast is never on."""
     return False
 
 

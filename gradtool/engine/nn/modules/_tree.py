@@ -1,13 +1,15 @@
-"""What a Module holds, by name, and the ways to walk over it and the Modules below it."""
+"""State of a Module, by name: walked over, saved and loaded."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gradtool.engine._tensor import Tensor
+from gradtool.engine.autograd.grad_mode import no_grad
 
 if TYPE_CHECKING:
-    from gradtool.engine._tensor import Tensor
-    from gradtool.engine.nn.modules.module import Module
     from gradtool.engine.nn.parameter import Parameter
 
 REGISTRIES = ("_parameters", "_buffers", "_modules")
@@ -18,7 +20,8 @@ class ModuleTree:
 
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]
-    _modules: dict[str, Module | None]
+    _modules: dict[str, Any]
+    _transient_buffers: set[str]
 
     def named_modules(
         self,
@@ -26,7 +29,7 @@ class ModuleTree:
         prefix: str = "",
         remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Any]]:
-        """It and every Module below it, with dotted names."""
+        """Itself and every Module below it, with dotted names."""
         seen: set[Any] = set() if memo is None else memo
         if self in seen:
             return
@@ -38,10 +41,10 @@ class ModuleTree:
                 yield from child.named_modules(seen, joined(prefix, name), remove_duplicate)
 
     def modules(self) -> Iterator[Any]:
-        """It and every Module below it."""
+        """Itself and every Module below it."""
         return (module for _, module in self.named_modules())
 
-    def named_children(self) -> Iterator[tuple[str, Module]]:
+    def named_children(self) -> Iterator[tuple[str, Any]]:
         """The Modules directly below it, with their names."""
         seen = set()
         for name, child in self._modules.items():
@@ -49,7 +52,7 @@ class ModuleTree:
                 seen.add(child)
                 yield name, child
 
-    def children(self) -> Iterator[Module]:
+    def children(self) -> Iterator[Any]:
         """The Modules directly below it."""
         return (child for _, child in self.named_children())
 
@@ -92,7 +95,7 @@ class ModuleTree:
                 raise AttributeError(f"{type(self).__name__} has no submodule `{target}`")
         return module
 
-    def set_submodule(self, target: str, module: Module) -> None:
+    def set_submodule(self, target: str, module: ModuleTree) -> None:
         """Put a Module in the place of the one under a qualified name."""
         owner, _, name = target.rpartition(".")
         setattr(self.get_submodule(owner), name, module)
@@ -139,3 +142,71 @@ class ModuleTree:
 def joined(prefix: str, name: str) -> str:
     """A dotted name."""
     return f"{prefix}.{name}" if prefix else name
+
+
+class IncompatibleKeys(NamedTuple):
+    """Keys that `load` did not find, and keys that it did not expect."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        missing, unexpected = self
+        return f"_IncompatibleKeys(missing_keys={missing}, unexpected_keys={unexpected})"
+
+
+def state_of(module: ModuleTree, prefix: str, keep_vars: bool) -> OrderedDict[str, Any]:
+    """The parameters and persistent buffers by their dotted names, detached unless `keep_vars`."""
+    held = _entries(module, prefix)
+    return OrderedDict((name, value if keep_vars else value.detach()) for name, value in held)
+
+
+def _entries(module: ModuleTree, prefix: str) -> Iterator[tuple[str, Tensor]]:
+    for path, owner in module.named_modules(remove_duplicate=False):
+        for name, value in {**owner._parameters, **owner._buffers}.items():
+            if value is not None and name not in owner._transient_buffers:
+                yield prefix + joined(path, name), value
+
+
+def load(
+    module: ModuleTree, state: Mapping[str, Any], strict: bool, assign: bool = False
+) -> IncompatibleKeys:
+    """Copy the values of `state` over those of the module.
+
+    Raises:
+        RuntimeError: A shape does not fit; or, if `strict`, a key is missing or unexpected.
+    """
+    held = state_of(module, "", keep_vars=True)
+    keys = IncompatibleKeys(
+        [name for name in held if name not in state], [name for name in state if name not in held]
+    )
+    problems = list(_problems(held, state, keys if strict else IncompatibleKeys([], [])))
+    if problems:
+        listed = "\n\t".join(problems)
+        raise RuntimeError(
+            f"Error(s) in loading state_dict for {type(module).__name__}:\n\t{listed}"
+        )
+    with no_grad():
+        for name in held.keys() & state.keys():
+            if assign:
+                held[name].data = state[name].detach()
+            else:
+                held[name].copy_(state[name])
+    return keys
+
+
+def _problems(
+    held: Mapping[str, Tensor], state: Mapping[str, Any], keys: IncompatibleKeys
+) -> Iterator[str]:
+    for kind, names in (("Missing", keys.missing_keys), ("Unexpected", keys.unexpected_keys)):
+        if names:
+            quoted = ", ".join(f'"{name}"' for name in names)
+            yield f"{kind} key(s) in state_dict: {quoted}. "
+    for name, value in held.items():
+        if name in state and state[name].shape != value.shape:
+            yield (
+                f"size mismatch for {name}: copying a param with shape {state[name].shape} from "
+                f"checkpoint, the shape in current model is {value.shape}."
+            )

@@ -12,9 +12,14 @@ from typing import Any, Self
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.creation.creation import empty_like
 from gradtool.engine._tensor import Tensor
-from gradtool.engine.nn.modules import _state_dict
 from gradtool.engine.nn.modules._hooks import ModuleHooks
-from gradtool.engine.nn.modules._tree import REGISTRIES, ModuleTree
+from gradtool.engine.nn.modules._tree import (
+    REGISTRIES,
+    IncompatibleKeys,
+    ModuleTree,
+    load,
+    state_of,
+)
 from gradtool.engine.nn.parameter import Parameter
 
 __all__ = ["Module"]
@@ -209,7 +214,7 @@ class Module(ModuleHooks, ModuleTree):
         self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False
     ) -> OrderedDict[str, Any]:
         """Its parameters and persistent buffers by their dotted names."""
-        state = _state_dict.state_of(self, prefix, keep_vars)
+        state = state_of(self, prefix, keep_vars)
         if destination is None:
             return state
         destination.update(state)
@@ -221,13 +226,13 @@ class Module(ModuleHooks, ModuleTree):
         state_dict: Mapping[str, Any],
         strict: bool = True,
         assign: bool = False,
-    ) -> _state_dict.IncompatibleKeys:
+    ) -> IncompatibleKeys:
         """Copy values into its parameters and buffers, or `assign` them as they are.
 
         Raises:
             RuntimeError: A shape does not fit; or, if `strict`, a key is missing or unexpected.
         """
-        return _state_dict.load(self, state_dict, strict, assign)
+        return load(self, state_dict, strict, assign)
 
     def _get_name(self) -> str:
         return type(self).__name__

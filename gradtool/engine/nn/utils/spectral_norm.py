@@ -12,7 +12,7 @@ from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd.grad_mode import no_grad
 from gradtool.engine.nn.functional import normalize
 from gradtool.engine.nn.parameter import Parameter
-from gradtool.engine.nn.utils._weight_hooks import refuse_second, taken_out
+from gradtool.engine.nn.utils.weight_norm import refuse_second, remove_hook
 
 
 class SpectralNorm:
@@ -72,7 +72,7 @@ def spectral_norm(
 
 def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
     """Let the weight be learned again, from its last value on."""
-    hook = taken_out(module, SpectralNorm, name)
+    hook = remove_hook(module, SpectralNorm, name)
     weight = hook.compute_weight(module, iterate=False)
     delattr(module, name)
     for part in ("u", "v", "orig"):

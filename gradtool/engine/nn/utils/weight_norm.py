@@ -1,4 +1,4 @@
-"""``weight_norm`` of old: a weight as a length times a direction, computed before each call.
+"""Deprecated ``weight_norm``: a weight as a length times a direction, computed before each call.
 
 Weight normalization is that of Salimans and Kingma (2016).
 """
@@ -9,8 +9,8 @@ import warnings
 from typing import Any
 
 from gradtool.engine._tensor import Tensor
+from gradtool.engine.nn.modules.module import Module
 from gradtool.engine.nn.parameter import Parameter
-from gradtool.engine.nn.utils._weight_hooks import refuse_second, taken_out
 
 
 class WeightNorm:
@@ -56,7 +56,7 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
 
 def remove_weight_norm(module: Any, name: str = "weight") -> Any:
     """Let the weight be learned again, from its last value on."""
-    weight = taken_out(module, WeightNorm, name).compute_weight(module)
+    weight = remove_hook(module, WeightNorm, name).compute_weight(module)
     delattr(module, name)
     delattr(module, f"{name}_g")
     delattr(module, f"{name}_v")
@@ -64,4 +64,31 @@ def remove_weight_norm(module: Any, name: str = "weight") -> Any:
     return module
 
 
-__all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
+def refuse_second(module: Module, kind: type[Any], name: str) -> None:
+    """Refuse a second hook of one kind on the same parameter."""
+    if any(type(hook) is kind and hook.name == name for hook, _ in _hooks(module).values()):
+        raise RuntimeError(
+            f"Cannot register two {kind.__name__} hooks on the same parameter {name}"
+        )
+
+
+def remove_hook(module: Module, kind: type[Any], name: str) -> Any:
+    """Remove the hook of one kind that computes a parameter, and return it."""
+    for key, (hook, _) in _hooks(module).items():
+        if type(hook) is kind and hook.name == name:
+            del _hooks(module)[key]
+            return hook
+    raise ValueError(f"{kind.__name__} of '{name}' not found in {module}")
+
+
+def _hooks(module: Module) -> dict[int, Any]:
+    return module._forward_pre_hooks
+
+
+__all__ = [
+    "WeightNorm",
+    "refuse_second",
+    "remove_hook",
+    "remove_weight_norm",
+    "weight_norm",
+]  # fmt: skip
