@@ -70,8 +70,8 @@ def devices() -> Iterator[Answer]:
 def _device(index: int) -> Iterator[Answer]:
     from gradtool.device import CUDA
     from gradtool.device.arrays import array_module
-    from gradtool.transfer.cuda.link import read_link
-    from gradtool.transfer.cuda.nvml import nvml_of
+    from gradtool.transfer.machines.cuda.link import read_link
+    from gradtool.transfer.machines.cuda.nvml import nvml_of
 
     what = CUDA.properties(index)
     found = (

@@ -28,7 +28,7 @@ def page_locking() -> Iterator[Answer]:
     import numpy as np
 
     from gradtool.transfer.errors import UnavailableError
-    from gradtool.transfer.host.locked_memory import limit_text, lock_limit, lock_pages
+    from gradtool.transfer.machines.host.locked_memory import limit_text, lock_limit, lock_pages
 
     try:
         lock_pages(np.zeros(4096, np.uint8))()
@@ -57,7 +57,7 @@ def processors() -> Iterator[Answer]:
 
 def container() -> Iterator[Answer]:
     """What the process runs in, which changes what copies and locks cost."""
-    from gradtool.transfer.header import container as container_of
+    from gradtool.transfer.machines.host.header import container as container_of
 
     found = container_of()
     yield Answer(name="container", state="note", found=found or "none that shows")

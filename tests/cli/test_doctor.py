@@ -137,7 +137,7 @@ def test_cuda_major(package: str, major: int | None) -> None:
 
 def test_a_refused_lock_says_how_to_raise_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     from gradtool.transfer.errors import UnavailableError
-    from gradtool.transfer.host import locked_memory
+    from gradtool.transfer.machines.host import locked_memory
 
     def refused(array: Any) -> None:
         raise UnavailableError("mlock of 4 KiB was refused")

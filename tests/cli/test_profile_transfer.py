@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 
 from gradtool.report.transfer.document import published_schema
-from gradtool.transfer import machines
+from gradtool.transfer import runner
 from tests.transfer.fake_machine import RATES, FakeMachine
 
 Run = Callable[..., tuple[int, str, str]]
@@ -27,12 +27,12 @@ SMALL = (
 @pytest.fixture
 def paper(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """A device whose times are known, in place of the one that would be asked for."""
-    import gradtool.transfer.profile as profile
+    import gradtool.transfer.runner as profile
 
     def install(**options: Any) -> None:
         monkeypatch.setattr(profile, "machine_for", lambda _device: FakeMachine(**options))
 
-    monkeypatch.setattr("gradtool.transfer.options.PROBES", ())
+    monkeypatch.setattr("gradtool.transfer.plan.options.PROBES", ())
     return install
 
 
@@ -147,7 +147,7 @@ def test_probes_alone_pass_where_no_cell_was_asked_for(run: Run, small: tuple[st
 def test_an_interrupt_prints_what_was_measured(
     run: Run, small: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from gradtool.transfer.measured_cell import MeasuredCell
+    from gradtool.transfer.measuring.measured_cell import MeasuredCell
 
     taken = []
     real = MeasuredCell.take
@@ -197,7 +197,7 @@ def test_bad_input_is_one_line(run: Run, arguments: list[str], message: str) -> 
 def test_cuda_without_a_device_is_refused_and_never_replaced(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(machines.CUDA.__class__, "why_unavailable", lambda self: "no driver")
+    monkeypatch.setattr(runner.CUDA.__class__, "why_unavailable", lambda self: "no driver")
     for device in ("cuda", "cuda:1"):
         code, out, err = run("profile-transfer", "--device", device)
         assert (code, out) == (2, "")

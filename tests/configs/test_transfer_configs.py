@@ -8,8 +8,8 @@ import pytest
 
 from gradtool.cli.options.transfer_config import load_transfer_config
 from gradtool.errors import UsageError
-from gradtool.transfer.config_format import CollectionOf, File, Grid
-from gradtool.transfer.plan import plan
+from gradtool.transfer.plan.options import CollectionOf, File, Grid
+from gradtool.transfer.plan.plan import plan
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 TUTORIAL = CONFIGS / "transfer-tutorial.yaml"

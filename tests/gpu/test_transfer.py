@@ -9,10 +9,10 @@ import pytest
 
 from gradtool.device import CUDA, array_module
 from gradtool.measure.bootstrap import ratio
-from gradtool.transfer import asynchrony, hazards
-from gradtool.transfer.cuda.machine import CudaMachine
-from gradtool.transfer.options import TransferOptions
-from gradtool.transfer.profile import profile
+from gradtool.transfer.machines.cuda.machine import CudaMachine
+from gradtool.transfer.plan.options import TransferOptions
+from gradtool.transfer.probes import asynchrony, hazards
+from gradtool.transfer.runner import profile
 
 SIZE = 64 << 20
 

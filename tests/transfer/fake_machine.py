@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from gradtool.results.transfer import Header, Link
 from gradtool.transfer.errors import UnavailableError
-from gradtool.transfer.machine import HostBlock
+from gradtool.transfer.machines.machine import HostBlock
 
 LATENCY = 10e-6
 CALL = 1e-6

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from gradtool.measure.batching import runs_per_sample
 from gradtool.results.transfer import Cell, Header, TransferReport
-from gradtool.transfer.options import TransferOptions
-from gradtool.transfer.profile import profile
+from gradtool.transfer.plan.options import TransferOptions
+from gradtool.transfer.runner import profile
 from tests.transfer.fake_machine import FakeMachine
 
 HEADER = Header(
@@ -40,9 +40,9 @@ def run(machine: FakeMachine | None = None, **options: Any) -> TransferReport:
 def make_short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few slots and short samples, for runs on machines whose times are not looked at."""
     short = functools.partial(runs_per_sample, window=1e-6, warm=0.0)
-    monkeypatch.setattr("gradtool.transfer.measured_cell.runs_per_sample", short)
-    monkeypatch.setattr("gradtool.transfer.profile.MOST_ROTATION", 6 << 20)
-    monkeypatch.setattr("gradtool.transfer.buffers.MOST_SLOTS", 8)
+    monkeypatch.setattr("gradtool.transfer.measuring.measured_cell.runs_per_sample", short)
+    monkeypatch.setattr("gradtool.transfer.runner.MOST_ROTATION", 6 << 20)
+    monkeypatch.setattr("gradtool.transfer.measuring.operation.MOST_SLOTS", 8)
 
 
 def cell_of(report: TransferReport, id_: str) -> Cell:

@@ -11,15 +11,14 @@ import pytest
 
 from gradtool.device import DeviceUnavailableError
 from gradtool.measure.stopping import StopRule
-from gradtool.transfer import asynchrony
-from gradtool.transfer.cuda.header import version_text
-from gradtool.transfer.cuda.link import local_processors, numa_node, read_link
-from gradtool.transfer.cuda.machine import CudaMachine
-from gradtool.transfer.cuda.nvml import Nvml
 from gradtool.transfer.errors import TransferError, UnavailableError
-from gradtool.transfer.machines import machine_for
-from gradtool.transfer.options import TransferOptions
-from gradtool.transfer.profile import profile
+from gradtool.transfer.machines.cuda.header import version_text
+from gradtool.transfer.machines.cuda.link import local_processors, numa_node, read_link
+from gradtool.transfer.machines.cuda.machine import CudaMachine
+from gradtool.transfer.machines.cuda.nvml import Nvml
+from gradtool.transfer.plan.options import TransferOptions
+from gradtool.transfer.probes import asynchrony
+from gradtool.transfer.runner import machine_for, profile
 from tests.device.fake_cupy import install
 from tests.transfer import fake_torch
 from tests.transfer.runs import make_short
@@ -32,8 +31,8 @@ def cupy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """The stand-in, whose device takes next to no time."""
     stand_in = install(monkeypatch)
     monkeypatch.setattr(stand_in.cuda, "get_elapsed_time", lambda start, end: 1e-4)
-    monkeypatch.setattr("gradtool.transfer.cuda.machine._COMPUTED", 1 << 6)
-    monkeypatch.setattr("gradtool.transfer.cuda.header._LOAD_COPIES", 3)
+    monkeypatch.setattr("gradtool.transfer.machines.cuda.machine._COMPUTED", 1 << 6)
+    monkeypatch.setattr("gradtool.transfer.machines.cuda.header._LOAD_COPIES", 3)
     monkeypatch.setattr(stand_in.cuda.runtime, "memGetInfo", lambda: (1 << 33, 1 << 34))
     make_short(monkeypatch)
     fake_torch.install(monkeypatch, stand_in)
@@ -140,7 +139,7 @@ def test_memory_that_cuda_refuses_is_a_reason(cupy: Any, monkeypatch: pytest.Mon
 
 
 def test_a_held_stream_is_held_by_a_function_of_the_host(cupy: Any) -> None:
-    from gradtool.transfer.hold import held
+    from gradtool.transfer.probes.held_stream import held
 
     machine = CudaMachine()
     with held(machine, machine.stream()) as hold:

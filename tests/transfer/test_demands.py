@@ -10,8 +10,13 @@ from msgspec.structs import replace
 
 from gradtool.report.transfer.document import render
 from gradtool.results.transfer import Link, TransferReport
-from gradtool.transfer import requirements
-from gradtool.transfer.changes import compared, load_report, parse_share, require_comparable
+from gradtool.transfer.analysis import requirements
+from gradtool.transfer.analysis.changes import (
+    compared,
+    load_report,
+    parse_share,
+    require_comparable,
+)
 from gradtool.transfer.errors import TransferError
 from tests.transfer.fake_machine import RATES, FakeMachine
 from tests.transfer.runs import run

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from gradtool.transfer.advice import NO_DEVICE, advise
-from gradtool.transfer.fit import fit_line
-from gradtool.transfer.overlap import efficiency
+from gradtool.transfer.analysis.advice import NO_DEVICE, advise
+from gradtool.transfer.analysis.fit import fit_line
+from gradtool.transfer.probes.overlap import efficiency
 from tests.transfer.fake_machine import LATENCY, FakeMachine
 from tests.transfer.runs import run
 

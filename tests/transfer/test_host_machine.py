@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 
 from gradtool.measure.stopping import StopRule
-from gradtool.transfer import asynchrony, hazards, pages
 from gradtool.transfer.errors import UnavailableError
-from gradtool.transfer.hold import held
-from gradtool.transfer.host import locked_memory
-from gradtool.transfer.host.machine import HostMachine
-from gradtool.transfer.options import TransferOptions
-from gradtool.transfer.profile import profile
+from gradtool.transfer.machines import pages
+from gradtool.transfer.machines.host import locked_memory
+from gradtool.transfer.machines.host.machine import HostMachine
+from gradtool.transfer.plan.options import TransferOptions
+from gradtool.transfer.probes import asynchrony, hazards
+from gradtool.transfer.probes.held_stream import held
+from gradtool.transfer.runner import profile
 from tests.transfer.fake_machine import FakeMachine
 from tests.transfer.runs import make_short
 
@@ -81,7 +82,7 @@ def test_a_failure_on_a_stream_is_raised_where_it_is_waited_for(machine: HostMac
 
 
 def test_a_held_stream_goes_on_when_the_limit_is_reached(machine: HostMachine) -> None:
-    from gradtool.transfer.hold import Hold
+    from gradtool.transfer.probes.held_stream import Hold
 
     stream = machine.stream()
     Hold(machine, stream, limit=0.01).close()
@@ -170,24 +171,24 @@ def test_where_copies_are_done_at_once_there_is_no_hazard() -> None:
 
 
 def test_a_cure_that_does_not_wait_is_no_cure(machine: HostMachine) -> None:
-    bench = hazards.HazardBench(machine)
+    setup = hazards.HazardSetup(machine)
     for wrong in (hazards.read_too_early, hazards.overwrite_too_early):
         slow = threading.Event()
-        bench.stream.give(lambda: None)
+        setup.stream.give(lambda: None)
         # The stream is opened and busy with something else before the copy.
-        real = bench.copier
+        real = setup.copier
 
         def copier(target: Any, source: Any, real: Any = real, slow: Any = slow) -> Any:
             def issue() -> None:
-                bench.stream.give(lambda: slow.wait(0.05))
+                setup.stream.give(lambda: slow.wait(0.05))
                 real(target, source)()
 
             return issue
 
-        bench.copier = copier  # type: ignore[method-assign]
-        assert wrong(bench, lambda _stream, _event: None)
-        bench.copier = real  # type: ignore[method-assign]
-    bench.close()
+        setup.copier = copier  # type: ignore[method-assign]
+        assert wrong(setup, lambda _stream, _event: None)
+        setup.copier = real  # type: ignore[method-assign]
+    setup.close()
 
 
 def test_the_asynchrony_of_calls_is_told(machine: HostMachine) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from gradtool.results.transfer import NodeRate, TransferReport
-from gradtool.transfer import nodes
-from gradtool.transfer.advice import advise
-from gradtool.transfer.processors import parse_list
+from gradtool.transfer.analysis.advice import advise
+from gradtool.transfer.machines.host.header import parse_list
+from gradtool.transfer.probes import nodes
 from tests.transfer.fake_machine import FakeMachine
 from tests.transfer.runs import HEADER
 

@@ -9,8 +9,8 @@ import pytest
 
 from gradtool.results.transfer import Link
 from gradtool.transfer.errors import TransferError
-from gradtool.transfer.hazards import DEMONSTRATIONS
-from gradtool.transfer.options import RowOptions
+from gradtool.transfer.plan.options import RowOptions
+from gradtool.transfer.probes.hazards import DEMONSTRATIONS
 from tests.transfer.fake_machine import CALL, LATENCY, FakeMachine
 from tests.transfer.runs import cell_of, run
 
@@ -158,8 +158,8 @@ class Interrupting:
 
 @pytest.mark.parametrize("after", [1, 10, 60, 200])
 def test_an_interrupt_keeps_what_was_measured_and_leaves_nothing(after: int) -> None:
-    from gradtool.transfer.options import TransferOptions
-    from gradtool.transfer.profile import profile
+    from gradtool.transfer.plan.options import TransferOptions
+    from gradtool.transfer.runner import profile
     from tests.transfer.runs import RAW
 
     machine = FakeMachine()

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from gradtool.results.transfer import Link
-from gradtool.transfer.self_checks import impossible_rate, unstable
-from gradtool.transfer.timing import Times
+from gradtool.transfer.measuring.outcome import impossible_rate, unstable
+from gradtool.transfer.measuring.timing import Times
 from tests.transfer import fake_machine
 from tests.transfer.fake_machine import FakeMachine
 from tests.transfer.runs import run
@@ -130,7 +130,7 @@ def test_a_failure_of_one_cell_is_its_reason() -> None:
 
 
 def test_the_pattern_differs_between_samples_and_places() -> None:
-    from gradtool.transfer.byte_check import blocks, pattern
+    from gradtool.transfer.measuring.byte_check import blocks, pattern
 
     first = pattern(0, 1 << 16, 1)
     assert (first != pattern(0, 1 << 16, 2)).mean() > 0.4

@@ -18,7 +18,7 @@ from gradtool.cli.options.choices import choose, split
 if TYPE_CHECKING:
     from gradtool.cli.output.reports import Wanted
     from gradtool.results.transfer import TransferReport
-    from gradtool.transfer.options import TransferOptions
+    from gradtool.transfer.plan.options import TransferOptions
 
 _PICTURES = (".svg", ".png")
 
@@ -58,7 +58,7 @@ def profile_transfer(
 
 def _list() -> ExitCode:
     from gradtool.cli.output.streams import reader_may_leave
-    from gradtool.transfer.scenarios import SCENARIOS
+    from gradtool.transfer.plan.scenarios import SCENARIOS
 
     width = max(map(len, SCENARIOS))
     with reader_may_leave(sys.stdout):
@@ -93,7 +93,7 @@ def _options(flags: dict[str, Any], config: str | None) -> TransferOptions:
     from gradtool.cli.options.transfer_config import load_transfer_config, overridden
     from gradtool.measure.units import parse_size
     from gradtool.transfer.errors import TransferError
-    from gradtool.transfer.options import TransferOptions
+    from gradtool.transfer.plan.options import TransferOptions
 
     options = load_transfer_config(config) if config is not None else TransferOptions()
     if flags["sizes"] is not None:
@@ -114,7 +114,7 @@ def _measure_and_write(
 ) -> ExitCode:
     from gradtool.cli.output.reports import claimed, write_all
     from gradtool.report.transfer.formats import FORMATS, renderer
-    from gradtool.transfer.demands import Demands
+    from gradtool.transfer.analysis.requirements import Demands
 
     wanted = Demands.read(*demands)
     quiet, color = shown
@@ -127,7 +127,7 @@ def _measure_and_write(
 
 def _watched(options: TransferOptions, wanted: Any, quiet: int, color: str) -> TransferReport:
     """Measure, with a bar on a terminal."""
-    from gradtool.transfer.profile import profile
+    from gradtool.transfer.runner import profile
 
     if quiet or not sys.stderr.isatty():
         return profile(options, check=wanted.require_decidable)

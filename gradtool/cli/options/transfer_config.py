@@ -11,8 +11,7 @@ import msgspec
 from gradtool.config.decoding import decode, spelled
 from gradtool.config.yaml import Document, Where, read_document
 from gradtool.measure.units import parse_size
-from gradtool.transfer.config_format import File, Grid, Row
-from gradtool.transfer.options import RowOptions, TransferOptions
+from gradtool.transfer.plan.options import File, Grid, Row, RowOptions, TransferOptions
 
 
 def load_transfer_config(path: str) -> TransferOptions:

@@ -15,7 +15,7 @@ _STEP = 0.1
 class TransferProgress:
     """A bar that fills as the budget is used, with the time left and what is under way.
 
-    Implements `gradtool.transfer.options.Watcher`. It draws only when it is told something,
+    Implements `gradtool.transfer.plan.options.Watcher`. It draws only when it is told something,
     which is between samples.
     """
 

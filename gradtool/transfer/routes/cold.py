@@ -8,9 +8,15 @@ of its pages falls into the copy.
 from __future__ import annotations
 
 from gradtool.results.transfer import Cell
-from gradtool.transfer.buffers import slot_count, slot_of
-from gradtool.transfer.machine import Buffer, HostBlock
-from gradtool.transfer.operation import Bench, Operation, Pair, Slot
+from gradtool.transfer.machines.machine import Buffer, HostBlock
+from gradtool.transfer.measuring.operation import (
+    Operation,
+    Pair,
+    Slot,
+    Workspace,
+    slot_count,
+    slot_of,
+)
 
 _MOST_BYTES = 256 << 20
 """New memory for one sample at most, unless one operation takes more."""
@@ -19,21 +25,21 @@ _MOST_RUNS = 64
 """And not more pieces of it than this."""
 
 
-def cold(cell: Cell, bench: Bench) -> Operation:
+def cold(cell: Cell, workspace: Workspace) -> Operation:
     """The route."""
     blocks: list[HostBlock] = []
-    fitting = min(_MOST_BYTES // cell.total, slot_count(cell.total, bench.rotation))
+    fitting = min(_MOST_BYTES // cell.total, slot_count(cell.total, workspace.rotation))
     most = max(1, min(fitting, _MOST_RUNS))
-    far = [slot_of(bench.buffers.device(), cell.total, each) for each in range(most)]
-    bench.machine.host("pageable", 1).close()  # refused here rather than in the first sample
+    far = [slot_of(workspace.buffers.device(), cell.total, each) for each in range(most)]
+    workspace.machine.host("pageable", 1).close()  # refused here rather than in the first sample
 
     def renew(count: int) -> None:
         drop()
-        blocks.extend(bench.machine.host("pageable", cell.total) for _ in range(count))
-        operation.slots = [_slot(cell, bench, *ends) for ends in zip(blocks, far, strict=False)]
+        blocks.extend(workspace.machine.host("pageable", cell.total) for _ in range(count))
+        operation.slots = [_slot(cell, workspace, *ends) for ends in zip(blocks, far, strict=False)]
 
     def drop() -> None:
-        bench.machine.synchronize()
+        workspace.machine.synchronize()
         operation.slots = []
         while blocks:
             blocks.pop().close()
@@ -42,20 +48,20 @@ def cold(cell: Cell, bench: Bench) -> Operation:
     return operation
 
 
-def _slot(cell: Cell, bench: Bench, block: HostBlock, far: Buffer) -> Slot:
+def _slot(cell: Cell, workspace: Workspace, block: HostBlock, far: Buffer) -> Slot:
     near = block.array
     if cell.direction == "h2d":
         near.fill(1)
-        copy = bench.machine.copier(far, near, bench.stream)
+        copy = workspace.machine.copier(far, near, workspace.stream)
         pair = Pair(near, lambda: far)
     else:
-        copy = bench.machine.copier(near, far, bench.stream)
+        copy = workspace.machine.copier(near, far, workspace.stream)
         pair = Pair(far, lambda: near, spoil=False)
     if cell.mode == "non_blocking":
         return Slot(copy, [pair])
 
     def and_wait() -> None:
         copy()
-        bench.stream.synchronize()
+        workspace.stream.synchronize()
 
     return Slot(and_wait, [pair])

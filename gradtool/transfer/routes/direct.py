@@ -8,41 +8,50 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradtool.results.transfer import Cell
-from gradtool.transfer.buffers import parts_of, slot_count, slot_of
-from gradtool.transfer.machine import Buffer, Call, Memory
-from gradtool.transfer.operation import Bench, Operation, Pair, Route, Slot, Slots
+from gradtool.transfer.machines.machine import Buffer, Call, Memory
+from gradtool.transfer.measuring.operation import (
+    Operation,
+    Pair,
+    Route,
+    Slot,
+    Slots,
+    Workspace,
+    parts_of,
+    slot_count,
+    slot_of,
+)
 
 
 def direct(memory: Memory) -> Route:
     """The route for a kind of host memory."""
 
-    def route(cell: Cell, bench: Bench) -> Operation:
-        return between(cell, bench, bench.buffers.host(memory), bench.buffers.device())
+    def route(cell: Cell, workspace: Workspace) -> Operation:
+        return between(cell, workspace, workspace.buffers.host(memory), workspace.buffers.device())
 
     return route
 
 
-def device_to_device(cell: Cell, bench: Bench) -> Operation:
+def device_to_device(cell: Cell, workspace: Workspace) -> Operation:
     """Within the memory of one device."""
-    return between(cell, bench, bench.buffers.device(1), bench.buffers.device())
+    return between(cell, workspace, workspace.buffers.device(1), workspace.buffers.device())
 
 
-def between(cell: Cell, bench: Bench, near: Buffer, far: Buffer) -> Operation:
+def between(cell: Cell, workspace: Workspace, near: Buffer, far: Buffer) -> Operation:
     """Copies between two buffers: from the near one, unless the cell's direction is back."""
-    count = slot_count(cell.total, bench.rotation)
+    count = slot_count(cell.total, workspace.rotation)
 
     def make(number: int) -> Slot:
         ends = [slot_of(buffer, cell.total, number) for buffer in (near, far)]
         source, target = reversed(ends) if cell.direction == "d2h" else ends
-        return _slot(cell, bench, source, target)
+        return _slot(cell, workspace, source, target)
 
-    return Operation(Slots(count, make), cache_hot=count * cell.total < bench.rotation)
+    return Operation(Slots(count, make), cache_hot=count * cell.total < workspace.rotation)
 
 
-def _slot(cell: Cell, bench: Bench, source: Buffer, target: Buffer) -> Slot:
+def _slot(cell: Cell, workspace: Workspace, source: Buffer, target: Buffer) -> Slot:
     places = zip(parts_of(target, cell.tensors), parts_of(source, cell.tensors), strict=True)
-    copies = [bench.machine.copier(to, of, bench.stream) for to, of in places]
-    wait = bench.stream.synchronize if cell.mode == "blocking" else None
+    copies = [workspace.machine.copier(to, of, workspace.stream) for to, of in places]
+    wait = workspace.stream.synchronize if cell.mode == "blocking" else None
     return Slot(_in_order(copies, wait), [Pair(source, lambda: target)])
 
 
@@ -61,3 +70,68 @@ def _in_order(copies: Sequence[Call], wait: Call | None) -> Call:
             wait()  # type: ignore[misc]  # not None here
 
     return without_waiting if wait is None else with_a_wait_each
+
+
+def synchronous(memory: Memory) -> Route:
+    """The route for a kind of host memory."""
+
+    def route(cell: Cell, workspace: Workspace) -> Operation:
+        count = slot_count(cell.total, workspace.rotation)
+        near, far = workspace.buffers.host(memory), workspace.buffers.device()
+
+        def make(number: int) -> Slot:
+            ends = [slot_of(buffer, cell.total, number) for buffer in (near, far)]
+            source, target = ends if cell.direction == "h2d" else reversed(ends)
+            pairs = zip(parts_of(target, cell.tensors), parts_of(source, cell.tensors), strict=True)
+            copies = [workspace.machine.waiting_copier(to, of) for to, of in pairs]
+
+            def issue() -> None:
+                for copy in copies:
+                    copy()
+
+            return Slot(issue, [Pair(source, lambda: target)])
+
+        return Operation(
+            Slots(count, make),
+            cache_hot=count * cell.total < workspace.rotation,
+            stream=workspace.machine.default_stream(),
+            marked=not workspace.machine.simulated,
+        )
+
+    return route
+
+
+def duplex(cell: Cell, workspace: Workspace) -> Operation:
+    """The route; the size of a cell is that of each direction."""
+    machine, buffers = workspace.machine, workspace.buffers
+    there, back = workspace.side_stream(0), workspace.side_stream(1)
+    begin, ends = machine.event(), (machine.event(), machine.event())
+    count = slot_count(cell.total, workspace.rotation)
+    near = buffers.host("pinned"), buffers.host("pinned", 1)
+    far = buffers.device(), buffers.device(1)
+
+    def make(number: int) -> Slot:
+        sent, returned = (slot_of(buffer, cell.total, number) for buffer in near)
+        arrived, fetched = (slot_of(buffer, cell.total, number) for buffer in far)
+        copies = (
+            (there, machine.copier(arrived, sent, there), ends[0]),
+            (back, machine.copier(returned, fetched, back), ends[1]),
+        )
+
+        def issue() -> None:
+            begin.record(workspace.stream)
+            for stream, copy, end in copies:
+                stream.wait_event(begin)
+                copy()
+                end.record(stream)
+                workspace.stream.wait_event(end)
+            if cell.mode == "blocking":
+                workspace.stream.synchronize()
+
+        return Slot(issue, [_pair_of(sent, arrived), _pair_of(fetched, returned)])
+
+    return Operation(Slots(count, make), cache_hot=count * cell.total < workspace.rotation)
+
+
+def _pair_of(source: object, target: object) -> Pair:
+    return Pair(source, lambda: target)

@@ -10,33 +10,44 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtool.results.transfer import Cell
-from gradtool.transfer.buffers import parts_of, slot_count, slot_of
 from gradtool.transfer.errors import UnavailableError
-from gradtool.transfer.machine import Memory
-from gradtool.transfer.operation import Bench, Operation, Pair, Route, Slot, Slots
+from gradtool.transfer.machines.machine import Memory
+from gradtool.transfer.measuring.operation import (
+    Operation,
+    Pair,
+    Route,
+    Slot,
+    Slots,
+    Workspace,
+    parts_of,
+    slot_count,
+    slot_of,
+)
 from gradtool.transfer.routes.libraries import Engine, Library, Torch
 
 Step = Callable[[Any], Any]
 Tensors = Callable[[int], list[Any]]
 """The tensors of a slot."""
 
-GetLibrary = Callable[[Bench], Library]
+GetLibrary = Callable[[Workspace], Library]
 
 
-def _engine(_bench: Bench) -> Library:
+def _engine(_workspace: Workspace) -> Library:
     return Engine()
 
 
 def tensor_to(memory: Memory, get_library: GetLibrary = _engine) -> Route:
     """``tensor.to(device)`` for tensors in a kind of host memory, or ``tensor.to("cpu")``."""
 
-    def route(cell: Cell, bench: Bench) -> Operation:
-        library = get_library(bench)
+    def route(cell: Cell, workspace: Workspace) -> Operation:
+        library = get_library(workspace)
         if cell.direction == "d2h":
-            tensors = _device_tensors(cell, bench, library)
-            return _route(cell, bench, library, tensors, _sender("cpu", cell, bench))
-        tensors = _host_tensors(cell, bench, library, memory)
-        return _route(cell, bench, library, tensors, _sender(bench.machine.place, cell, bench))
+            tensors = _device_tensors(cell, workspace, library)
+            return _route(cell, workspace, library, tensors, _sender("cpu", cell, workspace))
+        tensors = _host_tensors(cell, workspace, library, memory)
+        return _route(
+            cell, workspace, library, tensors, _sender(workspace.machine.place, cell, workspace)
+        )
 
     return route
 
@@ -46,71 +57,71 @@ def torch_to(memory: Memory) -> Route:
     return tensor_to(memory, Torch)
 
 
-def pin_memory(cell: Cell, bench: Bench) -> Operation:
+def pin_memory(cell: Cell, workspace: Workspace) -> Operation:
     """``tensor.pin_memory()`` alone."""
-    _require_pinning(bench)
+    _require_pinning(workspace)
     library = Engine()
-    tensors = _host_tensors(cell, bench, library, "pageable")
-    return _route(cell, bench, library, tensors, lambda tensor: tensor.pin_memory())
+    tensors = _host_tensors(cell, workspace, library, "pageable")
+    return _route(cell, workspace, library, tensors, lambda tensor: tensor.pin_memory())
 
 
-def pin_memory_then_to(cell: Cell, bench: Bench) -> Operation:
+def pin_memory_then_to(cell: Cell, workspace: Workspace) -> Operation:
     """``tensor.pin_memory().to(device)``."""
-    _require_pinning(bench)
+    _require_pinning(workspace)
     library = Engine()
-    send = _sender(bench.machine.place, cell, bench)
-    tensors = _host_tensors(cell, bench, library, "pageable")
-    return _route(cell, bench, library, tensors, lambda tensor: send(tensor.pin_memory()))
+    send = _sender(workspace.machine.place, cell, workspace)
+    tensors = _host_tensors(cell, workspace, library, "pageable")
+    return _route(cell, workspace, library, tensors, lambda tensor: send(tensor.pin_memory()))
 
 
-def _require_pinning(bench: Bench) -> None:
-    if bench.machine.simulated:
+def _require_pinning(workspace: Workspace) -> None:
+    if workspace.machine.simulated:
         raise UnavailableError("Tensor.pin_memory needs CUDA: without it, it returns the tensor")
 
 
-def _sender(place: str, cell: Cell, bench: Bench) -> Step:
-    if bench.machine.simulated:
+def _sender(place: str, cell: Cell, workspace: Workspace) -> Step:
+    if workspace.machine.simulated:
         return lambda tensor: tensor.to("cpu", copy=True)
     non_blocking = cell.mode == "non_blocking"
     return lambda tensor: tensor.to(place, non_blocking=non_blocking)
 
 
 def _host_tensors(
-    cell: Cell, bench: Bench, library: Library, memory: Memory
+    cell: Cell, workspace: Workspace, library: Library, memory: Memory
 ) -> tuple[int, Tensors]:
     """How many slots there are, and tensors over each of the host's buffer."""
     if memory == "pinned":
-        _require_pinning(bench)
-    buffer = bench.buffers.host(memory)
+        _require_pinning(workspace)
+    buffer = workspace.buffers.host(memory)
 
     def tensors(number: int) -> list[Any]:
         slot = slot_of(buffer, cell.total, number)
         return [library.over(part) for part in parts_of(slot, cell.tensors)]
 
-    return slot_count(cell.total, bench.rotation), tensors
+    return slot_count(cell.total, workspace.rotation), tensors
 
 
-def _device_tensors(cell: Cell, bench: Bench, library: Library) -> tuple[int, Tensors]:
+def _device_tensors(cell: Cell, workspace: Workspace, library: Library) -> tuple[int, Tensors]:
     """Tensors of the device, one set: they have memory of their own."""
-    place = bench.machine.place
+    place = workspace.machine.place
     return 1, lambda _only: [library.on_device(cell.bytes, place) for _ in range(cell.tensors)]
 
 
 def _route(
-    cell: Cell, bench: Bench, library: Library, given: tuple[int, Tensors], step: Step
+    cell: Cell, workspace: Workspace, library: Library, given: tuple[int, Tensors], step: Step
 ) -> Operation:
     count, tensors = given
 
     def enter(_runs: int) -> None:
-        library.enter(bench)
+        library.enter(workspace)
 
     return Operation(
         Slots(count, lambda number: _slot(library, tensors(number), step)),
         prepare=enter,
         finish=library.leave,
         close=library.leave,
-        cache_hot=count * cell.total < bench.rotation and cell.direction == "h2d",
-        marked=not bench.machine.simulated,
+        cache_hot=count * cell.total < workspace.rotation and cell.direction == "h2d",
+        marked=not workspace.machine.simulated,
     )
 
 

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 from gradtool.device import array_module
 from gradtool.transfer.errors import UnavailableError
-from gradtool.transfer.machine import Buffer
-from gradtool.transfer.operation import Bench
+from gradtool.transfer.machines.machine import Buffer
+from gradtool.transfer.measuring.operation import Workspace
 
 
 class Library(Protocol):
@@ -28,8 +28,8 @@ class Library(Protocol):
     def memory(self, tensor: Any) -> Buffer:
         """The bytes that a tensor lies in."""
 
-    def enter(self, bench: Bench) -> None:
-        """Give its work to the bench's stream from now on."""
+    def enter(self, workspace: Workspace) -> None:
+        """Give its work to the workspace's stream from now on."""
 
     def leave(self) -> None:
         """Give it to the stream that it was given to before."""
@@ -53,8 +53,8 @@ class Engine:
         """The tensor's array."""
         return tensor._array
 
-    def enter(self, bench: Bench) -> None:
-        """Nothing: the bench makes its stream CuPy's current one."""
+    def enter(self, workspace: Workspace) -> None:
+        """Nothing: the workspace makes its stream CuPy's current one."""
 
     def leave(self) -> None:
         """Nothing."""
@@ -63,7 +63,7 @@ class Engine:
 class Torch:
     """PyTorch, which has a current stream of its own."""
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, workspace: Workspace) -> None:
         """Import it.
 
         Raises:
@@ -72,7 +72,7 @@ class Torch:
         if importlib.util.find_spec("torch") is None:
             raise UnavailableError("PyTorch is not installed: with it, its own .to stands beside")
         self._module: Any = importlib.import_module("torch")
-        if not bench.machine.simulated and not self._module.cuda.is_available():
+        if not workspace.machine.simulated and not self._module.cuda.is_available():
             raise UnavailableError("the PyTorch that is installed cannot use CUDA here")
         self._before: Any = None
 
@@ -88,12 +88,12 @@ class Torch:
         """As NumPy's array, or as CuPy's over the same memory."""
         return array_module("cuda").asarray(tensor) if tensor.is_cuda else tensor.numpy()
 
-    def enter(self, bench: Bench) -> None:
-        """Make the bench's stream PyTorch's current one."""
-        if not bench.machine.simulated and self._before is None:
-            cuda, place = self._module.cuda, bench.machine.place
+    def enter(self, workspace: Workspace) -> None:
+        """Make the workspace's stream PyTorch's current one."""
+        if not workspace.machine.simulated and self._before is None:
+            cuda, place = self._module.cuda, workspace.machine.place
             self._before = cuda.current_stream(place)
-            cuda.set_stream(cuda.ExternalStream(bench.stream.ptr, device=place))
+            cuda.set_stream(cuda.ExternalStream(workspace.stream.ptr, device=place))
 
     def leave(self) -> None:
         """Make the one from before the current one."""

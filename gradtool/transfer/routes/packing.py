@@ -13,52 +13,60 @@ from typing import Any
 import numpy as np
 
 from gradtool.results.transfer import Cell
-from gradtool.transfer.buffers import parts_of, slot_count, slot_of
-from gradtool.transfer.machine import Buffer
-from gradtool.transfer.operation import Bench, Operation, Pair, Slot, Slots
+from gradtool.transfer.machines.machine import Buffer
+from gradtool.transfer.measuring.operation import (
+    Operation,
+    Pair,
+    Slot,
+    Slots,
+    Workspace,
+    parts_of,
+    slot_count,
+    slot_of,
+)
 from gradtool.transfer.routes.staging import thread_count
 
 _GROUPS_PER_THREAD = 4
 
 
-def packed(cell: Cell, bench: Bench) -> Operation:
+def packed(cell: Cell, workspace: Workspace) -> Operation:
     """Gather, send once; or fetch once, scatter."""
-    return _route(cell, bench, _packing, lambda: None)
+    return _route(cell, workspace, _packing, lambda: None)
 
 
-def pinned_by_threads(cell: Cell, bench: Bench) -> Operation:
+def pinned_by_threads(cell: Cell, workspace: Workspace) -> Operation:
     """Threads gather while the main thread sends."""
     pool = ThreadPoolExecutor(thread_count(), "gradtool-pinning")
     try:
         return _route(
-            cell, bench, lambda *places: _gathering_by_threads(pool, *places), pool.shutdown
+            cell, workspace, lambda *places: _gathering_by_threads(pool, *places), pool.shutdown
         )
     except BaseException:
         pool.shutdown()
         raise
 
 
-def _route(cell: Cell, bench: Bench, make: Callable[..., Any], close: Any) -> Operation:
-    gathered = bench.buffers.host("pinned")[: cell.total]
-    count = slot_count(cell.total, bench.rotation)
-    near, far = bench.buffers.host("pageable"), bench.buffers.device()
+def _route(cell: Cell, workspace: Workspace, make: Callable[..., Any], close: Any) -> Operation:
+    gathered = workspace.buffers.host("pinned")[: cell.total]
+    count = slot_count(cell.total, workspace.rotation)
+    near, far = workspace.buffers.host("pageable"), workspace.buffers.device()
 
     def make_slot(number: int) -> Slot:
         mine, theirs = (slot_of(buffer, cell.total, number) for buffer in (near, far))
         source, target = (mine, theirs) if cell.direction == "h2d" else (theirs, mine)
-        return Slot(make(cell, bench, mine, gathered, theirs), [Pair(source, lambda: target)])
+        return Slot(make(cell, workspace, mine, gathered, theirs), [Pair(source, lambda: target)])
 
-    hot = count * cell.total < bench.rotation
+    hot = count * cell.total < workspace.rotation
     return Operation(Slots(count, make_slot), close=close, cache_hot=hot)
 
 
 def _packing(
-    cell: Cell, bench: Bench, near: Buffer, gathered: Buffer, far: Buffer
+    cell: Cell, workspace: Workspace, near: Buffer, gathered: Buffer, far: Buffer
 ) -> Callable[[], None]:
     tensors, places = parts_of(near, cell.tensors), parts_of(gathered, cell.tensors)
-    wait = bench.stream.synchronize
-    send = bench.machine.copier(far, gathered, bench.stream)
-    fetch = bench.machine.copier(gathered, far, bench.stream)
+    wait = workspace.stream.synchronize
+    send = workspace.machine.copier(far, gathered, workspace.stream)
+    fetch = workspace.machine.copier(gathered, far, workspace.stream)
 
     def there() -> None:
         wait()  # the copy before this one may still read what is gathered
@@ -78,15 +86,21 @@ def _packing(
 
 
 def _gathering_by_threads(
-    pool: ThreadPoolExecutor, cell: Cell, bench: Bench, near: Buffer, gathered: Buffer, far: Buffer
+    pool: ThreadPoolExecutor,
+    cell: Cell,
+    workspace: Workspace,
+    near: Buffer,
+    gathered: Buffer,
+    far: Buffer,
 ) -> Callable[[], None]:
     tensors, places = parts_of(near, cell.tensors), parts_of(gathered, cell.tensors)
     targets = parts_of(far, cell.tensors)
     sends = [
-        bench.machine.copier(to, of, bench.stream) for to, of in zip(targets, places, strict=True)
+        workspace.machine.copier(to, of, workspace.stream)
+        for to, of in zip(targets, places, strict=True)
     ]
     groups = _groups(cell.tensors, thread_count() * _GROUPS_PER_THREAD)
-    wait = bench.stream.synchronize
+    wait = workspace.stream.synchronize
 
     def gather(group: range) -> None:
         for each in group:

@@ -13,27 +13,35 @@ import numpy as np
 
 from gradtool.device.protocol import Event
 from gradtool.results.transfer import Cell
-from gradtool.transfer.buffers import parts_of, slot_count, slot_of
-from gradtool.transfer.machine import Buffer, HostBlock
-from gradtool.transfer.operation import Bench, Operation, Pair, Slot, Slots
+from gradtool.transfer.machines.machine import Buffer, HostBlock
+from gradtool.transfer.measuring.operation import (
+    Operation,
+    Pair,
+    Slot,
+    Slots,
+    Workspace,
+    parts_of,
+    slot_count,
+    slot_of,
+)
 
 _UNDER_WAY = 1
 
 
-def pin_on_the_fly(cell: Cell, bench: Bench) -> Operation:
+def pin_on_the_fly(cell: Cell, workspace: Workspace) -> Operation:
     """The route."""
-    bench.machine.host("pinned", 4096).close()  # refused here rather than in the first sample
-    pinning = _Pinning(bench, blocking=cell.mode == "blocking")
+    workspace.machine.host("pinned", 4096).close()  # refused here rather than in the first sample
+    pinning = _Pinning(workspace, blocking=cell.mode == "blocking")
     move = pinning.send if cell.direction == "h2d" else pinning.fetch
-    count = slot_count(cell.total, bench.rotation)
-    near, far = bench.buffers.host("pageable"), bench.buffers.device()
+    count = slot_count(cell.total, workspace.rotation)
+    near, far = workspace.buffers.host("pageable"), workspace.buffers.device()
 
     def make(number: int) -> Slot:
         ends = [slot_of(buffer, cell.total, number) for buffer in (near, far)]
         source, target = ends if cell.direction == "h2d" else reversed(ends)
         return _slot(cell, move, source, target)
 
-    hot = count * cell.total < bench.rotation
+    hot = count * cell.total < workspace.rotation
     slots = Slots(count, make)
     return Operation(slots, close=pinning.drain, cache_hot=hot)
 
@@ -51,8 +59,8 @@ def _slot(cell: Cell, move: Any, source: Buffer, target: Buffer) -> Slot:
 class _Pinning:
     """Blocks of page-locked memory that live as long as their copies."""
 
-    def __init__(self, bench: Bench, *, blocking: bool) -> None:
-        self._machine, self._stream = bench.machine, bench.stream
+    def __init__(self, workspace: Workspace, *, blocking: bool) -> None:
+        self._machine, self._stream = workspace.machine, workspace.stream
         self._blocking = blocking
         self._under_way: deque[tuple[HostBlock, Event]] = deque()
 

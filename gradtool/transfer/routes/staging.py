@@ -14,9 +14,16 @@ import numpy as np
 
 from gradtool.device.protocol import Event
 from gradtool.results.transfer import Cell
-from gradtool.transfer.buffers import slot_count, slot_of
-from gradtool.transfer.machine import Buffer, HostBlock
-from gradtool.transfer.operation import Bench, Operation, Pair, Slot, Slots
+from gradtool.transfer.machines.machine import Buffer, HostBlock
+from gradtool.transfer.measuring.operation import (
+    Operation,
+    Pair,
+    Slot,
+    Slots,
+    Workspace,
+    slot_count,
+    slot_of,
+)
 
 CHUNK = 4 << 20
 """Bytes of a buffer."""
@@ -34,26 +41,26 @@ def thread_count() -> int:
     return min(_MOST_THREADS, cores)
 
 
-def staged(cell: Cell, bench: Bench) -> Operation:
+def staged(cell: Cell, workspace: Workspace) -> Operation:
     """The route with one thread."""
-    return _route(cell, bench, np.copyto, lambda: None)
+    return _route(cell, workspace, np.copyto, lambda: None)
 
 
-def staged_by_threads(cell: Cell, bench: Bench) -> Operation:
+def staged_by_threads(cell: Cell, workspace: Workspace) -> Operation:
     """The route with several threads."""
     pool = ThreadPoolExecutor(thread_count(), "gradtool-staging")
-    return _route(cell, bench, _striped(pool), pool.shutdown)
+    return _route(cell, workspace, _striped(pool), pool.shutdown)
 
 
-def _route(cell: Cell, bench: Bench, copy: HostCopy, close: Callable[[], Any]) -> Operation:
+def _route(cell: Cell, workspace: Workspace, copy: HostCopy, close: Callable[[], Any]) -> Operation:
     try:
-        stager = _Stager(bench, min(CHUNK, cell.total), copy, blocking=cell.mode == "blocking")
+        stager = _Stager(workspace, min(CHUNK, cell.total), copy, blocking=cell.mode == "blocking")
     except BaseException:
         close()
         raise
     move = stager.send if cell.direction == "h2d" else stager.fetch
-    count = slot_count(cell.total, bench.rotation)
-    near, far = bench.buffers.host("pageable"), bench.buffers.device()
+    count = slot_count(cell.total, workspace.rotation)
+    near, far = workspace.buffers.host("pageable"), workspace.buffers.device()
 
     def make(number: int) -> Slot:
         ends = [slot_of(buffer, cell.total, number) for buffer in (near, far)]
@@ -64,7 +71,7 @@ def _route(cell: Cell, bench: Bench, copy: HostCopy, close: Callable[[], Any]) -
         stager.close()
         close()
 
-    hot = count * cell.total < bench.rotation
+    hot = count * cell.total < workspace.rotation
     return Operation(Slots(count, make), close=close_all, cache_hot=hot)
 
 
@@ -89,8 +96,8 @@ def _striped(pool: ThreadPoolExecutor) -> HostCopy:
 class _Stager:
     """The buffers, each with the event after which it may be used again."""
 
-    def __init__(self, bench: Bench, chunk: int, copy: HostCopy, *, blocking: bool) -> None:
-        self._machine, self._stream = bench.machine, bench.stream
+    def __init__(self, workspace: Workspace, chunk: int, copy: HostCopy, *, blocking: bool) -> None:
+        self._machine, self._stream = workspace.machine, workspace.stream
         self._chunk, self._copy, self._blocking = chunk, copy, blocking
         self._blocks: list[HostBlock] = []
         try:

@@ -1,0 +1,1 @@
+"""Conclusions from a report: fits, advice, changes since an earlier run, requirements."""

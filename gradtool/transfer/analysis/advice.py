@@ -1,0 +1,217 @@
+"""What to do, in plain sentences, each with the records that it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from gradtool.measure.bootstrap import ratio
+from gradtool.measure.ratio import Ratio
+from gradtool.measure.units import rate_text, size_text, time_text
+from gradtool.results.transfer import Advice, Asynchrony, Cell, NodeRate, TransferReport
+from gradtool.transfer.analysis.claims import CLAIMS, Claim
+
+NO_DEVICE = "Advice about a GPU: n/a, none was measured."
+
+_LOW_SHARE = 0.7
+"""Share of the link's raw rate that pinned copies should reach: packet headers cost about 12 %."""
+
+_FAR = 0.95
+"""Share of the near node's rate below which a far one is worth a word."""
+
+_GOOD_OVERLAP = 0.5
+
+_OVERLAPS = (
+    "Copy {memory} memory on a stream of its own beside computations: {share} of the shorter one "
+    "is hidden."
+)
+_DOES_NOT_OVERLAP = "A stream of its own hides little of a copy of {memory} memory: {share}."
+
+
+def advise(report: TransferReport) -> tuple[Advice, ...]:
+    """All that the numbers of a report support."""
+    found = [advice for claim in CLAIMS for advice in _of_claim(claim, report)]
+    if report.simulated:
+        return (*found, Advice(text=NO_DEVICE))
+    for more in (_reuses, _hazards, _asynchrony, _overlap, _nodes, _link):
+        source: Callable[[TransferReport], Iterator[Advice]] = more
+        found += source(report)
+    return tuple(found)
+
+
+def _of_claim(claim: Claim, report: TransferReport) -> Iterator[Advice]:
+    if report.simulated and not claim.about_host:
+        return
+    sides = [way(report.cells, name, many=claim.many) for name in (claim.way, claim.other)]
+    found = beside(*sides)
+    if found is not None:
+        yield _sentence(claim, found)
+
+
+def _sentence(claim: Claim, found: Beside) -> Advice:
+    if found.verdict == "no difference":
+        size = size_text(found.cells[-1].total)
+        text = f"{claim.same} (At {size} the interval of the ratio contains 1.)"
+        return Advice(text=text, rests_on=found.rests_on)
+    words = claim.faster if found.verdict == "faster" else claim.slower
+    text = words.format(x=f"{found.factor:.2g}", size=size_text(found.since))
+    return Advice(text=text, rests_on=found.rests_on, from_size=found.since)
+
+
+def _reuses(report: TransferReport) -> Iterator[Advice]:
+    known = [cost for cost in report.pinning if cost.reuses is not None]
+    if known:
+        cost = known[-1]
+        size = size_text(cost.bytes)
+        yield Advice(
+            text=f"{cost.memory.capitalize()} memory of {size} has paid for itself after "
+            f"{cost.reuses:.0f} copies.",
+            rests_on=(f"pinning {cost.memory} {size}",),
+            from_size=cost.bytes,
+        )
+
+
+def _hazards(report: TransferReport) -> Iterator[Advice]:
+    told = {
+        "d2h-read-too-early": "Wait for the stream, or for an event, before reading what "
+        "non_blocking=True brings to the host: without it the old bytes were read in {caught} of "
+        "{trials} trials",
+        "h2d-overwrite-too-early": "Do not write to a pinned buffer before the copy from it is "
+        "done: the later bytes were sent in {caught} of {trials} trials",
+        "h2d-recycled-too-early": "Keep a pinned buffer until the copy from it is done: its memory "
+        "was handed out again, and the later bytes were sent in {caught} of {trials} trials",
+    }
+    for hazard in report.hazards:
+        if hazard.caught and hazard.name in told:
+            words = told[hazard.name].format(caught=hazard.caught, trials=hazard.trials)
+            cost = (
+                "" if hazard.cost is None else f"; the wait itself costs {time_text(hazard.cost)}"
+            )
+            yield Advice(text=f"{words}{cost}.", rests_on=(f"hazard {hazard.name}",))
+
+
+def _asynchrony(report: TransferReport) -> Iterator[Advice]:
+    titles = {"h2d": "to the device", "d2h": "from the device"}
+    waits: dict[tuple[str, str], list[Asynchrony]] = {}
+    for probe in report.asynchrony:
+        if probe.verdict == "waits for the stream":
+            waits.setdefault((probe.call, probe.direction), []).append(probe)
+    for (call, direction), found in waits.items():
+        first = min(found, key=lambda probe: probe.bytes)
+        yield Advice(
+            text=f"{call} does not free the host for copies {titles[direction]} of "
+            f"{first.memory} memory from {size_text(first.bytes)} on: it waits for the stream.",
+            rests_on=(f"asynchrony {call} {first.memory} {direction}",),
+            from_size=first.bytes,
+        )
+
+
+def _overlap(report: TransferReport) -> Iterator[Advice]:
+    for found in report.overlap:
+        if found.stream == "side stream" and found.efficiency is not None:
+            good = found.efficiency >= _GOOD_OVERLAP
+            words = _OVERLAPS if good else _DOES_NOT_OVERLAP
+            text = words.format(memory=found.memory, share=f"{found.efficiency:.0%}")
+            yield Advice(text=text, rests_on=(f"overlap {found.memory} side stream",))
+
+
+def _nodes(report: TransferReport) -> Iterator[Advice]:
+    """The node whose pinned copies are slowest beside the one that the device belongs to."""
+    for direction in ("h2d", "d2h"):
+        rated: list[tuple[float, NodeRate]] = [
+            (each.gbps, each)
+            for each in report.nodes
+            if each.direction == direction and each.memory == "pinned" and each.gbps is not None
+        ]
+        near = [rate for rate, each in rated if each.near]
+        if not near or len(rated) < 2:
+            continue
+        slowest, where = min(rated, key=lambda entry: entry[0])
+        if slowest < _FAR * near[0]:
+            yield Advice(
+                text=f"Run on the device's NUMA node: from node {where.node} pinned copies "
+                f"{direction} reach {slowest / near[0]:.0%} of the rate.",
+                rests_on=(f"NUMA node {where.node} pinned {direction}",),
+                from_size=where.bytes,
+            )
+
+
+def _link(report: TransferReport) -> Iterator[Advice]:
+    for direction in ("h2d", "d2h"):
+        cells: Sequence[Cell] = way(report.cells, f"pinned.{direction}.non_blocking")
+        share = cells[-1].link_share if cells else None
+        if share is not None and share < _LOW_SHARE and report.link.gbps is not None:
+            yield Advice(
+                text=f"Pinned copies {direction} reach {share:.0%} of the link's "
+                f"{rate_text(report.link.gbps)} GB/s: look whether the process runs on the "
+                "device's NUMA node, and whether others use the link.",
+                rests_on=(cells[-1].id,),
+            )
+
+
+@dataclass(frozen=True)
+class Beside:
+    """How a way of copying compares with another one, from small to large."""
+
+    cells: Sequence[Cell]
+    """Of the way that is asked about."""
+    others: Sequence[Cell]
+    ratios: Sequence[Ratio]
+    """Of the times: below 1, the way that is asked about is faster."""
+
+    @property
+    def verdict(self) -> str:
+        """``faster``, ``slower`` or ``no difference`` at the largest size."""
+        return self.ratios[-1].verdict
+
+    @property
+    def since(self) -> int:
+        """Bytes of the smallest copy from which on the verdict is the same."""
+        size = self.cells[-1].total
+        for cell, found in zip(reversed(self.cells), reversed(self.ratios), strict=True):
+            if found.verdict != self.verdict:
+                break
+            size = cell.total
+        return size
+
+    @property
+    def factor(self) -> float:
+        """How many times as fast, or as slow where it is slower, at the largest size."""
+        value = self.ratios[-1].value
+        return 1 / value if value < 1 else value
+
+    @property
+    def rests_on(self) -> tuple[str, ...]:
+        """The cells that decided."""
+        return self.cells[-1].id, self.others[-1].id
+
+
+def way(cells: Sequence[Cell], name: str, *, many: bool = False) -> list[Cell]:
+    """The measured cells of ``scenario.direction.mode``, one buffer or many tensors, by size.
+
+    Cells whose times scatter too much to be used are left out.
+    """
+    found = [
+        cell
+        for cell in cells
+        if cell.id.partition("[")[0] == name
+        and not cell.row
+        and (cell.tensors > 1) == many
+        and cell.done is not None
+        and cell.done.trust != "do not use"
+    ]
+    return sorted(found, key=lambda cell: cell.total)
+
+
+def beside(these: Sequence[Cell], those: Sequence[Cell]) -> Beside | None:
+    """The one beside the other; None where they share no size."""
+    by_shape = {(cell.tensors, cell.bytes): cell for cell in those}
+    pairs = [
+        (cell, by_shape[cell.tensors, cell.bytes])
+        for cell in these
+        if (cell.tensors, cell.bytes) in by_shape
+    ]
+    if not pairs:
+        return None
+    ratios = [ratio(cell.samples, other.samples) for cell, other in pairs]
+    return Beside([cell for cell, _ in pairs], [other for _, other in pairs], ratios)

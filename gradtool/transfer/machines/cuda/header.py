@@ -1,0 +1,88 @@
+"""What was measured on: the device's part, read while it is copying."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from msgspec.structs import replace
+
+from gradtool.device import array_module
+from gradtool.results.transfer import Header, Link
+from gradtool.transfer.errors import UnavailableError
+from gradtool.transfer.machines.cuda.link import local_processors, numa_node, read_link
+from gradtool.transfer.machines.cuda.nvml import nvml_of
+from gradtool.transfer.machines.machine import Machine
+
+_LOAD_SIZE = 32 << 20
+_LOAD_COPIES = 100
+
+
+def describe(machine: Machine, index: int, header: Header) -> tuple[Header, Link]:
+    """The header with the device's part, and its link, both as they are under load."""
+    runtime = array_module("cuda").cuda.runtime
+    bus = bus_of(index)
+    nvml = nvml_of(bus)
+    before = nvml.clocks() if nvml else ""
+    with _load(machine):
+        link = read_link(bus, nvml)
+        under_load = nvml.clocks() if nvml else ""
+        throttled = nvml.throttled() if nvml else False
+    clocks = f"{before} idle, {under_load} under load" + ("; THROTTLED" if throttled else "")
+    filled = replace(
+        header,
+        cupy=str(array_module("cuda").__version__),
+        driver=(nvml.driver() if nvml else None) or version_text(runtime.driverGetVersion()),
+        runtime=version_text(runtime.runtimeGetVersion()),
+        numa_node=numa_node(bus),
+        clocks=clocks if under_load else None,
+    )
+    return filled, link
+
+
+def bus_of(index: int) -> str:
+    """The PCI address of a device."""
+    return str(array_module("cuda").cuda.runtime.deviceGetPCIBusId(index)).lower()
+
+
+def version_text(number: int) -> str:
+    """CUDA's way of writing a version as a number, read: 12080 is 12.8."""
+    return f"{number // 1000}.{number % 1000 // 10}"
+
+
+@contextmanager
+def _load(machine: Machine) -> Iterator[None]:
+    """Copies under way for as long as the context lasts, so that the link is awake."""
+    try:
+        block = machine.host("pinned", _LOAD_SIZE)
+    except UnavailableError:
+        yield
+        return
+    stream = machine.stream()
+    copy = machine.copier(machine.device(_LOAD_SIZE), block.array, stream)
+    for _ in range(_LOAD_COPIES):
+        copy()
+    try:
+        yield
+    finally:
+        stream.synchronize()
+        del copy
+        block.close()
+
+
+@contextmanager
+def near(index: int) -> Iterator[None]:
+    """Run on the processors near the device, where that is known: buffers then lie near it too."""
+    local = local_processors(bus_of(index))
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    chosen = before & local
+    if chosen:
+        os.sched_setaffinity(0, chosen)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)

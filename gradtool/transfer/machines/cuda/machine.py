@@ -1,0 +1,175 @@
+"""A CUDA device: a `gradtool.transfer.machines.machine.Machine` by calls of the runtime.
+
+Copies are `memcpyAsync` with the pointers determined beforehand.
+"""
+
+from __future__ import annotations
+
+import functools
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+
+from gradtool.device import CUDA, HOST, array_module
+from gradtool.device.cuda import CudaEvent, CudaStream
+from gradtool.measure.clock import CLOCK, Clock
+from gradtool.results.transfer import Header, Link
+from gradtool.transfer.machines.cuda.header import describe, near
+from gradtool.transfer.machines.cuda.pinned_memory import (
+    allocate_pinned,
+    pinned_from_pool,
+    register,
+)
+from gradtool.transfer.machines.machine import Buffer, Call, HostBlock, Memory
+from gradtool.transfer.machines.pages import fresh_pages, touch
+
+_COMPUTED = 1 << 24
+"""Numbers that one step of a computation works on: a step takes longer than it takes to launch."""
+
+
+class CudaMachine:
+    """One CUDA device."""
+
+    simulated = False
+
+    def __init__(self, index: int = 0, clock: Clock = CLOCK) -> None:
+        """Make the device the current one of this thread.
+
+        Raises:
+            DeviceUnavailableError: CUDA cannot be used, or has no such device.
+        """
+        CUDA.require(index)
+        CUDA.set_current(index)
+        self.index, self.clock = index, clock
+        self.place = f"cuda:{index}"
+        self.device_name = CUDA.properties(index).name
+
+    @property
+    def _runtime(self) -> Any:
+        return array_module("cuda").cuda.runtime
+
+    def describe(self, header: Header) -> tuple[Header, Link]:
+        """With driver, runtime, clocks and NUMA node."""
+        return describe(self, self.index, header)
+
+    def near(self) -> AbstractContextManager[Any]:
+        """On the processors that belong to the device."""
+        return near(self.index)
+
+    def free_memory(self) -> tuple[int, int]:
+        """Of the host and of the device."""
+        return HOST.memory().free, CUDA.memory(self.index).free
+
+    def host(self, memory: Memory, size: int) -> HostBlock:
+        """New host memory of a kind."""
+        if memory == "pageable":
+            return HostBlock(fresh_pages(size), lambda: None)
+        if memory == "registered":
+            array = fresh_pages(size)
+            touch(array)
+            return HostBlock(array, register(array))
+        return allocate_pinned(size, write_combined=memory == "write-combined")
+
+    def lock(self, array: Buffer) -> Call:
+        """Register an array's memory."""
+        return register(array)
+
+    def device(self, size: int) -> Buffer:
+        """Memory of the device from CuPy's pool."""
+        return CUDA.empty((size,), np.uint8)
+
+    def stream(self) -> CudaStream:
+        """A stream that does not wait for the default one."""
+        return CUDA.stream()
+
+    def event(self) -> CudaEvent:
+        """An event that keeps the time and is waited for by spinning."""
+        return CUDA.event()
+
+    def copier(self, target: Buffer, source: Buffer, stream: Any) -> Call:
+        """`memcpyAsync` with everything worked out; the arrays are kept with it."""
+        what = self._what(target, source)
+        copy = functools.partial(self._runtime.memcpyAsync, *what, stream.ptr)
+        copy.kept = target, source  # type: ignore[attr-defined]  # alive as long as the call
+        return copy
+
+    def _what(self, target: Buffer, source: Buffer) -> tuple[int, int, int, int]:
+        """Both addresses, the size and the kind of a copy."""
+        runtime = self._runtime
+        kind = {
+            (False, True): runtime.memcpyHostToDevice,
+            (True, False): runtime.memcpyDeviceToHost,
+            (False, False): runtime.memcpyDeviceToDevice,
+        }[isinstance(target, np.ndarray), isinstance(source, np.ndarray)]
+        size = min(target.nbytes, source.nbytes)
+        return _address(target), _address(source), size, kind
+
+    def default_stream(self) -> CudaStream:
+        """The legacy default stream, which the synchronous `memcpy` uses."""
+        return CUDA.default_stream()
+
+    def waiting_copier(self, target: Buffer, source: Buffer) -> Call:
+        """The synchronous `memcpy`; from pageable memory it may return once that was staged."""
+        copy = functools.partial(self._runtime.memcpy, *self._what(target, source))
+        copy.kept = target, source  # type: ignore[attr-defined]  # as above
+        return copy
+
+    def pooled(self, size: int) -> HostBlock:
+        """From CuPy's pool."""
+        return pinned_from_pool(size)
+
+    def host_function(self, stream: Any, function: Call) -> None:
+        """By `launch_host_func`; the function must not call CUDA."""
+        stream.inner.launch_host_func(lambda _nothing: function(), None)
+
+    def write(self, target: Buffer, data: Buffer) -> None:
+        """By the synchronous `memcpy`, from pageable memory."""
+        data = np.ascontiguousarray(data)
+        kind = self._runtime.memcpyHostToDevice
+        self._runtime.memcpy(target.data.ptr, data.ctypes.data, data.nbytes, kind)
+
+    def read(self, source: Buffer) -> Buffer:
+        """By the synchronous `memcpy`, to pageable memory."""
+        found = np.empty(source.nbytes, np.uint8)
+        kind = self._runtime.memcpyDeviceToHost
+        self._runtime.memcpy(found.ctypes.data, source.data.ptr, found.nbytes, kind)
+        return found
+
+    def computation(self, stream: Any, seconds: float) -> Call:
+        """Passes over an array of the device, as many as fill the time."""
+        module = array_module("cuda")
+        numbers = module.ones(_COMPUTED, np.float32)
+        start, end = self.event(), self.event()
+        passes = functools.partial(_multiply, module, numbers, stream)
+        passes(2)  # compiles the kernel
+        start.record(stream)
+        passes(8)
+        end.record(stream)
+        end.synchronize()
+        each = max(start.elapsed_time(end) * 1e-3 / 8, 1e-6)
+        return functools.partial(passes, max(1, round(seconds / each)))
+
+    def current(self, stream: Any) -> AbstractContextManager[Any]:
+        """CuPy's current stream of this thread."""
+        context: AbstractContextManager[Any] = stream
+        return context
+
+    def synchronize(self) -> None:
+        """Wait for the device."""
+        CUDA.synchronize(self.index)
+
+    def close(self) -> None:
+        """Give back what CuPy's pools hold."""
+        self.synchronize()
+        CUDA.release_unused()
+
+
+def _address(array: Buffer) -> int:
+    return int(array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr)
+
+
+def _multiply(module: Any, numbers: Any, stream: Any, passes: int) -> None:
+    with stream:
+        for _ in range(passes):
+            module.multiply(numbers, 1.0, out=numbers)

@@ -1,0 +1,1 @@
+"""Plan of a run: its options, the scenarios there are, and the cells to measure."""

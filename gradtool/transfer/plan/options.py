@@ -1,0 +1,113 @@
+"""What a run is asked to do, and how it tells the caller what goes on."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Protocol
+
+import msgspec
+
+from gradtool.results.transfer import Direction, Mode
+
+SIZES = (4 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20)
+"""Sizes of one buffer that are measured unless others are asked for."""
+
+PROBES = ("hazards", "asynchrony", "pinning", "overlap", "nodes")
+"""What can be measured beside cells."""
+
+
+class RowOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """One row that a configuration asks for beside the grid of sizes."""
+
+    name: str
+    scenario: str
+    direction: Direction = "h2d"
+    mode: Mode = "blocking"
+    tensors: int = 1
+    bytes: int
+    published: float | None = None
+    """Seconds measured elsewhere, to be shown beside."""
+
+
+class TransferOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Options of one run."""
+
+    device: str | None = None
+    """``cpu``, ``cuda`` or ``cuda:N``; None takes CUDA where there is one."""
+    sizes: tuple[int, ...] = SIZES
+    """Bytes of one buffer; empty measures no grid."""
+    directions: tuple[str, ...] = ()
+    """Empty means all."""
+    scenarios: tuple[str, ...] = ()
+    """Patterns of names as in a shell; empty means all."""
+    collections: tuple[tuple[int, int], ...] = ((1000, 4000),)
+    """Many tensors at once: how many, and the bytes of each."""
+    rows: tuple[RowOptions, ...] = ()
+    probes: tuple[str, ...] = PROBES
+    budget: float = 60.0
+    """Seconds that the measurements may take."""
+    command: str = ""
+
+
+class Watcher(Protocol):
+    """Told what happens while a run is under way."""
+
+    def stage(self, what: str) -> None:
+        """Another part of the run begins."""
+
+    def sampled(self, waiting: int, seconds: float) -> None:
+        """A sample was taken; so many cells want more, and so much of the budget is used."""
+
+
+class Unwatched:
+    """Nobody looks."""
+
+    def stage(self, what: str) -> None:
+        """Nothing."""
+
+    def sampled(self, waiting: int, seconds: float) -> None:
+        """Nothing."""
+
+
+class Grid(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The section ``transfer``: each key has a flag that overrides it, apart from the last two."""
+
+    device: str | None = None
+    sizes: tuple[Any, ...] | None = None
+    """Sizes of one buffer: ``64KiB`` or bytes. An empty list measures no grid."""
+    directions: tuple[Direction, ...] = ()
+    scenarios: tuple[str, ...] = ()
+    budget: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    collections: tuple[CollectionOf, ...] | None = None
+    probes: tuple[Literal["asynchrony", "hazards", "pinning", "overlap", "nodes"], ...] | None = (
+        None
+    )
+
+
+class CollectionOf(msgspec.Struct, frozen=True, kw_only=True):
+    """Many tensors of one size."""
+
+    tensors: Annotated[int, msgspec.Meta(ge=1)]
+    each: Any
+    """The size of each."""
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One row to measure beside the grid."""
+
+    name: str
+    scenario: str
+    each: Any
+    """The size of each tensor."""
+    tensors: Annotated[int, msgspec.Meta(ge=1)] = 1
+    direction: Direction = "h2d"
+    mode: Mode = "blocking"
+    published_ms: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    """Milliseconds that were measured elsewhere, shown beside."""
+
+
+class File(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole file."""
+
+    version: Literal[1]
+    transfer: Grid = Grid()
+    rows: tuple[Row, ...] = ()

@@ -1,0 +1,171 @@
+"""Which cells a run consists of."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+import msgspec
+
+from gradtool.measure.units import about, size_text
+from gradtool.results.transfer import Cell, Direction
+from gradtool.transfer.errors import TransferError
+from gradtool.transfer.machines.machine import Machine
+from gradtool.transfer.plan.options import RowOptions, TransferOptions
+from gradtool.transfer.plan.scenarios import SCENARIOS, Scenario
+
+DIRECTIONS: tuple[str, ...] = get_args(Direction)
+
+
+def plan(options: TransferOptions, *, simulated: bool) -> list[Cell]:
+    """The cells that the options ask for, without numbers yet.
+
+    Raises:
+        TransferError: they ask for what does not exist, or for nothing.
+    """
+    chosen = _chosen(options.scenarios, simulated=simulated)
+    directions = _directions(options.directions)
+    cells = [
+        cell for scenario in chosen for cell in _cells(scenario, directions, options, simulated)
+    ]
+    cells += [_row(row, simulated) for row in options.rows]
+    if not cells and not options.probes:
+        raise TransferError(
+            "nothing to measure: no scenario goes in that direction; --list shows what there is"
+        )
+    return cells
+
+
+def scenarios_in_turn(cells: Iterable[Cell]) -> list[Cell]:
+    """The first cell of each scenario and direction, then the second of each, and so on.
+
+    Where time is short, something is then known of every scenario.
+    """
+    counts: dict[tuple[str, str], int] = {}
+    places = []
+    for cell in cells:
+        group = cell.scenario, cell.direction
+        counts[group] = counts.get(group, 0) + 1
+        places.append((counts[group], cell))
+    return [cell for _, cell in sorted(places, key=lambda place: place[0])]
+
+
+def _chosen(patterns: Sequence[str], *, simulated: bool) -> list[Scenario]:
+    if not patterns:
+        return [each for each in SCENARIOS.values() if not (simulated and each.asked_for_only)]
+    names: list[str] = []
+    for pattern in patterns:
+        found = fnmatch.filter(SCENARIOS, pattern)
+        if not found:
+            raise TransferError(f"no scenario matches {pattern!r}{_near(pattern, SCENARIOS)}")
+        names += found
+    return [scenario for name, scenario in SCENARIOS.items() if name in names]
+
+
+def _near(word: str, known: Sequence[str] | dict[str, Scenario]) -> str:
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else "; --list shows them all"
+
+
+def _directions(wanted: Sequence[str]) -> tuple[str, ...]:
+    for direction in wanted:
+        if direction not in DIRECTIONS:
+            known = ", ".join(DIRECTIONS)
+            raise TransferError(f"unknown direction {direction!r} (known: {known})")
+    return tuple(wanted) or DIRECTIONS
+
+
+def _cells(
+    scenario: Scenario, directions: Sequence[str], options: TransferOptions, simulated: bool
+) -> Iterator[Cell]:
+    """A scenario's cells in the grid: all sizes of one buffer, and the collections."""
+    shapes = [] if scenario.collections_only else [(1, size) for size in options.sizes]
+    if not scenario.single_only:
+        shapes += options.collections
+    for direction, modes in scenario.ways.items():
+        for mode in modes if direction in directions else ():
+            for tensors, size in shapes:
+                yield Cell(
+                    scenario=scenario.name, label=scenario.label(simulated=simulated),
+                    direction=direction, mode=mode, tensors=tensors, bytes=size,
+                    simulated=simulated, host_only=scenario.host_only,
+                )  # fmt: skip
+
+
+def _row(row: RowOptions, simulated: bool) -> Cell:
+    """The cell of a row of a configuration."""
+    scenario = SCENARIOS.get(row.scenario)
+    if scenario is None:
+        near = _near(row.scenario, SCENARIOS)
+        raise TransferError(f"row {row.name!r}: unknown scenario {row.scenario!r}{near}")
+    if row.mode not in scenario.ways.get(row.direction, ()):
+        raise TransferError(f"row {row.name!r}: {row.scenario} has no {row.direction} {row.mode}")
+    if scenario.single_only and row.tensors > 1:
+        raise TransferError(f"row {row.name!r}: {row.scenario} moves one tensor at a time")
+    return Cell(
+        scenario=scenario.name, label=scenario.label(simulated=simulated), row=row.name,
+        direction=row.direction, mode=row.mode, tensors=row.tensors, bytes=row.bytes,
+        published=row.published, simulated=simulated, host_only=scenario.host_only,
+    )  # fmt: skip
+
+
+SHARE = 0.5
+"""The part of free memory that a run may take."""
+
+HOST_BUFFERS = 8
+"""Buffers of the largest size that live on the host at a time: three kinds, a second pinned one,
+new memory for a copy, what is pinned on the fly, and what the engine and PyTorch make."""
+
+DEVICE_BUFFERS = 3
+
+MOST_ROTATION = 512 << 20
+"""Bytes that copies go round at most, where the host's cache is very large."""
+
+
+@dataclass(frozen=True)
+class MemoryBudget:
+    """How large an operation may be."""
+
+    largest: int
+    free: int
+
+    def refusal(self, size: int) -> str:
+        """Why so many bytes do not fit."""
+        return (
+            f"{size_text(size)} does not fit: with {about(self.free)} of memory free, a run can "
+            f"use buffers of up to {about(self.largest)}"
+        )
+
+
+def memory_budget(machine: Machine) -> MemoryBudget:
+    """How large an operation may be on a machine, by the memory that is free now."""
+    host, device = machine.free_memory()
+    if machine.simulated:
+        return MemoryBudget(int(SHARE * host / (HOST_BUFFERS + DEVICE_BUFFERS)), host)
+    by_host, by_device = SHARE * host / HOST_BUFFERS, SHARE * device / DEVICE_BUFFERS
+    return MemoryBudget(int(min(by_host, by_device)), host if by_host < by_device else device)
+
+
+def fitted(cells: Sequence[Cell], space: MemoryBudget) -> tuple[list[Cell], list[str]]:
+    """The cells, with fewer tensors where many do not fit, and what to tell of that.
+
+    Raises:
+        TransferError: one buffer that was asked for does not fit.
+    """
+    kept, notices = [], []
+    for cell in cells:
+        if cell.total <= space.largest:
+            kept.append(cell)
+            continue
+        fewer = space.largest // cell.bytes
+        if cell.tensors == 1 or fewer < 1:
+            raise TransferError(space.refusal(cell.bytes))
+        kept.append(msgspec.structs.replace(cell, tensors=fewer, published=None))
+        notices.append(
+            f"{cell.row or cell.id}: {fewer} tensors in place of {cell.tensors}: "
+            f"{space.refusal(cell.total)}"
+        )
+    return kept, notices

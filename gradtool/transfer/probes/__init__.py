@@ -1,0 +1,1 @@
+"""Measurements besides the cells: hazards, asynchrony, pinning, overlap, NUMA nodes."""
