@@ -1,1 +1,1 @@
-"""What is to be checked: from paths to files, modules and the Functions in them."""
+"""Collection: from paths on a command line to the Functions in the modules."""

@@ -19,16 +19,16 @@ from gradtool.config.files import Configs
 from gradtool.results.paths import real_path
 
 
-def concerned(targets: Sequence[Target], ref: str, configs: Configs) -> list[Target]:
-    """Those of `targets` that changed since `ref`, or import a local file that did.
+def changed_since(targets: Sequence[Target], ref: str, configs: Configs) -> list[Target]:
+    """Select the `targets` that changed since `ref`, or import a local file that did.
 
-    A module is concerned as well when the configuration that applies to it changed.
+    A module is affected too when the configuration that applies to it changed.
 
     Raises:
-        UsageError: Git does not know.
+        UsageError: Git has no answer.
     """
     tops = {folder: repository(folder) for folder in {t.path.absolute().parent for t in targets}}
-    if not targets:  # The reference must be right all the same.
+    if not targets:  # A wrong reference is an error all the same.
         tops = {Path.cwd(): repository(Path.cwd())}
     changed = {top: changed_files(top, ref) for top in sorted(set(tops.values()))}
     everything = frozenset[Path]().union(*changed.values())
@@ -41,7 +41,7 @@ def concerned(targets: Sequence[Target], ref: str, configs: Configs) -> list[Tar
 
 
 def _sources(path: Path, configs: Configs, imports: LocalImports) -> Iterator[Path]:
-    """The files that what is found out about the module at `path` depends on."""
+    """The files that the results of the module at `path` depend on."""
     yield from imports.reached(path)
     config = configs.nearest(path)
     if config.path is not None:
@@ -49,17 +49,17 @@ def _sources(path: Path, configs: Configs, imports: LocalImports) -> Iterator[Pa
 
 
 def _roots(targets: Sequence[Target], tops: Sequence[Path]) -> Iterator[Path]:
-    """Where local imports may start: where modules of the run do, and as repositories do."""
+    """Folders that local imports may start in: those of the run's modules, and a repository's."""
     yield from dict.fromkeys(dotted_name(real_path(target.path))[0] for target in targets)
     for top in tops:
         yield from (top, top / "src")
 
 
 class LocalImports:
-    """The files that modules reach by their imports; each file is read once.
+    """Files that modules reach by their imports; each file is read once.
 
     Args:
-        roots: Folders in which absolute imports may start, beside that of each module.
+        roots: Folders in which absolute imports may start, besides the module's own.
     """
 
     def __init__(self, roots: Sequence[Path]) -> None:
@@ -67,13 +67,13 @@ class LocalImports:
         self._direct: dict[Path, frozenset[Path]] = {}
 
     def reached(self, path: Path) -> frozenset[Path]:
-        """`path`, what it imports, what that imports, and so on; some need not exist."""
+        """Return `path`, what it imports, what that imports, and so on; some need not exist."""
         seen = {path}
-        waiting = [path]
-        while waiting:
-            more = self._imported_by(waiting.pop()) - seen
+        pending = [path]
+        while pending:
+            more = self._imported_by(pending.pop()) - seen
             seen |= more
-            waiting.extend(more)
+            pending.extend(more)
         return frozenset(seen)
 
     def _imported_by(self, path: Path) -> frozenset[Path]:
@@ -97,7 +97,7 @@ class LocalImports:
 
 
 def _packages_above(path: Path, root: Path) -> Iterator[Path]:
-    """The packages that are imported before the module itself, or were before a file went."""
+    """Packages imported before the module itself, also one whose ``__init__.py`` was deleted."""
     yield path.parent / "__init__.py"
     for folder in path.parents:
         if folder == root:
@@ -106,7 +106,7 @@ def _packages_above(path: Path, root: Path) -> Iterator[Path]:
 
 
 def _names(tree: ast.Module, package: str) -> Iterator[str]:
-    """Dotted names of all that could be a module among the imports of `tree`."""
+    """Dotted names of everything that `tree` imports and that could be a module."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -117,7 +117,7 @@ def _names(tree: ast.Module, package: str) -> Iterator[str]:
 
 
 def _base(node: ast.ImportFrom, package: str) -> str | None:
-    """What is imported from, as an absolute name; None when it leads out of everything."""
+    """Absolute name of the package imported from; None when the dots lead above the top."""
     if not node.level:
         return node.module
     above = package.split(".") if package else []
@@ -136,7 +136,7 @@ def _below(base: str, names: Iterable[str]) -> Iterator[str]:
 
 
 def _module_files(root: Path, name: str) -> Iterator[Path]:
-    """The files in which the module `name`, and each package that it is in, would be."""
+    """Files that the module `name`, and each package above it, would be in."""
     place = root
     for part in name.split("."):
         place = place / part

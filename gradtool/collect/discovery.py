@@ -1,4 +1,4 @@
-"""Finds the Functions of a loaded module, in the order of its source."""
+"""Discovery of the Functions of a loaded module, in the order of its source."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from gradtool.spelling import did_you_mean
 
 
 def discover(loaded: LoadedModule, shown: str, configured: Iterable[str] = ()) -> list[Subject]:
-    """The Functions, and operators with a gradient, that the module itself defines.
+    """Find the Functions, and operators with a gradient, that the module itself defines.
 
-    Imported ones belong to their own module. A leading underscore says that a Function is
+    Imported ones belong to their own module. A leading underscore means that a Function is
     not for use on its own; one without a forward, or with an abstract method, is a base for
-    others. Of modules and callables those are found that are `configured`.
+    others. Modules and plain callables are found only if they are `configured`.
     """
     subjects = [
         _subject(loaded, shown, name, value)
@@ -51,24 +51,24 @@ def discover(loaded: LoadedModule, shown: str, configured: Iterable[str] = ()) -
 
 
 def private_names(loaded: LoadedModule) -> tuple[str, ...]:
-    """The Functions of the module whose names begin with an underscore."""
+    """List the module's Functions whose names begin with an underscore."""
     names = (name for name, value in _own_names(loaded) if is_function(value))
     return tuple([name for name in names if name.startswith("_")])
 
 
 def named(loaded: LoadedModule, shown: str, names: Iterable[str]) -> list[Subject]:
-    """The Functions, modules or callables with these names, wherever they were defined.
+    """Look up Functions, modules or callables by name, wherever they were defined.
 
     Raises:
-        UsageError: The module has no such name, or it is nothing that can be checked.
+        UsageError: The module has no such name, or its value cannot be checked.
     """
     return [_subject(loaded, shown, name, _look_up(loaded, shown, name)) for name in names]
 
 
 def can_define_functions(tree: ast.Module) -> bool:
-    """Whether the source has a class with a base or a custom operator: else it has no Function.
+    """Return True for source with a class that has a base, or with a custom operator.
 
-    A walk does not import what cannot matter: scripts, settings, ``setup.py``.
+    A walk does not import other files, such as scripts, settings and ``setup.py``.
     """
     return any(
         (isinstance(node, ast.ClassDef) and bool(node.bases))
@@ -82,12 +82,12 @@ _OPERATOR_MAKERS = ("custom_op", "triton_op")
 
 
 def _is_described(value: object) -> bool:
-    """Whether what the configuration describes is a module or a callable."""
+    """Return True for an ``nn.Module`` class or a callable, which a configuration can describe."""
     return is_module_class(value) if isinstance(value, type) else callable(value)
 
 
 def _own_names(loaded: LoadedModule) -> list[tuple[str, Any]]:
-    """Names of the module and what they stand for, each value once, under its own name first."""
+    """Classes that the module defines, each once, under its own name if it has it here."""
     module = loaded.module
     own = [
         (name, value)
@@ -102,7 +102,7 @@ def _own_names(loaded: LoadedModule) -> list[tuple[str, Any]]:
 
 
 def _own_operators(loaded: LoadedModule) -> list[tuple[str, Any]]:
-    """Names of the module and the operators with a gradient that they stand for."""
+    """Operators with a gradient that the module defines, each once, by name."""
     unique = {
         id(value): (name, value)
         for name, value in vars(loaded.module).items()
@@ -123,8 +123,8 @@ def _look_up(loaded: LoadedModule, shown: str, name: str) -> Any:
         hint = did_you_mean(name, known) or did_you_mean(name, callables)
         raise UsageError(f"{shown} has no Function {name!r}{hint}")
     if isinstance(value, type) and not is_function(value) and not is_module_class(value):
-        told = "is a class but neither a Function with a forward nor an nn.Module"
-        raise UsageError(f"{shown}::{name} {told}")
+        problem = "is a class but neither a Function with a forward nor an nn.Module"
+        raise UsageError(f"{shown}::{name} {problem}")
     if is_custom_op(value) and not has_gradient(value):
         raise UsageError(f"{shown}::{name} has no gradient: register_autograd was not called")
     if not callable(value):
@@ -139,7 +139,7 @@ def _subject(loaded: LoadedModule, shown: str, name: str, value: Any) -> Subject
 
 
 def subject_of(function: Any) -> Subject:
-    """A Function, its ``apply``, an operator, a module or a callable that was imported already.
+    """Take a Function, its ``apply``, an operator, a module or a callable that was imported.
 
     Raises:
         TypeError: It is none of these.
@@ -158,9 +158,9 @@ _Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def definition(tree: ast.Module, value: Any) -> _Definition | None:
-    """The statement in `tree` that defines the class or function `value`.
+    """Find the statement in `tree` that defines the class or function `value`.
 
-    A name may be defined more than once; the one that holds the code of `value` is meant.
+    Of several definitions of one name, the one that holds the code of `value` is returned.
     """
     name = getattr(value, "__name__", None)
     found = [node for node in _definitions(tree) if node.name == name]
@@ -170,7 +170,7 @@ def definition(tree: ast.Module, value: Any) -> _Definition | None:
 
 
 def function_location(function: Any) -> Location | None:
-    """File and line of the ``def`` of a function, past its decorators; None without source."""
+    """File and line of a function's ``def``, past its decorators; None without source."""
     function = inspect.unwrap(function)
     try:
         lines, first = inspect.getsourcelines(function)
@@ -188,7 +188,7 @@ def _definitions(tree: ast.Module) -> Iterator[_Definition]:
 
 
 def _code_lines(value: Any) -> Iterator[int]:
-    """First lines of the code of a function, or of the functions in a class's body."""
+    """First lines of a function's code, or of the functions in a class's body."""
     members = list(vars(value).values()) if isinstance(value, type) else [value]
     for member in members:
         code = getattr(inspect.unwrap(getattr(member, "__func__", member)), "__code__", None)

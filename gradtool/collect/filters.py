@@ -4,7 +4,10 @@ The expression of ``-k`` is pytest's:
 
 ``expression := term ("or" term)*``, ``term := factor ("and" factor)*``,
 ``factor := "not" factor | "(" expression ")" | word``. A word matches a node id that
-contains it, whatever the case of its letters.
+contains it, in upper or lower case.
+
+A Function belongs to a shard by the hash of its node id alone, so every machine comes to the
+same answer, whatever it runs on and whatever else is checked.
 """
 
 from __future__ import annotations
@@ -16,16 +19,16 @@ from collections.abc import Callable
 from gradtool.errors import UsageError
 
 Predicate = Callable[[str], bool]
-"""Says whether a node id is wanted."""
+"""Returns True for a node id to check."""
 
 _TOKEN = re.compile(r"\s*(?:([()])|([^\s()]+))")
 _OPERATORS = frozenset({"and", "or", "not"})
-_DEEPEST = 100
-"""Levels of nesting beyond which an expression is refused rather than recursed into."""
+_MAX_DEPTH = 100
+"""Levels of nesting beyond which an expression is refused, well below Python's limit."""
 
 
 def parse_keyword(expression: str) -> Predicate:
-    """The predicate that `expression` describes.
+    """Compile `expression`.
 
     Raises:
         UsageError: The expression is not well formed.
@@ -34,7 +37,7 @@ def parse_keyword(expression: str) -> Predicate:
 
 
 class _Parser:
-    """Recursive descent over the words of one expression."""
+    """Recursive-descent parser of one expression."""
 
     def __init__(self, expression: str) -> None:
         self._expression = expression
@@ -43,18 +46,18 @@ class _Parser:
         self._depth = 0
 
     def parse(self) -> Predicate:
-        predicate = self._either()
+        predicate = self._any_of()
         if self._peek() is not None:
             raise self._error(f"unexpected {self._peek()!r}")
         return predicate
 
-    def _either(self) -> Predicate:
-        predicates = [self._both()]
+    def _any_of(self) -> Predicate:
+        predicates = [self._all_of()]
         while self._accept("or"):
-            predicates.append(self._both())
+            predicates.append(self._all_of())
         return lambda node_id: any(wanted(node_id) for wanted in predicates)
 
-    def _both(self) -> Predicate:
+    def _all_of(self) -> Predicate:
         predicates = [self._factor()]
         while self._accept("and"):
             predicates.append(self._factor())
@@ -62,19 +65,19 @@ class _Parser:
 
     def _factor(self) -> Predicate:
         self._depth += 1
-        if self._depth > _DEEPEST:
+        if self._depth > _MAX_DEPTH:
             raise self._error("nested too deeply")
         try:
-            return self._negation_group_or_word()
+            return self._unguarded_factor()
         finally:
             self._depth -= 1
 
-    def _negation_group_or_word(self) -> Predicate:
+    def _unguarded_factor(self) -> Predicate:
         if self._accept("not"):
             inner = self._factor()
             return lambda node_id: not inner(node_id)
         if self._accept("("):
-            grouped = self._either()
+            grouped = self._any_of()
             if not self._accept(")"):
                 raise self._error("missing ')'")
             return grouped
@@ -106,7 +109,7 @@ _SHARD = re.compile(r"([1-9]\d*)/([1-9]\d*)")
 
 
 def parse_shard(text: str) -> tuple[int, int]:
-    """Number and count of ``2/5``.
+    """Parse ``2/5`` into number and count.
 
     Raises:
         UsageError: It is not of this form, or there is no such shard.
@@ -121,6 +124,6 @@ def parse_shard(text: str) -> tuple[int, int]:
 
 
 def shard_of(node: str, count: int) -> int:
-    """The number, from 1, of the shard that the node belongs to."""
+    """Number, from 1, of the shard that a node id belongs to."""
     digest = hashlib.blake2b(node.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") % count + 1

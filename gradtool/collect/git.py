@@ -1,4 +1,4 @@
-"""What git knows: the repository of a folder, what changed since a commit, and its files."""
+"""Questions to git: the repository of a folder, changes since a commit, a commit's files."""
 
 from __future__ import annotations
 
@@ -16,30 +16,29 @@ CHANGED_SINCE = "--changed-since"
 
 
 def repository(folder: Path, flag: str = CHANGED_SINCE) -> Path:
-    """The top folder of the repository that `folder` is in, for an option that asks for it.
+    """Top folder of the repository that `folder` is in; `flag` is the option that needs it.
 
     Raises:
-        UsageError: It is in none, or git is not installed.
+        UsageError: It is in no repository, or git is not installed.
     """
     code, out, error = _git(flag, folder, "rev-parse", "--show-toplevel")
     if code == 0:
         return Path(out.rstrip("\n")).resolve()
     if "not a git repository" in error:
         raise UsageError(f"{flag}: {folder} is in no git repository")
-    raise UsageError(f"{flag}: git cannot read the repository of {folder}: {_said(error)}")
+    raise UsageError(f"{flag}: git cannot read the repository of {folder}: {_reason(error)}")
 
 
 def branching_point(top: Path, ref: str, flag: str = CHANGED_SINCE) -> str:
-    """The commit at which the work on the files left `ref`.
+    """The merge base of `ref` and the present commit.
 
-    That is the last one that `ref` and the present commit have in common, so what others did to
-    `ref` meanwhile does not count.
+    Changes that others made to `ref` in the meantime do not count.
 
     Raises:
         UsageError: The repository has no such commit.
     """
-    asked = ("--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
-    code, out, _ = _git(flag, top, "rev-parse", *asked)
+    options = ("--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+    code, out, _ = _git(flag, top, "rev-parse", *options)
     if code:
         hint = "; a shallow clone lacks it: fetch the whole history" if _is_shallow(top) else ""
         raise UsageError(f"{flag}: {ref!r} is no commit of the repository {top}{hint}")
@@ -49,35 +48,33 @@ def branching_point(top: Path, ref: str, flag: str = CHANGED_SINCE) -> str:
 
 
 def changed_files(top: Path, ref: str) -> frozenset[Path]:
-    """The files that differ from where the work on them left `ref`, also if they are gone.
-
-    Files that git does not track yet count.
+    """Files that differ from the merge base with `ref`, deleted and untracked ones included.
 
     Raises:
         UsageError: The repository has no such commit.
     """
     base = branching_point(top, ref)
-    differ = _listed(top, "diff", "--name-only", "--no-renames", "--no-ext-diff", "-z", base, "--")
-    untracked = _listed(top, "ls-files", "--others", "--exclude-standard", "-z")
+    differ = _paths(top, "diff", "--name-only", "--no-renames", "--no-ext-diff", "-z", base, "--")
+    untracked = _paths(top, "ls-files", "--others", "--exclude-standard", "-z")
     return frozenset(top / name for name in (*differ, *untracked))
 
 
 @contextlib.contextmanager
 def checked_out(top: Path, commit: str, flag: str) -> Iterator[Path]:
-    """The files of a commit in a folder of their own, which is gone afterwards whatever happens.
+    """Check a commit out into a temporary folder, which is removed in any case.
 
     Raises:
-        UsageError: Git cannot write them.
+        UsageError: Git cannot check it out.
     """
     with gently_terminated(), _temporary() as folder:
         tree = folder / "tree"
-        quietly = ("-c", f"core.hooksPath={os.devnull}")
+        no_hooks = ("-c", f"core.hooksPath={os.devnull}")
         try:
             code, _, error = _git(
-                flag, top, *quietly, "worktree", "add", "--detach", "--force", str(tree), commit
+                flag, top, *no_hooks, "worktree", "add", "--detach", "--force", str(tree), commit
             )
             if code:
-                raise UsageError(f"{flag}: git cannot check {commit} out: {_said(error)}")
+                raise UsageError(f"{flag}: git cannot check {commit} out: {_reason(error)}")
             yield tree
         finally:
             _git(flag, top, "worktree", "remove", "--force", "--force", str(tree))
@@ -89,10 +86,10 @@ def _temporary() -> Iterator[Path]:
         yield Path(folder).resolve()
 
 
-def _listed(top: Path, *arguments: str) -> list[str]:
+def _paths(top: Path, *arguments: str) -> list[str]:
     code, out, error = _git(CHANGED_SINCE, top, *arguments)
     if code:
-        raise UsageError(f"{CHANGED_SINCE}: git {arguments[0]} failed: {_said(error)}")
+        raise UsageError(f"{CHANGED_SINCE}: git {arguments[0]} failed: {_reason(error)}")
     return [name for name in out.split("\0") if name]
 
 
@@ -100,21 +97,21 @@ def _is_shallow(top: Path) -> bool:
     return _git(CHANGED_SINCE, top, "rev-parse", "--is-shallow-repository")[1].strip() == "true"
 
 
-def _said(error: str) -> str:
-    return " ".join(error.split()).removeprefix("fatal: ") or "it does not say why"
+def _reason(error: str) -> str:
+    return " ".join(error.split()).removeprefix("fatal: ") or "it gives no reason"
 
 
-_OF_A_HOOK = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX")
-"""What git sets for its hooks, and what would then be taken for the repository of any folder."""
+_HOOK_VARIABLES = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX")
+"""Set by git for its hooks; git would take them for the repository of any folder."""
 
 
 def _environment() -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name not in _OF_A_HOOK}
+    kept = {name: value for name, value in os.environ.items() if name not in _HOOK_VARIABLES}
     return {**kept, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
 
 
 def _git(flag: str, folder: Path, *arguments: str) -> tuple[int, str, str]:
-    """Exit code, standard output and standard error, which is in English."""
+    """Run git; return its exit code, output and errors, which are in English."""
     try:
         ran = subprocess.run(
             ["git", "-C", str(folder), *arguments],

@@ -1,4 +1,4 @@
-"""A folder that modules are imported from, as if it were the first entry of ``sys.path``.
+"""`ImportRoot`: a folder that imports start in, as if it were first on ``sys.path``.
 
 Two folders may both hold a ``helper.py``. Each root therefore keeps the modules that
 were imported from it and shows them to Python only while it is active. The standard
@@ -17,11 +17,11 @@ from pathlib import Path
 from types import ModuleType
 
 RESERVED = frozenset({*sys.stdlib_module_names, "gradtool", "numpy"})
-"""Top-level names that a user's folder cannot take over while gradtool runs."""
+"""Top-level names that a file of the user's cannot shadow while gradtool runs."""
 
 
 class ImportRoot:
-    """One such folder, and the modules that came from it."""
+    """A folder that imports start in, and the modules that came from it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -42,7 +42,7 @@ class ImportRoot:
             self._take_back(outside)
 
     def _take_back(self, outside: dict[str, ModuleType]) -> None:
-        """Remember the modules of this folder and take them out of Python's sight."""
+        """Remember the modules of this folder and remove them from ``sys.modules``."""
         for name, module in list(sys.modules.items()):
             if outside.get(name) is module or not self._holds(module):
                 continue
@@ -53,7 +53,7 @@ class ImportRoot:
                 del sys.modules[name]
 
     def _holds(self, module: ModuleType) -> bool:
-        """Whether `module`, or the package it belongs to, lies directly in the folder."""
+        """Return True if `module`, or the package it belongs to, lies directly in the folder."""
         spec = getattr(module, "__spec__", None)
         top = spec.name.partition(".")[0] if spec else ""
         if top in RESERVED:
@@ -69,7 +69,7 @@ class ImportRoot:
 
 
 def _search_path(module: ModuleType) -> list[str]:
-    """The folders of a package; a module that answers to any name, as PyTorch's do, has none."""
+    """Folders of a package; empty for a module that has any attribute, as PyTorch's do."""
     path = getattr(module, "__path__", ())
     return [str(place) for place in path] if isinstance(path, Iterable) else []
 
@@ -83,7 +83,7 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """As the import system asks; submodules are left to their package."""
+        """Find a top-level module; submodules are left to their package."""
         if path is not None or fullname in RESERVED:
             return None
         spec = PathFinder.find_spec(fullname, self._search, target)

@@ -1,9 +1,9 @@
-"""Loads a file as Python would: a plain script's module, or a module of its package.
+"""Loading a file as Python would: as a script, or as a module of its package.
 
 A file inside a package is imported by its dotted name, so relative imports work; the
 folder above the outermost package (``src`` in a src layout) is where imports start. A
 plain file starts imports in its own folder, as ``python file.py`` does. ``import torch`` is
-answered with the bundled engine, unless the user's own PyTorch is asked for.
+answered with the bundled engine, unless the user's own PyTorch is chosen.
 """
 
 from __future__ import annotations
@@ -35,12 +35,15 @@ from gradtool.sandbox.user_errors import UserError, describe
 
 
 class LoadError(Exception):
-    """A module could not be loaded. Its first argument is the one line that says why."""
+    """A module could not be loaded; `message` is one line of explanation.
 
-    def __init__(self, message: str, told: UserError | None = None, hint: str | None = None):
+    `cause` describes the exception that its import raised, if one did.
+    """
+
+    def __init__(self, message: str, cause: UserError | None = None, hint: str | None = None):
         super().__init__(message)
         self.message = message
-        self.told = told
+        self.cause = cause
         self.hint = hint
 
 
@@ -55,15 +58,15 @@ class LoadedModule:
     engine: str
 
     def active(self) -> AbstractContextManager[None]:
-        """While code of the module runs, imports in it find what they found at load."""
+        """While code of the module runs, let its imports find what they found at load."""
         return _imports_of(self.root, self.engine)
 
 
 class Loader:
-    """Loads files; modules that start imports in the same folder share what they import.
+    """Loads files; modules whose imports start in the same folder share what they import.
 
     Args:
-        engine: What their ``import torch`` gives.
+        engine: Name of the engine that their ``import torch`` gives.
     """
 
     def __init__(self, engine: str = BUNDLED) -> None:
@@ -87,14 +90,14 @@ class Loader:
 
 @contextmanager
 def _imports_of(root: ImportRoot, engine: str) -> Iterator[None]:
-    """Imports start in `root`, and ``import torch`` gives the engine."""
+    """Let imports start in `root`, and ``import torch`` give the engine."""
     answered = answer_torch_imports() if engine == BUNDLED else nullcontext()
     with answered, computing_with(engine), root.active():
         yield
 
 
 def parse(path: Path) -> ast.Module:
-    """The source of `path` as a tree.
+    """Parse the source of `path`.
 
     Raises:
         LoadError: The file cannot be read or is not Python.
@@ -105,17 +108,17 @@ def parse(path: Path) -> ast.Module:
         raise LoadError(f"cannot be read: {error.strerror}") from None
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # The import itself gives them.
+            warnings.simplefilter("ignore")  # The import repeats them.
             return ast.parse(source, filename=str(path))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        told = describe(error, path.parent)
-        place = Location(path=shown_path(path), line=getattr(error, "lineno", None))
-        told = replace(told, location=place)  # Some errors of the parser name no file.
-        raise LoadError(f"is not valid Python: {told.summary}", told) from None
+        location = Location(path=shown_path(path), line=getattr(error, "lineno", None))
+        # Some errors of the parser name no file.
+        cause = replace(describe(error, path.parent), location=location)
+        raise LoadError(f"is not valid Python: {cause.summary}", cause) from None
 
 
 def dotted_name(path: Path) -> tuple[Path, str]:
-    """The folder that imports start in, and the name of the module at `path` from there."""
+    """Folder that imports start in, and the dotted name of the module at `path` from there."""
     parts = [] if path.name == "__init__.py" else [path.stem]
     folder = path.parent
     while (folder / "__init__.py").is_file() and folder.parent != folder:
@@ -126,7 +129,8 @@ def dotted_name(path: Path) -> tuple[Path, str]:
 
 def _import(path: Path, name: str, folder: Path) -> ModuleType:
     try:
-        module = _import_packaged(name) if "." in name or _is_package(path) else _run(path, name)
+        is_packaged = "." in name or path.name == "__init__.py"
+        module = importlib.import_module(name) if is_packaged else _import_file(path, name)
     except TimedOut:
         raise
     except KeyboardInterrupt:
@@ -134,33 +138,25 @@ def _import(path: Path, name: str, folder: Path) -> ModuleType:
             raise
         raise LoadError("import raised KeyboardInterrupt") from None
     except SystemExit as error:
-        told = describe(error, folder)
-        raise LoadError(f"import ended the process: {told.summary}", told) from None
+        cause = describe(error, folder)
+        raise LoadError(f"import ended the process: {cause.summary}", cause) from None
     except BaseException as error:
-        told = describe(error, folder)
-        raise LoadError(f"import raised {told.summary}", told, _hint(error)) from None
+        cause = describe(error, folder)
+        raise LoadError(f"import raised {cause.summary}", cause, _hint(error)) from None
     found = getattr(module, "__file__", None)
     if found is None or Path(found).resolve() != path:
         raise LoadError(f"import of {name!r} gives another file, {found}: rename the package")
     return module
 
 
-def _is_package(path: Path) -> bool:
-    return path.name == "__init__.py"
-
-
-def _import_packaged(name: str) -> ModuleType:
-    return importlib.import_module(name)
-
-
-def _run(path: Path, stem: str) -> ModuleType:
-    """Import a plain file under its own name, or another where that one is taken."""
+def _import_file(path: Path, stem: str) -> ModuleType:
+    """Import a plain file under its own name, or under another if that one is taken."""
     name = stem if _is_free(stem, path) else f"{stem}_{_digest(path)}"
     if name in sys.modules:
         return sys.modules[name]
     spec = spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is no Python source")
+        raise ImportError(f"{path} is not a Python source file")
     module = sys.modules[name] = module_from_spec(spec)
     try:
         spec.loader.exec_module(module)

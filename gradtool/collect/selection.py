@@ -1,13 +1,13 @@
-"""What is left of the files and Functions of a run once options have narrowed it.
+"""Narrowing a run to the files of ``--changed-since`` and the Functions of ``--lf``.
 
-``--changed-since`` looks at files, ``--lf`` at Functions. What they leave out is told of.
+What they leave out is reported.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from gradtool.collect.changes import concerned
+from gradtool.collect.changes import changed_since
 from gradtool.collect.targets import Target
 from gradtool.config.files import Configs
 from gradtool.config.options import CheckOptions
@@ -15,10 +15,10 @@ from gradtool.results.paths import split_path
 
 
 class Selection:
-    """The part of `targets` that `options` ask for.
+    """The part of `targets` that `options` select.
 
     Raises:
-        UsageError: Git does not know what changed.
+        UsageError: Git cannot list the changes.
     """
 
     def __init__(self, targets: Sequence[Target], options: CheckOptions, configs: Configs) -> None:
@@ -26,10 +26,10 @@ class Selection:
         for target in self.targets:
             target.named &= not options.allow_empty or target.functions is not None
         self.passed_over: list[str] = []
-        """What was left out, in phrases."""
+        """Phrases that name what was left out."""
         self.notices: list[str] = []
         self.is_unchanged = False
-        """Modules were left out because they are as they were."""
+        """Modules were left out because they did not change."""
         self._failed = frozenset(options.only_failed or ())
         if options.changed_since is not None:
             self._keep_changed(options.changed_since, configs)
@@ -37,15 +37,15 @@ class Selection:
             self._keep_failed()
 
     def wanted(self, path: str, names: Iterable[str]) -> list[str]:
-        """Those of the Functions of the file shown as `path` that are asked for."""
+        """Select from the Functions `names` of the file shown as `path`."""
         found = list(names)
         if path in self._failed:
             return found
-        # Where none is left, those that failed have another name by now.
+        # Without a match, the Functions that failed have been renamed: check all.
         return [name for name in found if f"{path}::{name}" in self._failed] or found
 
     def _keep_changed(self, ref: str, configs: Configs) -> None:
-        kept = concerned(self.targets, ref, configs)
+        kept = changed_since(self.targets, ref, configs)
         left_out = len(self.targets) - len(kept)
         if left_out:
             modules = f"{left_out} module{'s' if left_out > 1 else ''}"

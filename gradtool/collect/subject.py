@@ -15,42 +15,42 @@ from gradtool.results.report import Location
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """What is checked: a subclass of `Function`, or a callable made of tensor operations.
+    """A subclass of `Function`, or a callable made of tensor operations, to be checked.
 
-    An ``nn.Module`` is a callable once it is made of its class.
+    An ``nn.Module`` class becomes a callable once it is constructed.
     """
 
     name: str
     target: Any
     file: Path
     location: Location
-    """The file as it is shown, and the line of the definition."""
+    """The file as reports show it, and the line of the definition."""
     made: str | None = None
-    """How an ``nn.Module`` was made, in one line."""
+    """One line about how an ``nn.Module`` was constructed."""
 
     @property
     def folder(self) -> Path:
-        """The folder that the user's code is in."""
+        """Folder of the user's code."""
         return self.file.parent
 
     @property
     def is_function(self) -> bool:
-        """Whether it is a Function; a plain callable has no backward of its own."""
+        """True for a Function; a plain callable has no backward of its own."""
         return function_class(self.target) is not None
 
     @property
     def call(self) -> Callable[..., Any]:
-        """What takes the arguments of a case."""
+        """The callable that takes the arguments of a case."""
         called: Callable[..., Any] = self.target.apply if self.is_function else self.target
         return called
 
     def parameters(self) -> tuple[inspect.Parameter, ...]:
-        """The parameters that the arguments of a case fill, without ctx."""
+        """Parameters that the arguments of a case fill, without ctx."""
         return parameters_of(self.target)
 
 
 def is_function(value: object) -> bool:
-    """Whether `value` is a Function that can be checked: one with a forward, nothing abstract."""
+    """Return True for a Function that can be checked: with a forward and nothing abstract."""
     return (
         isinstance(value, type)
         and issubclass(value, library().Function)
@@ -60,6 +60,6 @@ def is_function(value: object) -> bool:
 
 
 def _is_abstract(cls: type[Any]) -> bool:
-    """Whether a method waits for a subclass to define it."""
+    """Return True if a method is left for a subclass to define."""
     methods = (inspect.getattr_static(cls, name, None) for name in dir(cls))
     return any(getattr(method, "__isabstractmethod__", False) for method in methods)

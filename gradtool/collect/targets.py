@@ -1,6 +1,6 @@
-"""From the paths of a command line to the Python files that are checked.
+"""The Python files that the paths of a command line stand for.
 
-``file.py``, a folder, ``file.py::Function`` and ``file.py::Function[case]`` are understood.
+A path is ``file.py``, a folder, ``file.py::Function`` or ``file.py::Function[case]``.
 A folder is walked in sorted order; what is named explicitly is never left out.
 """
 
@@ -16,23 +16,23 @@ from gradtool.results.paths import real_path, shown_path, split_node_id
 from gradtool.spelling import nearest
 
 Excluded = Callable[[Path], bool]
-"""Says whether a path that a walk meets is left out."""
+"""Returns True for a path that a walk skips."""
 
 
 @dataclass
 class Target:
-    """One file, and what of it was asked for."""
+    """One file, and the Functions and cases of it to check."""
 
     path: Path
     shown: str
     """The path as node ids spell it."""
     named: bool
-    """The file was named itself, not met on a walk."""
+    """The user named the file; it was not found by a walk."""
     functions: dict[str, set[str]] | None = field(default_factory=dict)
-    """Names of Functions to the cases wanted of each, empty for all; None for everything."""
+    """Names of Functions to their cases, an empty set for all; None for every Function."""
 
     def add(self, function: str | None, case: str | None) -> None:
-        """Ask for one more Function, or for everything when it is None."""
+        """Add a Function, or every Function when it is None."""
         if function is None:
             self.functions = None
         if self.functions is None or function is None:
@@ -46,7 +46,7 @@ class Target:
 
 
 def find_targets(paths: tuple[str, ...], excluded: Excluded) -> list[Target]:
-    """The files that `paths` stand for, each once, in the order of `paths`.
+    """List the files that `paths` stand for, each once, in the order of `paths`.
 
     Raises:
         UsageError: A path does not exist or cannot be a module.
@@ -57,7 +57,7 @@ def find_targets(paths: tuple[str, ...], excluded: Excluded) -> list[Target]:
             raise UsageError("a path is empty: write . for the current folder")
         name, function, case = split_node_id(text)
         for path, named in _files(Path(name), function is not None, excluded):
-            known = _readable(real_path(path))
+            known = _require_utf8(real_path(path))
             target = targets.setdefault(known, Target(path, shown_path(path), named))
             target.named |= named
             target.add(function, case)
@@ -65,22 +65,22 @@ def find_targets(paths: tuple[str, ...], excluded: Excluded) -> list[Target]:
 
 
 def _files(path: Path, one: bool, excluded: Excluded) -> Iterator[tuple[Path, bool]]:
-    """The files of one path, each with whether it was named; `one` says it must be a file."""
+    """Yield the files of one path, each with True if it was named; `one` refuses a folder."""
     if _is_folder(path):
         if one:
             raise UsageError(f"{path} is a folder: name a file before '::'")
         yield from ((found, False) for found in walk(path, excluded))
     elif not path.exists():
-        lost = "is a link that leads nowhere" if path.is_symlink() else "does not exist"
-        raise UsageError(f"{path} {lost}{_neighbour(path)}")
+        problem = "is a link that leads nowhere" if path.is_symlink() else "does not exist"
+        raise UsageError(f"{path} {problem}{_suggestion(path)}")
     elif path.suffix != ".py":
         raise UsageError(f"{path} is not a Python file: its name must end in .py")
     else:
         yield path, True
 
 
-def _readable(path: Path) -> Path:
-    """The path, whose name every report can spell."""
+def _require_utf8(path: Path) -> Path:
+    """Return the path if every report can spell its name."""
     try:
         str(path).encode()
     except UnicodeEncodeError:
@@ -97,7 +97,7 @@ def _is_folder(path: Path) -> bool:
 
 
 def walk(folder: Path, excluded: Excluded) -> Iterator[Path]:
-    """Python files below `folder`, sorted; hidden folders, caches and environments are skipped."""
+    """Yield Python files below `folder`, sorted; skip hidden folders, caches, environments."""
     try:
         entries = sorted(folder.iterdir(), key=lambda entry: (entry.is_dir(), entry.name))
     except OSError as error:
@@ -112,8 +112,8 @@ def walk(folder: Path, excluded: Excluded) -> Iterator[Path]:
             yield entry
 
 
-def _neighbour(path: Path) -> str:
-    """The nearest other name in the deepest folder of `path` that exists."""
+def _suggestion(path: Path) -> str:
+    """Suggest the nearest name in the deepest folder of `path` that exists."""
     folder = path.parent
     while not folder.is_dir():
         path, folder = folder, folder.parent

@@ -54,7 +54,7 @@ def import_terminated(shown: str, termination: Termination, settings: Settings) 
 
 def not_imported(shown: str, error: LoadError, settings: Settings) -> CheckResult:
     """GT001 for the module `shown`."""
-    told = error.told
+    told = error.cause
     finding = make_finding(
         codes.NOT_IMPORTED,
         shown,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.collect.changes import LocalImports, concerned
+from gradtool.collect.changes import LocalImports, changed_since
 from gradtool.collect.targets import find_targets
 from gradtool.config.files import Configs
 from gradtool.config.options import CheckOptions
@@ -47,7 +47,7 @@ def found(ref: str = "HEAD") -> set[str]:
     options = CheckOptions(paths=(".",))
     configs = Configs(options)
     targets = find_targets(options.paths, configs.excludes)
-    return {target.shown for target in concerned(targets, ref, configs)}
+    return {target.shown for target in changed_since(targets, ref, configs)}
 
 
 def test_nothing_changed_concerns_nothing(repository: Path) -> None:

@@ -1,8 +1,8 @@
-"""Answers ``import torch`` with the bundled engine, whether PyTorch is installed or not.
+"""Answering ``import torch`` with the bundled engine, whether PyTorch is installed or not.
 
 ``torch.x.y`` is the module ``gradtool.engine.x.y`` itself. A module or a name that the engine
 lacks is a placeholder that raises when it is used; one that PyTorch does not have either
-raises what Python raises for it.
+raises what Python would.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gradtool.collect.torch_alias import missing_names
 
 if TYPE_CHECKING:
     from importlib.abc import Loader, MetaPathFinder
-else:  # They only name methods, and importing them takes longer than all that is done here.
+else:  # Importing them takes longer than the rest of this module.
     Loader = MetaPathFinder = object
 
 _ANSWERED = ("torch", "triton")
@@ -32,9 +32,9 @@ _COMPILED_AGAINST_TORCH = re.compile(r"\blib(?:torch|c10)|_ZNK?(?:2at|3c10|5torc
 
 @contextmanager
 def answer_torch_imports() -> Iterator[None]:
-    """Inside, ``import torch`` gives the engine; afterwards what it gave before.
+    """Let ``import torch`` give the engine inside the block, and what it gave before after it.
 
-    May be entered again, nested or later, and then gives the same modules. Functions that
+    May be entered again, nested or later, and gives the same modules then. Functions that
     import torch when they are called must be called inside too.
     """
     _alias.enter()
@@ -54,16 +54,16 @@ COMPILED_EXTENSION = (
     "the library is compiled against PyTorch and needs the real torch engine: gradtool's runs "
     "on NumPy and CuPy"
 )
-"""What to tell about an error that `needs_real_torch`."""
+"""Explanation of an error for which `needs_real_torch` is True."""
 
 
 def needs_real_torch(error: BaseException) -> bool:
-    """Whether an import failed because it loads C++ code that was compiled against PyTorch."""
+    """Return True if an import failed because it loads C++ code compiled against PyTorch."""
     return isinstance(error, ImportError) and bool(_COMPILED_AGAINST_TORCH.search(str(error)))
 
 
 class _Alias:
-    """The modules that answer, and those that they hide meanwhile."""
+    """The modules that answer, and those that they hide in the meantime."""
 
     def __init__(self) -> None:
         self._depth = 0
@@ -81,7 +81,7 @@ class _Alias:
             missing_names.complete_engine()
 
     def leave(self) -> None:
-        """Answer no more, once left as often as entered."""
+        """Stop answering, once left as often as entered."""
         self._depth -= 1
         if self._depth == 0:
             sys.meta_path.remove(self._finder)
@@ -91,13 +91,13 @@ class _Alias:
 
 
 def _take_out() -> dict[str, ModuleType]:
-    """Remove the answered packages from what is imported, and return them."""
+    """Remove the answered packages from ``sys.modules`` and return them."""
     names = [name for name in list(sys.modules) if name.partition(".")[0] in _ANSWERED]
     return {name: sys.modules.pop(name) for name in names}
 
 
 class _Finder(MetaPathFinder):
-    """Finds ``torch`` and all below it, and sees the modules of the engine being loaded."""
+    """Finds ``torch`` and its submodules, and completes modules of the engine as they load."""
 
     def find_spec(
         self,
@@ -105,7 +105,7 @@ class _Finder(MetaPathFinder):
         path: Sequence[str] | None,
         target: ModuleType | None = None,  # noqa: ARG002 - the import system's signature
     ) -> ModuleSpec | None:
-        """As the import system asks."""
+        """Answer the import system."""
         if missing_names.is_mirror(fullname):
             return _found_in_engine(fullname, path)
         top = fullname.partition(".")[0]
@@ -133,7 +133,7 @@ def _found_in_engine(name: str, path: Sequence[str] | None) -> ModuleSpec | None
 
 
 class _CompletingLoader(SourceFileLoader):
-    """Loads a module of the engine, which then answers for the names that it lacks."""
+    """Loads a module of the engine and gives it placeholders for the names that it lacks."""
 
     def exec_module(self, module: ModuleType) -> None:
         """Run its code, then complete it."""
@@ -142,7 +142,7 @@ class _CompletingLoader(SourceFileLoader):
 
 
 def _loader(name: str) -> Loader | None:
-    """Loads the module `name` of torch; None where PyTorch has no such module."""
+    """Choose the loader of torch's module `name`; None where PyTorch has no such module."""
     home = missing_names.home_of(name)
     if not missing_names.is_private(name) and missing_names.exists(home):
         return _EngineModule(home)
@@ -152,7 +152,7 @@ def _loader(name: str) -> Loader | None:
 
 
 class _EngineModule(Loader):
-    """Loads a module of the engine under the name that torch has for it."""
+    """Loads a module of the engine under torch's name for it."""
 
     def __init__(self, home: str) -> None:
         self._home = home
@@ -165,20 +165,20 @@ class _EngineModule(Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Give back what the import system changed of a module that is no new one."""
+        """Restore what the import system changed: the module is not a new one."""
         module.__spec__ = self._spec
         missing_names.complete(module)
 
 
 class _LackingModule(Loader):
-    """Loads a module of placeholders for one that the engine lacks."""
+    """Loads a module of placeholders in place of one that the engine lacks."""
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:  # noqa: ARG002 - Loader's signature
-        """A plain module, which the import system makes."""
+        """Let the import system create a plain module."""
         return None
 
     def exec_module(self, module: ModuleType) -> None:
-        """Let it answer for every name that the real one has."""
+        """Give it placeholders for every name of the real one."""
         missing_names.complete_lacking(module.__name__, module)
 
 

@@ -18,24 +18,24 @@ from typing import Any
 
 _ENGINE = "gradtool.engine"
 shown_as_torch = False
-"""Whether the engine's classes say that they are torch's, in a process that is a script's own."""
+"""True in a process that is a script's own: the engine's classes name torch as their module."""
 
 _LACKING = "__gradtool_lacking__"
 """Marks a module that holds placeholders only."""
 
 
 def home_of(name: str) -> str:
-    """The module of the engine that is to answer for a module of torch."""
+    """Name of the engine's module that answers for a module of torch."""
     return _ENGINE + name.removeprefix("torch")
 
 
 def is_private(name: str) -> bool:
-    """Whether a module, or a package it belongs to, is not for users."""
+    """Return True for a module that is private, or in a private package."""
     return name.startswith("_") or "._" in name
 
 
 def exists(name: str) -> bool:
-    """Whether there is such a module."""
+    """Return True if there is a module of that name."""
     try:
         return find_spec(name) is not None
     except ModuleNotFoundError:  # Its parent does not exist.
@@ -43,19 +43,19 @@ def exists(name: str) -> bool:
 
 
 def complete_lacking(name: str, module: ModuleType) -> None:
-    """Let an empty module answer for every name of the module `name` of torch."""
+    """Give an empty module placeholders for every name of torch's module `name`."""
     vars(module).update({_LACKING: True, "__getattr__": _Answer(name, module)})
 
 
 def complete_engine() -> None:
-    """Let the loaded modules of the engine answer for the names that they lack."""
+    """Give the loaded modules of the engine placeholders for the names that they lack."""
     for name, module in list(sys.modules.items()):
         if is_mirror(name):
             complete(module)
 
 
 def complete(module: ModuleType) -> None:
-    """Let one module of the engine answer for the names that it lacks."""
+    """Give one module of the engine placeholders for the names that it lacks."""
     own = vars(module).get("__getattr__")
     if not isinstance(own, _Answer):
         name = "torch" + module.__name__.removeprefix(_ENGINE)
@@ -69,7 +69,7 @@ def complete(module: ModuleType) -> None:
 
 
 def restore_engine() -> None:
-    """Let the modules of the engine be as they were: what is lacking is no attribute of them."""
+    """Take the placeholders out of the engine's modules again."""
     for name, module in list(sys.modules.items()):
         answer = vars(module).get("__getattr__") if _is_engine(name) else None
         if isinstance(answer, _Answer):
@@ -90,12 +90,12 @@ def _is_engine(name: str) -> bool:
 
 
 def is_mirror(name: str) -> bool:
-    """Whether a module is the engine's, and mirrors one of torch's."""
+    """Return True for a public module of the engine, which mirrors one of torch's."""
     return _is_engine(name) and not is_private(name)
 
 
 def _complete_tensor(tensor: type) -> None:
-    """Let Tensor name the methods that it lacks. They stay: they cannot be found on a tensor."""
+    """Give Tensor placeholders for the methods that it lacks; `restore_engine` leaves them."""
     from gradtool.engine._placeholder import LackingMethod
 
     for name in torch_names().names_of("torch.Tensor").plain:
@@ -104,7 +104,7 @@ def _complete_tensor(tensor: type) -> None:
 
 
 class _Answer:
-    """The ``__getattr__`` of a module of torch, asked for names that the module lacks."""
+    """The ``__getattr__`` of a module of torch, called for names that the module lacks."""
 
     def __init__(
         self, name: str, module: ModuleType, own: Callable[[str], Any] | None = None
@@ -115,7 +115,7 @@ class _Answer:
         self._found: dict[str, Any] = {}
 
     def __call__(self, attribute: str) -> Any:
-        """A submodule that is not loaded yet, or a placeholder.
+        """Return a submodule that is not loaded yet, or a placeholder.
 
         Raises:
             AttributeError: PyTorch has no such name.
@@ -134,13 +134,13 @@ class _Answer:
                 return self.own(name)
         names = torch_names().names_of(self._name)
         if not name.startswith("__") and names.has(name):
-            return _stand_in(f"{self._name}.{name}", name in names.exceptions)
+            return _placeholder_for(f"{self._name}.{name}", name in names.exceptions)
         message = f"module {self._name!r} has no attribute {name!r}"
         raise AttributeError(message, name=name, obj=self._module)
 
     def _submodule(self, name: str) -> ModuleType | None:
         if is_private(name):
-            # The engine's own code comes here too, when it imports a private file of its.
+            # The engine's own imports of its private modules come here too.
             own = f"{self._module.__name__}.{name}"
             return importlib.import_module(own) if exists(own) else None
         full = f"{self._name}.{name}"
@@ -148,14 +148,14 @@ class _Answer:
         return importlib.import_module(full) if is_module else None
 
 
-def _stand_in(name: str, is_exception: bool) -> Any:
+def _placeholder_for(name: str, is_exception: bool) -> Any:
     from gradtool.engine import _placeholder
 
     return _placeholder.exception(name) if is_exception else _placeholder.placeholder(name)
 
 
 def torch_names() -> ModuleType:
-    """The list of torch's names. Importing it imports the engine, hence not before it is needed."""
+    """The list of torch's names. Importing it loads the engine, so it is imported late."""
     from gradtool.engine import _torch_names
 
     return _torch_names

@@ -1,6 +1,6 @@
-"""Runs a script as ``python SCRIPT`` would, with ``import torch`` answered by the engine.
+"""Running a script as ``python SCRIPT`` would, with ``import torch`` answered by the engine.
 
-The process is the script's from then on: what is set up here is not undone, because the
+The process is the script's from then on: nothing set up here is undone, because the
 script's threads and exit handlers outlive its last line.
 """
 
@@ -22,7 +22,7 @@ def run_script(script: str, arguments: Sequence[str], *, all_frames: bool = Fals
     Args:
         script: The path as it was typed, which the script sees in ``sys.argv[0]``.
         arguments: What follows it in ``sys.argv``.
-        all_frames: Show gradtool's own frames in a traceback too.
+        all_frames: Show gradtool's own frames in a traceback.
 
     Returns:
         The exit code that Python would end with.
@@ -69,7 +69,7 @@ def _execute(code: CodeType, main: ModuleType) -> None:
 
 
 def _exit_code(error: SystemExit) -> int:
-    """What Python makes of the argument of ``sys.exit``."""
+    """Exit code for the argument of ``sys.exit``, as Python defines it."""
     if error.code is None or isinstance(error.code, int):
         return int(error.code or 0)
     print(error.code, file=sys.stderr)
@@ -77,7 +77,7 @@ def _exit_code(error: SystemExit) -> int:
 
 
 def _report(error: BaseException, all_frames: bool) -> None:
-    """Show the exception as Python would, or as the script has asked for."""
+    """Show the exception as Python would, or by the script's own ``sys.excepthook``."""
     if not all_frames:
         _strip(error, set())
     sys.excepthook(type(error), error, error.__traceback__)
@@ -86,16 +86,16 @@ def _report(error: BaseException, all_frames: bool) -> None:
 
 
 def _strip(error: BaseException | None, seen: set[int]) -> None:
-    """Take gradtool's own frames out of an exception and of those that led to it."""
+    """Remove gradtool's own frames from an exception and from its causes."""
     if error is None or id(error) in seen:
         return
     seen.add(id(error))
-    error.__traceback__ = _users(error.__traceback__)
+    error.__traceback__ = _user_frames(error.__traceback__)
     _strip(error.__cause__, seen)
     _strip(error.__context__, seen)
 
 
-def _users(frames: TracebackType | None) -> TracebackType | None:
+def _user_frames(frames: TracebackType | None) -> TracebackType | None:
     kept = []
     while frames is not None:
         if not frames.tb_frame.f_code.co_filename.startswith(OWN_CODE):
