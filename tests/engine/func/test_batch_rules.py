@@ -92,6 +92,7 @@ def tensors(result: Any) -> list[Any]:
     return [each for each in flatten(result) if isinstance(each, engine.Tensor)]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # what an operation warns of is tested where it is computed
 @pytest.mark.parametrize("case", CASES)
 def test_rules_do_what_the_loop_does(case: OpCase, compared: list[str]) -> None:
