@@ -19,6 +19,7 @@ from gradtool.engine._dtypes import (
 from gradtool.engine._keywords import with_keywords
 from gradtool.engine._legacy import TYPES as _LEGACY
 from gradtool.engine._ops.core import methods as _methods
+from gradtool.engine._ops.core.op import FUNCTIONS
 from gradtool.engine._ops.core.promotion import result_type
 from gradtool.engine._settings import SETTINGS as _SETTINGS
 from gradtool.engine._tensor import Size, Tensor
@@ -41,26 +42,10 @@ pi = 3.141592653589793
 e = 2.718281828459045
 newaxis = None
 
-_METHODS_ONLY = """
-    contiguous cpu cuda expand expand_as getitem new_empty new_full new_ones new_tensor new_zeros
-    pin_memory repeat reshape_as sum_to_size to type_as unfold view view_as
-""".split()  # noqa: SIM905 - easier to read than a list of twenty strings
-"""What tensors can do that torch has no function for."""
-
 _FUNCTIONS = {
     name: with_keywords(function) if inspect.isfunction(function) else function
-    for name, function in _methods.table(_methods.FAMILIES)
-    if name not in _METHODS_ONLY
+    for name, function in FUNCTIONS.items()
 }
-
-_IN_PLACE = """
-    abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_
-    atanh_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_ detach_ erf_
-    erfc_ exp2_ exp_ expm1_ fill_ fix_ floor_ frac_ gcd_ i0_ index_put_ lcm_ ldexp_ log10_ log1p_
-    log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ resize_as_ round_ rsqrt_
-    sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ xlogy_ zero_
-""".split()  # noqa: SIM905 - as above
-"""Methods that torch has as functions too."""
 
 _SUBMODULES = frozenset(
     """
@@ -161,12 +146,22 @@ __all__ = [
 ]
 __all__ += [*_dtypes.ALIASES, *_FUNCTIONS, *_LEGACY, *_SETTINGS]
 
+
+def _is_in_place_function(name: str) -> bool:
+    """Return True for an in-place method that PyTorch has as a function too, as ``torch.abs_``."""
+    if not name.endswith("_") or name.startswith("_") or not hasattr(Tensor, name):
+        return False
+    from gradtool.engine._torch_names import names_of
+
+    return name in names_of("torch").plain
+
+
 if not TYPE_CHECKING:  # To a type checker every name would be there.
 
     def __getattr__(name: str) -> Any:
         if name in _OF_NN:
             return getattr(importlib.import_module(f"{__name__}.nn.functional"), name)
-        if name in _IN_PLACE:
+        if _is_in_place_function(name):
             return getattr(Tensor, name)
         if name in ("load", "save"):
             return getattr(importlib.import_module(f"{__name__}.serialization"), name)

@@ -15,6 +15,7 @@ from types import FunctionType
 from typing import Any
 
 from gradtool.engine._ops.core import methods
+from gradtool.engine._ops.core.op import FUNCTIONS, METHODS
 from gradtool.engine._ops.core.primitive import PRIMITIVES
 from gradtool.engine._ops.core.primitive_node import PrimitiveNode
 from gradtool.engine._profiling import cuda
@@ -115,21 +116,17 @@ def _methods() -> Iterator[Undo]:
 
 def _operation_names() -> dict[str, str]:
     """Attribute of Tensor -> the operation that it is."""
-    names = {name: name for name in methods.METHODS}
-    for family in methods.FAMILIES:
-        names.update({name: name for name in getattr(family, "METHODS", {})})
-    in_place = {f"{name}_": f"{name}_" for name in (*methods.IN_PLACE, "copy", "fill", "zero")}
+    names = {name: name for name in METHODS if name != "prelu"}  # timed in nn.functional
     operators = methods.OPERATORS | methods.COMPARISONS | methods.REFLECTED
     augmented = {dunder: f"{name}_" for dunder, name in methods.AUGMENTED.items()}
-    return names | in_place | operators | augmented
+    return names | operators | augmented
 
 
 def _functions() -> Iterator[Undo]:
     """Those of the namespace, and of ``nn.functional`` where it is loaded."""
     engine = sys.modules["gradtool.engine"]
-    names = [name for name, _ in methods.table(methods.FAMILIES)]
     functional = sys.modules.get("gradtool.engine.nn.functional")
-    for module, public in ((engine, names), (functional, getattr(functional, "__all__", ()))):
+    for module, public in ((engine, FUNCTIONS), (functional, getattr(functional, "__all__", ()))):
         for name in dict.fromkeys(public):
             function = vars(module).get(name)
             if isinstance(function, FunctionType):

@@ -1,6 +1,6 @@
 """Linear algebra, under the names of ``torch.linalg``."""
 
-from gradtool.engine._ops.core.node_names import OF_LINALG, named
+from gradtool.engine._ops.core.node_names import published
 from gradtool.engine._ops.linalg.contraction import linalg_cross as cross
 from gradtool.engine._ops.linalg.contraction import linalg_vander as vander
 from gradtool.engine._ops.linalg.contraction import matrix_power, multi_dot, vecdot
@@ -42,9 +42,6 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
     return A.diagonal(offset, dim1, dim2)
 
 
-for _name in OF_LINALG:
-    globals()[_name] = named(_name, globals()[_name], OF_LINALG)
-
 __all__ = [
     "LinAlgError",
     "cholesky",
@@ -82,3 +79,6 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
+
+for _name in __all__:
+    globals()[_name] = published(globals()[_name])

@@ -1,12 +1,13 @@
-"""Which functions of the op table are methods of Tensor, and which have an in-place form."""
+"""The operators of Tensor, and its methods attached to it as the ops declare them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from gradtool.engine._ops.core.inplace import in_place
-from gradtool.engine._ops.core.node_names import give_name, named
+from gradtool.engine._ops.core.node_names import give_name
+from gradtool.engine._ops.core.op import ATTRIBUTES, FUNCTIONS, METHODS, method
 from gradtool.engine._ops.creation import (
     conversion,
     creation,
@@ -33,7 +34,7 @@ from gradtool.engine._ops.indexing import (
     slicing,
     views,
 )
-from gradtool.engine._ops.indexing.overwriting import fill_, fill_diagonal_, setitem, zero_
+from gradtool.engine._ops.indexing.overwriting import setitem
 from gradtool.engine._ops.linalg import (
     contraction,
     einsum,
@@ -67,47 +68,7 @@ FAMILIES = (
     scattering, selection, shape, slicing, softmax, sorting, special, spectrograms, statistics,
     views,
 )  # fmt: skip
-
-METHODS = """
-    abs absolute acos acosh add addcdiv addcmul addmm addmv adjoint all allclose amax amin aminmax
-    any arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argsort argwhere
-    as_strided as_strided_scatter asin asinh atan atan2 atanh baddbmm bernoulli bincount bitwise_and
-    bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor bmm broadcast_to ceil
-    chunk clamp clamp_max clamp_min clip clone conj contiguous copysign corrcoef cos cosh
-    count_nonzero cov cpu cuda cummax cummin cumprod cumsum deg2rad diag diag_embed diagflat
-    diagonal diagonal_scatter diff digamma dist div divide dot dsplit eq equal erf erfc erfinv exp
-    exp2 expand expand_as expm1 fix flatten flip fliplr flipud float_power floor floor_divide fmax
-    fmin fmod frac frexp gather gcd ge ger greater greater_equal gt heaviside histc hsplit hypot i0
-    index_add index_copy index_fill index_put index_reduce index_select isclose isfinite isinf isnan
-    isneginf isposinf isreal kthvalue lcm ldexp le lerp less less_equal lgamma log log10 log1p log2
-    log_softmax logaddexp logaddexp2 logcumsumexp logical_and logical_not logical_or logical_xor
-    logit logsumexp lt masked_fill masked_scatter masked_select matmul matrix_exp max maximum mean
-    median min minimum mm mode moveaxis movedim msort mul multinomial multiply mv mvlgamma
-    nan_to_num nanmean nanmedian nanquantile nansum narrow narrow_copy ne neg negative new_empty
-    new_full new_ones new_tensor new_zeros nextafter nonzero norm not_equal outer permute pin_memory
-    positive pow prod put quantile rad2deg ravel reciprocal relu remainder renorm repeat
-    repeat_interleave reshape reshape_as roll rot90 round rsqrt scatter scatter_add scatter_reduce
-    select select_scatter sgn sigmoid sign signbit sin sinc sinh slice_scatter softmax sort split
-    split_with_sizes sqrt square squeeze std sub subtract sum sum_to_size swapaxes swapdims t take
-    take_along_dim tan tanh tensor_split tile to topk trace transpose tril triu true_divide trunc
-    type_as unbind unflatten unfold unique unique_consecutive unsafe_chunk unsafe_split unsqueeze
-    var vdot view view_as vsplit xlogy
-""".split()
-"""Methods that are the function of the same name."""
-
-IN_PLACE = """
-    abs absolute acos acosh add addcdiv addcmul addmm arccos arccosh arcsin arcsinh arctan arctan2
-    arctanh asin asinh atan atan2 atanh bitwise_and bitwise_left_shift bitwise_not bitwise_or
-    bitwise_right_shift bitwise_xor ceil clamp clamp_max clamp_min clip copysign cos cosh cumprod
-    cumsum deg2rad digamma div divide eq erf erfc erfinv exp exp2 expm1 fix float_power floor
-    floor_divide fmod frac gcd ge gt heaviside hypot i0 index_add index_copy index_fill index_put
-    index_reduce lcm ldexp le lerp lgamma log log10 log1p log2 logical_and logical_not logical_or
-    logical_xor logit lt masked_fill masked_scatter mul multiply mvlgamma nan_to_num ne neg negative
-    nextafter pow put rad2deg reciprocal relu remainder renorm round rsqrt scatter scatter_add
-    scatter_reduce sgn sigmoid sign sin sinc sinh sqrt square sub subtract tan tanh tril triu
-    true_divide trunc xlogy
-""".split()
-"""Functions whose name with an underscore is their in-place form."""
+"""Every family of ops. Importing a family declares its ops."""
 
 OPERATORS = {
     "__add__": "add", "__radd__": "add", "__mul__": "mul", "__rmul__": "mul", "__sub__": "sub",
@@ -137,54 +98,36 @@ AUGMENTED = {
 }  # fmt: skip
 
 
-_REFLECTED_TITLES = {
+_REFLECTED_NODES = {
     "__rsub__": "RsubBackward1", "__rtruediv__": "MulBackward0", "__rpow__": "PowBackward2",
 }  # fmt: skip
 """What PyTorch does with a number on the left."""
 
 
 def attach() -> None:
-    """Give Tensor its methods."""
-    functions = dict(table(FAMILIES))
-    for name in METHODS:
-        setattr(Tensor, name, functions[name])
-    for family in FAMILIES:
-        for name, function in getattr(family, "METHODS", {}).items():
-            setattr(Tensor, name, function)
-    for name in IN_PLACE:
-        setattr(Tensor, f"{name}_", in_place(functions[name], f"{name}_"))
-    bare = functions | arithmetic.OPERATORS
-    for dunder, name in OPERATORS.items():
-        setattr(Tensor, dunder, getattr(bare[name], "operator", bare[name]))
-    for dunder, name in COMPARISONS.items():
-        setattr(Tensor, dunder, _if_comparable(functions[name], dunder))
-    for dunder, name in REFLECTED.items():
-        operator = getattr(bare[name], "operator", bare[name])
-        setattr(Tensor, dunder, _reflected(operator, dunder))
-    for dunder, name in AUGMENTED.items():
-        setattr(Tensor, dunder, in_place(bare[name], dunder))
+    """Give Tensor its methods, operators and computed attributes."""
+    for name, function in METHODS.items():
+        setattr(Tensor, name, function)
+    for name, function in ATTRIBUTES.items():
+        setattr(Tensor, name, property(function))
+    for dunder, function in _operators():
+        setattr(Tensor, dunder, function)
     Tensor.__getitem__ = indexing.getitem  # type: ignore[method-assign]
     Tensor.__setitem__ = setitem  # type: ignore[method-assign]
     Tensor.__array_priority__ = 1000  # type: ignore[attr-defined]  # NumPy then leaves operators to us
-    Tensor.prelu = _prelu  # type: ignore[attr-defined]
-    changes = {
-        "zero_": zero_,
-        "fill_": fill_,
-        "fill_diagonal_": fill_diagonal_,
-        "copy_": _copy_,
-    }
-    for name, change in changes.items():
-        setattr(Tensor, name, change)
-    properties = axes.PROPERTIES | complex_parts.PROPERTIES | metadata.PROPERTIES
-    for name, function in properties.items():
-        setattr(Tensor, name, property(function))
 
 
-def table(families: Iterable[Any]) -> Iterable[tuple[str, Any]]:
-    """(name, function) of everything public in these modules."""
-    for family in families:
-        for name in family.__all__:
-            yield name, named(name, getattr(family, name))
+def _operators() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield each operator's method under Python's name for it."""
+    bare = FUNCTIONS | arithmetic.OPERATORS
+    for dunder, name in OPERATORS.items():
+        yield dunder, getattr(bare[name], "operator", bare[name])
+    for dunder, name in COMPARISONS.items():
+        yield dunder, _if_comparable(FUNCTIONS[name], dunder)
+    for dunder, name in REFLECTED.items():
+        yield dunder, _reflected(getattr(bare[name], "operator", bare[name]), dunder)
+    for dunder, name in AUGMENTED.items():
+        yield dunder, in_place(bare[name], dunder)
 
 
 def _if_comparable(operation: Callable[..., Tensor], name: str) -> Callable[[Any, Any], Any]:
@@ -201,18 +144,19 @@ def _if_comparable(operation: Callable[..., Tensor], name: str) -> Callable[[Any
 
 
 def _reflected(operation: Callable[..., Tensor], name: str) -> Callable[[Any, Any], Tensor]:
-    title = _REFLECTED_TITLES.get(name)
+    node = _REFLECTED_NODES.get(name)
 
     def method(x: Tensor, other: Any) -> Tensor:
         out = operation(other, x)
-        if title and out is not NotImplemented and out._node is not None:
-            give_name(out, title)
+        if node and out is not NotImplemented and out._node is not None:
+            give_name(out, node)
         return out
 
     method.__name__ = method.__qualname__ = name
     return method
 
 
+@method("prelu")
 def _prelu(x: Tensor, weight: Tensor) -> Tensor:
     """`nn.functional.prelu`, which is loaded when it is called."""
     from gradtool.engine.nn.functional import prelu
@@ -220,6 +164,7 @@ def _prelu(x: Tensor, weight: Tensor) -> Tensor:
     return prelu(x, weight)
 
 
+@method("copy_")
 def _copy_(x: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     """Write a tensor, broadcast and cast, over this one."""
     out = _written(x, src, non_blocking)

@@ -10,6 +10,7 @@ from gradtool.device import CUDA, keep_until_done, moved_to, pinned
 from gradtool.engine import _dtypes
 from gradtool.engine._device import device as device_type
 from gradtool.engine._ops.core.kinds import constant, linear
+from gradtool.engine._ops.core.op import method
 from gradtool.engine._ops.core.quiet import quiet
 from gradtool.engine._ops.creation.literals import as_device
 from gradtool.engine._tensor import Tensor
@@ -34,11 +35,12 @@ _move = linear(
     lambda x, *, place, source, non_blocking=False: moved_to(  # noqa: ARG005 - `source` is for the vjp
         place.type, place.index, x, non_blocking=non_blocking
     ),
-    lambda g, source: to(g, source),
+    lambda g, source: g.to(source),
 )
 _pin = linear("pin_memory", pinned, lambda g: g)
 
 
+@method()
 def to(
     x: Tensor,
     *args: Any,
@@ -98,6 +100,7 @@ def _in_dtype(x: Tensor, dtype: _dtypes.dtype) -> Tensor:
     return (_cast if dtype.is_differentiable else _cast_to_constant)(x, dtype=dtype)
 
 
+@method("type")
 def type_(x: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The name of the tensor's type; or, given a dtype or such a name, the tensor as that."""
     if dtype is None:
@@ -121,31 +124,37 @@ _TYPE_NAMES = {
 }  # fmt: skip
 
 
+@method()
 def type_as(x: Tensor, other: Tensor) -> Tensor:
     """``x.to(other)``: its dtype, on its device."""
     return to(x, other)
 
 
+@method()
 def cpu(x: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor in host memory."""
     return to(x, device="cpu")
 
 
+@method()
 def cuda(x: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
     """The tensor on a CUDA device, the current one unless another is named."""
     return to(x, device="cuda" if device is None else device, non_blocking=non_blocking)
 
 
+@method()
 def pin_memory(x: Tensor, device: Any = None) -> Tensor:
     """A copy in page-locked memory; the tensor itself if it lies there, or without CUDA."""
     return x if is_pinned(x) else _pin(x)
 
 
+@method()
 def is_pinned(x: Tensor, device: Any = None) -> bool:
     """Whether the tensor lies in page-locked memory; False without CUDA."""
     return CUDA.is_pinned(x._array)
 
 
+@method()
 def record_stream(x: Tensor, stream: Any) -> None:
     """Keep the tensor's memory until the work that the stream has been given so far is done.
 
@@ -166,13 +175,7 @@ def _to_kind(name: str, dtype: _dtypes.dtype) -> Callable[..., Tensor]:
     return convert
 
 
-METHODS: dict[str, Callable[..., Any]] = {
-    name: _to_kind(name, _dtypes.ALIASES[name])
-    for name in ("bool", "cdouble", "cfloat", "double", "float", "half", "int", "long", "short")
-}
-METHODS["byte"] = _to_kind("byte", _dtypes.uint8)
-METHODS["char"] = _to_kind("char", _dtypes.int8)
-METHODS.update(type=type_, is_pinned=is_pinned, record_stream=record_stream)
-"""Methods whose names mean something else as names of torch's or Python's own."""
-
-__all__ = ["cpu", "cuda", "pin_memory", "to", "type_as"]
+for _name in ("bool", "cdouble", "cfloat", "double", "float", "half", "int", "long", "short"):
+    method()(_to_kind(_name, _dtypes.ALIASES[_name]))
+method()(_to_kind("byte", _dtypes.uint8))
+method()(_to_kind("char", _dtypes.int8))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
+from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._ops.creation.literals import (
     factory,
     finished,
@@ -22,24 +23,28 @@ from gradtool.engine._tensor import Tensor
 # ---- by size --------------------------------------------------------------------------------
 
 
+@op
 @factory
 def zeros(library: Any, *given: Any, size: Any = None, dtype: Any) -> Any:
     """Zeros."""
     return library.zeros(required_size("zeros", given, size), or_default(dtype))
 
 
+@op
 @factory
 def ones(library: Any, *given: Any, size: Any = None, dtype: Any) -> Any:
     """Ones."""
     return library.ones(required_size("ones", given, size), or_default(dtype))
 
 
+@op
 @factory
 def empty(library: Any, *given: Any, size: Any = None, dtype: Any) -> Any:
     """Values that nothing should depend on: zeros here, so that runs repeat."""
     return library.zeros(required_size("empty", given, size), or_default(dtype))
 
 
+@op
 @factory
 def full(library: Any, size: Any, fill_value: Any, *, dtype: Any) -> Any:
     """One number everywhere; its kind decides the dtype."""
@@ -51,6 +56,7 @@ def full(library: Any, size: Any, fill_value: Any, *, dtype: Any) -> Any:
     return library.full(size_of("full", size), number, kind)
 
 
+@op
 @factory
 def eye(library: Any, n: int, m: int | None = None, *, dtype: Any) -> Any:
     """Ones on the diagonal of a matrix, zeros elsewhere."""
@@ -63,6 +69,7 @@ def eye(library: Any, n: int, m: int | None = None, *, dtype: Any) -> Any:
 # ---- ranges ---------------------------------------------------------------------------------
 
 
+@op
 @factory
 def arange(library: Any, *given: Any, dtype: Any, **named: Any) -> Any:
     """``start``, ``start + step``, … below ``end``: one number is the end; integers make int64."""
@@ -107,12 +114,14 @@ def _spaced(library: Any, start: Any, end: Any, steps: int) -> Any:
     )
 
 
+@op
 @factory
 def linspace(library: Any, start: Any, end: Any, steps: int, *, dtype: Any) -> Any:
     """So many evenly spaced numbers from `start` to `end`, both included."""
     return _spaced(library, start, end, steps).astype(or_default(dtype))
 
 
+@op
 @factory
 def logspace(
     library: Any, start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any
@@ -121,6 +130,7 @@ def logspace(
     return (float(base) ** _spaced(library, start, end, steps)).astype(or_default(dtype))
 
 
+@op
 @factory
 def tril_indices(library: Any, row: int, col: int, offset: int = 0, *, dtype: Any) -> Any:
     """Rows and columns of the lower triangle of a matrix."""
@@ -128,6 +138,7 @@ def tril_indices(library: Any, row: int, col: int, offset: int = 0, *, dtype: An
     return library.stack(below.nonzero()).astype(dtype or np.int64)
 
 
+@op
 @factory
 def triu_indices(library: Any, row: int, col: int, offset: int = 0, *, dtype: Any) -> Any:
     """Rows and columns of the upper triangle of a matrix."""
@@ -165,9 +176,12 @@ def _like(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return create
 
 
-zeros_like, ones_like, empty_like = _like(zeros), _like(ones), _like(empty)
+zeros_like = op(_like(zeros))
+ones_like = op(_like(ones))
+empty_like = op(_like(empty))
 
 
+@op
 def full_like(x: Tensor, fill_value: Any, *, dtype: Any = None, **options: Any) -> Tensor:
     """`full` in the shape and, unless given, the dtype of a tensor."""
     options.pop("memory_format", None)
@@ -188,19 +202,15 @@ def _new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return create
 
 
-new_zeros, new_ones, new_empty = _new(zeros), _new(ones), _new(empty)
-new_full = _new(full)
+new_zeros = method()(_new(zeros))
+new_ones = method()(_new(ones))
+new_empty = method()(_new(empty))
+new_full = method()(_new(full))
 
 
+@method()
 def new_tensor(
     x: Tensor, data: Any, *, dtype: Any = None, device: Any = None, **options: Any
 ) -> Tensor:
     """`tensor` of, unless given, the dtype and device of a tensor."""
     return tensor(data, dtype=dtype or x.dtype, device=device or x.device, **options)
-
-
-__all__ = [
-    "arange", "empty", "empty_like", "eye", "full", "full_like", "linspace", "logspace",
-    "new_empty", "new_full", "new_ones", "new_tensor", "new_zeros", "ones", "ones_like",
-    "tril_indices", "triu_indices", "zeros", "zeros_like",
-]  # fmt: skip

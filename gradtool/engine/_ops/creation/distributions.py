@@ -12,6 +12,7 @@ from gradtool.engine import _dtypes
 from gradtool.engine._levels.randomness import drawing
 from gradtool.engine._ops.core.dtype_support import not_implemented
 from gradtool.engine._ops.core.inplace import check_in_place, replace
+from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._ops.creation.generators import Generator, Stream, default_generator
 from gradtool.engine._ops.creation.literals import tensor
 from gradtool.engine._ops.creation.random import (
@@ -32,6 +33,7 @@ def _source(generator: Generator | None) -> Stream:
     return (generator or default_generator)._source
 
 
+@op(method=True)
 @drawing
 def multinomial(
     x: Tensor,
@@ -85,6 +87,7 @@ def _first_arrivals(source: Stream, weights: Any, count: int) -> Any:
     return np.argsort(-(weights / times), axis=-1, kind="stable")[..., :count]
 
 
+@op
 @drawing
 def poisson(x: Tensor, generator: Generator | None = None) -> Tensor:
     """Poisson counts with the means that `x` states.
@@ -128,6 +131,7 @@ def exponential(
     )
 
 
+@method()
 def exponential_(x: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fill with exponential numbers of rate `lambd`."""
     if lambd <= 0:
@@ -135,6 +139,7 @@ def exponential_(x: Tensor, lambd: float = 1, *, generator: Generator | None = N
     return _fill(x, generator, lambda source, count: source.exponentials(count) / lambd)
 
 
+@method()
 def cauchy_(
     x: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None
 ) -> Tensor:
@@ -148,6 +153,7 @@ def cauchy_(
     )
 
 
+@method()
 def geometric_(x: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """Fill with the number of trials that a success of chance `p` takes."""
     if not 0 < p < 1:
@@ -159,6 +165,7 @@ def geometric_(x: Tensor, p: float, *, generator: Generator | None = None) -> Te
     )
 
 
+@method()
 def log_normal_(
     x: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None
 ) -> Tensor:
@@ -175,6 +182,7 @@ def log_normal_(
 # ---- uniform, normal, integers and Bernoulli, in place ---------------------------------------
 
 
+@method()
 def uniform_(x: Tensor, *bounds: Any, generator: Generator | None = None, **named: Any) -> Tensor:
     """``x.uniform_(from=0, to=1)``: fill with uniform numbers of [from, to)."""
     low, high = _bounds(bounds, named, (0.0, 1.0))
@@ -185,6 +193,7 @@ def uniform_(x: Tensor, *bounds: Any, generator: Generator | None = None, **name
     return _filled(x, rand, generator, scale=high - low, shift=low)
 
 
+@method()
 def normal_(
     x: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None
 ) -> Tensor:
@@ -195,6 +204,7 @@ def normal_(
     return _filled(x, draw, generator, scale=std, shift=mean)
 
 
+@method()
 def random_(x: Tensor, *bounds: Any, generator: Generator | None = None, **named: Any) -> Tensor:
     """``x.random_(from=0, to)``: fill with integers of [from, to).
 
@@ -221,6 +231,7 @@ def _counted_up_to(dtype: _dtypes.dtype) -> int:
     return 2 if dtype is _dtypes.bool_ else int(np.iinfo(dtype.numpy).max) + 1
 
 
+@method()
 def bernoulli_(x: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fill with ones, with a probability that is a number or a tensor of them, and zeros."""
     check_in_place(x)
@@ -249,13 +260,3 @@ def _filled(
     else:
         numbers = in_memory_order(x, lambda size: draw(size, **options))
     return replace(x, numbers * scale + shift)
-
-
-METHODS: dict[str, Callable[..., Tensor]] = {
-    "cauchy_": cauchy_, "exponential_": exponential_, "geometric_": geometric_,
-    "log_normal_": log_normal_,
-    "bernoulli_": bernoulli_, "normal_": normal_, "random_": random_, "uniform_": uniform_,
-}  # fmt: skip
-"""Methods that have no form as a function."""
-
-__all__ = ["multinomial", "poisson"]

@@ -11,6 +11,7 @@ import numpy as np
 
 from gradtool.engine import _dtypes
 from gradtool.engine._device import device as device_type
+from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.creation.literals import as_device
 from gradtool.engine._tensor import Tensor, wrap
 
@@ -178,6 +179,7 @@ def _box_muller(fractions: Any) -> Any:
 # device. They are those that torch draws on the CPU from the seed.
 
 
+@op
 class Generator:
     """A stream of random numbers."""
 
@@ -222,7 +224,7 @@ class Generator:
         self._seed = self._source.go_on(new_state.numpy())
 
 
-default_generator = Generator()
+default_generator = op(Generator(), name="default_generator")
 """What functions draw from unless they are given another."""
 
 cuda_generator = Generator("cuda")
@@ -234,38 +236,32 @@ def default_for(place: device_type) -> Generator:
     return default_generator if place.type == "cpu" else cuda_generator
 
 
+@op
 def manual_seed(seed: int) -> Generator:
     """Start the default generators of all devices anew from a seed."""
     cuda_generator.manual_seed(seed)
     return default_generator.manual_seed(seed)
 
 
+@op
 def initial_seed() -> int:
     """The seed that the default generator started from."""
     return default_generator.initial_seed()
 
 
+@op
 def seed() -> int:
     """Start the default generators of all devices anew from a seed that cannot be foreseen."""
     return manual_seed(secrets.randbits(64)).initial_seed()
 
 
+@op
 def get_rng_state() -> Tensor:
     """The state of the default generator."""
     return default_generator.get_state()
 
 
+@op
 def set_rng_state(new_state: Tensor) -> None:
     """Let the default generator go on from a state."""
     default_generator.set_state(new_state)
-
-
-__all__ = [
-    "Generator",
-    "default_generator",
-    "get_rng_state",
-    "initial_seed",
-    "manual_seed",
-    "seed",
-    "set_rng_state",
-]

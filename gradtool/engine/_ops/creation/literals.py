@@ -14,6 +14,7 @@ from gradtool.device import made_on, moved_to, pinned
 from gradtool.engine import _dtypes
 from gradtool.engine._device import device, get_default_device
 from gradtool.engine._ops.core.dims import Ints, as_ints
+from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.quiet import quiet
 from gradtool.engine._tensor import Tensor, to_numpy, wrap
 
@@ -114,6 +115,7 @@ def or_default(dtype: Any) -> Any:
 # ---- tensors of data -------------------------------------------------------------------------
 
 
+@op
 def tensor(
     data: Any,
     *,
@@ -223,6 +225,7 @@ def _dtype_for(kind: Any) -> _dtypes.dtype:
     return _dtypes.of_scalar(kind())
 
 
+@op
 def from_numpy(ndarray: Any) -> Tensor:
     """A tensor that shares the memory of a NumPy array.
 
@@ -242,6 +245,7 @@ def from_numpy(ndarray: Any) -> Tensor:
     return wrap(ndarray.view(np.ndarray))
 
 
+@op
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """`data` as a tensor, without a copy where none is needed: a tensor keeps its history."""
     if isinstance(data, Tensor):
@@ -252,6 +256,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     return tensor(data, dtype=dtype, device=device)
 
 
+@op
 def asarray(
     obj: Any,
     *,
@@ -270,15 +275,7 @@ def asarray(
     return out.detach().requires_grad_() if requires_grad else out
 
 
+@op
 def scalar_tensor(s: Any, *, dtype: Any = None, **options: Any) -> Tensor:
     """A 0-d tensor of the default dtype, unless another is given."""
     return tensor(s, dtype=_dtypes.get_default_dtype() if dtype is None else dtype, **options)
-
-
-__all__ = [
-    "as_tensor",
-    "asarray",
-    "from_numpy",
-    "scalar_tensor",
-    "tensor",
-]

@@ -14,6 +14,7 @@ from gradtool.engine import _dtypes
 from gradtool.engine._levels.randomness import drawing
 from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import not_implemented
+from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.creation.generators import Generator, Stream, default_for
 from gradtool.engine._ops.creation.literals import (
     as_device,
@@ -63,6 +64,7 @@ def _floating(name: str, draw: Callable[[Stream, int, Any], Any], dtype: Any) ->
     return kind, drawn
 
 
+@op
 @drawing
 def rand(*given: Any, size: Any = None, dtype: Any = None, **options: Any) -> Tensor:
     """Uniform numbers in [0, 1)."""
@@ -71,6 +73,7 @@ def rand(*given: Any, size: Any = None, dtype: Any = None, **options: Any) -> Te
     return _drawn(lambda source: draw(source, extents), **options)
 
 
+@op
 @drawing
 def randn(*given: Any, size: Any = None, dtype: Any = None, **options: Any) -> Tensor:
     """Standard normal numbers; complex ones have variance 1 in all."""
@@ -80,6 +83,7 @@ def randn(*given: Any, size: Any = None, dtype: Any = None, **options: Any) -> T
     return _drawn(lambda source: draw(source, extents) * scale, **options)
 
 
+@op
 @drawing
 def randint(*bounds: Any, dtype: Any = None, **options: Any) -> Tensor:
     """``randint(low, high, size)``: integers in [low, high), where `low` is 0 unless given."""
@@ -111,6 +115,7 @@ def counted_up(size: Any, end: int, *, long: bool, **options: Any) -> Tensor:
     return _drawn(draw, **options)
 
 
+@op
 @drawing
 def randperm(n: int, *, dtype: Any = None, **options: Any) -> Tensor:
     """The numbers from 0 to n - 1 in random order."""
@@ -119,6 +124,7 @@ def randperm(n: int, *, dtype: Any = None, **options: Any) -> Tensor:
     return _drawn(lambda source: source.permutation(count).astype(kind), **options)
 
 
+@op(method=True)
 @drawing
 def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
     """Ones with the probability that `x` states, or `p`, else zeros.
@@ -141,6 +147,7 @@ def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None 
     )
 
 
+@op
 @drawing
 def normal(
     mean: Any, std: Any = 1.0, size: Any = None, *, dtype: Any = None, **options: Any
@@ -197,9 +204,6 @@ def _like(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return draw
 
 
-rand_like, randn_like, randint_like = _like(rand), _like(randn), _like(randint)
-
-__all__ = [
-    "bernoulli", "normal", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like",
-    "randperm",
-]  # fmt: skip
+rand_like = op(_like(rand))
+randn_like = op(_like(randn))
+randint_like = op(_like(randint))

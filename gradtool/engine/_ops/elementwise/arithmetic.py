@@ -13,6 +13,7 @@ from gradtool.engine._ops.core.dtype_support import (
     takes,
 )
 from gradtool.engine._ops.core.kinds import Operation, Product, binary
+from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.promotion import result_type
 from gradtool.engine._ops.core.quiet import quiet
 from gradtool.engine._ops.elementwise.elementwise import reciprocal
@@ -37,7 +38,7 @@ def _refuse_bool(x: Any, y: Any) -> None:
 
 bare_add = binary("add", np.add, (1.0, 1.0))
 bare_sub = binary("sub", np.subtract, (1.0, -1.0), refuse=_refuse_bool)
-mul = binary("mul", np.multiply, ("y", "x"))
+mul = op(binary("mul", np.multiply, ("y", "x")), aliases=("multiply",), in_place=True)
 bare_div = binary(
     "div",
     quiet(np.true_divide),
@@ -46,11 +47,13 @@ bare_div = binary(
 )
 
 
+@op(in_place=True)
 def add(x: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """``x + alpha * y``."""
     return bare_add(x, _scaled(x, other, alpha))
 
 
+@op(aliases=("subtract",), in_place=True)
 def sub(x: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """``x - alpha * y``.
 
@@ -76,6 +79,7 @@ def _scaled(x: Any, y: Any, alpha: Any) -> Any:
     return y * alpha
 
 
+@op(aliases=("divide",), in_place=True)
 def div(x: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """``x / y``, or that rounded: ``floor`` downwards, ``trunc`` towards zero.
 
@@ -121,10 +125,13 @@ def _no_derivative(g: Tensor) -> Tensor:
 
 _floored = _of_whole_numbers("div_floor", np.floor_divide)
 
-floor_divide = binary(
-    "floor_divide",
-    _floored,
-    (Product(_no_derivative), Product(_no_derivative)),
+floor_divide = op(
+    binary(
+        "floor_divide",
+        _floored,
+        (Product(_no_derivative), Product(_no_derivative)),
+    ),
+    in_place=True,
 )
 _divide_and_floor = binary("div", _floored, (0.0, 0.0))
 _divide_and_trunc = binary("div", _of_whole_numbers("div_trunc", _truncated), (0.0, 0.0))
@@ -134,15 +141,21 @@ _DIVISIONS: dict[str | None, Operation] = {
     "trunc": _divide_and_trunc,
 }
 
-remainder = binary(
-    "remainder",
-    _of_whole_numbers("remainder", np.remainder),
-    (1.0, Product(lambda g, x, y: -(g * _divide_and_floor(x, y)))),
+remainder = op(
+    binary(
+        "remainder",
+        _of_whole_numbers("remainder", np.remainder),
+        (1.0, Product(lambda g, x, y: -(g * _divide_and_floor(x, y)))),
+    ),
+    in_place=True,
 )
-fmod = binary(
-    "fmod",
-    _of_whole_numbers("fmod", np.fmod),
-    (1.0, Product(lambda g, x, y: -(g * _divide_and_trunc(x, y)))),
+fmod = op(
+    binary(
+        "fmod",
+        _of_whole_numbers("fmod", np.fmod),
+        (1.0, Product(lambda g, x, y: -(g * _divide_and_trunc(x, y)))),
+    ),
+    in_place=True,
 )
 
 # ---- the plane ------------------------------------------------------------------------------
@@ -155,30 +168,39 @@ def _inverse_square(x: Any, y: Any) -> Tensor:
     return inverse
 
 
-atan2 = binary(
-    "atan2",
-    np.arctan2,
-    (
-        Product(lambda g, x, y: g * (y * _inverse_square(x, y))),
-        Product(lambda g, x, y: g * (-x * _inverse_square(x, y))),
+atan2 = op(
+    binary(
+        "atan2",
+        np.arctan2,
+        (
+            Product(lambda g, x, y: g * (y * _inverse_square(x, y))),
+            Product(lambda g, x, y: g * (-x * _inverse_square(x, y))),
+        ),
+        of_integers="float",
     ),
-    of_integers="float",
+    aliases=("arctan2",),
+    in_place=True,
 )
-hypot = binary(
-    "hypot",
-    refusing_integers("hypot", quiet(np.hypot)),
-    (Product(lambda g, x, out: g * (x / out)), Product(lambda g, y, out: g * (y / out))),
+hypot = op(
+    binary(
+        "hypot",
+        refusing_integers("hypot", quiet(np.hypot)),
+        (Product(lambda g, x, out: g * (x / out)), Product(lambda g, y, out: g * (y / out))),
+    ),
+    in_place=True,
 )
 
 # ---- made of the above ----------------------------------------------------------------------
 
 
+@op(in_place=True, node="AddcmulBackward0")
 @takes(NUMBERS, "addcmul_cpu_out")
 def addcmul(x: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """``x + value * tensor1 * tensor2``."""
     return bare_add(x, _weighted(mul(tensor1, tensor2), value))
 
 
+@op(in_place=True, node="AddcdivBackward0")
 def addcdiv(x: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """``x + value * tensor1 / tensor2``.
 
@@ -200,6 +222,11 @@ def _weighted(x: Tensor, value: Any) -> Tensor:
     return mul(x, int(value) if not x.dtype.is_differentiable else value)
 
 
+def _lerp_node(_x: Any, _end: Any, weight: Any) -> str:
+    return f"LerpBackward{int(isinstance(weight, Tensor))}"
+
+
+@op(in_place=True, node=_lerp_node)
 def lerp(x: Tensor, end: Tensor, weight: Any) -> Tensor:
     """``x + weight * (end - x)``.
 
@@ -217,19 +244,13 @@ def lerp(x: Tensor, end: Tensor, weight: Any) -> Tensor:
     return bare_add(x, mul(bare_sub(end, x), weight))
 
 
+@op
 def rsub(x: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """``y - alpha * x``."""
     return sub(other, x, alpha=alpha)
 
 
-multiply, subtract, divide = mul, sub, div
-true_divide = bare_div
-arctan2 = atan2
+true_divide = op(bare_div, name="true_divide", in_place=True)
 
 OPERATORS = {"add": bare_add, "sub": bare_sub, "div": bare_div}
 """What ``+``, ``-`` and ``/`` call: the functions of these names without keywords to look at."""
-
-__all__ = [
-    "add", "addcdiv", "addcmul", "arctan2", "atan2", "div", "divide", "floor_divide", "fmod",
-    "hypot", "lerp", "mul", "multiply", "remainder", "rsub", "sub", "subtract", "true_divide",
-]  # fmt: skip

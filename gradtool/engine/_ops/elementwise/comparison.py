@@ -26,6 +26,7 @@ from gradtool.engine._ops.core.kinds import (
     promoted,
     without_derivative,
 )
+from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.promotion import require_tensor
 from gradtool.engine._ops.core.quiet import quiet
 from gradtool.engine._tensor import Tensor
@@ -50,33 +51,45 @@ def _comparison(name: str, compute: Callable[..., Any]) -> Operation:
     return operation
 
 
-eq = _comparison("eq", np.equal)
-ne = _comparison("ne", np.not_equal)
-lt = _comparison("lt", refusing_complex("lt", np.less))
-le = _comparison("le", refusing_complex("le", np.less_equal))
-gt = _comparison("gt", refusing_complex("gt", np.greater))
-ge = _comparison("ge", refusing_complex("ge", np.greater_equal))
+eq = op(_comparison("eq", np.equal), in_place=True)
+ne = op(_comparison("ne", np.not_equal), in_place=True)
+lt = op(_comparison("lt", refusing_complex("lt", np.less)), in_place=True)
+le = op(_comparison("le", refusing_complex("le", np.less_equal)), in_place=True)
+gt = op(_comparison("gt", refusing_complex("gt", np.greater)), in_place=True)
+ge = op(_comparison("ge", refusing_complex("ge", np.greater_equal)), in_place=True)
 
-not_equal, less, less_equal, greater, greater_equal = ne, lt, le, gt, ge
+greater_equal = op(ge, name="greater_equal", method=True)
+greater = op(gt, name="greater", method=True)
+less_equal = op(le, name="less_equal", method=True)
+less = op(lt, name="less", method=True)
+not_equal = op(ne, name="not_equal", method=True)
 
 # ---- tests of one tensor ---------------------------------------------------------------------
 
 
-isfinite = without_derivative("isfinite", np.isfinite)
-isinf = without_derivative("isinf", np.isinf)
-isnan = without_derivative("isnan", np.isnan)
-isposinf = without_derivative(
-    "isposinf", refusing_complex("isposinf", lambda x: np.isinf(x) & (x > 0))
+isfinite = op(without_derivative("isfinite", np.isfinite), method=True)
+isinf = op(without_derivative("isinf", np.isinf), method=True)
+isnan = op(without_derivative("isnan", np.isnan), method=True)
+isposinf = op(
+    without_derivative("isposinf", refusing_complex("isposinf", lambda x: np.isinf(x) & (x > 0))),
+    method=True,
 )
-isneginf = without_derivative(
-    "isneginf", refusing_complex("isneginf", lambda x: np.isinf(x) & (x < 0))
+isneginf = op(
+    without_derivative("isneginf", refusing_complex("isneginf", lambda x: np.isinf(x) & (x < 0))),
+    method=True,
 )
-isreal = without_derivative(
-    "isreal", lambda x: x.imag == 0 if x.dtype.kind == "c" else np.ones_like(x, bool)
+isreal = op(
+    without_derivative(
+        "isreal", lambda x: x.imag == 0 if x.dtype.kind == "c" else np.ones_like(x, bool)
+    ),
+    method=True,
 )
-signbit = without_derivative(
-    "signbit",
-    refusing_complex("signbit", lambda x: x < 0 if x.dtype.kind in "iub" else np.signbit(x)),
+signbit = op(
+    without_derivative(
+        "signbit",
+        refusing_complex("signbit", lambda x: x < 0 if x.dtype.kind in "iub" else np.signbit(x)),
+    ),
+    method=True,
 )
 
 # ---- nearness --------------------------------------------------------------------------------
@@ -92,6 +105,7 @@ def _is_close(x: Any, y: Any, *, rtol: float, atol: float, equal_nan: bool) -> A
 _isclose = elementwise("isclose", _is_close, arguments=("x", "y"))
 
 
+@op(method=True)
 def isclose(
     x: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> Tensor:
@@ -113,6 +127,7 @@ def isclose(
     return promoted(_isclose, (x, other), rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
+@op(method=True)
 def allclose(
     x: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
@@ -124,6 +139,7 @@ def allclose(
     return bool(isclose(x, other, rtol, atol, equal_nan)._array.all())
 
 
+@op(method=True)
 def equal(x: Tensor, other: Tensor) -> bool:
     """Whether both have the same shape and elements."""
     return x.shape == other.shape and bool(eq(x, other)._array.all())
@@ -144,13 +160,14 @@ def _logical(name: str, compute: Callable[..., Any]) -> Operation:
     return operation
 
 
-logical_and = _logical("logical_and", np.logical_and)
-logical_or = _logical("logical_or", np.logical_or)
-logical_xor = _logical("logical_xor", np.logical_xor)
+logical_and = op(_logical("logical_and", np.logical_and), in_place=True)
+logical_or = op(_logical("logical_or", np.logical_or), in_place=True)
+logical_xor = op(_logical("logical_xor", np.logical_xor), in_place=True)
 # Not NumPy's `logical_not`, as CuPy's takes no complex numbers.
 _logical_not = elementwise("logical_not", lambda x: np.equal(x, 0), arguments=("x",))
 
 
+@op(in_place=True)
 def logical_not(x: Tensor) -> Tensor:
     """Whether each element is zero."""
     require_tensor("logical_not", x)
@@ -184,16 +201,25 @@ def _shifting(name: str, compute: Callable[..., Any]) -> Callable[..., Any]:
     return shifted
 
 
-bitwise_and = _bitwise("bitwise_and", refusing_floats("bitwise_and", np.bitwise_and))
-bitwise_or = _bitwise("bitwise_or", refusing_floats("bitwise_or", np.bitwise_or))
-bitwise_xor = _bitwise("bitwise_xor", refusing_floats("bitwise_xor", np.bitwise_xor))
-bitwise_left_shift = _bitwise("bitwise_left_shift", _shifting("lshift", np.left_shift))
-bitwise_right_shift = _bitwise("bitwise_right_shift", _shifting("rshift", np.right_shift))
+bitwise_and = op(
+    _bitwise("bitwise_and", refusing_floats("bitwise_and", np.bitwise_and)), in_place=True
+)
+bitwise_or = op(_bitwise("bitwise_or", refusing_floats("bitwise_or", np.bitwise_or)), in_place=True)
+bitwise_xor = op(
+    _bitwise("bitwise_xor", refusing_floats("bitwise_xor", np.bitwise_xor)), in_place=True
+)
+bitwise_left_shift = op(
+    _bitwise("bitwise_left_shift", _shifting("lshift", np.left_shift)), in_place=True
+)
+bitwise_right_shift = op(
+    _bitwise("bitwise_right_shift", _shifting("rshift", np.right_shift)), in_place=True
+)
 _bitwise_not = elementwise(
     "bitwise_not", refusing_floats("bitwise_not", np.invert), arguments=("x",)
 )
 
 
+@op(in_place=True)
 def bitwise_not(x: Tensor) -> Tensor:
     """Every bit of the integers turned over; of truth values, the opposite."""
     require_tensor("bitwise_not", x)
@@ -217,26 +243,33 @@ def _signed_alike(g: Tensor, x: Tensor, out: Tensor) -> Tensor:
     return where(signbit(x) == signbit(out), g, -g).masked_fill(x == 0, 0)
 
 
-copysign = binary(
-    "copysign",
-    refusing_complex("copysign", np.copysign),
-    (Product(_signed_alike), 0.0),
-    of_integers="float",
+copysign = op(
+    binary(
+        "copysign",
+        refusing_complex("copysign", np.copysign),
+        (Product(_signed_alike), 0.0),
+        of_integers="float",
+    ),
+    in_place=True,
 )
-nextafter = binary(
-    "nextafter",
-    refusing_integers("nextafter_cpu", refusing_complex("nextafter_cpu", quiet(np.nextafter))),
-    (_not_derived("nextafter"), _not_derived("nextafter")),
+nextafter = op(
+    binary(
+        "nextafter",
+        refusing_integers("nextafter_cpu", refusing_complex("nextafter_cpu", quiet(np.nextafter))),
+        (_not_derived("nextafter"), _not_derived("nextafter")),
+    ),
+    in_place=True,
 )
 _heaviside = binary(
     "heaviside",
     lambda x, y: np.where(x == 0, y, x > 0).astype(x.dtype),
     (_not_derived("heaviside"), _not_derived("heaviside")),
 )
-gcd = binary("gcd", refusing_floats("gcd", np.gcd), (0.0, 0.0))
-lcm = binary("lcm", refusing_floats("lcm", np.lcm), (0.0, 0.0))
+gcd = op(binary("gcd", refusing_floats("gcd", np.gcd), (0.0, 0.0)), in_place=True)
+lcm = op(binary("lcm", refusing_floats("lcm", np.lcm), (0.0, 0.0)), in_place=True)
 
 
+@op(in_place=True)
 def heaviside(x: Tensor, values: Tensor) -> Tensor:
     """Zero below zero, one above it, and at zero what `values` says.
 
@@ -253,6 +286,7 @@ def heaviside(x: Tensor, values: Tensor) -> Tensor:
 _exponent = constant("frexp", lambda x: np.frexp(x)[1].astype(np.int32))
 
 
+@op(method=True, node="FrexpBackward0")
 def frexp(x: Tensor) -> return_types.frexp:
     """Numbers of magnitude [0.5, 1) and exponents of two whose product is `x`.
 
@@ -264,44 +298,3 @@ def frexp(x: Tensor) -> return_types.frexp:
     exponent = _exponent(x)
     # A power of two, so the product is exact and is its own derivative.
     return return_types.frexp(x * (-exponent).to(x.dtype).exp2(), exponent)
-
-
-__all__ = [
-    "allclose",
-    "bitwise_and",
-    "bitwise_left_shift",
-    "bitwise_not",
-    "bitwise_or",
-    "bitwise_right_shift",
-    "bitwise_xor",
-    "copysign",
-    "eq",
-    "equal",
-    "frexp",
-    "gcd",
-    "ge",
-    "greater",
-    "greater_equal",
-    "gt",
-    "heaviside",
-    "isclose",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "isneginf",
-    "isposinf",
-    "isreal",
-    "lcm",
-    "le",
-    "less",
-    "less_equal",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
-    "lt",
-    "ne",
-    "nextafter",
-    "not_equal",
-    "signbit",
-]

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine._ops.core.dtype_support import REAL, TYPE_NAMES, takes
-from gradtool.engine._ops.core.inplace import in_place
 from gradtool.engine._ops.core.kinds import conjugate, general, linear, unary
+from gradtool.engine._ops.core.op import attribute, op
 from gradtool.engine._ops.core.primitive import Primitive, vjp_of
 from gradtool.engine._ops.elementwise.elementwise import cos, sin
 from gradtool.engine._ops.shape.expansion import broadcast_tensors
@@ -43,11 +43,15 @@ _view_as_complex: Primitive = linear(
 )
 
 
+@attribute()
+@op
 def real(x: Tensor) -> Tensor:
     """The real parts, as a view; a real tensor is returned as it is."""
     return _real(x) if x.is_complex() else x
 
 
+@attribute()
+@op
 def imag(x: Tensor) -> Tensor:
     """The imaginary parts, as a view.
 
@@ -59,6 +63,7 @@ def imag(x: Tensor) -> Tensor:
     return _imag(x)
 
 
+@op
 def view_as_real(x: Tensor) -> Tensor:
     """Real and imaginary parts along a new last dimension, as a view.
 
@@ -70,6 +75,7 @@ def view_as_real(x: Tensor) -> Tensor:
     return _view_as_real(x)
 
 
+@op
 def view_as_complex(x: Tensor) -> Tensor:
     """Complex numbers whose parts lie along the last dimension, as a view.
 
@@ -94,29 +100,34 @@ def view_as_complex(x: Tensor) -> Tensor:
 # ---- conjugates -----------------------------------------------------------------------------
 
 
+@op(method=True)
 def conj(x: Tensor) -> Tensor:
     """The complex conjugates, as a copy; a real tensor is returned as it is."""
     return _conj(x) if x.is_complex() else x
 
 
-conj_physical = conj
+conj_physical = op(conj, name="conj_physical", in_place=True)
 
 
+@op(method=True)
 def is_conj(x: Tensor) -> bool:
     """False: conjugates are computed at once, never when they are first looked at."""
     return False
 
 
+@op(method=True)
 def is_neg(x: Tensor) -> bool:
     """False: negatives are computed at once, never when they are first looked at."""
     return False
 
 
+@op(method=True)
 def resolve_conj(x: Tensor) -> Tensor:
     """The tensor itself, since `is_conj` is false."""
     return x
 
 
+@op(method=True)
 def resolve_neg(x: Tensor) -> Tensor:
     """The tensor itself, since `is_neg` is false."""
     return x
@@ -137,6 +148,7 @@ _complex = Primitive(
 )
 
 
+@op
 def complex(real: Tensor, imag: Tensor) -> Tensor:
     """Numbers with these real and imaginary parts.
 
@@ -157,6 +169,7 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     return _complex(*broadcast_tensors(real, imag))
 
 
+@op
 @takes(REAL, "polar")
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """Numbers with these magnitudes and phases.
@@ -186,26 +199,7 @@ _angle = general("angle", lambda x: np.angle(x), _phase_vjp)
 _angle_of_real = unary("angle", _phase_of_real, 0.0)
 
 
+@op(method=True)
 def angle(x: Tensor) -> Tensor:
     """The phase: of a real number 0 or, if it is negative, pi."""
     return _angle(x) if x.is_complex() else _angle_of_real(x)
-
-
-METHODS = {
-    "angle": angle,
-    "conj_physical": conj_physical,
-    "conj_physical_": in_place(conj_physical, "conj_physical_"),
-    "is_conj": is_conj,
-    "is_neg": is_neg,
-    "resolve_conj": resolve_conj,
-    "resolve_neg": resolve_neg,
-}
-"""What is a method of tensors, besides the functions that `methods` lists."""
-
-PROPERTIES = {"imag": imag, "real": real}
-"""Attributes of a tensor that are computed by these."""
-
-__all__ = [
-    "angle", "complex", "conj", "conj_physical", "imag", "is_conj", "is_neg", "polar", "real",
-    "resolve_conj", "resolve_neg", "view_as_complex", "view_as_real",
-]  # fmt: skip

@@ -10,40 +10,71 @@ import numpy as np
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.dtype_support import not_implemented, refusing_bool, refusing_complex
 from gradtool.engine._ops.core.kinds import Operation, Product, conjugate, general, unary
+from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.quiet import quiet
 from gradtool.engine._tensor import Tensor
 
 # ---- exponentials, logarithms and roots -----------------------------------------------------
 
-exp = unary("exp", quiet(np.exp), "out")
-exp2 = unary("exp2", quiet(np.exp2), lambda out: out * math.log(2))
-expm1 = unary("expm1", quiet(np.expm1), lambda out: out + 1)
-log = unary("log", quiet(np.log), Product(lambda g, x: g / x))
-log1p = unary("log1p", quiet(np.log1p), Product(lambda g, x: g / (x + 1)))
-log2 = unary("log2", quiet(np.log2), Product(lambda g, x: g / (x * math.log(2))))
-log10 = unary("log10", quiet(np.log10), Product(lambda g, x: g / (x * math.log(10))))
-sqrt = unary("sqrt", quiet(np.sqrt), Product(lambda g, out: g / (out * 2)))
-rsqrt = unary("rsqrt", quiet(lambda x: 1 / np.sqrt(x)), lambda out: out * out * out * -0.5)
-reciprocal = unary("reciprocal", quiet(lambda x: 1 / x), lambda out: -(out * out))
+exp = op(unary("exp", quiet(np.exp), "out"), in_place=True)
+exp2 = op(unary("exp2", quiet(np.exp2), lambda out: out * math.log(2)), in_place=True)
+expm1 = op(unary("expm1", quiet(np.expm1), lambda out: out + 1), in_place=True)
+log = op(unary("log", quiet(np.log), Product(lambda g, x: g / x)), in_place=True)
+log1p = op(unary("log1p", quiet(np.log1p), Product(lambda g, x: g / (x + 1))), in_place=True)
+log2 = op(unary("log2", quiet(np.log2), Product(lambda g, x: g / (x * math.log(2)))), in_place=True)
+log10 = op(
+    unary("log10", quiet(np.log10), Product(lambda g, x: g / (x * math.log(10)))), in_place=True
+)
+sqrt = op(unary("sqrt", quiet(np.sqrt), Product(lambda g, out: g / (out * 2))), in_place=True)
+rsqrt = op(
+    unary("rsqrt", quiet(lambda x: 1 / np.sqrt(x)), lambda out: out * out * out * -0.5),
+    in_place=True,
+)
+reciprocal = op(
+    unary("reciprocal", quiet(lambda x: 1 / x), lambda out: -(out * out)), in_place=True
+)
 
 # ---- trigonometric and hyperbolic -----------------------------------------------------------
 
-sin = unary("sin", quiet(np.sin), lambda x: cos(x))
-cos: Operation = unary("cos", quiet(np.cos), lambda x: -sin(x))
-tan = unary("tan", quiet(np.tan), lambda out: out * out + 1)
-asin = unary("asin", quiet(np.arcsin), lambda x: rsqrt(1 - x * x))
-acos = unary("acos", quiet(np.arccos), lambda x: -rsqrt(1 - x * x))
-atan = unary("atan", quiet(np.arctan), Product(lambda g, x: g / (x * x + 1)))
-sinh = unary("sinh", quiet(np.sinh), lambda x: cosh(x))
-cosh: Operation = unary("cosh", quiet(np.cosh), lambda x: sinh(x))
-tanh = unary("tanh", quiet(np.tanh), lambda out: 1 - out * out)
-asinh = unary("asinh", quiet(np.arcsinh), lambda x: rsqrt(x * x + 1))
-acosh = unary("acosh", quiet(np.arccosh), lambda x: rsqrt(x - 1) * rsqrt(x + 1))
-atanh = unary("atanh", quiet(np.arctanh), Product(lambda g, x: g / (1 - x * x)))
+sin = op(unary("sin", quiet(np.sin), lambda x: cos(x)), in_place=True)
+cos: Operation = op(unary("cos", quiet(np.cos), lambda x: -sin(x)), in_place=True)
+tan = op(unary("tan", quiet(np.tan), lambda out: out * out + 1), in_place=True)
+asin = op(
+    unary("asin", quiet(np.arcsin), lambda x: rsqrt(1 - x * x)), aliases=("arcsin",), in_place=True
+)
+acos = op(
+    unary("acos", quiet(np.arccos), lambda x: -rsqrt(1 - x * x)), aliases=("arccos",), in_place=True
+)
+atan = op(
+    unary("atan", quiet(np.arctan), Product(lambda g, x: g / (x * x + 1))),
+    aliases=("arctan",),
+    in_place=True,
+)
+sinh = op(unary("sinh", quiet(np.sinh), lambda x: cosh(x)), in_place=True)
+cosh: Operation = op(unary("cosh", quiet(np.cosh), lambda x: sinh(x)), in_place=True)
+tanh = op(unary("tanh", quiet(np.tanh), lambda out: 1 - out * out), in_place=True)
+asinh = op(
+    unary("asinh", quiet(np.arcsinh), lambda x: rsqrt(x * x + 1)),
+    aliases=("arcsinh",),
+    in_place=True,
+)
+acosh = op(
+    unary("acosh", quiet(np.arccosh), lambda x: rsqrt(x - 1) * rsqrt(x + 1)),
+    aliases=("arccosh",),
+    in_place=True,
+)
+atanh = op(
+    unary("atanh", quiet(np.arctanh), Product(lambda g, x: g / (1 - x * x))),
+    aliases=("arctanh",),
+    in_place=True,
+)
 
 # ---- of machine learning --------------------------------------------------------------------
 
-sigmoid = unary("sigmoid", quiet(lambda x: 1 / (1 + np.exp(-x))), lambda out: out * (1 - out))
+sigmoid = op(
+    unary("sigmoid", quiet(lambda x: 1 / (1 + np.exp(-x))), lambda out: out * (1 - out)),
+    in_place=True,
+)
 
 
 def _rectified(x: Any) -> Any:
@@ -54,11 +85,14 @@ def _rectified(x: Any) -> Any:
     return np.maximum(x, 0)
 
 
-relu = unary(
-    "relu",
-    _rectified,
-    Product(lambda g, out: g.masked_fill(out <= 0, 0)),
-    of_integers="keep",
+relu = op(
+    unary(
+        "relu",
+        _rectified,
+        Product(lambda g, out: g.masked_fill(out <= 0, 0)),
+        of_integers="keep",
+    ),
+    in_place=True,
 )
 
 # ---- sign and magnitude ---------------------------------------------------------------------
@@ -101,12 +135,13 @@ def _phase_vjp(g: Tensor, x: Tensor, out: Tensor) -> Tensor:
 _phase = general("sgn", _phases, _phase_vjp)
 
 
+@op(in_place=True, node="SgnBackward0")
 def sgn(x: Tensor) -> Tensor:
     """The sign; of complex numbers ``x / |x|``, and zero at zero."""
     return _phase(x) if x.is_complex() else sign(x)
 
 
-neg = unary("neg", _negated, -1.0, of_integers="keep")
+neg = op(unary("neg", _negated, -1.0, of_integers="keep"), aliases=("negative",), in_place=True)
 _magnitude = unary(
     "abs",
     refusing_bool("abs", np.abs),
@@ -116,6 +151,7 @@ _magnitude = unary(
 _modulus = general("abs", np.abs, lambda g, x: g * sgn(x))
 
 
+@op(aliases=("absolute",), in_place=True)
 def abs(x: Tensor) -> Tensor:
     """The magnitude; a real number for a complex one.
 
@@ -127,16 +163,17 @@ def abs(x: Tensor) -> Tensor:
     return _magnitude(x)
 
 
-sign = unary("sign", _signs, 0.0, of_integers="keep")
+sign = op(unary("sign", _signs, 0.0, of_integers="keep"), in_place=True)
 
 
 def _squared(x: Any) -> Any:
     return x.astype(np.int64) if x.dtype.kind == "b" else np.square(x)
 
 
-square = unary("square", quiet(_squared), lambda x: x + x, of_integers="keep")
+square = op(unary("square", quiet(_squared), lambda x: x + x, of_integers="keep"), in_place=True)
 
 
+@op(method=True)
 def positive(x: Tensor) -> Tensor:
     """The tensor itself.
 
@@ -157,12 +194,21 @@ def _rounding(name: str, compute: Any) -> Any:
     return lambda x: x.copy() if x.dtype.kind in "iu" else refusing(x)
 
 
-floor = unary("floor", _rounding("floor", np.floor), 0.0, of_integers="keep")
-ceil = unary("ceil", _rounding("ceil", np.ceil), 0.0, of_integers="keep")
-trunc = unary("trunc", _rounding("trunc", np.trunc), 0.0, of_integers="keep")
+floor = op(unary("floor", _rounding("floor", np.floor), 0.0, of_integers="keep"), in_place=True)
+ceil = op(unary("ceil", _rounding("ceil", np.ceil), 0.0, of_integers="keep"), in_place=True)
+trunc = op(
+    unary("trunc", _rounding("trunc", np.trunc), 0.0, of_integers="keep"),
+    aliases=("fix",),
+    in_place=True,
+)
 _round = unary("round", _rounding("round", np.rint), 0.0, of_integers="keep")
 
 
+def _round_node(_x: Any, *, decimals: int | None = 0) -> str:
+    return f"RoundBackward{int(decimals != 0)}"
+
+
+@op(in_place=True, node=_round_node)
 def round(x: Tensor, *, decimals: int | None = None) -> Tensor:
     """The nearest whole numbers, halves to the even one; or so many decimals kept.
 
@@ -181,6 +227,7 @@ def round(x: Tensor, *, decimals: int | None = None) -> Tensor:
     return _round(x / scale) * scale
 
 
+@op(in_place=True, node="FracBackward0")
 def frac(x: Tensor) -> Tensor:
     """What is left of each number without its whole part, with its sign.
 
@@ -190,55 +237,3 @@ def frac(x: Tensor) -> Tensor:
     if not x.is_floating_point():
         raise not_implemented("frac", x._array.dtype)
     return x - trunc(x)
-
-
-absolute, negative, fix = abs, neg, trunc
-arcsin, arccos, arctan = asin, acos, atan
-arcsinh, arccosh, arctanh = asinh, acosh, atanh
-
-__all__ = [
-    "abs",
-    "absolute",
-    "acos",
-    "acosh",
-    "arccos",
-    "arccosh",
-    "arcsin",
-    "arcsinh",
-    "arctan",
-    "arctanh",
-    "asin",
-    "asinh",
-    "atan",
-    "atanh",
-    "ceil",
-    "cos",
-    "cosh",
-    "exp",
-    "exp2",
-    "expm1",
-    "fix",
-    "floor",
-    "frac",
-    "log",
-    "log1p",
-    "log2",
-    "log10",
-    "neg",
-    "negative",
-    "positive",
-    "reciprocal",
-    "relu",
-    "round",
-    "rsqrt",
-    "sgn",
-    "sigmoid",
-    "sign",
-    "sin",
-    "sinh",
-    "sqrt",
-    "square",
-    "tan",
-    "tanh",
-    "trunc",
-]  # fmt: skip

@@ -26,6 +26,7 @@ from gradtool.engine._ops.core.kinds import (
     unary,
     zeros_like,
 )
+from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.promotion import result_type
 from gradtool.engine._ops.core.quiet import quiet
 from gradtool.engine._ops.elementwise.arithmetic import mul
@@ -119,6 +120,7 @@ def _log_of_number(x: Any, y: Tensor) -> Any:
 _pow_tensor = binary("pow", _power, (Product(_by_base), Product(_by_exponent)))
 
 
+@op(in_place=True)
 def pow(x: Any, exponent: Any) -> Tensor:
     """`x` to the power of `exponent`; one of them may be a number.
 
@@ -148,14 +150,17 @@ def _times(logarithm: Any) -> Any:
     return lambda x, y: np.where((x == 0) & ~np.isnan(y), 0, x * logarithm(y)).astype(x.dtype)
 
 
-xlogy: Operation = binary(
-    "xlogy",
-    refusing_complex("xlogy_cpu", quiet(_times(np.log))),
-    (
-        Product(lambda g, x, y: xlogy(g, y).masked_fill((x == 0) & (y <= 0), 0)),
-        Product(lambda g, x, y: g * x / y),
+xlogy: Operation = op(
+    binary(
+        "xlogy",
+        refusing_complex("xlogy_cpu", quiet(_times(np.log))),
+        (
+            Product(lambda g, x, y: xlogy(g, y).masked_fill((x == 0) & (y <= 0), 0)),
+            Product(lambda g, x, y: g * x / y),
+        ),
+        of_integers="float",
     ),
-    of_integers="float",
+    in_place=True,
 )
 xlog1py: Operation = binary(
     "special_xlog1py",
@@ -180,6 +185,7 @@ entr = unary(
 )
 
 
+@op(in_place=True, node="LogitBackward0")
 @takes(ORDERED, "logit_cpu")
 def logit(x: Tensor, eps: float | None = None) -> Tensor:
     """The logarithm of the odds ``x / (1 - x)``, with `x` clamped to [eps, 1 - eps] if given."""
@@ -201,15 +207,23 @@ def _log_of_sum(x: Any, y: Any) -> Any:
     return np.where(np.isinf(smaller.real), larger, added).astype(x.dtype)
 
 
-logaddexp = binary(
-    "logaddexp",
-    refusing_integers("logaddexp_cpu", _log_of_sum),
-    (lambda x, y: _share(x, y), lambda x, y: _share(y, x)),
+logaddexp = op(
+    binary(
+        "logaddexp",
+        refusing_integers("logaddexp_cpu", _log_of_sum),
+        (lambda x, y: _share(x, y), lambda x, y: _share(y, x)),
+    ),
+    method=True,
 )
-logaddexp2 = binary(
-    "logaddexp2",
-    refusing_integers("logaddexp2_cpu", refusing_complex("logaddexp2_cpu", quiet(np.logaddexp2))),
-    (lambda x, y: _share(x, y, math.log(2)), lambda x, y: _share(y, x, math.log(2))),
+logaddexp2 = op(
+    binary(
+        "logaddexp2",
+        refusing_integers(
+            "logaddexp2_cpu", refusing_complex("logaddexp2_cpu", quiet(np.logaddexp2))
+        ),
+        (lambda x, y: _share(x, y, math.log(2)), lambda x, y: _share(y, x, math.log(2))),
+    ),
+    method=True,
 )
 
 
@@ -228,15 +242,17 @@ def _sinc_slope(x: Tensor) -> Tensor:
     return slope.masked_fill(x == 0, 0)
 
 
-sinc = unary("sinc", quiet(lambda x: np.sinc(x).astype(x.dtype)), _sinc_slope)
+sinc = op(unary("sinc", quiet(lambda x: np.sinc(x).astype(x.dtype)), _sinc_slope), in_place=True)
 
 
+@op(in_place=True, node="Deg2RadBackward0")
 @takes(ORDERED, "deg2rad")
 def deg2rad(x: Tensor) -> Tensor:
     """Degrees in radians."""
     return x * (math.pi / 180)
 
 
+@op(in_place=True, node="Rad2DegBackward0")
 @takes(ORDERED, "rad2deg")
 def rad2deg(x: Tensor) -> Tensor:
     """Radians in degrees."""
@@ -246,6 +262,7 @@ def rad2deg(x: Tensor) -> Tensor:
 # ---- powers of two, and in double precision --------------------------------------------------
 
 
+@op(in_place=True, node="LdexpBackward0")
 def ldexp(x: Tensor, other: Tensor) -> Tensor:
     """``x * 2 ** other``."""
     if x.is_floating_point() and not other.dtype.is_differentiable:
@@ -253,6 +270,7 @@ def ldexp(x: Tensor, other: Tensor) -> Tensor:
     return mul(x, exp2(other))
 
 
+@op(in_place=True)
 def float_power(x: Any, exponent: Any) -> Tensor:
     """``x ** exponent`` in double precision."""
     return pow(_doubled(x), _doubled(exponent))
@@ -263,17 +281,3 @@ def _doubled(x: Any) -> Any:
     if not isinstance(x, Tensor):
         return x
     return x.to(_dtypes.complex128 if x.is_complex() else _dtypes.float64)
-
-
-__all__ = [
-    "deg2rad",
-    "float_power",
-    "ldexp",
-    "logaddexp",
-    "logaddexp2",
-    "logit",
-    "pow",
-    "rad2deg",
-    "sinc",
-    "xlogy",
-]

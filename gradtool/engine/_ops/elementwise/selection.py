@@ -10,21 +10,16 @@ import numpy as np
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.dtype_support import not_implemented, refusing_complex
 from gradtool.engine._ops.core.kinds import Product, binary, elementwise, promoted
+from gradtool.engine._ops.core.node_names import numbered
+from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._ops.core.promotion import cast, result_type
 from gradtool.engine._ops.indexing.masking import nonzero
 from gradtool.engine._tensor import Tensor
 
 # ---- where ----------------------------------------------------------------------------------
 
-_where = elementwise(
-    "where",
-    lambda condition, x, y: np.where(condition, x, y),
-    Product(lambda _g: None),
-    Product(lambda g, condition: where(condition, g, 0)),
-    Product(lambda g, condition: where(condition, 0, g)),
-)
 
-
+@op
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """Elements of the first value where the condition holds, of the second where it does not.
 
@@ -39,6 +34,22 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     if input is None or other is None:
         raise TypeError("where() takes a condition and two values, or a condition alone")
     return promoted(_where, (_as_condition(condition), input, other), conditions=1)
+
+
+@method("where")
+def _chosen_where(x: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """The method, whose condition comes second."""
+    chosen: Tensor = where(condition, x, other)
+    return chosen
+
+
+_where = elementwise(
+    "where",
+    lambda condition, x, y: np.where(condition, x, y),
+    Product(lambda _g: None),
+    Product(lambda g, condition: where(condition, g, 0)),
+    Product(lambda g, condition: where(condition, 0, g)),
+)
 
 
 def _as_condition(condition: Tensor) -> Tensor:
@@ -86,12 +97,14 @@ _minimum = binary(
 )
 
 
+@op(method=True)
 def maximum(x: Tensor, other: Tensor) -> Tensor:
     """The larger of each pair; NaN if one is. Equal ones share the gradient."""
     _require_tensors("maximum", x, other)
     return _maximum(x, other)
 
 
+@op(method=True)
 def minimum(x: Tensor, other: Tensor) -> Tensor:
     """The smaller of each pair; NaN if one is. Equal ones share the gradient."""
     _require_tensors("minimum", x, other)
@@ -150,6 +163,12 @@ _between = elementwise(
 )
 
 
+def _clamp_overload(_x: Any, min: Any = None, max: Any = None) -> bool:
+    """Return True for bounds that are numbers."""
+    return not (isinstance(min, Tensor) or isinstance(max, Tensor))
+
+
+@op(aliases=("clip",), in_place=True, node=numbered("Clamp", _clamp_overload))
 def clamp(x: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """`x` with what lies outside the bounds moved to them; `max` wins over `min`.
 
@@ -185,18 +204,13 @@ def _clamp_to_tensors(x: Tensor, low: Tensor | None, high: Tensor | None) -> Ten
     return _at_least(x, low) if high is None else promoted(_between, (x, low, high))
 
 
+@op(in_place=True, node="ClampMinBackward0")
 def clamp_min(x: Tensor, min: Any) -> Tensor:
     """`x`, but `min` where that is larger."""
     return clamp(x, min=min)
 
 
+@op(in_place=True, node="ClampMaxBackward0")
 def clamp_max(x: Tensor, max: Any) -> Tensor:
     """`x`, but `max` where that is smaller."""
     return clamp(x, max=max)
-
-
-clip = clamp
-METHODS = {"where": lambda x, condition, other: where(condition, x, other)}
-"""Methods whose arguments come in another order than the function's."""
-
-__all__ = ["clamp", "clamp_max", "clamp_min", "clip", "maximum", "minimum", "where"]

@@ -20,6 +20,7 @@ from gradtool.engine._ops.core.kinds import (
     unary,
     without_derivative,
 )
+from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._ops.core.quiet import quiet
 from gradtool.engine._ops.creation.creation import arange
 from gradtool.engine._ops.elementwise.elementwise import exp, sgn
@@ -88,14 +89,27 @@ def _log_gamma(x: float) -> float:
         return math.inf
 
 
-lgamma = unary("lgamma", special("lgamma", _log_gamma, scipy="gammaln"), lambda x: digamma(x))
-digamma: Operation = unary("digamma", special("digamma"), lambda x: polygamma(1, x))
+lgamma = op(
+    unary("lgamma", special("lgamma", _log_gamma, scipy="gammaln"), lambda x: digamma(x)),
+    in_place=True,
+)
+
+
+def _trigamma(x: Tensor) -> Tensor:
+    return polygamma(1, x)
+
+
+def _polygamma_vjp(g: Tensor, x: Tensor, n: int) -> Tensor:
+    return g * polygamma(n + 1, x)
+
+
+digamma: Operation = op(unary("digamma", special("digamma"), _trigamma), in_place=True)
 
 _orders = special("polygamma", scipy="polygamma")
 _polygamma = elementwise(
     "polygamma",
     lambda x, *, n: _polygamma_of(x, n),
-    Product(lambda g, x, n: g * polygamma(n + 1, x)),
+    Product(_polygamma_vjp),
     arguments=("x",),
 )
 
@@ -105,6 +119,7 @@ def _polygamma_of(x: Any, n: int) -> Any:
     return _orders(np.full_like(x, n), x)
 
 
+@op
 def polygamma(n: int, x: Tensor) -> Tensor:
     """The derivative of order `n` of `digamma`.
 
@@ -118,6 +133,13 @@ def polygamma(n: int, x: Tensor) -> Tensor:
     return _polygamma(x if x.dtype.is_differentiable else x * 1.0, n=int(n))
 
 
+@method("polygamma")
+def _polygamma_at(x: Tensor, n: int) -> Tensor:
+    """The method, whose order comes second."""
+    return polygamma(n, x)
+
+
+@op(in_place=True, node="MvlgammaBackward0")
 @takes(MEASURED, "mvlgamma")
 def mvlgamma(x: Tensor, p: int) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension `p`.
@@ -141,7 +163,7 @@ def _over_argument(out: Tensor, x: Tensor) -> Tensor:
     return where(at_zero, 0.5, out / x.masked_fill(at_zero, 1))
 
 
-i0 = unary("i0", special("i0"), lambda x: i1(x))
+i0 = op(unary("i0", special("i0"), lambda x: i1(x)), in_place=True)
 i1: Operation = unary(
     "special_i1", special("special.i1", scipy="i1"), lambda x, out: i0(x) - _over_argument(out, x)
 )
@@ -154,9 +176,6 @@ i1e: Operation = unary(
     lambda x, out: i0e(x) - sgn(x) * out - _over_argument(out, x),
 )
 
-METHODS = {"polygamma": lambda x, n: polygamma(n, x)}
-"""Methods whose arguments come in another order than the function's."""
-
 
 # ---- error functions and the normal distribution ---------------------------------------------
 
@@ -164,14 +183,14 @@ METHODS = {"polygamma": lambda x, n: polygamma(n, x)}
 _SLOPE = 2 / math.sqrt(math.pi)
 _ROOT = math.sqrt(2)
 
-erf = unary("erf", special("erf", math.erf), lambda x: exp(-x * x) * _SLOPE)
-erfc = unary("erfc", special("erfc", math.erfc), lambda x: exp(-x * x) * -_SLOPE)
+erf = op(unary("erf", special("erf", math.erf), lambda x: exp(-x * x) * _SLOPE), in_place=True)
+erfc = op(unary("erfc", special("erfc", math.erfc), lambda x: exp(-x * x) * -_SLOPE), in_place=True)
 erfcx = unary(
     "special_erfcx",
     refusing_half("erfcx_cpu", special("special.erfcx", scipy="erfcx")),
     lambda x, out: 2 * x * out - _SLOPE,
 )
-erfinv = unary("erfinv", special("erfinv"), lambda x: _slope_of_erfinv(x))
+erfinv = op(unary("erfinv", special("erfinv"), lambda x: _slope_of_erfinv(x)), in_place=True)
 ndtri = unary(
     "special_ndtri",
     refusing_half("ndtri_cpu", special("special.ndtri", scipy="ndtri")),
@@ -217,6 +236,3 @@ spherical_bessel_j0 = _bessel(
     "spherical_bessel_j0",
     refusing_complex("spherical_bessel_j0_cpu", quiet(lambda x: np.sinc(x / np.pi))),
 )
-
-
-__all__ = ["digamma", "erf", "erfc", "erfinv", "i0", "lgamma", "mvlgamma", "polygamma"]

@@ -10,6 +10,7 @@ from gradtool.device import add_at, module_of
 from gradtool.engine._ops.core.dims import Ints, wrap_dim
 from gradtool.engine._ops.core.dtype_support import check_positions
 from gradtool.engine._ops.core.kinds import linear
+from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive, vjp_of
 from gradtool.engine._ops.indexing.indexing import check_bounds
 from gradtool.engine._ops.shape.expansion import broadcast_shapes
@@ -97,6 +98,7 @@ _scatter_add = Primitive(
 )
 
 
+@op(method=True, node="GatherBackward0")
 def gather(x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """The elements at positions along a dimension: ``out[i][j] = x[index[i][j]][j]`` for dim 0.
 
@@ -110,6 +112,11 @@ def gather(x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> 
     return _gather(_cut(x, index, dim), index, dim=dim)
 
 
+def _scatter_node(_x: Any, _dim: Any, _index: Any, src: Any = None, **_: Any) -> str:
+    return f"ScatterBackward{int(not isinstance(src, Tensor))}"
+
+
+@op(in_place=True, node=_scatter_node)
 def scatter(
     x: Tensor,
     dim: int,
@@ -139,6 +146,7 @@ def _reduced(x: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Te
     return scatter_reduce(x, dim, index, src, "sum" if reduce == "add" else "prod")
 
 
+@op(in_place=True)
 def scatter_add(x: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy with elements of `src` added at positions along a dimension; repeats add up."""
     return scattered_into(x, dim, index, src, _scatter_add)
@@ -196,6 +204,7 @@ def _check_source(shape: Ints, dim: int, index_shape: Ints, src_shape: Ints) -> 
         )
 
 
+@op(method=True)
 def take_along_dim(x: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """`gather` that broadcasts; without `dim` the tensors are flattened first.
 
@@ -217,6 +226,3 @@ def take_along_dim(x: Tensor, indices: Tensor, dim: int | None = None) -> Tensor
         each.expand((*shape[:dim], each.shape[dim], *shape[dim + 1 :])) for each in (x, indices)
     )
     return gather(x, dim, indices)
-
-
-__all__ = ["gather", "scatter", "scatter_add", "take_along_dim"]

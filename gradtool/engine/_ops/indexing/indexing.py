@@ -11,6 +11,7 @@ import numpy as np
 from gradtool.device import add_at, module_of
 from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import TYPE_NAMES
+from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive, Vjp
 from gradtool.engine._ops.indexing.keys import Key, parsed, plain
 from gradtool.engine._ops.indexing.views import take_select, take_slice
@@ -174,6 +175,7 @@ def getitem(x: Tensor, key: Any) -> Tensor:
     return _index_of(len(found.indices))(taken, *found.indices, dims=found.dims)
 
 
+@op(in_place=True)
 def index_put(x: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
     """A copy of `x` with `values` at ``x[indices]``, or added to what is there.
 
@@ -267,6 +269,3 @@ def normalise_key(x: Tensor, key: Any) -> Any:
     if x.ndim == 0:  # There is one element, picked or not.
         return picked.size > 0
     return library.unravel_index(picked, x._array.shape)
-
-
-__all__ = ["getitem", "index_put"]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive, vjp_of
 from gradtool.engine._ops.shape.expansion import broadcast_tensors
 from gradtool.engine._tensor import Tensor, wrap
@@ -21,6 +22,7 @@ _masked_fill = Primitive(
 )
 
 
+@op(in_place=True)
 def masked_fill(x: Tensor, mask: Tensor, value: Any) -> Tensor:
     """A copy with one value, a number or a 0-d tensor, where the mask is true.
 
@@ -43,6 +45,7 @@ def masked_fill(x: Tensor, mask: Tensor, value: Any) -> Tensor:
     return _masked_fill(x, fill, mask)
 
 
+@op(method=True, node="MaskedSelectBackward0")
 def masked_select(x: Tensor, mask: Tensor) -> Tensor:
     """The elements where the mask, broadcast with them, is true, in one dimension."""
     if mask._array.dtype.kind != "b":
@@ -51,6 +54,7 @@ def masked_select(x: Tensor, mask: Tensor) -> Tensor:
     return values[chosen]
 
 
+@op(method=True)
 def nonzero(x: Tensor, *, as_tuple: bool = False) -> Any:
     """The positions of the non-zero elements: one row each, or one tensor for each dimension."""
     found = np.nonzero(np.atleast_1d(x._array))
@@ -59,9 +63,7 @@ def nonzero(x: Tensor, *, as_tuple: bool = False) -> Any:
     return wrap(np.stack(found, axis=1)[:, : x.ndim].copy())
 
 
+@op(method=True)
 def argwhere(x: Tensor) -> Tensor:
     """The positions of the non-zero elements, one row each."""
     return nonzero(x)
-
-
-__all__ = ["argwhere", "masked_fill", "masked_select", "nonzero"]

@@ -17,6 +17,7 @@ from gradtool.engine._ops.core.inplace import (
     replace,
 )
 from gradtool.engine._ops.core.node_names import give_name
+from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._ops.creation.creation import arange
 from gradtool.engine._ops.elementwise.selection import where
 from gradtool.engine._ops.indexing.indexing import (
@@ -94,6 +95,7 @@ def _is_followed(x: Tensor, value: Any) -> bool:
     return bool(modes.levels) and highest((x, value)) is not None
 
 
+@method()
 def fill_(x: Tensor, value: Any) -> Tensor:
     """Set every element to `value`."""
     if isinstance(value, Tensor) and value.ndim:
@@ -114,6 +116,7 @@ def fill_(x: Tensor, value: Any) -> Tensor:
     return x
 
 
+@method()
 def fill_diagonal_(x: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     """Set the main diagonal to a number; with `wrap` a tall matrix has another below a gap row.
 
@@ -135,6 +138,7 @@ def fill_diagonal_(x: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     return x
 
 
+@method()
 def zero_(x: Tensor) -> Tensor:
     """Set every element to zero."""
     out = fill_(x, 0)
@@ -145,6 +149,7 @@ def zero_(x: Tensor) -> Tensor:
 # ---- copies with a view replaced -------------------------------------------------------------
 
 
+@op(method=True, node="SelectScatterBackward0")
 def select_scatter(x: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """A copy in which `src` is the slice at a position along a dimension."""
     _check_fits(x.select(dim, index), src)
@@ -152,6 +157,7 @@ def select_scatter(x: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     return index_put(x, key, src.to(x.dtype))
 
 
+@op(method=True, node="SliceScatterBackward0")
 def slice_scatter(
     x: Tensor,
     src: Tensor,
@@ -166,6 +172,7 @@ def slice_scatter(
     return index_put(x, key, src.to(x.dtype))
 
 
+@op(method=True)
 def diagonal_scatter(
     x: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
 ) -> Tensor:
@@ -185,6 +192,7 @@ def _check_fits(part: Tensor, src: Tensor) -> None:
         )
 
 
+@op(method=True, node="NarrowCopyBackward0")
 def narrow_copy(x: Tensor, dim: int, start: int, length: int) -> Tensor:
     """`narrow` that copies."""
     copied: Tensor = narrow(x, dim, start, length).clone()
@@ -194,6 +202,7 @@ def narrow_copy(x: Tensor, dim: int, start: int, length: int) -> Tensor:
 # ---- copies with slices at positions replaced ------------------------------------------------
 
 
+@op(in_place=True, node="IndexFillBackward0")
 def index_fill(x: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """A copy with one value, a number or a 0-d tensor, in the slices at positions.
 
@@ -216,6 +225,7 @@ def index_fill(x: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     return masked_fill(x, chosen.reshape(shape), value)
 
 
+@op(in_place=True, node="PutBackward0")
 def put(x: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with elements of `source` at positions in row-major order, or added to them.
 
@@ -241,6 +251,7 @@ def put(x: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> T
 # ---- copies with masked elements replaced ----------------------------------------------------
 
 
+@op(in_place=True, node="MaskedScatterBackward0")
 def masked_scatter(x: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """A copy with the elements of `source`, in order, where the mask is true.
 
@@ -265,14 +276,3 @@ def masked_scatter(x: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     counted = mask.reshape(-1).cumsum(0) - 1
     order = counted.clamp(0, source.numel() - 1)
     return where(mask, source.reshape(-1)[order].reshape(shape), x)
-
-
-__all__ = [
-    "diagonal_scatter",
-    "index_fill",
-    "masked_scatter",
-    "narrow_copy",
-    "put",
-    "select_scatter",
-    "slice_scatter",
-]

@@ -10,6 +10,7 @@ from gradtool.device import combine_at
 from gradtool.engine._ops.core.dims import wrap_dim
 from gradtool.engine._ops.core.dtype_support import MEASURED, REAL, check_taken, refuse, takes
 from gradtool.engine._ops.core.kinds import conjugate, general
+from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._ops.core.quiet import quiet
 from gradtool.engine._ops.creation.creation import arange, ones_like
@@ -118,6 +119,7 @@ _EXTREMES = {"amax": _extreme("scatter_amax"), "amin": _extreme("scatter_amin")}
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 
+@op(in_place=True, node="ScatterReduceBackward0")
 def scatter_reduce(
     x: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -166,6 +168,7 @@ def _averaged(x: Tensor, dim: int, index: Tensor, src: Tensor, include_self: boo
     return div(total, counts, rounding_mode=None if x.dtype.is_differentiable else "floor")
 
 
+@op(in_place=True, node="IndexReduceBackward0")
 def index_reduce(
     x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -199,6 +202,7 @@ _REDUCTIONS = {"max": "amax", "min": "amin", "mean": "sum", "prod": "prod", "sum
 _OF_NOTHING = {"max": -float("inf"), "min": float("inf"), "mean": 0.0, "prod": 1.0, "sum": 0.0}
 
 
+@op(node="SegmentReduceBackward0")
 @takes(REAL, "_segment_reduce_cpu")
 def segment_reduce(
     data: Tensor,
@@ -250,6 +254,3 @@ def _reduced(data: Tensor, reduce: str, lengths: Tensor, initial: Any) -> Tensor
     empty = (counts == 0).expand(found.shape)
     averages: Tensor = found / counts.masked_fill(counts == 0, 1)
     return averages.masked_fill(empty, nothing)
-
-
-__all__ = ["index_reduce", "scatter_reduce", "segment_reduce"]

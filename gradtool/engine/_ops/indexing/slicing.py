@@ -18,6 +18,7 @@ from gradtool.engine._ops.core.dtype_support import (
     refusing_integers,
 )
 from gradtool.engine._ops.core.kinds import constant, linear
+from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive, vjp_of
 from gradtool.engine._ops.creation.creation import arange
 from gradtool.engine._ops.indexing.indexing import added_to_zeros, check_bounds, index_put
@@ -95,6 +96,7 @@ _take = linear(
 )
 
 
+@op(method=True, node="IndexSelectBackward0")
 def index_select(x: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices at positions along a dimension.
 
@@ -111,6 +113,7 @@ def index_select(x: Tensor, dim: int, index: Tensor) -> Tensor:
     return _index_select(x, index if index.ndim else index.reshape(1), dim=dim)
 
 
+@op(in_place=True, node="IndexAddBackward0")
 def index_add(x: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """A copy with slices of `source`, times `alpha`, added at positions along a dimension.
 
@@ -128,6 +131,7 @@ def index_add(x: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any 
     return _slices_written(x, dim, index, scaled, _index_add)
 
 
+@op(in_place=True)
 def index_copy(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """A copy with slices of `source` written at positions along a dimension.
 
@@ -173,6 +177,7 @@ def _check_slices(shape: Ints, dim: int, source_shape: Ints, name: str) -> None:
         )
 
 
+@op(method=True)
 def take(x: Tensor, index: Tensor) -> Tensor:
     """Elements by their position in row-major order, in the shape of `index`.
 
@@ -211,6 +216,7 @@ def _summed_in_place(g: Tensor, x_shape: Ints, size: Ints, stride: Ints, offset:
 _as_strided = linear("as_strided", _at_strides, _summed_in_place, is_view=True)
 
 
+@op(method=True)
 def as_strided(x: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """A view of the memory of `x`, with an extent and a step, in elements, for each dimension.
 
@@ -233,6 +239,7 @@ def as_strided(x: Tensor, size: Any, stride: Any, storage_offset: int | None = N
     return _as_strided(whole, size=size, stride=stride, offset=offset)
 
 
+@op(method=True)
 def as_strided_scatter(
     x: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None
 ) -> Tensor:
@@ -284,6 +291,7 @@ _bucket = constant(
 )
 
 
+@op
 def bucketize(
     x: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
 ) -> Tensor:
@@ -318,6 +326,7 @@ _bins = constant(
 )
 
 
+@op(method=True)
 def histc(x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """How many elements lie in each of `bins` equal parts of [min, max]; 0, 0 for all elements.
 
@@ -331,6 +340,7 @@ def histc(x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     return _bins(x, bins=bins, low=min, high=max)
 
 
+@op(method=True)
 def repeat_interleave(
     x: Tensor,
     repeats: int | Tensor | None = None,
@@ -356,16 +366,3 @@ def repeat_interleave(
         )
     positions = np.repeat(np.arange(extent), np.broadcast_to(counts, (extent,)))
     return index_select(x, dim, x.new_tensor(positions, dtype=_dtypes.int64))
-
-
-__all__ = [
-    "as_strided",
-    "as_strided_scatter",
-    "bucketize",
-    "histc",
-    "index_add",
-    "index_copy",
-    "index_select",
-    "repeat_interleave",
-    "take",
-]

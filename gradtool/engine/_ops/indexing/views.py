@@ -8,6 +8,7 @@ import numpy as np
 
 from gradtool.engine._ops.core.dims import Ints, wrap_dim
 from gradtool.engine._ops.core.kinds import linear
+from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._tensor import Tensor
 
@@ -47,6 +48,7 @@ take_slice: Primitive = _viewing("slice")
 _split: Primitive = _viewing("split")
 
 
+@op(method=True)
 def select(x: Tensor, dim: int, index: int) -> Tensor:
     """One slice along a dimension, without it: a view."""
     if x.ndim == 0:
@@ -60,6 +62,7 @@ def select(x: Tensor, dim: int, index: int) -> Tensor:
     return take_select(x, key=(*[slice(None)] * dim, position))
 
 
+@op(method=True)
 def narrow(x: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     """So many slices along a dimension from `start` on: a view."""
     if x.ndim == 0:
@@ -118,6 +121,7 @@ sum_of_windows: Primitive = linear(
 )
 
 
+@method(node="UnfoldBackward0")
 def unfold(x: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Windows of `size` elements, `step` apart, along a dimension; their elements come last."""
     dim = wrap_dim(dimension, x.ndim)
@@ -131,6 +135,3 @@ def unfold(x: Tensor, dimension: int, size: int, step: int) -> Tensor:
     if x.ndim == 0:
         return narrow(x.reshape(1), 0, 0, size)
     return _unfold(x, dim=dim, size=size, step=step)
-
-
-__all__ = ["narrow", "select", "unfold"]

@@ -20,6 +20,8 @@ from gradtool.engine._ops.core.dtype_support import (
     takes,
 )
 from gradtool.engine._ops.core.kinds import conjugate
+from gradtool.engine._ops.core.node_names import node_name
+from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.creation.creation import eye, ones_like
 from gradtool.engine._ops.linalg.inverses import inv
 from gradtool.engine._ops.linalg.linalg import matmul, mm, vdot
@@ -33,6 +35,7 @@ from gradtool.engine._tensor import Tensor
 # ---- sums of products -----------------------------------------------------------------------
 
 
+@op
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """Summed over the products of so many last and first dimensions, or over those listed.
 
@@ -60,6 +63,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     return product.reshape([*outer[0], *outer[1]])
 
 
+@op(method=True)
 def inner(x: Tensor, other: Tensor) -> Tensor:
     """Summed over the products along the last dimensions; with a number, its multiple."""
     if x.ndim == 0 or other.ndim == 0:
@@ -72,6 +76,7 @@ def inner(x: Tensor, other: Tensor) -> Tensor:
     return tensordot(x, other, ((-1,), (-1,)))
 
 
+@op(method=True, node="UnsafeViewBackward0")
 def kron(x: Tensor, other: Tensor) -> Tensor:
     """Each element of the first times the whole second, in its place."""
     rank = max(x.ndim, other.ndim)
@@ -86,6 +91,7 @@ def _with_rank(x: Tensor, rank: int) -> Tensor:
     return x.reshape([*[1] * (rank - x.ndim), *x.shape])
 
 
+@node_name("SumBackward1")
 @takes(SMOOTH, "linalg.vecdot")
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The sum of products along a dimension, the first factor conjugated.
@@ -123,6 +129,7 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     return product.squeeze(-1) if column else product
 
 
+@op
 def chain_matmul(*matrices: Any) -> Tensor:
     """`multi_dot` under its old name; one matrix is returned as it is."""
     given = matrices[0] if isinstance(matrices[0], tuple | list) else matrices
@@ -156,6 +163,7 @@ def _product_of_chain(chain: Sequence[Tensor]) -> Tensor:
     return product(0, len(chain))
 
 
+@op(method=True)
 def matrix_power(A: Tensor, n: int) -> Tensor:  # noqa: N803 - torch's name
     """A square matrix multiplied by itself so many times; its inverse if that is negative.
 
@@ -203,6 +211,7 @@ def linalg_cross(x: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     return crossed
 
 
+@op(method=True, node="LinalgCrossBackward0")
 def cross(x: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """`linalg_cross` along a dimension; by default the first one with three elements."""
     if dim is None:
@@ -213,6 +222,7 @@ def cross(x: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     return linalg_cross(x, other, dim=dim)
 
 
+@op(node="CdistBackward0")
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = None) -> Tensor:
     """The p-norm distance of each row of the first from each row of the second.
 
@@ -239,6 +249,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = None) -> T
     return norm(apart, p if x1.shape[-1] else 2, -1)
 
 
+@op
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:  # noqa: N803
     """Powers of each element from 0 to N - 1 along a new last dimension, the highest first."""
     x = x if x.dtype.is_differentiable else x.to(_dtypes.int64)
@@ -265,6 +276,7 @@ def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:  # noqa: N803
 # ---- blocks ---------------------------------------------------------------------------------
 
 
+@op
 def block_diag(*tensors: Tensor) -> Tensor:
     """The matrix with these on its diagonal, zero elsewhere; a vector is a row.
 
@@ -290,17 +302,3 @@ def block_diag(*tensors: Tensor) -> Tensor:
 
 def _zeros(x: Tensor, columns: int) -> Tensor:
     return x.new_zeros((x.shape[0], columns))
-
-
-METHODS = {
-    "cross": cross,
-    "inner": inner,
-    "kron": kron,
-    "matrix_power": matrix_power,
-}
-"""What is a method of tensors too."""
-
-__all__ = [
-    "block_diag", "cdist", "chain_matmul", "cross", "inner", "kron", "matrix_power", "tensordot",
-    "vander",
-]  # fmt: skip

@@ -14,6 +14,7 @@ from math import prod
 from string import ascii_letters
 from typing import Any, NamedTuple
 
+from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.linalg.linalg import matmul
 from gradtool.engine._ops.shape.axes import permute
 from gradtool.engine._tensor import Tensor
@@ -28,6 +29,19 @@ class _Labelled(NamedTuple):
     labels: tuple[Label, ...]
 
 
+def _node_name(equation: Any, *_operands: Any) -> str | None:
+    """Return the name of the last of the operations that PyTorch makes an einsum of."""
+    if not isinstance(equation, str):
+        return None
+    inputs, arrow, out = equation.replace(" ", "").replace("...", "").partition("->")
+    letters = set(inputs) - {","}
+    kept = set(out) if arrow else {each for each in letters if inputs.count(each) == 1}
+    if "," not in inputs:
+        return "SumBackward1" if letters - kept else None
+    return "ViewBackward0" if letters - kept else "MulBackward0"
+
+
+@op(node=_node_name)
 def einsum(*args: Any) -> Tensor:
     """The sum of products that an equation describes.
 
@@ -217,6 +231,3 @@ def _grouped(x: _Labelled, *groups: list[Label]) -> Tensor:
     ordered = permute(x.tensor, tuple([x.labels.index(label) for label in order]))
     grouped: Tensor = ordered.reshape([prod([extents[each] for each in group]) for group in groups])
     return grouped
-
-
-__all__ = ["einsum"]

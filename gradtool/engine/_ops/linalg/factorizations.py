@@ -9,6 +9,7 @@ import numpy as np
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.kinds import conjugate, general
+from gradtool.engine._ops.core.node_names import node_name
 from gradtool.engine._ops.elementwise.complex_parts import real
 from gradtool.engine._ops.linalg.inverses import solve, solve_triangular
 from gradtool.engine._ops.linalg.linalg import matmul
@@ -64,6 +65,7 @@ _cholesky = general(
 )
 
 
+@node_name("LinalgCholeskyExBackward0")
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:  # noqa: N803 - torch's name
     """The lower triangle L with ``A = L Lᴴ``, or its adjoint. Of A one triangle is looked at.
 
@@ -122,6 +124,7 @@ def _no_full_qr_vjp(g: Tensor, mode: str) -> Tensor:
 _qr_without_derivative = general("linalg_qr", of_matrices("qr", _full_qr), _no_full_qr_vjp)
 
 
+@node_name("LinalgQrBackward0")
 def qr(A: Tensor, mode: str = "reduced") -> linalg_qr:  # noqa: N803
     """Orthonormal Q and upper triangular R with ``A = Q R``.
 
@@ -186,6 +189,7 @@ def _eigen_hermitian_vjp(g: Tensor, out: Tensor, x_shape: Ints) -> Tensor:
 _eigh = general("linalg_eigh", of_matrices("eigh", _eigen_hermitian), _eigen_hermitian_vjp)
 
 
+@node_name("LinalgEighBackward0")
 def eigh(A: Tensor, UPLO: str = "L") -> linalg_eigh:  # noqa: N803
     """Eigenvalues and eigenvectors of a Hermitian matrix, of which one triangle is looked at.
 
@@ -198,6 +202,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> linalg_eigh:  # noqa: N803
     return linalg_eigh(*_eigen_factors(_eigh(A, UPLO=UPLO.upper()), A.shape[-1]))
 
 
+@node_name("LinalgEighBackward0")
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:  # noqa: N803
     """The eigenvalues of a Hermitian matrix, in ascending order."""
     return eigh(A, UPLO).eigenvalues
@@ -262,6 +267,7 @@ def _turned(by_left: Tensor, by_right: Tensor, values: Tensor) -> Tensor:
 _svd = general("linalg_svd", of_matrices("svd", _singular), _svd_vjp)
 
 
+@node_name("LinalgSvdBackward0")
 def svd(A: Tensor, full_matrices: bool = True) -> linalg_svd:  # noqa: N803
     """Singular values S and vectors with ``A = U diag(S) Vh``.
 
@@ -272,6 +278,7 @@ def svd(A: Tensor, full_matrices: bool = True) -> linalg_svd:  # noqa: N803
     return linalg_svd(*_svd_factors(_svd(A, full=full_matrices), A.shape, full_matrices))
 
 
+@node_name("LinalgSvdBackward0")
 def svdvals(A: Tensor) -> Tensor:  # noqa: N803
     """The singular values, in descending order."""
     return svd(A, full_matrices=False).S
@@ -320,6 +327,7 @@ def _extents(x: Tensor) -> tuple[tuple[int, ...], tuple[int, ...]]:
 _eig = general("linalg_eig", of_matrices("eig", _eigen), _eigen_vjp)
 
 
+@node_name("LinalgEigBackward0")
 def eig(A: Tensor) -> linalg_eig:  # noqa: N803 - torch's name
     """Eigenvalues, in no particular order, and eigenvectors as columns of norm one.
 

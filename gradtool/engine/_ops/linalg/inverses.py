@@ -13,6 +13,8 @@ import numpy as np
 
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.kinds import general
+from gradtool.engine._ops.core.node_names import node_name
+from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._ops.creation.creation import zeros
 from gradtool.engine._ops.linalg.linalg import matmul
@@ -51,6 +53,7 @@ _solve: Primitive = general(
 )
 
 
+@node_name("LinalgInvExBackward0")
 def inv(A: Tensor) -> Tensor:  # noqa: N803 - torch's name
     """The inverse of a square matrix.
 
@@ -62,7 +65,7 @@ def inv(A: Tensor) -> Tensor:  # noqa: N803 - torch's name
     return _inv(A)
 
 
-inverse = inv
+inverse = op(inv, name="inverse", method=True)
 
 
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> linalg_inv_ex:  # noqa: N803
@@ -76,6 +79,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> linalg_inv_ex:  # noqa: 
         return linalg_inv_ex(A.new_full(A.shape, float("nan")), info + 1)
 
 
+@node_name("LinalgSolveExBackward0")
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:  # noqa: N803
     """X with ``A X = B``, or with ``X A = B`` where not `left`. B may be a vector of each batch.
 
@@ -121,6 +125,7 @@ def _check_extents(name: str, x: Tensor, y: Tensor, left: bool) -> None:
 # ---- triangles ------------------------------------------------------------------------------
 
 
+@node_name("LinalgSolveTriangularBackward0")
 def solve_triangular(
     A: Tensor,  # noqa: N803
     B: Tensor,  # noqa: N803
@@ -149,6 +154,7 @@ def _diagonal_offset(upper: bool, unitriangular: bool) -> int:
     return 0 if not unitriangular else 1 if upper else -1
 
 
+@op(method=True, node="TriangularSolveBackward0")
 def triangular_solve(
     b: Tensor,
     A: Tensor,  # noqa: N803
@@ -162,6 +168,7 @@ def triangular_solve(
     return solved_triangle(solution, A.clone())
 
 
+@op(method=True, node="CholeskySolveBackward0")
 def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:  # noqa: N803
     """X with ``L Lᴴ X = B``, or with ``Lᴴ L X = B`` for an upper triangle."""
     lower = adjoint(L) if upper else L
@@ -169,6 +176,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:  # noqa
     return solve_triangular(adjoint(lower), halfway, upper=True)
 
 
+@op(method=True, node="CholeskyInverseBackward0")
 def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:  # noqa: N803
     """The inverse of the matrix with this triangle as its Cholesky factor."""
     return cholesky_solve(identity_like(L.diagonal(0, -2, -1)), L, upper)
@@ -233,7 +241,7 @@ def pinv(
     return _pinv(A, atol=absolute, rtol=relative, hermitian=hermitian)
 
 
-pinverse = pinv
+pinverse = op(pinv, name="pinverse", method=True)
 
 
 def tolerances(x: Tensor, atol: float | None, rtol: float | None) -> tuple[float, float]:
@@ -241,17 +249,3 @@ def tolerances(x: Tensor, atol: float | None, rtol: float | None) -> tuple[float
     if rtol is None:
         rtol = 0.0 if atol else float(np.finfo(x._array.dtype).eps) * max(x.shape[-2:])
     return atol or 0.0, rtol
-
-
-METHODS = {
-    "cholesky_inverse": cholesky_inverse,
-    "cholesky_solve": cholesky_solve,
-    "inverse": inverse,
-    "pinverse": pinverse,
-    "triangular_solve": triangular_solve,
-}
-"""What is a method of tensors too."""
-
-__all__ = [
-    "cholesky_inverse", "cholesky_solve", "inverse", "pinverse", "triangular_solve",
-]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gradtool.engine._ops.core.node_names import node_name
 from gradtool.engine._ops.linalg.inverses import pinv
 from gradtool.engine._ops.linalg.linalg import matmul
 from gradtool.engine._ops.linalg.matrix_types import linalg_lstsq
@@ -11,6 +12,7 @@ from gradtool.engine._tensor import Tensor
 _DRIVERS = ("gels", "gelsd", "gelss", "gelsy")
 
 
+@node_name("LinalgLstsqBackward0")
 def lstsq(
     A: Tensor,  # noqa: N803 - torch's name
     B: Tensor,  # noqa: N803

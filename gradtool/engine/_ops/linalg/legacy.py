@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradtool.engine import _dtypes
+from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.creation.creation import zeros
 from gradtool.engine._ops.linalg import factorizations, matrix_types
 from gradtool.engine._ops.linalg import lu as _lu
@@ -12,16 +13,19 @@ from gradtool.engine._ops.shape.axes import adjoint
 from gradtool.engine._tensor import Tensor
 
 
+@op(method=True)
 def cholesky(x: Tensor, upper: bool = False) -> Tensor:
     """`linalg.cholesky` with its option as a positional argument."""
     return factorizations.cholesky(x, upper=upper)
 
 
+@op(method=True)
 def qr(x: Tensor, some: bool = True) -> matrix_types.qr:
     """`linalg.qr`: reduced, or else complete."""
     return matrix_types.qr(*factorizations.qr(x, "reduced" if some else "complete"))
 
 
+@op(method=True)
 def svd(x: Tensor, some: bool = True, compute_uv: bool = True) -> matrix_types.svd:
     """`linalg.svd` with the right vectors as columns; zeros for vectors not asked for."""
     left, values, right = factorizations.svd(x, full_matrices=not some and compute_uv)
@@ -35,6 +39,7 @@ def svd(x: Tensor, some: bool = True, compute_uv: bool = True) -> matrix_types.s
     )
 
 
+@op(method=True)
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:  # noqa: N803 - torch's name
     """`linalg.lu_factor`, and zeros if they are asked for."""
     factors = _lu.lu_factor(A, pivot=pivot)
@@ -43,30 +48,19 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:  # noqa: 
     return (*factors, zeros(tuple(A.shape[:-2]), dtype=_dtypes.int32))
 
 
+@op(method=True)
 def lu_solve(x: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:  # noqa: N803 - torch's names
     """`linalg.lu_solve`, the right-hand side first."""
     return _lu.lu_solve(LU_data, LU_pivots, x)
 
 
+@op(method=True)
 def geqrf(x: Tensor) -> _lu.geqrf:
     """The QR factorization as LAPACK leaves it: reflectors below R. It has no derivative."""
     return _lu.qr_of_reflectors(x)
 
 
+@op(method=True)
 def orgqr(x: Tensor, tau: Tensor) -> Tensor:
     """`linalg.householder_product`."""
     return _lu.householder_product(x, tau)
-
-
-METHODS = {
-    "cholesky": cholesky,
-    "geqrf": geqrf,
-    "lu": lu,
-    "lu_solve": lu_solve,
-    "orgqr": orgqr,
-    "qr": qr,
-    "svd": svd,
-}
-"""What is a method of tensors too."""
-
-__all__ = ["cholesky", "geqrf", "lu", "lu_solve", "orgqr", "qr", "svd"]

@@ -13,8 +13,8 @@ import numpy as np
 
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.dtype_support import NUMBERS, TYPE_NAMES, not_implemented, takes
-from gradtool.engine._ops.core.inplace import in_place
 from gradtool.engine._ops.core.kinds import conjugate, linear, multilinear
+from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._ops.core.quiet import quiet
 from gradtool.engine._ops.shape.axes import adjoint as mH  # noqa: N812 - torch's name of the property
@@ -61,6 +61,7 @@ _ignored = linear("ignored", np.zeros_like, lambda g: g * 0)
 """What a factor of 0 makes of a tensor, NaN and infinities included."""
 
 
+@op(method=True)
 def mm(x: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices.
 
@@ -89,6 +90,7 @@ def _check_dtypes(x: Tensor, y: Tensor) -> None:
         raise not_implemented("addmm", x._array.dtype)
 
 
+@op(method=True)
 def bmm(x: Tensor, mat2: Tensor) -> Tensor:
     """The products of two batches of matrices, one by one.
 
@@ -107,6 +109,7 @@ def bmm(x: Tensor, mat2: Tensor) -> Tensor:
     return _bmm(x, mat2)
 
 
+@op(method=True)
 def mv(x: Tensor, vec: Tensor) -> Tensor:
     """The product of a matrix and a vector.
 
@@ -129,6 +132,7 @@ def _applied(matrices: Tensor, vec: Tensor) -> Tensor:
     return _mv(matrices, vec)
 
 
+@op(method=True)
 @takes(NUMBERS, "dot")
 def dot(x: Tensor, tensor: Tensor) -> Tensor:
     """The sum of the products of two vectors' elements; complex ones are not conjugated.
@@ -153,11 +157,13 @@ def dot(x: Tensor, tensor: Tensor) -> Tensor:
     return _dot(x, tensor)
 
 
+@op(method=True, node="VdotBackward0")
 def vdot(x: Tensor, other: Tensor) -> Tensor:
     """`dot` with the conjugate of the first vector."""
     return dot(conjugate(x), other)
 
 
+@op(aliases=("ger",), method=True)
 def outer(x: Tensor, vec2: Tensor) -> Tensor:
     """The products of each element of one vector with each of another."""
     for name, each in (("self", x), ("vec2", vec2)):
@@ -167,9 +173,7 @@ def outer(x: Tensor, vec2: Tensor) -> Tensor:
     return products
 
 
-ger = outer
-
-
+@op(method=True)
 def matmul(x: Tensor, other: Tensor) -> Tensor:
     """The matrix product; a vector stands for a row on the left, for a column on the right.
 
@@ -215,26 +219,31 @@ def _of_batches(x: Tensor, y: Tensor) -> Tensor:
 # ---- products added to another tensor -------------------------------------------------------
 
 
+@op(in_place=True, node="AddmmBackward0")
 def addmm(x: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """``beta * x + alpha * mat1 @ mat2``; with beta 0, `x` is not looked at but for its shape."""
     return _added(x, mm(mat1, mat2), beta, alpha)
 
 
+@op(in_place=True, node="AddmvBackward0")
 def addmv(x: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """``beta * x + alpha * mat @ vec``; with beta 0, `x` is not looked at but for its shape."""
     return _added(x, mv(mat, vec), beta, alpha)
 
 
+@op(in_place=True, node="BaddbmmBackward0")
 def baddbmm(x: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """``beta * x + alpha * batch1 @ batch2``; with beta 0, `x` only lends its shape."""
     return _added(x, bmm(batch1, batch2), beta, alpha)
 
 
+@op(in_place=True, node="AddbmmBackward0")
 def addbmm(x: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """``beta * x + alpha * (batch1 @ batch2).sum(0)``; with beta 0, `x` only lends its shape."""
     return _added(x, bmm(batch1, batch2).sum(0, dtype=batch1.dtype), beta, alpha)
 
 
+@op(in_place=True, node="AddrBackward0")
 def addr(x: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """``beta * x + alpha * outer(vec1, vec2)``; with beta 0, `x` only lends its shape."""
     for name, factor in (("beta", beta), ("alpha", alpha)):
@@ -262,19 +271,3 @@ def _added(x: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
         return _ignored(addend) + scaled
     total: Tensor = (addend if beta == 1 else addend * beta) + scaled
     return total
-
-
-METHODS = {
-    "addbmm": addbmm,
-    "addbmm_": in_place(addbmm, "addbmm_"),
-    "addmv_": in_place(addmv, "addmv_"),
-    "addr": addr,
-    "addr_": in_place(addr, "addr_"),
-    "baddbmm_": in_place(baddbmm, "baddbmm_"),
-}
-"""What is a method of tensors, besides the functions that `methods` lists."""
-
-__all__ = [
-    "addbmm", "addmm", "addmv", "addr", "baddbmm", "bmm", "dot", "ger", "matmul", "mm", "mv",
-    "outer", "vdot",
-]  # fmt: skip

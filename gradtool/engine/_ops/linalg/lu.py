@@ -9,6 +9,7 @@ import numpy as np
 from gradtool.device import module_of
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.kinds import conjugate, constant, general
+from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._ops.core.quiet import quiet
 from gradtool.engine._ops.creation.creation import arange
@@ -185,6 +186,7 @@ def _ordered(x: Any, *, extent: int) -> Any:
 _order_of = constant("lu_order", _ordered)
 
 
+@op
 def lu_unpack(
     LU_data: Tensor,  # noqa: N803
     LU_pivots: Tensor,  # noqa: N803
@@ -344,6 +346,7 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:  # noqa: N803 - torch
     return out
 
 
+@op(method=True)
 def ormqr(
     x: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False
 ) -> Tensor:
@@ -369,10 +372,4 @@ def ormqr(
     return out
 
 
-METHODS = {"ormqr": ormqr}
-"""What is a method of tensors too."""
-
 """The others are functions of ``torch.linalg``, or go by another name here."""
-
-
-__all__ = ["lu_unpack", "ormqr"]

@@ -8,6 +8,8 @@ import numpy as np
 
 from gradtool.device import module_of
 from gradtool.engine._ops.core.kinds import conjugate, general
+from gradtool.engine._ops.core.node_names import node_name
+from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._ops.creation.creation import zeros_like
 from gradtool.engine._ops.elementwise.elementwise import log
@@ -108,6 +110,7 @@ _det = general(
 )
 
 
+@op(method=True)
 def det(A: Tensor) -> Tensor:  # noqa: N803 - torch's name
     """The determinant of a square matrix.
 
@@ -138,6 +141,7 @@ _logarithm = general(
 )
 
 
+@op(method=True)
 def slogdet(A: Tensor) -> signed_logarithm:  # noqa: N803
     """The sign of the determinant, a phase where it is complex, and its magnitude's logarithm.
 
@@ -148,11 +152,13 @@ def slogdet(A: Tensor) -> signed_logarithm:  # noqa: N803
     return signed_logarithm(_sign(A), _logarithm(A))
 
 
+@node_name("LinalgSlogdetBackward0")
 def linalg_slogdet_of(A: Tensor) -> linalg_slogdet:  # noqa: N803
     """`slogdet`, as ``torch.linalg`` names its result."""
     return linalg_slogdet(*slogdet(A))
 
 
+@op(method=True)
 def logdet(A: Tensor) -> Tensor:  # noqa: N803
     """The logarithm of the determinant: NaN where that is negative, -inf where it is zero.
 
@@ -161,14 +167,6 @@ def logdet(A: Tensor) -> Tensor:  # noqa: N803
     """
     sign, magnitude = slogdet(A)
     return log(sign) + magnitude
-
-
-METHODS = {
-    "det": det,
-    "logdet": logdet,
-    "slogdet": slogdet,
-}
-"""What is a method of tensors too."""
 
 
 # ---- the matrix exponential ------------------------------------------------------------------
@@ -223,6 +221,7 @@ _matrix_exp: Primitive = general(
 )
 
 
+@op(method=True)
 def matrix_exp(A: Tensor) -> Tensor:  # noqa: N803 - torch's name
     """The sum of ``A^k / k!`` over all k.
 
@@ -231,6 +230,3 @@ def matrix_exp(A: Tensor) -> Tensor:  # noqa: N803 - torch's name
     """
     require_square(A, "matrix_exp")
     return _matrix_exp(A)
-
-
-__all__ = ["det", "logdet", "matrix_exp", "slogdet"]

@@ -11,6 +11,8 @@ from gradtool.engine import _dtypes
 from gradtool.engine._ops.core import return_types
 from gradtool.engine._ops.core.dims import Ints, as_ints, wrap_dim, wrap_dims
 from gradtool.engine._ops.core.kinds import constant
+from gradtool.engine._ops.core.node_names import node_name
+from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.linalg.factorizations import svdvals
 from gradtool.engine._ops.linalg.inverses import inv, tolerances
 from gradtool.engine._ops.linalg.matrices import of_matrices, require_matrices, require_square
@@ -22,6 +24,7 @@ from gradtool.engine._tensor import Tensor
 # ---- norms of vectors and matrices -----------------------------------------------------------
 
 
+@node_name("LinalgVectorNormBackward0")
 def vector_norm(
     x: Tensor,
     ord: float = 2,
@@ -161,7 +164,6 @@ def cond(A: Tensor, p: float | str | None = None) -> Tensor:  # noqa: N803
     return matrix_norm(A, p) * matrix_norm(inv(A), p)
 
 
-__all__: list[str] = []
 """Under their own names these are functions of ``torch.linalg``."""
 
 
@@ -172,11 +174,13 @@ _SLACK = 1e-7
 """What PyTorch adds to a norm before it divides by it."""
 
 
+@op(method=True, node="DistBackward0")
 def dist(x: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The p-norm of the difference of all elements."""
     return _of_vectors(x - other, p)
 
 
+@op(in_place=True, node="RenormBackward0")
 def renorm(x: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """Each slice along a dimension, scaled down where its p-norm is larger than `maxnorm`.
 
@@ -195,10 +199,8 @@ def renorm(x: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     return x * scale.masked_fill(size <= maxnorm, 1)
 
 
+@op(method=True, node="AminmaxBackward0")
 def aminmax(x: Tensor, *, dim: Any = None, keepdim: bool = False) -> return_types.aminmax:
     """The smallest and the largest element, of all or along a dimension."""
     dims: Any = () if dim is None else dim
     return return_types.aminmax(amin(x, dims, keepdim), amax(x, dims, keepdim))
-
-
-__all__ = ["aminmax", "dist", "renorm"]

@@ -18,6 +18,7 @@ from gradtool.engine._ops.core.dtype_support import (
     takes,
 )
 from gradtool.engine._ops.core.kinds import constant
+from gradtool.engine._ops.core.op import op
 from gradtool.engine._tensor import Tensor, wrap
 
 
@@ -41,6 +42,7 @@ _counts = constant("bincount", _counted)
 _sums = constant("bincount_of_weights", _weighed)
 
 
+@op(method=True)
 @takes(INTEGERS, "bincount_cpu")
 def bincount(x: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each of 0, 1, … comes in a vector, or the sum of the weights where it does.
@@ -78,6 +80,7 @@ def _places(bounds: Any, values: Any, *, side: Literal["left", "right"], dtype: 
 _searchsorted = constant("searchsorted", refusing_bool_and_complex("searchsorted_out_cpu", _places))
 
 
+@op
 def searchsorted(
     sorted_sequence: Tensor,
     values: Any,
@@ -125,6 +128,7 @@ def searchsorted(
 # ---- sets and runs --------------------------------------------------------------------------
 
 
+@op
 def isin(
     elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
@@ -145,6 +149,7 @@ def isin(
     return ~found if invert else found
 
 
+@op(method=True)
 def unique_consecutive(
     x: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
@@ -166,6 +171,3 @@ def unique_consecutive(
     wanted = [each for each, asked_for in extras if asked_for]
     kept = wrap(values.take(first, axis=axis))
     return (kept, *wanted) if wanted else kept
-
-
-__all__ = ["bincount", "isin", "searchsorted", "unique_consecutive"]

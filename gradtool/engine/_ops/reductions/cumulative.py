@@ -13,6 +13,7 @@ from gradtool.engine._ops.core import return_types
 from gradtool.engine._ops.core.dims import wrap_dim
 from gradtool.engine._ops.core.dtype_support import NUMBERS, not_implemented, takes
 from gradtool.engine._ops.core.kinds import constant, linear
+from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._ops.elementwise.arithmetic import mul
 from gradtool.engine._ops.elementwise.powers import logaddexp
@@ -41,6 +42,7 @@ _cumsum: Primitive = linear(
 )
 
 
+@op(in_place=True)
 @numpy_names
 def cumsum(x: Tensor, dim: int, *, dtype: _dtypes.dtype | None = None) -> Tensor:
     """At each place along a dimension the sum up to it. Integers add up to int64.
@@ -73,6 +75,7 @@ def _doubling(x: Tensor, dim: int, combine: Callable[[Tensor, Tensor], Tensor]) 
     return out
 
 
+@op(in_place=True, node="CumprodBackward0")
 @numpy_names
 def cumprod(x: Tensor, dim: int, *, dtype: _dtypes.dtype | None = None) -> Tensor:
     """At each place along a dimension the product up to it. Integers multiply to int64.
@@ -85,6 +88,7 @@ def cumprod(x: Tensor, dim: int, *, dtype: _dtypes.dtype | None = None) -> Tenso
     return _doubling(x if dtype is None else x.to(dtype), dim, mul)
 
 
+@op(method=True, node="LogcumsumexpBackward0")
 @numpy_names
 def logcumsumexp(x: Tensor, dim: int) -> Tensor:
     """The logarithm of the running sum of exponentials.
@@ -116,12 +120,14 @@ _last_smallest = constant("cummin", _latest(np.minimum))
 _largest, _smallest = gathering("cummax"), gathering("cummin")
 
 
+@op(method=True, node="CummaxBackward0")
 @numpy_names
 def cummax(x: Tensor, dim: int) -> return_types.cummax:
     """The largest element so far along a dimension, and where it was last met."""
     return return_types.cummax(*_extreme(x, dim, _last_largest, _largest))
 
 
+@op(method=True, node="CumminBackward0")
 @numpy_names
 def cummin(x: Tensor, dim: int) -> return_types.cummin:
     """The smallest element so far along a dimension, and where it was last met."""
@@ -141,6 +147,7 @@ def _extreme(x: Tensor, dim: int, find: Primitive, take: Primitive) -> tuple[Ten
 # ---- differences and integrals ---------------------------------------------------------------
 
 
+@op(method=True)
 @numpy_names
 def diff(
     x: Tensor,
@@ -174,6 +181,7 @@ def _neighbours(x: Tensor, dim: int) -> Tensor:
     return later ^ earlier if x._array.dtype.kind == "b" else later - earlier
 
 
+@op(aliases=("trapz",))
 @takes(NUMBERS, "trapezoid")
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """The integral of the straight lines between points, `dx` or the differences of `x` apart."""
@@ -181,6 +189,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = 
     return _areas(y, x, dx, dim).sum(dim)
 
 
+@op
 @takes(NUMBERS, "cumulative_trapezoid")
 def cumulative_trapezoid(
     y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1
@@ -199,19 +208,3 @@ def _areas(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Tensor:
     if x.ndim == 1:
         return heights * diff(x).reshape(-1, *[1] * (y.ndim - 1 - dim))
     return heights * diff(x, dim=dim - y.ndim)
-
-
-trapz = trapezoid
-
-
-__all__ = [
-    "cummax",
-    "cummin",
-    "cumprod",
-    "cumsum",
-    "cumulative_trapezoid",
-    "diff",
-    "logcumsumexp",
-    "trapezoid",
-    "trapz",
-]

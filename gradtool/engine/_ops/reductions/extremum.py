@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ from gradtool.engine._ops.core import return_types
 from gradtool.engine._ops.core.dims import Ints, wrap_dim
 from gradtool.engine._ops.core.dtype_support import not_implemented
 from gradtool.engine._ops.core.kinds import constant, general
+from gradtool.engine._ops.core.node_names import along_dimension
+from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._ops.elementwise.selection import maximum, minimum
 from gradtool.engine._ops.indexing.gathering import gather
@@ -56,6 +59,7 @@ _max = general("max", _extremes("max_all", np.max), _shared_among_equals_or_nan)
 _min = general("min", _extremes("min_all", np.min), _shared_among_equals_or_nan)
 
 
+@op(method=True)
 @numpy_names
 def amax(x: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The largest of all elements, or over some dimensions. Ties share the gradient.
@@ -67,6 +71,7 @@ def amax(x: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     return _amax(x, dims=_dims_with_elements("amax", x, dim), keepdim=keepdim)
 
 
+@op(method=True)
 @numpy_names
 def amin(x: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The smallest of all elements, or over some dimensions. Ties share the gradient.
@@ -100,6 +105,18 @@ def _dims_with_elements(
 # ---- values and their places, along one dimension -------------------------------------------
 
 
+def _node_of(name: str) -> Callable[..., str | None]:
+    """Return the rule for the node's name: along a dimension, of all elements, or of a pair."""
+
+    def node(x: Any, dim: Any = None, *rest: Any, **params: Any) -> str | None:
+        if isinstance(dim, Tensor) or "other" in params:
+            return None
+        return f"{name}Backward{int(not along_dimension(x, dim, *rest, **params))}"
+
+    return node
+
+
+@op(method=True, node=_node_of("Max"))
 @numpy_names
 def max(x: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The largest element; with `dim`: values and indices along it; with a tensor: `maximum`.
@@ -118,6 +135,7 @@ def max(x: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None)
     return return_types.max(*_along("max", _argmax, x, dim, keepdim))
 
 
+@op(method=True, node=_node_of("Min"))
 @numpy_names
 def min(x: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The smallest element; with `dim`: values and indices along it; with a tensor: `minimum`.
@@ -166,6 +184,7 @@ _argmax = constant("argmax", _places("argmax", np.argmax))
 _argmin = constant("argmin", _places("argmin", np.argmin))
 
 
+@op(method=True)
 @numpy_names
 def argmax(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the first largest element, among all or along a dimension.
@@ -177,6 +196,7 @@ def argmax(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     return _argmax(x, dim=_place_dim("argmax", x, dim), keepdim=keepdim)
 
 
+@op(method=True)
 @numpy_names
 def argmin(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the first smallest element, among all or along a dimension.
@@ -196,6 +216,3 @@ def _place_dim(name: str, x: Tensor, dim: int | None) -> int | None:
         return None
     _dims_with_elements(name, x, (dim,))
     return wrap_dim(dim, x._array.ndim)
-
-
-__all__ = ["amax", "amin", "argmax", "argmin", "max", "min"]

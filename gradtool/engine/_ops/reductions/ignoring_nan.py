@@ -9,6 +9,7 @@ import numpy as np
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.dtype_support import not_implemented, refusing_complex
 from gradtool.engine._ops.core.kinds import Product, binary
+from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.quiet import quiet
 from gradtool.engine._ops.elementwise.comparison import isneginf, isposinf
 from gradtool.engine._ops.reductions.reduction import numpy_names, sum
@@ -19,24 +20,31 @@ def _isnan(x: Tensor) -> Tensor:
     return x != x
 
 
-fmax = binary(
-    "fmax",
-    quiet(refusing_complex("fmax", np.fmax)),
-    (
-        Product(lambda g, x, y: g.masked_fill(~((x >= y) | _isnan(y)), 0)),
-        Product(lambda g, x, y: g.masked_fill((x >= y) | _isnan(y), 0)),
+fmax = op(
+    binary(
+        "fmax",
+        quiet(refusing_complex("fmax", np.fmax)),
+        (
+            Product(lambda g, x, y: g.masked_fill(~((x >= y) | _isnan(y)), 0)),
+            Product(lambda g, x, y: g.masked_fill((x >= y) | _isnan(y), 0)),
+        ),
     ),
+    method=True,
 )
-fmin = binary(
-    "fmin",
-    quiet(refusing_complex("fmin", np.fmin)),
-    (
-        Product(lambda g, x, y: g.masked_fill(~((x <= y) | _isnan(y)), 0)),
-        Product(lambda g, x, y: g.masked_fill((x <= y) | _isnan(y), 0)),
+fmin = op(
+    binary(
+        "fmin",
+        quiet(refusing_complex("fmin", np.fmin)),
+        (
+            Product(lambda g, x, y: g.masked_fill(~((x <= y) | _isnan(y)), 0)),
+            Product(lambda g, x, y: g.masked_fill((x <= y) | _isnan(y), 0)),
+        ),
     ),
+    method=True,
 )
 
 
+@op(in_place=True, node="NanToNumBackward0")
 def nan_to_num(
     x: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:
@@ -50,6 +58,7 @@ def nan_to_num(
     return finite.masked_fill(isposinf(x), largest).masked_fill(isneginf(x), smallest)
 
 
+@op(method=True, node="NansumBackward0")
 @numpy_names
 def nansum(x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum of what is not NaN.
@@ -64,6 +73,7 @@ def nansum(x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = No
     return sum(x.masked_fill(_isnan(x), 0), dim, keepdim, dtype=dtype)
 
 
+@op(method=True)
 @numpy_names
 def nanmean(x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The mean of what is not NaN.
@@ -79,6 +89,3 @@ def nanmean(x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
     count = sum((~_isnan(x)).to(_dtypes.int64), dim, keepdim)
     total = sum(x.masked_fill(_isnan(x), 0), dim, keepdim, dtype=dtype)
     return total / count
-
-
-__all__ = ["fmax", "fmin", "nan_to_num", "nanmean", "nansum"]

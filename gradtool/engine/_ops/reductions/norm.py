@@ -11,6 +11,7 @@ from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import TYPE_NAMES
 from gradtool.engine._ops.core.kinds import general
+from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.elementwise.elementwise import sgn
 from gradtool.engine._ops.reductions.extremum import amax, amin
 from gradtool.engine._ops.reductions.reduction import (
@@ -62,6 +63,7 @@ _norm_0 = general(
 )
 
 
+@op(method=True, node="LinalgVectorNormBackward0")
 @numpy_names
 def norm(
     x: Tensor,
@@ -107,6 +109,3 @@ def _vector_norm(x: Tensor, p: float, dims: Ints, keepdim: bool) -> Tensor:
     if p == 0:
         return _norm_0(x, dims=dims, keepdim=keepdim)
     return _norm_p(x, p=p, dims=dims, keepdim=keepdim)
-
-
-__all__ = ["norm"]

@@ -14,6 +14,8 @@ from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.dims import Ints, as_ints, wrap_dim, wrap_dims
 from gradtool.engine._ops.core.dtype_support import TYPE_NAMES
 from gradtool.engine._ops.core.kinds import conjugate, constant, general, linear
+from gradtool.engine._ops.core.node_names import along_dimension, numbered
+from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.quiet import quiet
 from gradtool.engine._ops.creation.creation import ones_like
 from gradtool.engine._ops.shape.joining import cat
@@ -127,6 +129,7 @@ def _summed(x: Any, *, dims: Ints, keepdim: bool) -> Any:
 _sum = linear("sum", _summed, lambda g, x_shape, dims: spread(g, x_shape, dims))
 
 
+@op(method=True)
 @numpy_names
 def sum(
     x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: _dtypes.dtype | None = None
@@ -180,6 +183,7 @@ _mean = linear(
 )
 
 
+@op(method=True)
 @numpy_names
 def mean(
     x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: _dtypes.dtype | None = None
@@ -259,6 +263,7 @@ def _products_after(x: Tensor, dim: int) -> Tensor:
 _prod = general("prod", _multiplied, _prod_vjp)
 
 
+@op(method=True, node=numbered("Prod", along_dimension))
 @numpy_names
 def prod(
     x: Tensor,
@@ -301,12 +306,14 @@ def _named_dims(dim: Any, ndim: int) -> Ints:
     return () if names_none(dim) else dims_of(dim, ndim)
 
 
+@op(method=True)
 @numpy_names
 def all(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether all elements, or all over some dimensions, are true: not zero."""
     return _all(x, dims=_named_dims(dim, x._array.ndim), keepdim=keepdim)
 
 
+@op(method=True)
 @numpy_names
 def any(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether any element, or any over some dimensions, is true: not zero."""
@@ -318,9 +325,7 @@ _count_nonzero = constant(
 )
 
 
+@op(method=True)
 def count_nonzero(x: Tensor, dim: Any = None) -> Tensor:
     """How many elements, of all or over some dimensions, are not zero."""
     return _count_nonzero(x, dims=dims_of(dim, x._array.ndim))
-
-
-__all__ = ["all", "any", "count_nonzero", "mean", "prod", "sum"]

@@ -10,6 +10,7 @@ from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.dims import Ints, wrap_dim
 from gradtool.engine._ops.core.dtype_support import not_implemented
 from gradtool.engine._ops.core.kinds import conjugate, general
+from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.elementwise.elementwise import exp
 from gradtool.engine._ops.reductions.reduction import (
     accumulating,
@@ -49,6 +50,7 @@ _lse = general(
 )
 
 
+@op(method=True)
 @numpy_names
 def logsumexp(x: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     """The logarithm of the sum of exponentials over some dimensions.
@@ -93,6 +95,7 @@ _soft = general("softmax", _softmax, _softmax_vjp)
 _log_soft = general("log_softmax", _log_softmax, _log_softmax_vjp)
 
 
+@op(method=True)
 @numpy_names
 def softmax(x: Tensor, dim: int, dtype: _dtypes.dtype | None = None) -> Tensor:
     """Exponentials along a dimension, divided by their sum.
@@ -105,6 +108,7 @@ def softmax(x: Tensor, dim: int, dtype: _dtypes.dtype | None = None) -> Tensor:
     return _soft(x, dim=wrap_dim(dim, x._array.ndim))
 
 
+@op(method=True)
 @numpy_names
 def log_softmax(x: Tensor, dim: int, dtype: _dtypes.dtype | None = None) -> Tensor:
     """The logarithm of `softmax`, accurate where that is small.
@@ -123,6 +127,3 @@ def _floating(name: str, x: Tensor, dtype: _dtypes.dtype | None) -> Tensor:
     if not x.is_floating_point():
         raise not_implemented(name, x._array.dtype)
     return x
-
-
-__all__ = ["log_softmax", "logsumexp", "softmax"]

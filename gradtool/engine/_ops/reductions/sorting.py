@@ -19,6 +19,8 @@ from gradtool.engine._ops.core.dtype_support import (
     takes,
 )
 from gradtool.engine._ops.core.kinds import constant, general
+from gradtool.engine._ops.core.node_names import along_dimension, numbered
+from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.elementwise.comparison import isnan
 from gradtool.engine._ops.elementwise.elementwise import ceil, floor, round
 from gradtool.engine._ops.elementwise.selection import where
@@ -76,6 +78,7 @@ _median = general(
 )
 
 
+@op(method=True, node="SortBackward0")
 def sort(
     x: Tensor, dim: int = -1, descending: bool = False, stable: bool = False
 ) -> return_types.sort:
@@ -87,6 +90,7 @@ def sort(
     return return_types.sort(_sorted(x, order, dim=dim), order)
 
 
+@op(method=True)
 def argsort(x: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """The indices that sort along a dimension.
 
@@ -101,6 +105,7 @@ def argsort(x: Tensor, dim: int = -1, descending: bool = False, stable: bool = F
     return _argsort(x, dim=dim, descending=descending)
 
 
+@op(method=True, node="TopkBackward0")
 def topk(
     x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> return_types.topk:
@@ -117,6 +122,7 @@ def topk(
     return return_types.topk(_topk(x, order, dim=dim), order)
 
 
+@op(method=True, node="KthvalueBackward0")
 def kthvalue(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> return_types.kthvalue:
     """The k-th smallest element along a dimension, counted from one, and where it is."""
     refuse("b", "kthvalue_cpu", x._array)
@@ -129,6 +135,7 @@ def kthvalue(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> return_
     return return_types.kthvalue(*picked(_kthvalue, x, index, dim, keepdim))
 
 
+@op(method=True, node=numbered("Median", along_dimension))
 def median(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The median of all elements, or along a dimension with its index: the lower of two.
 
@@ -154,6 +161,7 @@ def picked(
     return (values.unsqueeze(dim), index.unsqueeze(dim)) if keepdim else (values, index)
 
 
+@op(method=True)
 @takes(ORDERED, "unique")
 def unique(
     x: Tensor,
@@ -181,6 +189,7 @@ def unique(
 INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
+@op(method=True)
 @numpy_names
 def quantile(
     x: Tensor,
@@ -200,6 +209,7 @@ def quantile(
     return _quantile("quantile", x, q, dim, keepdim, interpolation)
 
 
+@op(method=True)
 @numpy_names
 def nanquantile(
     x: Tensor,
@@ -299,6 +309,7 @@ _nanmedian_index_of = constant(
 _nanmedian_along = picking("nanmedian")
 
 
+@op(method=True, node=numbered("Nanmedian", along_dimension))
 @numpy_names
 def nanmedian(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The median of what is not NaN, of all or along a dimension with its index."""
@@ -331,6 +342,7 @@ _mode_index_of = constant("mode_index", refusing_complex("mode_cpu", _mode_index
 _mode_along = picking("mode")
 
 
+@op(method=True, node="ModeBackward0")
 @numpy_names
 def mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.mode:
     """The most frequent value along a dimension, the smallest of several, and where it is."""
@@ -349,21 +361,7 @@ def _along(
     return picked(pick, x, find(x, dim=dim), dim, keepdim)
 
 
+@op(method=True)
 def msort(x: Tensor) -> Tensor:
     """The elements in order along the first dimension."""
     return sort(x, 0)[0]
-
-
-__all__ = [
-    "argsort",
-    "kthvalue",
-    "median",
-    "mode",
-    "msort",
-    "nanmedian",
-    "nanquantile",
-    "quantile",
-    "sort",
-    "topk",
-    "unique",
-]

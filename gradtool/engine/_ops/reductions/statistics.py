@@ -12,6 +12,7 @@ from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import NUMBERS, takes
 from gradtool.engine._ops.core.kinds import general
+from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.quiet import quiet
 from gradtool.engine._ops.creation.creation import full_like
 from gradtool.engine._ops.elementwise.complex_parts import conj, real
@@ -81,6 +82,7 @@ def _arguments(
     return dims, correction
 
 
+@op(method=True)
 @numpy_names
 def var(
     x: Tensor,
@@ -101,6 +103,7 @@ def var(
     return _var(x, dims=dims, correction=correction, keepdim=keepdim)
 
 
+@op(method=True)
 @numpy_names
 def std(
     x: Tensor,
@@ -119,12 +122,14 @@ def std(
     return _std(x, dims=dims, correction=correction, keepdim=keepdim)
 
 
+@op(node="VarMeanBackward0")
 @numpy_names
 def var_mean(x: Tensor, dim: Any = None, *args: Any, **params: Any) -> tuple[Tensor, Tensor]:
     """`var` and the mean, over the same dimensions."""
     return var(x, dim, *args, **params), _mean_beside(x, dim, *args, **params)
 
 
+@op(node="StdMeanBackward0")
 @numpy_names
 def std_mean(x: Tensor, dim: Any = None, *args: Any, **params: Any) -> tuple[Tensor, Tensor]:
     """`std` and the mean, over the same dimensions."""
@@ -145,6 +150,7 @@ def _mean_beside(
 # ---- covariance: a variable is a row, an observation a column --------------------------------
 
 
+@op(method=True)
 @takes(NUMBERS, "cov")
 def cov(
     x: Tensor,
@@ -204,6 +210,7 @@ def _weights(rows: Tensor, fweights: Tensor | None, aweights: Tensor | None) -> 
     return weights
 
 
+@op(method=True)
 def corrcoef(x: Tensor) -> Tensor:
     """The correlation of each pair of variables.
 
@@ -221,6 +228,3 @@ def corrcoef(x: Tensor) -> Tensor:
     deviation = real(found.diagonal()).sqrt()
     scaled: Tensor = found / deviation.unsqueeze(1) / deviation
     return scaled if scaled.is_complex() else scaled.clamp(-1, 1)
-
-
-__all__ = ["corrcoef", "cov", "std", "std_mean", "var", "var_mean"]

@@ -10,6 +10,7 @@ from typing import Any
 from gradtool.engine._dtypes import int64
 from gradtool.engine._ops.core.dims import Ints, as_ints, one_by_one, wrap_dim, wrap_dims
 from gradtool.engine._ops.core.kinds import conjugate, linear
+from gradtool.engine._ops.core.op import attribute, op
 from gradtool.engine._ops.shape.joining import cat, hstack, stack, tensor_split
 from gradtool.engine._tensor import Tensor
 
@@ -30,6 +31,7 @@ _permute = linear(
 )
 
 
+@op(aliases=("swapaxes", "swapdims"), method=True, node="TransposeBackward0")
 def transpose(x: Tensor, dim0: int, dim1: int) -> Tensor:
     """Two dimensions exchanged."""
     dim0, dim1 = wrap_dim(dim0, x.ndim), wrap_dim(dim1, x.ndim)
@@ -38,9 +40,7 @@ def transpose(x: Tensor, dim0: int, dim1: int) -> Tensor:
     return _transpose(x, dim0=dim0, dim1=dim1)
 
 
-swapaxes = swapdims = transpose
-
-
+@op(method=True, node="TBackward0")
 def t(x: Tensor) -> Tensor:
     """The transpose of a matrix; what has fewer dimensions stays as it is."""
     if x.ndim > 2:
@@ -48,6 +48,7 @@ def t(x: Tensor) -> Tensor:
     return transpose(x, 0, 1) if x.ndim == 2 else _permute(x, dims=tuple(range(x.ndim)))
 
 
+@op(method=True)
 @one_by_one
 def permute(x: Tensor, dims: Ints) -> Tensor:
     """The dimensions in the order given."""
@@ -67,6 +68,7 @@ def _inverse(dims: Ints) -> Ints:
     return tuple(sorted(range(len(dims)), key=dims.__getitem__))
 
 
+@op(aliases=("moveaxis",), method=True)
 def movedim(x: Tensor, source: int | Ints, destination: int | Ints) -> Tensor:
     """Some dimensions moved to new places, the others in their order around them."""
     sources, targets = as_ints(source), as_ints(destination)
@@ -82,9 +84,7 @@ def movedim(x: Tensor, source: int | Ints, destination: int | Ints) -> Tensor:
     return permute(x, dims)
 
 
-moveaxis = movedim
-
-
+@op(method=True)
 def adjoint(x: Tensor) -> Tensor:
     """The last two dimensions exchanged, the elements conjugated.
 
@@ -96,17 +96,20 @@ def adjoint(x: Tensor) -> Tensor:
     return conjugated
 
 
+@attribute("T")
 def _reversed(x: Tensor) -> Tensor:
     """The property ``T``: the dimensions in reverse order."""
     return _permute(x, dims=tuple(range(x.ndim))[::-1])
 
 
+@attribute("mT")
 def _matrices_transposed(x: Tensor) -> Tensor:
     """The property ``mT``: the last two dimensions exchanged."""
     _require_matrices(x, "mT")
     return transpose(x, -2, -1) if x.ndim else x
 
 
+@attribute("mH")
 def _matrices_adjoint(x: Tensor) -> Tensor:
     """The property ``mH``: `adjoint`."""
     _require_matrices(x, "mH")
@@ -121,6 +124,7 @@ def _require_matrices(x: Tensor, name: str) -> None:
         )
 
 
+@attribute("H")
 def _matrix_adjoint(x: Tensor) -> Tensor:
     """The property ``H``: the conjugated transpose of a matrix."""
     if x.ndim not in (0, 2):
@@ -131,18 +135,10 @@ def _matrix_adjoint(x: Tensor) -> Tensor:
     return adjoint(x) if x.ndim else conjugate(x)
 
 
-PROPERTIES = {
-    "H": _matrix_adjoint,
-    "T": _reversed,
-    "mH": _matrices_adjoint,
-    "mT": _matrices_transposed,
-}
-"""Attributes of a tensor that are computed by these."""
-
-
 # ---- flips and rotations ---------------------------------------------------------------------
 
 
+@op(method=True)
 def fliplr(x: Tensor) -> Tensor:
     """Columns in reverse order.
 
@@ -154,6 +150,7 @@ def fliplr(x: Tensor) -> Tensor:
     return x.flip(1)
 
 
+@op(method=True)
 def flipud(x: Tensor) -> Tensor:
     """Rows in reverse order.
 
@@ -165,6 +162,7 @@ def flipud(x: Tensor) -> Tensor:
     return x.flip(0)
 
 
+@op(method=True, node="Rot90Backward0")
 def rot90(x: Tensor, k: int = 1, dims: Ints | list[int] = (0, 1)) -> Tensor:
     """Turned `k` times by a right angle, from the first of two dimensions to the second.
 
@@ -208,23 +206,27 @@ def _three_dimensions(x: Tensor) -> Tensor:
     return x.unsqueeze(-1) if x.ndim == 2 else x if x.ndim > 2 else x.reshape(1, -1, 1)
 
 
-atleast_1d = _at_least(
-    lambda x: x if x.ndim else x.reshape(1), "atleast_1d", "at least one dimension"
+atleast_1d = op(
+    _at_least(lambda x: x if x.ndim else x.reshape(1), "atleast_1d", "at least one dimension")
 )
-atleast_2d = _at_least(
-    lambda x: x if x.ndim > 1 else x.reshape(1, -1), "atleast_2d", "at least two dimensions"
+atleast_2d = op(
+    _at_least(
+        lambda x: x if x.ndim > 1 else x.reshape(1, -1), "atleast_2d", "at least two dimensions"
+    )
 )
-atleast_3d = _at_least(_three_dimensions, "atleast_3d", "at least three dimensions")
+atleast_3d = op(_at_least(_three_dimensions, "atleast_3d", "at least three dimensions"))
 
 
 # ---- joining and splitting along the first three dimensions ----------------------------------
 
 
+@op
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """Joined along the third dimension."""
     return cat([_three_dimensions(each) for each in tensors], 2)
 
 
+@op
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """Joined along the second dimension, vectors as columns."""
     return hstack([each if each.ndim > 1 else each.reshape(-1, 1) for each in tensors])
@@ -250,11 +252,14 @@ def _splitting(name: str, least: int, dim: Callable[[Tensor], int]) -> Callable[
     return split
 
 
-hsplit = _splitting("hsplit", 1, lambda x: 0 if x.ndim == 1 else 1)
-vsplit = _splitting("vsplit", 2, lambda _x: 0)
-dsplit = _splitting("dsplit", 3, lambda _x: 2)
+hsplit = op(
+    _splitting("hsplit", 1, lambda x: 0 if x.ndim == 1 else 1), method=True, node="SliceBackward0"
+)
+vsplit = op(_splitting("vsplit", 2, lambda _x: 0), method=True, node="SliceBackward0")
+dsplit = op(_splitting("dsplit", 3, lambda _x: 2), method=True)
 
 
+@op
 def block_diag(*tensors: Tensor) -> Tensor:
     """A matrix of matrices along its diagonal and zeros elsewhere."""
     matrices = [atleast_2d(each) for each in tensors]
@@ -271,6 +276,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
 # ---- grids and choices -----------------------------------------------------------------------
 
 
+@op
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Views of vectors, each along a dimension of its own, in the shape of the grid they span.
 
@@ -312,6 +318,7 @@ def _grid(vectors: Sequence[Tensor], *, swap: bool) -> tuple[Tensor, ...]:
     return tuple([each.transpose(0, 1) for each in grids] if swap else grids)
 
 
+@op
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All choices of one element of each vector, one in each row."""
     if len(tensors) == 1:
@@ -319,6 +326,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     return stack([each.reshape(-1) for each in _grid(tensors, swap=False)], 1)
 
 
+@op
 def combinations(x: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All choices of `r` elements of a vector, one in each row, in their order.
 
@@ -330,30 +338,3 @@ def combinations(x: Tensor, r: int = 2, with_replacement: bool = False) -> Tenso
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     chosen = list(choose(range(x.shape[0]), r))
     return x[x.new_tensor(chosen, dtype=int64).reshape(-1)].reshape(len(chosen), r)
-
-
-__all__ = [
-    "adjoint",
-    "atleast_1d",
-    "atleast_2d",
-    "atleast_3d",
-    "block_diag",
-    "cartesian_prod",
-    "column_stack",
-    "combinations",
-    "dsplit",
-    "dstack",
-    "fliplr",
-    "flipud",
-    "hsplit",
-    "meshgrid",
-    "moveaxis",
-    "movedim",
-    "permute",
-    "rot90",
-    "swapaxes",
-    "swapdims",
-    "t",
-    "transpose",
-    "vsplit",
-]

@@ -9,6 +9,7 @@ import numpy as np
 from gradtool.engine._ops.core.dims import Ints, wrap_dim
 from gradtool.engine._ops.core.dtype_support import NUMBERS, takes
 from gradtool.engine._ops.core.kinds import linear
+from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._ops.shape.expansion import clone
 from gradtool.engine._tensor import Tensor
@@ -49,11 +50,13 @@ _embed: Primitive = linear(
 )
 
 
+@op(in_place=True)
 def tril(x: Tensor, diagonal: int = 0) -> Tensor:
     """Zero above a diagonal of the last two dimensions."""
     return _tril(_of_matrices(x, "tril"), diagonal=diagonal)
 
 
+@op(in_place=True)
 def triu(x: Tensor, diagonal: int = 0) -> Tensor:
     """Zero below a diagonal of the last two dimensions."""
     return _triu(_of_matrices(x, "triu"), diagonal=diagonal)
@@ -65,12 +68,14 @@ def _of_matrices(x: Tensor, name: str) -> Tensor:
     return x
 
 
+@op(method=True)
 def diagonal(x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """The diagonals of two dimensions, as a view; their elements come last."""
     first, second = _distinct(dim1, dim2, x.ndim)
     return _diagonal(x, offset=offset, dim1=first, dim2=second)
 
 
+@op(method=True)
 def diag_embed(x: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """The last dimension as the diagonal of two new ones, zero elsewhere."""
     first, second = _distinct(dim1, dim2, x.ndim + 1)
@@ -87,6 +92,7 @@ def _distinct(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
     return first, second
 
 
+@op(method=True)
 def diag(x: Tensor, diagonal: int = 0) -> Tensor:
     """The matrix with a diagonal, or a copy of the diagonal of a matrix."""
     if x.ndim == 1:
@@ -96,11 +102,13 @@ def diag(x: Tensor, diagonal: int = 0) -> Tensor:
     raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {x.ndim}D")
 
 
+@op(method=True)
 def diagflat(x: Tensor, offset: int = 0) -> Tensor:
     """The matrix with all elements on a diagonal."""
     return diag_embed(x.reshape(-1), offset)
 
 
+@op(method=True, node="TraceBackward0")
 @takes(NUMBERS, "trace")
 def trace(x: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix."""
@@ -108,6 +116,3 @@ def trace(x: Tensor) -> Tensor:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {x.ndim}")
     total: Tensor = diagonal(x).sum()
     return total
-
-
-__all__ = ["diag", "diag_embed", "diagflat", "diagonal", "trace", "tril", "triu"]

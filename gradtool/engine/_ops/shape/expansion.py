@@ -9,6 +9,7 @@ import numpy as np
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.dims import Ints, as_ints, one_by_one, wrap_dim, wrap_dims
 from gradtool.engine._ops.core.kinds import linear
+from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._ops.shape.shape import reshape
 from gradtool.engine._tensor import Size, Tensor
 
@@ -48,6 +49,7 @@ def _summed_to(x: Any, *, shape: Ints) -> Any:
 _sum_to_size = linear("sum_to_size", _summed_to, lambda g, x_shape: g.expand(x_shape))
 
 
+@method()
 @one_by_one
 def expand(x: Tensor, size: Ints, *, implicit: bool = False) -> Tensor:
     """Dimensions of extent one stretched without a copy; -1 keeps an extent."""
@@ -83,17 +85,20 @@ def _expanded_shape(x: Tensor, size: Ints) -> Ints:
     )
 
 
+@method()
 def expand_as(x: Tensor, other: Tensor) -> Tensor:
     """``x.expand(other.shape)``."""
     return expand(x, other.shape)
 
 
+@op(method=True)
 @one_by_one
 def broadcast_to(x: Tensor, size: Ints) -> Tensor:
     """The same as `expand`."""
     return expand(x, size)
 
 
+@op
 def broadcast_shapes(*shapes: int | Ints) -> Ints:
     """The shape that these broadcast to, as a `Size`.
 
@@ -113,6 +118,7 @@ def broadcast_shapes(*shapes: int | Ints) -> Ints:
     return Size(result)
 
 
+@op
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """Views of the tensors in the shape that they broadcast to."""
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], tuple | list) else tensors
@@ -120,6 +126,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     return tuple([_expand(each, shape=tuple(shape)) for each in given])
 
 
+@method()
 @one_by_one
 def sum_to_size(x: Tensor, size: Ints) -> Tensor:
     """Summed over the dimensions that broadcasting from `size` would have added or stretched."""
@@ -167,16 +174,19 @@ def _repeats_summed(g: Tensor, shape: Ints, repeats: Ints) -> Tensor:
     return apart.sum(tuple(range(0, 2 * len(repeats), 2))).reshape(shape) if repeats else g
 
 
+@op(method=True)
 def clone(x: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy that the gradient flows through."""
     return _contiguous(x) if str(memory_format).endswith("contiguous_format") else _clone(x)
 
 
+@method()
 def contiguous(x: Tensor, *, memory_format: Any = None) -> Tensor:
     """The tensor itself if it is contiguous, else a copy that is."""
     return x if x.is_contiguous() else _contiguous(x)
 
 
+@method()
 @one_by_one
 def repeat(x: Tensor, repeats: Ints) -> Tensor:
     """Copies side by side, so many along each dimension; further dimensions come in front."""
@@ -190,18 +200,21 @@ def repeat(x: Tensor, repeats: Ints) -> Tensor:
     return _repeat(x, repeats=repeats)
 
 
+@op(method=True)
 @one_by_one
 def tile(x: Tensor, dims: Ints) -> Tensor:
     """`repeat` that leaves the dimensions in front alone where fewer counts are given."""
     return repeat(x, (1,) * (x.ndim - len(dims)) + dims)
 
 
+@op(method=True)
 @one_by_one
 def flip(x: Tensor, dims: Ints) -> Tensor:
     """The elements in reverse order along these dimensions."""
     return _flip(x, dims=wrap_dims(dims, x.ndim))
 
 
+@op(method=True, node="RollBackward0")
 def roll(x: Tensor, shifts: int | Ints, dims: int | Ints | None = None) -> Tensor:
     """The elements moved along dimensions, those pushed out coming back at the other end.
 
@@ -216,19 +229,3 @@ def roll(x: Tensor, shifts: int | Ints, dims: int | Ints | None = None) -> Tenso
             f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(axes)}"
         )
     return _roll(x, shifts=steps, dims=tuple([wrap_dim(axis, x.ndim) for axis in axes]))
-
-
-__all__ = [
-    "broadcast_shapes",
-    "broadcast_tensors",
-    "broadcast_to",
-    "clone",
-    "contiguous",
-    "expand",
-    "expand_as",
-    "flip",
-    "repeat",
-    "roll",
-    "sum_to_size",
-    "tile",
-]

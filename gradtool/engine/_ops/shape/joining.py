@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine._ops.core.dims import as_ints, wrap_dim
+from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive, Vjp
 from gradtool.engine._ops.core.promotion import result_type
 from gradtool.engine._ops.indexing.views import piece
@@ -59,6 +60,7 @@ def _stack_of(count: int) -> Primitive:
     )
 
 
+@op(aliases=("concat", "concatenate"))
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors end to end along a dimension; one of shape (0,) joins with anything.
 
@@ -75,9 +77,6 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     _check_joinable(joined, dim)
     starts = tuple(itertools.accumulate([each.shape[dim] for each in joined], initial=0))
     return _cat_of(len(joined))(*joined, dim=dim, starts=starts)
-
-
-concat = concatenate = cat
 
 
 def _listed(tensors: Any, name: str) -> list[Tensor]:
@@ -116,6 +115,7 @@ def _check_joinable(tensors: list[Tensor], dim: int) -> None:
                 )
 
 
+@op
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors of one shape along a new dimension."""
     given = _same_dtype(_listed(tensors, "stack"))
@@ -131,23 +131,24 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     return _stack_of(len(given))(*given, dim=wrap_dim(dim, len(first) + 1))
 
 
+@op
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors side by side: along the second dimension, vectors along their only one."""
     given = [each if each.ndim else each.reshape(1) for each in _listed(tensors, "hstack")]
     return cat(given, 0 if given and given[0].ndim == 1 else 1)
 
 
+@op(aliases=("row_stack",))
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors above one another: along the first dimension, vectors as rows."""
     given = _listed(tensors, "vstack")
     return cat([each if each.ndim > 1 else each.reshape(1, -1) for each in given])
 
 
-row_stack = vstack
-
 # ---- taking apart ---------------------------------------------------------------------------
 
 
+@op(method=True)
 def split(
     tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0
 ) -> tuple[Tensor, ...]:
@@ -183,6 +184,7 @@ def _dimension(x: Tensor, dim: int, name: str) -> int:
     return wrap_dim(dim, x.ndim)
 
 
+@op(method=True, node="SplitBackward0")
 def chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """At most so many pieces of one size, the last perhaps smaller."""
     dim = _dimension(x, dim, "chunk")
@@ -194,21 +196,25 @@ def chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return split(x, -(-extent // chunks), dim)
 
 
+@op(method=True)
 def split_with_sizes(x: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Pieces of the sizes given."""
     return split(x, list(split_sizes), dim)
 
 
+@op(method=True)
 def unsafe_split(x: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
     """`split` whose pieces may each be changed in place."""
     return tuple([each.clone() for each in split(x, split_size, dim)])
 
 
+@op(method=True)
 def unsafe_chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """`chunk` whose pieces may each be changed in place."""
     return tuple([each.clone() for each in chunk(x, chunks, dim)])
 
 
+@op(method=True, node="SliceBackward0")
 def tensor_split(
     x: Tensor, indices_or_sections: int | Sequence[int] | Tensor, dim: int = 0
 ) -> tuple[Tensor, ...]:
@@ -231,15 +237,10 @@ def tensor_split(
     return _pieces(x, dim, starts)
 
 
+@op(method=True, node="UnbindBackward0")
 def unbind(x: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """The slices along a dimension, without it."""
     if x.ndim == 0:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     dim = wrap_dim(dim, x.ndim)
     return tuple([x.select(dim, position) for position in range(x.shape[dim])])
-
-
-__all__ = [
-    "cat", "chunk", "concat", "concatenate", "hstack", "row_stack", "split", "split_with_sizes",
-    "stack", "tensor_split", "unbind", "unsafe_chunk", "unsafe_split", "vstack",
-]  # fmt: skip

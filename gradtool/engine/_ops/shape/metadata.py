@@ -12,12 +12,14 @@ from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.dims import as_ints
 from gradtool.engine._ops.core.dtype_support import TYPE_NAMES
 from gradtool.engine._ops.core.inplace import check_in_place, replace
+from gradtool.engine._ops.core.op import attribute, method, op
 from gradtool.engine._ops.creation.creation import empty
 from gradtool.engine._tensor import Storage, Tensor
 
 # ---- questions ------------------------------------------------------------------------------
 
 
+@op(method=True)
 def is_nonzero(x: Tensor) -> bool:
     """Whether the only element is not zero.
 
@@ -30,22 +32,26 @@ def is_nonzero(x: Tensor) -> bool:
     return bool(x)
 
 
+@op(method=True)
 def is_same_size(x: Tensor, other: Tensor) -> bool:
     """Whether the shapes are the same."""
     return tuple(x.shape) == tuple(other.shape)
 
 
+@op(method=True)
 def get_device(x: Tensor) -> int:
     """The number of the CUDA device; -1 on the CPU."""
     return (x.device.index or 0) if x.is_cuda else -1
 
 
+@method("storage_offset")
 def _storage_offset(x: Tensor) -> int:
     """How many elements into the memory that it shares with its base it starts."""
     base = x._base
     return 0 if base is None else (x.data_ptr() - base.data_ptr()) // x.itemsize
 
 
+@method("is_set_to")
 def _is_set_to(x: Tensor, other: Tensor) -> bool:
     """Whether both are the same memory in the same shape and strides."""
     same = x.data_ptr() == other.data_ptr() and x.stride() == other.stride()
@@ -55,6 +61,7 @@ def _is_set_to(x: Tensor, other: Tensor) -> bool:
 # ---- memory ---------------------------------------------------------------------------------
 
 
+@method("new")
 def _new(x: Tensor, *given: Any) -> Tensor:
     """A tensor of the same dtype: of data, or without values of a size."""
     if len(given) == 1 and not isinstance(given[0], int | tuple):
@@ -62,6 +69,7 @@ def _new(x: Tensor, *given: Any) -> Tensor:
     return x.new_empty(*(given or (0,)))
 
 
+@method("set_")
 def _set(x: Tensor, source: Tensor | None = None) -> Tensor:
     """Let the tensor have the memory and the shape of `source`; without one, none at all.
 
@@ -79,6 +87,7 @@ def _set(x: Tensor, source: Tensor | None = None) -> Tensor:
     return x
 
 
+@method("resize_")
 def _resize(x: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     """Change the shape in place; elements are kept in row-major order as far as they go.
 
@@ -96,15 +105,18 @@ def _resize(x: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     return x
 
 
+@method("resize_as_")
 def _resize_as(x: Tensor, other: Tensor, *, memory_format: Any = None) -> Tensor:
     """`resize_` to the shape of another tensor."""
     return _resize(x, tuple(other.shape))
 
 
+@method("new_empty_strided")
 def _new_empty_strided(x: Tensor, size: Any, stride: Any, **options: Any) -> Tensor:
     return empty_strided(size, stride, **{"dtype": x.dtype, "device": x.device, **options})
 
 
+@op
 def empty_strided(size: Any, stride: Any, **options: Any) -> Tensor:
     """A tensor without values, with these steps between neighbours in each dimension."""
     size, stride = as_ints(size), as_ints(stride)
@@ -116,6 +128,7 @@ def empty_strided(size: Any, stride: Any, **options: Any) -> Tensor:
 # ---- by a function of Python ----------------------------------------------------------------
 
 
+@method("apply_")
 def _apply(x: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     """Write over each element what a function of Python makes of it."""
     return _map(x, callable=lambda element: callable(element))
@@ -147,42 +160,22 @@ def _in_new_shape(name: str) -> Callable[..., Tensor]:
     return become
 
 
-_RESHAPED = ("squeeze", "swapaxes", "swapdims", "t", "transpose", "unsqueeze")
+for _name in ("squeeze", "swapaxes", "swapdims", "t", "transpose", "unsqueeze"):
+    method()(_in_new_shape(_name))
 
-METHODS: dict[str, Callable[..., Any]] = {
-    "apply_": _apply,
-    "map_": lambda x, other, function: _map(x, other, callable=function),
-    "map2_": lambda x, y, z, function: _map(x, y, z, callable=function),
-    "new": _new,
-    "new_empty_strided": _new_empty_strided,
-    "set_": _set,
-    "resize_": _resize,
-    "resize_as_": _resize_as,
-    "storage_offset": _storage_offset,
-    "is_set_to": _is_set_to,
-    "is_shared": lambda _x: False,
-    "share_memory_": lambda x: x,
-    "ndimension": Tensor.dim,
-    "nelement": Tensor.numel,
-    "dense_dim": Tensor.dim,
-    "sparse_dim": lambda _x: 0,
-    "to_dense": lambda x, dtype=None, **_options: x if dtype is None else x.to(dtype),
-    "is_nonzero": is_nonzero,
-    "is_same_size": is_same_size,
-    "get_device": get_device,
-    **{f"{name}_": _in_new_shape(name) for name in _RESHAPED},
-}
-"""Methods that have no form as a function, or are not in the list of those of the same name."""
+# ---- answers that are the same for every tensor, or an older name's -------------------------
 
-PROPERTIES: dict[str, Callable[[Tensor], Any]] = {
-    "is_cpu": lambda x: not x.is_cuda,
-    "layout": lambda _x: _settings.strided,
-    "name": lambda _x: None,
-    "names": lambda x: (None,) * x.ndim,
-    **{
-        name: lambda _x: False
-        for name in ("is_meta", "is_mkldnn", "is_mps", "is_quantized", "is_sparse", "is_xpu")
-    },
-}
+method("map_")(lambda x, other, function: _map(x, other, callable=function))
+method("map2_")(lambda x, y, z, function: _map(x, y, z, callable=function))
+method("is_shared")(lambda _x: False)
+method("share_memory_")(lambda x: x)
+method("ndimension", "dense_dim")(Tensor.dim)
+method("nelement")(Tensor.numel)
+method("sparse_dim")(lambda _x: 0)
+method("to_dense")(lambda x, dtype=None, **_options: x if dtype is None else x.to(dtype))
 
-__all__ = ["empty_strided", "get_device", "is_nonzero", "is_same_size"]
+attribute("is_cpu")(lambda x: not x.is_cuda)
+attribute("layout")(lambda _x: _settings.strided)
+attribute("name")(lambda _x: None)
+attribute("names")(lambda x: (None,) * x.ndim)
+attribute("is_meta", "is_mkldnn", "is_mps", "is_quantized", "is_sparse", "is_xpu")(lambda _x: False)

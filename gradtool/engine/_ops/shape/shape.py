@@ -10,6 +10,8 @@ from gradtool.engine import _dtypes
 from gradtool.engine._levels import Outline
 from gradtool.engine._ops.core.dims import Ints, as_ints, one_by_one, wrap_dim, wrap_dims
 from gradtool.engine._ops.core.kinds import linear
+from gradtool.engine._ops.core.node_names import numbered
+from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._tensor import Tensor, wrap
 
 _view = linear(
@@ -37,6 +39,7 @@ _squeeze = linear(
 )
 
 
+@op(method=True)
 @one_by_one
 def reshape(x: Tensor, shape: Ints) -> Tensor:
     """The elements in row-major order in another shape: a view where possible, else a copy.
@@ -47,6 +50,7 @@ def reshape(x: Tensor, shape: Ints) -> Tensor:
     return _view(x, shape=shape) if _is_viewable(x, shape) else _copying_reshape(x, shape=shape)
 
 
+@method()
 def view(x: Tensor, *size: Any, dtype: _dtypes.dtype | None = None, **named: Any) -> Tensor:
     """`reshape` that never copies. Given a dtype: the same bytes as elements of that.
 
@@ -126,21 +130,25 @@ def _is_viewable(x: Tensor, shape: Ints) -> bool:
     return array.size == 0 or bool(np.may_share_memory(array.reshape(shape), array))
 
 
+@method()
 def view_as(x: Tensor, other: Tensor) -> Tensor:
     """``x.view(other.shape)``."""
     return _viewed(x, other.shape)
 
 
+@method()
 def reshape_as(x: Tensor, other: Tensor) -> Tensor:
     """``x.reshape(other.shape)``."""
     return reshape(x, other.shape)
 
 
+@op(method=True)
 def ravel(x: Tensor) -> Tensor:
     """All elements in one dimension."""
     return reshape(x, (-1,))
 
 
+@op(method=True)
 def flatten(x: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The dimensions from `start_dim` to `end_dim`, both included, made one."""
     start, end = wrap_dim(start_dim, x.ndim), wrap_dim(end_dim, x.ndim)
@@ -152,6 +160,7 @@ def flatten(x: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return reshape(x, (*shape[:start], _product(shape[start : end + 1]), *shape[end + 1 :]))
 
 
+@op(method=True)
 def unflatten(x: Tensor, dim: int, sizes: Ints) -> Tensor:
     """One dimension split into several, of which one extent may be -1."""
     dim, shape = wrap_dim(dim, x.ndim), x.shape
@@ -165,24 +174,25 @@ def unflatten(x: Tensor, dim: int, sizes: Ints) -> Tensor:
     return reshape(x, (*shape[:dim], *parts, *shape[dim + 1 :]))
 
 
+@op
 def numel(x: Tensor) -> int:
     """Number of elements."""
     return x.numel()
 
 
+@op(method=True)
 def unsqueeze(x: Tensor, dim: int) -> Tensor:
     """A dimension of extent one more, at `dim`."""
     return _unsqueeze(x, dim=wrap_dim(dim, x.ndim + 1))
 
 
+def _squeeze_overload(_x: Any, dim: Any = None) -> int:
+    return 0 if dim is None else 2 if isinstance(dim, tuple | list) else 1
+
+
+@op(method=True, node=numbered("Squeeze", _squeeze_overload))
 def squeeze(x: Tensor, dim: int | Ints | None = None) -> Tensor:
     """Without the dimensions of extent one, or those of them that are named."""
     shape = x.shape
     named = range(x.ndim) if dim is None else wrap_dims(as_ints(dim), x.ndim)
     return _squeeze(x, dims=tuple([each for each in named if x.ndim and shape[each] == 1]))
-
-
-__all__ = [
-    "flatten", "numel", "ravel", "reshape", "reshape_as", "squeeze", "unflatten", "unsqueeze",
-    "view", "view_as",
-]  # fmt: skip

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.creation.creation import arange, ones
 from gradtool.engine._ops.elementwise.complex_parts import real, view_as_complex, view_as_real
 from gradtool.engine._ops.indexing.views import sum_of_windows, unfold
@@ -41,11 +42,12 @@ def _check_dtype(name: str, dtype: Any) -> None:
         raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype}")
 
 
-hann_window = _cosines("hann_window", 0.5, -0.5)
-blackman_window = _cosines("blackman_window", 0.42, -0.5, 0.08)
+hann_window = op(_cosines("hann_window", 0.5, -0.5))
+blackman_window = op(_cosines("blackman_window", 0.42, -0.5, 0.08))
 _hamming = _cosines("hamming_window")
 
 
+@op
 def hamming_window(
     window_length: int,
     periodic: bool = True,
@@ -57,6 +59,7 @@ def hamming_window(
     return _hamming(window_length, periodic, alpha, -beta, **options)
 
 
+@op
 def bartlett_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
     """A triangle over one period, or up to its end if not `periodic`."""
     _check_dtype("bartlett_window", options.get("dtype"))
@@ -69,6 +72,7 @@ def bartlett_window(window_length: int, periodic: bool = True, **options: Any) -
 # ---- forth ----------------------------------------------------------------------------------
 
 
+@op(method=True)
 def stft(
     x: Tensor,
     n_fft: int,
@@ -146,6 +150,7 @@ def _weights(
 # ---- and back -------------------------------------------------------------------------------
 
 
+@op(method=True)
 def istft(
     x: Tensor,
     n_fft: int,
@@ -202,11 +207,3 @@ def _filled(x: Tensor, missing: int) -> Tensor:
     from gradtool.engine.nn.functional import pad
 
     return pad(x, (0, missing))
-
-
-METHODS = {"istft": istft, "stft": stft}
-"""What is a method of tensors too."""
-
-__all__ = [
-    "bartlett_window", "blackman_window", "hamming_window", "hann_window", "istft", "stft",
-]  # fmt: skip

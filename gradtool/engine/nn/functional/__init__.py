@@ -1,6 +1,6 @@
 """The functions of ``nn.functional``: composites of the engine's operations."""
 
-from gradtool.engine._ops.core.node_names import OF_IMAGES, named
+from gradtool.engine._ops.core.node_names import published
 from gradtool.engine.nn.functional._activations import (
     celu,
     celu_,
@@ -182,4 +182,4 @@ __all__ = [
 ]  # fmt: skip
 
 for _name in __all__:
-    globals()[_name] = named(_name, globals()[_name], OF_IMAGES)
+    globals()[_name] = published(globals()[_name])

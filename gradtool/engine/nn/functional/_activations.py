@@ -15,6 +15,7 @@ from gradtool.engine._ops.core.dtype_support import MEASURED, REAL, SMOOTH, take
 from gradtool.engine._ops.core.inplace import in_place
 from gradtool.engine._ops.core.kinds import Product
 from gradtool.engine._ops.core.kinds import elementwise as elementwise_primitive
+from gradtool.engine._ops.core.node_names import node_name
 from gradtool.engine._ops.creation.distributions import exponential
 from gradtool.engine._ops.creation.random import rand
 from gradtool.engine._ops.elementwise import elementwise
@@ -88,6 +89,12 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
+def _node_of(name: str) -> Callable[..., str]:
+    """Return the rule for the node's name, which has another number where the input is changed."""
+    return lambda *_, inplace=False, **__: f"{name}Backward{int(inplace)}"
+
+
+@node_name(_node_of("LeakyRelu"))
 @takes(REAL, "leaky_relu_cpu")
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """Negative entries times a slope."""
@@ -99,6 +106,7 @@ def _leaky_relu(input: Tensor, slope: Any) -> Tensor:
     return where(input > 0, input, input * slope)
 
 
+@node_name("PreluKernelBackward0")
 @takes(REAL, "prelu_cpu")
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """`leaky_relu` with a slope that is learned, one or one for each channel.
@@ -117,6 +125,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return _leaky_relu(input, slope)
 
 
+@node_name("RreluWithNoiseBackward0")
 @takes(REAL, "leaky_relu_cpu")
 def rrelu(
     input: Tensor,
@@ -133,6 +142,7 @@ def rrelu(
     return _leaky_relu(input, slope, inplace=inplace)
 
 
+@node_name("ThresholdBackward0")
 @takes(MEASURED, "threshold_cpu")
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """`value` in place of entries not above the threshold."""
@@ -144,12 +154,14 @@ def _threshold(input: Tensor, threshold: float, value: float) -> Tensor:
     return input.masked_fill(input <= threshold, value)
 
 
+@node_name("HardshrinkBackward0")
 @takes(REAL, "hardshrink_cpu")
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """Zero in place of entries of magnitude up to `lambd`."""
     return input.masked_fill((input >= -lambd) & (input <= lambd), 0)
 
 
+@node_name("SoftshrinkBackward0")
 @takes(REAL, "softshrink_cpu")
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """Each entry moved towards zero by `lambd`, and no further.
@@ -163,6 +175,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     return where(input != input, input, shifted)
 
 
+@node_name("HardsigmoidBackward0")
 @takes(REAL, "hardsigmoid_cpu")
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """The line ``input / 6 + 1 / 2``, between 0 and 1."""
@@ -174,6 +187,7 @@ def _hardsigmoid(input: Tensor) -> Tensor:
     return relu6(input + 3) / 6
 
 
+@node_name("HardswishBackward0")
 @takes(REAL, "hardswish_cpu")
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * hardsigmoid(input)``."""
@@ -188,6 +202,7 @@ def _hardswish(input: Tensor) -> Tensor:
 # ---- exponential on the negative side -------------------------------------------------------
 
 
+@node_name(_node_of("Elu"))
 @takes(REAL, "elu_cpu")
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``alpha * (exp(input) - 1)`` where negative."""
@@ -201,12 +216,14 @@ def _elu(input: Tensor, alpha: float, scale: float = 1.0, rate: float = 1.0) -> 
     return where(input > 0, input * scale if scale != 1 else input, curve)
 
 
+@node_name(_node_of("Elu"))
 @takes(REAL, "elu_cpu")
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """`elu` with the constants that keep mean 0 and variance 1 (Klambauer et al., 2017)."""
     return _elu(input, 1.6732632423543772, 1.0507009873554805, inplace=inplace)
 
 
+@node_name(_node_of("Celu"))
 @takes(REAL, "elu_cpu")
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``alpha * (exp(input / alpha) - 1)`` where negative.
@@ -222,6 +239,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 # ---- smooth ---------------------------------------------------------------------------------
 
 
+@node_name("SoftplusBackward0")
 @takes(REAL, "softplus_cpu")
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """``log(1 + exp(beta * input)) / beta``; the entry itself where that no longer differs."""
@@ -230,12 +248,14 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     return where(large, input, log1p(exp(scaled.masked_fill(large, 0))) / beta)
 
 
+@node_name("LogSigmoidBackward0")
 @takes(REAL, "log_sigmoid_cpu")
 def logsigmoid(input: Tensor) -> Tensor:
     """The logarithm of `sigmoid`."""
     return -logaddexp(-input, 0.0)
 
 
+@node_name("SiluBackward0")
 @takes(SMOOTH, "silu_cpu")
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * sigmoid(input)``."""
@@ -247,6 +267,7 @@ def _silu(input: Tensor) -> Tensor:
     return input * sigmoid(input)
 
 
+@node_name("MishBackward0")
 @takes(REAL, "mish_cpu")
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * tanh(softplus(input))``."""
@@ -258,6 +279,7 @@ def _mish(input: Tensor) -> Tensor:
     return input * tanh(softplus(input))
 
 
+@node_name("GeluBackward0")
 @takes(REAL, "GeluKernelImpl")
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """The input times the part of a normal distribution below it; ``tanh`` approximates that.
@@ -338,6 +360,7 @@ def gumbel_softmax(
     return one_hot - soft.detach() + soft
 
 
+@node_name("GluBackward0")
 @takes(REAL, "glu_cpu")
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half along a dimension times the sigmoid of the second.

@@ -8,6 +8,7 @@ import numpy as np
 
 from gradtool.engine._ops.core.dtype_support import REAL, TYPE_NAMES, refuse, takes
 from gradtool.engine._ops.core.kinds import Product, binary
+from gradtool.engine._ops.core.node_names import node_name
 from gradtool.engine._ops.core.promotion import result_type
 from gradtool.engine._ops.core.quiet import quiet
 from gradtool.engine._ops.elementwise.elementwise import log, log1p
@@ -19,6 +20,14 @@ from gradtool.engine.nn.functional._regression import check_reduction, legacy, r
 # ---- one class of several -------------------------------------------------------------------
 
 
+def _nll_node(input: Any, target: Any, *args: Any, **params: Any) -> str:
+    if input.ndim == 3 or input.ndim > 4:
+        reduction = args[4] if len(args) > 4 else params.get("reduction", "mean")
+        return "ViewBackward0" if reduction == "none" else "NllLoss2DBackward0"
+    return "NllLoss2DBackward0" if input.ndim == 4 else "NllLossBackward0"
+
+
+@node_name(_nll_node)
 @takes(REAL, "nll_loss_out_frame")
 def nll_loss(
     input: Tensor,
@@ -99,6 +108,15 @@ def _check_targets(input: Tensor, target: Tensor, weight: Tensor | None) -> int:
     return dim
 
 
+def _cross_entropy_node(input: Any, target: Any, *args: Any, **params: Any) -> str:
+    smoothing = args[5] if len(args) > 5 else params.get("label_smoothing", 0.0)
+    if target.is_floating_point():
+        reduction = args[4] if len(args) > 4 else params.get("reduction", "mean")
+        return "DivBackward1" if reduction == "mean" else "NegBackward0"
+    return "AddBackward0" if smoothing > 0 else _nll_node(input, target, *args, **params)
+
+
+@node_name(_cross_entropy_node)
 def cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -193,6 +211,7 @@ _cross_entropy = binary(
 )
 
 
+@node_name("BinaryCrossEntropyBackward0")
 def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -219,6 +238,7 @@ def binary_cross_entropy(
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
+@node_name("BinaryCrossEntropyWithLogitsBackward0")
 @takes(REAL, "log_sigmoid_cpu")
 def binary_cross_entropy_with_logits(
     input: Tensor,

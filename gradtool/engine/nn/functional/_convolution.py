@@ -8,6 +8,7 @@ from typing import Any
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import SMOOTH, check_taken, takes
+from gradtool.engine._ops.core.node_names import node_name
 from gradtool.engine._ops.linalg.linalg import matmul
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn.functional._folding import for_each, product, windows
@@ -225,6 +226,24 @@ conv1d, conv2d, conv3d = (_convolution(spatial) for spatial in (1, 2, 3))
 conv_transpose1d, conv_transpose2d, conv_transpose3d = (
     _transposed(spatial) for spatial in (1, 2, 3)
 )
+
+
+def _convolution_node(spatial: int) -> Callable[..., str]:
+    """Return the rule for the node's name: a batch of one is squeezed again."""
+
+    def node(input: Any, *_: Any, **__: Any) -> str:
+        return "ConvolutionBackward0" if input.ndim == spatial + 2 else "SqueezeBackward1"
+
+    return node
+
+
+for _spatial, _functions in (
+    (1, (conv1d, conv_transpose1d)),
+    (2, (conv2d, conv_transpose2d)),
+    (3, (conv3d, conv_transpose3d)),
+):
+    for _function in _functions:
+        node_name(_convolution_node(_spatial))(_function)
 
 
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:

@@ -6,6 +6,7 @@ from typing import Any
 
 from gradtool.engine._ops.core.dims import Ints, as_ints
 from gradtool.engine._ops.core.dtype_support import BOOL, SMOOTH, takes
+from gradtool.engine._ops.core.node_names import node_name
 from gradtool.engine._ops.indexing.views import sum_of_windows
 from gradtool.engine._ops.indexing.views import unfold as windows_along
 from gradtool.engine._tensor import Tensor
@@ -55,6 +56,7 @@ def product(numbers: Ints) -> int:
     return result
 
 
+@node_name("Im2ColBackward0")
 @takes(BOOL | SMOOTH, "im2col_out_cpu")
 def unfold(
     input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
@@ -83,6 +85,7 @@ def unfold(
     return columns.squeeze(0) if input.ndim == 3 else columns
 
 
+@node_name("Col2ImBackward0")
 @takes(BOOL | SMOOTH, "col2im_out_cpu")
 def fold(
     input: Tensor,
@@ -152,6 +155,7 @@ def _summed(patches: Tensor, dim: int, extent: int, apart: int, step: int) -> Te
 # ---- pixels for channels --------------------------------------------------------------------
 
 
+@node_name("PixelShuffleBackward0")
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """Channels (…, C * r², H, W) as pixels (…, C, H * r, W * r).
 
@@ -170,6 +174,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     return mixed.reshape(*front, channels // r**2, height * r, width * r)
 
 
+@node_name("PixelUnshuffleBackward0")
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """The inverse of `pixel_shuffle`.
 

@@ -10,6 +10,7 @@ import numpy as np
 from gradtool.engine import _dtypes
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.dtype_support import REAL, TYPE_NAMES, check_positions
+from gradtool.engine._ops.core.node_names import node_name
 from gradtool.engine._ops.creation.creation import arange
 from gradtool.engine._ops.creation.literals import tensor
 from gradtool.engine._ops.elementwise.selection import where
@@ -20,6 +21,11 @@ from gradtool.engine._ops.reductions.extremum import max as max_along
 from gradtool.engine._tensor import Tensor
 
 
+def _linear_node(input: Any, weight: Any, bias: Any = None) -> str | None:
+    return "AddmmBackward0" if input.ndim == 2 and bias is not None else None
+
+
+@node_name(_linear_node)
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias``.
 
@@ -47,6 +53,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     return out if bias is None else out + bias
 
 
+@node_name("EmbeddingBackward0")
 def embedding(
     input: Tensor,
     weight: Tensor,

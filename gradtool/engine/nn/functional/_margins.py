@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.dtype_support import FLOATS, REAL, SMOOTH, takes
+from gradtool.engine._ops.core.node_names import node_name
 from gradtool.engine._ops.creation.creation import arange, full_like, triu_indices
 from gradtool.engine._ops.elementwise.elementwise import sqrt
 from gradtool.engine._ops.elementwise.powers import logaddexp
@@ -19,6 +20,7 @@ _SLACK = 1e-12
 """What PyTorch adds to squared lengths in `cosine_embedding_loss`."""
 
 
+@node_name("SumBackward1")
 @takes(REAL, "cosine_similarity")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between rows along a dimension; lengths are at least `eps`."""
@@ -28,6 +30,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     return (first * second).sum(dim)
 
 
+@node_name("NormBackward1")
 def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:
@@ -79,6 +82,7 @@ def margin_ranking_loss(
     return reduced(loss, legacy(reduction, size_average, reduce))
 
 
+@node_name("SoftMarginLossBackward0")
 @takes(SMOOTH, "soft_margin_loss")
 def soft_margin_loss(
     input: Tensor,

@@ -10,6 +10,7 @@ import numpy as np
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import MEASURED, REAL, TYPE_NAMES, check_taken, takes
+from gradtool.engine._ops.core.node_names import node_name
 from gradtool.engine._ops.creation.creation import arange
 from gradtool.engine._ops.creation.literals import tensor
 from gradtool.engine._ops.reductions.extremum import max as max_along
@@ -251,6 +252,13 @@ def _extents(pooled: Ints, size: Ints, step: Ints, ends: Ints, wanted: Any) -> I
 
 max_unpool1d, max_unpool2d, max_unpool3d = (_unpooling(spatial) for spatial in (1, 2, 3))
 
+
+for _function, _node in (
+    (max_pool1d, "SqueezeBackward1"),
+    (max_pool2d, "MaxPool2DWithIndicesBackward0"),
+    (max_pool3d, "MaxPool3DWithIndicesBackward0"),
+):
+    node_name(_node)(_function)
 
 __all__ = [
     "adaptive_max_pool1d", "adaptive_max_pool1d_with_indices", "adaptive_max_pool2d",

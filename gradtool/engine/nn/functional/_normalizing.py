@@ -9,6 +9,7 @@ import numpy as np
 from gradtool.engine import _dtypes
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.dtype_support import REAL, SMOOTH, takes
+from gradtool.engine._ops.core.node_names import node_name
 from gradtool.engine._ops.elementwise.elementwise import rsqrt
 from gradtool.engine._ops.reductions.norm import norm
 from gradtool.engine._ops.reductions.statistics import var_mean
@@ -39,6 +40,7 @@ def normalize(
     return scaled if out is None else out.copy_(scaled)
 
 
+@node_name("NativeLayerNormBackward0")
 @takes(REAL, "LayerNormKernelImpl")
 def layer_norm(
     input: Tensor,
@@ -83,6 +85,7 @@ def _last(input: Tensor, normalized_shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(range(input.ndim - len(shape), input.ndim))
 
 
+@node_name("NativeBatchNormBackward0")
 @takes(REAL, "batch_norm")
 def batch_norm(
     input: Tensor,
@@ -150,6 +153,7 @@ def _track(
         modes.grad = recording
 
 
+@node_name("ViewBackward0")
 @takes(REAL, "batch_norm")
 def instance_norm(
     input: Tensor,
@@ -179,6 +183,7 @@ def instance_norm(
     return _affine(_standardized(input, dims, eps), weight, bias)
 
 
+@node_name("NativeGroupNormBackward0")
 @takes(REAL, "GroupNormKernelImpl")
 def group_norm(
     input: Tensor,

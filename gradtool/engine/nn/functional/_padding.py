@@ -11,6 +11,7 @@ from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.dims import Ints, as_ints
 from gradtool.engine._ops.core.dtype_support import NUMBERS, check_taken
 from gradtool.engine._ops.core.kinds import general, linear
+from gradtool.engine._ops.core.node_names import node_name
 from gradtool.engine._tensor import Tensor
 
 Pairs = tuple[tuple[int, int], ...]
@@ -31,6 +32,12 @@ _with_zeros = linear("constant_pad_nd", _padded, _inside)
 _with_value = general("constant_pad_nd", _padded, _inside)
 
 
+def _padding_node(_input: Any, pad: Any, mode: str = "constant", value: Any = None) -> str | None:
+    kind = {"reflect": "Reflection", "replicate": "Replication"}.get(mode)
+    return None if kind is None else f"{kind}Pad{len(pad) // 2}DBackward0"
+
+
+@node_name(_padding_node)
 def pad(
     input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None
 ) -> Tensor:

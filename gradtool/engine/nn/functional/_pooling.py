@@ -10,6 +10,7 @@ import numpy as np
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import FLOATS, REAL, takes
+from gradtool.engine._ops.core.node_names import node_name
 from gradtool.engine._ops.elementwise.elementwise import relu, sign
 from gradtool.engine._ops.linalg.linalg import matmul
 from gradtool.engine._tensor import Tensor
@@ -265,6 +266,22 @@ def _around(size: int) -> list[int]:
     """How many channels before and behind one are among as many."""
     return [size // 2, (size - 1) // 2]
 
+
+for _function, _node in (
+    (avg_pool1d, "SqueezeBackward1"),
+    (avg_pool2d, "AvgPool2DBackward0"),
+    (avg_pool3d, "AvgPool3DBackward0"),
+    (adaptive_avg_pool1d, "SqueezeBackward1"),
+):
+    node_name(_node)(_function)
+
+
+def _adaptive_mean_node(_input: Any, output_size: Any) -> str:
+    ones = output_size in (1, (1, 1), [1, 1])
+    return "MeanBackward1" if ones else "AdaptiveAvgPool2DBackward0"
+
+
+node_name(_adaptive_mean_node)(adaptive_avg_pool2d)
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "avg_pool1d", "avg_pool2d",

@@ -7,6 +7,7 @@ import warnings
 
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.dtype_support import REAL, SMOOTH, check_taken, takes
+from gradtool.engine._ops.core.node_names import node_name
 from gradtool.engine._ops.elementwise.elementwise import exp, log
 from gradtool.engine._ops.elementwise.powers import xlogy
 from gradtool.engine._ops.elementwise.selection import where
@@ -58,6 +59,7 @@ def paired(input: Tensor, target: Tensor) -> tuple[Tensor, ...]:
     return broadcast_tensors(input, target)
 
 
+@node_name("MseLossBackward0")
 def mse_loss(
     input: Tensor,
     target: Tensor,
@@ -100,6 +102,7 @@ def _weighted(loss: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
     return reduced(weighted, reduction)
 
 
+@node_name("SmoothL1LossBackward0")
 @takes(REAL, "smooth_l1_cpu")
 def smooth_l1_loss(
     input: Tensor,
@@ -125,6 +128,7 @@ def smooth_l1_loss(
     return reduced(where(size < beta, parabola, size - 0.5 * beta), reduction)
 
 
+@node_name("HuberLossBackward0")
 @takes(REAL, "huber_cpu")
 def huber_loss(
     input: Tensor,

@@ -13,6 +13,7 @@ import numpy as np
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import REAL, check_taken
+from gradtool.engine._ops.core.node_names import node_name
 from gradtool.engine._ops.creation.creation import linspace, ones
 from gradtool.engine._ops.elementwise.arithmetic import fmod
 from gradtool.engine._ops.elementwise.elementwise import floor, round
@@ -40,6 +41,25 @@ _TAKEN = {
 _RANKS = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}
 
 
+_NODES_BY_MODE = {
+    "nearest": "Nearest", "nearest-exact": "NearestExact", "linear": "Linear",
+    "bilinear": "Bilinear", "bicubic": "Bicubic", "trilinear": "Trilinear",
+}  # fmt: skip
+
+
+def _interpolation_node(
+    input: Any,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    *_: Any,
+    **__: Any,
+) -> str | None:
+    kind = _NODES_BY_MODE.get(mode)
+    return None if kind is None else f"Upsample{kind}{input.ndim - 2}DBackward0"
+
+
+@node_name(_interpolation_node)
 def interpolate(
     input: Tensor,
     size: Any = None,
