@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from gradtool.verify.protocol.differentiable import Array, Cotangents, FailureKind, Primals
+from gradtool.verify.protocol.observation import Array, Cotangents, FailureKind, Primals
 
 Arrays = tuple[Array | None, ...]
 Outputs = tuple[Any, ...]

@@ -29,7 +29,7 @@ from gradtool.results.report import CheckResult, Severity, Verdict
 from gradtool.sandbox.termination import Terminated, user_code
 from gradtool.sandbox.timeout import time_limit
 from gradtool.verify.examine import Flaw, Outcome, examine
-from gradtool.verify.protocol.differentiable import Array
+from gradtool.verify.protocol.observation import Array
 from gradtool.verify.rules import RULES, codes
 from gradtool.verify.rules.gt702_engines_disagree import disagreement
 from gradtool.verify.subject import Subject as Examined

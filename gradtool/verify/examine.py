@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from gradtool.results.report import Cost, Severity, Skip, Verdict
-from gradtool.verify.protocol.observation import Examinable, SourceLine
+from gradtool.verify.protocol.differentiable import Examinable
+from gradtool.verify.protocol.observation import SourceLine
 from gradtool.verify.rules import RULES, Answer, Flaw, Rule
 from gradtool.verify.rules._rule import blocked, reported_by, skipped
 from gradtool.verify.subject import Subject

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradtool.verify.protocol.coordinates import is_continuous
-from gradtool.verify.protocol.differentiable import Array, Cotangents, Observation
-from gradtool.verify.protocol.observation import Examinable
+from gradtool.verify.protocol.differentiable import Examinable
+from gradtool.verify.protocol.observation import Array, Cotangents, Observation
 from gradtool.verify.randomness import generator, shifted, signed
 from gradtool.verify.thresholds.rules import OTHER_CALL_SHIFT
 

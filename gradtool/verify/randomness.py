@@ -13,7 +13,7 @@ import numpy as np
 
 from gradtool.verify.oracle.steps import epsilon, scales
 from gradtool.verify.protocol.coordinates import FloatArray, is_continuous, real_view
-from gradtool.verify.protocol.differentiable import Array
+from gradtool.verify.protocol.observation import Array
 from gradtool.verify.thresholds.noise import REROUNDED_DIGITS
 from gradtool.verify.thresholds.steps import RANDOM_GRAIN, RANDOM_LARGEST, RANDOM_SMALLEST
 

@@ -19,8 +19,8 @@ from gradtool.verify.oracle.roughness import Roughness, rough_gradients
 from gradtool.verify.oracle.steps import scales
 from gradtool.verify.protocol.coordinates import FloatArray, is_continuous
 from gradtool.verify.protocol.counting import Counted, Counter
-from gradtool.verify.protocol.differentiable import Array, Differentiable
-from gradtool.verify.protocol.observation import ChangedByJvp, Examinable
+from gradtool.verify.protocol.differentiable import Differentiable, Examinable
+from gradtool.verify.protocol.observation import Array, ChangedByJvp
 from gradtool.verify.randomness import generator, shifted, signed
 from gradtool.verify.thresholds.comparison import THIRD_DERIVATIVE_ROUNDINGS, THIRD_DERIVATIVE_RTOL
 from gradtool.verify.thresholds.steps import NEARBY_POINT_SHIFTS

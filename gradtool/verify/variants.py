@@ -20,7 +20,7 @@ from gradtool.verify.comparison.derivatives import Derivatives
 from gradtool.verify.oracle.evaluation_timeout import Patience
 from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.coordinates import is_continuous
-from gradtool.verify.protocol.differentiable import Array, Observation
+from gradtool.verify.protocol.observation import Array, Observation
 from gradtool.verify.randomness import generator, signed
 from gradtool.verify.rules._rule import Flaw
 from gradtool.verify.thresholds.rules import (

@@ -14,7 +14,7 @@ import gradtool.engine as torch
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.engine.autograd import Function
 from gradtool.engine.autograd.function import once_differentiable
-from gradtool.verify.protocol.differentiable import Observation
+from gradtool.verify.protocol.observation import Observation
 
 
 def leaf(*values: float, dtype: Any = torch.float64) -> torch.Tensor:
@@ -326,7 +326,6 @@ def test_a_call_without_cotangents_runs_no_backward() -> None:
     assert seen.raw is None
     assert seen.output_requires_grad == (True,)
     assert seen.saved == ("input:x", "input:y")
-    assert seen.ctx_attributes == {"power": "int"}
 
 
 def test_raw_gradients_are_seen_before_the_engine_fits_them() -> None:
@@ -441,12 +440,11 @@ def test_declarations_and_aliases_are_seen() -> None:
     assert seen.output_requires_grad == (True, True, False)
     assert seen.aliases == ((0, 0),)
     assert seen.saved == ("none", "output:2")
-    assert seen.ctx_attributes == {
-        "kept": "list[input:x, output:2]",
-        "where": "dict[output:2]",
-        "table": "intermediate",
-        "name_of": "str",
-    }
+    assert seen.kept_on_ctx == (
+        ("kept", "input:x"),
+        ("kept", "output:2"),
+        ("where", "output:2"),
+    )
 
 
 def test_the_separate_usage_is_seen_as_well() -> None:
@@ -485,7 +483,6 @@ def test_only_the_outermost_call_of_a_function_is_recorded() -> None:
             return g * 2**ctx.depth, None
 
     seen = called(Twice, leaf(*X), 2)
-    assert seen.ctx_attributes == {"depth": "int"}
     assert seen.raw is not None
     assert seen.raw[0].value is not None
     assert seen.raw[0].value.tolist() == [4.0, 4.0, 4.0]

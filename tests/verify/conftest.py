@@ -17,13 +17,7 @@ from gradtool.verify.oracle.point import read
 from gradtool.verify.oracle.step_ladder import climb
 from gradtool.verify.oracle.steps import epsilon, scales
 from gradtool.verify.protocol.coordinates import Coordinates
-from gradtool.verify.protocol.differentiable import (
-    Argument,
-    Failure,
-    Gradient,
-    Observation,
-    Stacked,
-)
+from gradtool.verify.protocol.observation import Argument, Failure, Gradient, Observation, Stacked
 
 
 def _tuple(value: Any) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ import pytest
 
 from gradtool.results.report import Severity, SkipKind, Verdict
 from gradtool.verify.examine import examine
-from gradtool.verify.protocol.differentiable import Failure, Gradient
+from gradtool.verify.protocol.observation import Failure, Gradient
 from gradtool.verify.rules import RULES
 
 X = np.array([[0.3, -1.2, 0.8], [2.1, 0.4, -0.6]])

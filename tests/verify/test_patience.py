@@ -14,7 +14,7 @@ from gradtool.verify.oracle import evaluation_timeout as patience
 from gradtool.verify.oracle.evaluation_timeout import OutOfPatienceError, Patience
 from gradtool.verify.oracle.sampler import Sampler
 from gradtool.verify.protocol.coordinates import Coordinates
-from gradtool.verify.protocol.differentiable import Array
+from gradtool.verify.protocol.observation import Array
 
 
 def test_what_ends_soon_is_left_alone() -> None:

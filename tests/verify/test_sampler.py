@@ -7,7 +7,7 @@ import pytest
 
 from gradtool.verify.oracle.sampler import Sampler
 from gradtool.verify.protocol.coordinates import Coordinates
-from gradtool.verify.protocol.differentiable import Stacked
+from gradtool.verify.protocol.observation import Stacked
 
 X = np.array([0.3, -1.2, 0.8])
 POINTS = [[X + k] for k in range(40)]

@@ -22,7 +22,7 @@ from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.inplace import before_change, replace
 from gradtool.engine._tensor import to_numpy
 from gradtool.engine.autograd import Function, _apply
-from gradtool.verify.protocol.differentiable import Array
+from gradtool.verify.protocol.observation import Array
 
 
 class _Graphed(Level):

@@ -13,7 +13,7 @@ from gradtool.adapters.common.vjp import vjp
 from gradtool.adapters.library import Arrays, BoundCall, Library, Snapshot
 from gradtool.engine._errors import ContractError
 from gradtool.engine._tensor import to_numpy, wrap
-from gradtool.verify.protocol.differentiable import Array, Cotangents, FailureKind, Primals
+from gradtool.verify.protocol.observation import Array, Cotangents, FailureKind, Primals
 
 
 class _Bundled:

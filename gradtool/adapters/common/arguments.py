@@ -14,8 +14,7 @@ import numpy as np
 
 from gradtool.adapters.common.memory_layout import laid
 from gradtool.adapters.library import library
-from gradtool.verify.protocol.differentiable import Argument, Array, Primals
-from gradtool.verify.protocol.observation import MemoryLayout
+from gradtool.verify.protocol.observation import Argument, Array, MemoryLayout, Primals
 
 
 @dataclass(frozen=True)

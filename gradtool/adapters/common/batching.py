@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from gradtool.adapters.common.bound import BoundFunction
 from gradtool.adapters.common.vjp import copied, cotangent_tensors, vjp
 from gradtool.adapters.library import library
-from gradtool.verify.protocol.differentiable import Array, Cotangents, Primals
+from gradtool.verify.protocol.observation import Array, Cotangents, Primals
 
 Dims = Sequence[int | None]
 

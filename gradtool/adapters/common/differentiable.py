@@ -23,12 +23,15 @@ from gradtool.adapters.common.seeding import global_generators
 from gradtool.adapters.common.tangent_map import TangentMap
 from gradtool.adapters.common.vjp import copied, cotangent_tensors, vjp
 from gradtool.adapters.library import library
-from gradtool.verify.protocol.differentiable import Array, Cotangents, Observation, Primals
+from gradtool.verify.protocol.differentiable import Examinable
 from gradtool.verify.protocol.observation import (
+    Array,
     ChangedByJvp,
-    Examinable,
+    Cotangents,
     Leak,
     MemoryLayout,
+    Observation,
+    Primals,
     SourceLine,
     Stacked,
     Tangents,
@@ -38,7 +41,8 @@ from gradtool.verify.protocol.observation import (
 class FunctionDifferentiable:
     """A Function of the library, or a plain callable of its tensors, at one case.
 
-    Implements `gradtool.verify.protocol.observation.Examinable`. Every call gets fresh tensors, so
+    Implements `gradtool.verify.protocol.differentiable.Examinable`. Every call gets fresh tensors,
+    so
     nothing that the user's code does to them lasts.
 
     Args:

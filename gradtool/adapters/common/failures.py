@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gradtool.adapters.library import library
 from gradtool.sandbox.user_errors import describe
-from gradtool.verify.protocol.differentiable import Failure, Stage
+from gradtool.verify.protocol.observation import Failure, Stage
 
 
 def failure_of(error: Exception, stage: Stage, home: Path) -> Failure:

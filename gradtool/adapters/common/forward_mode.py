@@ -10,8 +10,7 @@ import numpy as np
 from gradtool.adapters.common.bound import BoundFunction
 from gradtool.adapters.common.vjp import copied
 from gradtool.adapters.library import library
-from gradtool.verify.protocol.differentiable import Array, Primals
-from gradtool.verify.protocol.observation import ChangedByJvp, Tangents
+from gradtool.verify.protocol.observation import Array, ChangedByJvp, Primals, Tangents
 
 
 def jvps(

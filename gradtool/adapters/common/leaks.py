@@ -8,8 +8,7 @@ from typing import Any
 
 from gradtool.adapters.common.bound import BoundFunction
 from gradtool.adapters.library import library
-from gradtool.verify.protocol.differentiable import Primals
-from gradtool.verify.protocol.observation import Leak
+from gradtool.verify.protocol.observation import Leak, Primals
 
 
 def leak(bound: BoundFunction, primals: Primals) -> Leak | None:

@@ -18,8 +18,7 @@ from gradtool.adapters.common.captured import roots_of
 from gradtool.adapters.common.side_effects import SideEffectError, without_side_effects
 from gradtool.adapters.library import Arrays, library
 from gradtool.sandbox.user_errors import summarise
-from gradtool.verify.protocol.differentiable import Array, Cotangents, Primals
-from gradtool.verify.protocol.observation import Stacked
+from gradtool.verify.protocol.observation import Array, Cotangents, Primals, Stacked
 
 Evaluate = Callable[[Primals], Arrays]
 Vjps = Callable[[Primals, Sequence[Cotangents]], list[Arrays]]

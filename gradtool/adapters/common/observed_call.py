@@ -13,8 +13,13 @@ from gradtool.adapters.common.observing import Observer
 from gradtool.adapters.common.recording import Record
 from gradtool.adapters.common.vjp import cotangent_tensors, vjp
 from gradtool.adapters.library import library
-from gradtool.verify.protocol.differentiable import Cotangents, Failure, Observation, Primals
-from gradtool.verify.protocol.observation import MemoryLayout
+from gradtool.verify.protocol.observation import (
+    Cotangents,
+    Failure,
+    MemoryLayout,
+    Observation,
+    Primals,
+)
 
 
 class ObservedCall:

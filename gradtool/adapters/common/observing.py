@@ -20,7 +20,7 @@ from gradtool.adapters.common.captured import (
 from gradtool.adapters.common.recording import Record
 from gradtool.adapters.common.vjp import copied
 from gradtool.adapters.library import library
-from gradtool.verify.protocol.differentiable import Failure, Observation
+from gradtool.verify.protocol.observation import Failure, Observation
 
 
 class Observer:
@@ -132,8 +132,9 @@ def _kept(record: Record, names: Sequence[str]) -> dict[str, Any]:
     tensors += [(f"output:{i}", output) for i, output in enumerate(record.outputs)]
     words = {id(value): word for word, value in reversed(tensors)}
     return {
-        "saved": tuple("none" if each is None else _word(each, words) for each in record.saved),
-        "ctx_attributes": {name: _word(value, words) for name, value in record.attributes.items()},
+        "saved": tuple(
+            "none" if each is None else words.get(id(each), "intermediate") for each in record.saved
+        ),
         "kept_on_ctx": tuple(
             (name, word)
             for name, value in record.attributes.items()
@@ -158,18 +159,3 @@ def _behind(value: Any, tensors: Sequence[tuple[str, Any]]) -> Iterator[str]:
     elif holds_others(value):
         for _, held in reachable([("", value)]):
             yield from _behind(held, tensors)
-
-
-def _word(value: Any, names: dict[int, str]) -> str:
-    """``input:x``, ``output:0`` or ``intermediate`` for a tensor, the type's name for the rest.
-
-    A list, tuple or dict with tensors in it names them: ``tuple[input:x, intermediate]``.
-    """
-    if isinstance(value, library().Tensor):
-        return names.get(id(value), "intermediate")
-    kind = type(value).__name__
-    entries = value.values() if isinstance(value, dict) else value
-    if not isinstance(value, list | tuple | dict):
-        return kind
-    tensors = [_word(entry, names) for entry in entries if isinstance(entry, library().Tensor)]
-    return f"{kind}[{', '.join(tensors)}]" if tensors else kind

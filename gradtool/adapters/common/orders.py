@@ -9,8 +9,7 @@ from typing import Any
 from gradtool.adapters.common.bound import BoundFunction
 from gradtool.adapters.common.observed_call import ObservedCall, change_in_place
 from gradtool.adapters.common.recording import Record, Recorder
-from gradtool.verify.protocol.differentiable import Cotangents, Observation, Primals
-from gradtool.verify.protocol.observation import MemoryLayout
+from gradtool.verify.protocol.observation import Cotangents, MemoryLayout, Observation, Primals
 
 
 class Orders:

@@ -16,7 +16,7 @@ import numpy as np
 
 from gradtool.adapters.common.binding import takes_ctx
 from gradtool.adapters.library import library
-from gradtool.verify.protocol.differentiable import Gradient
+from gradtool.verify.protocol.observation import Gradient
 
 Method = Callable[..., Any]
 

@@ -16,7 +16,7 @@ import numpy as np
 from gradtool.adapters.common.captured import is_of_the_engine, visited
 from gradtool.adapters.common.generators import drawn
 from gradtool.adapters.library import Snapshot, library
-from gradtool.verify.protocol.differentiable import Array
+from gradtool.verify.protocol.observation import Array
 
 
 class SideEffectError(Exception):

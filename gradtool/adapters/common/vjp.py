@@ -11,8 +11,7 @@ from gradtool.adapters.common.bound import Outputs
 from gradtool.adapters.common.memory_layout import laid
 from gradtool.adapters.common.undefined import undefined_gradients
 from gradtool.adapters.library import library
-from gradtool.verify.protocol.differentiable import Array, Cotangents
-from gradtool.verify.protocol.observation import MemoryLayout
+from gradtool.verify.protocol.observation import Array, Cotangents, MemoryLayout
 
 
 def cotangent_tensors(

@@ -19,7 +19,7 @@ from gradtool.engine._tensor import wrap
 from gradtool.engine.autograd import grad
 from gradtool.verify.oracle.fixed_step import write_columns_at_once
 from gradtool.verify.protocol.coordinates import Coordinates, FloatArray
-from gradtool.verify.protocol.differentiable import Array
+from gradtool.verify.protocol.observation import Array
 
 _BYTES_AT_ONCE = 2**21
 """Bytes of the arrays that go into a batch and come out of it: about the size of a cache."""

@@ -21,7 +21,7 @@ from gradtool.engine import Tensor
 from gradtool.engine._tensor import to_numpy, wrap
 from gradtool.engine.autograd._node import Node
 from gradtool.engine.autograd.gradcheck import MisuseError
-from gradtool.verify.protocol.differentiable import Array
+from gradtool.verify.protocol.observation import Array
 
 _STACKLEVEL = 5
 """Frames from the warning to the code that called gradcheck."""

@@ -17,7 +17,7 @@ from gradtool.engine.autograd import grad
 from gradtool.engine.autograd.gradcheck import GradcheckError
 from gradtool.verify.oracle.fixed_step import numeric_columns, projected_derivative
 from gradtool.verify.protocol.coordinates import Block, Coordinates, FloatArray, is_continuous
-from gradtool.verify.protocol.differentiable import Array
+from gradtool.verify.protocol.observation import Array
 from gradtool.verify.randomness import generator
 
 MAX_ENTRIES = 4_000_000

@@ -14,7 +14,7 @@ from gradtool.engine import Tensor
 from gradtool.engine._tensor import wrap
 from gradtool.engine.autograd.gradcheck import GradcheckError, GradcheckOptions
 from gradtool.verify.protocol.coordinates import FloatArray
-from gradtool.verify.protocol.differentiable import Array
+from gradtool.verify.protocol.observation import Array
 from gradtool.verify.randomness import generator, signed
 
 Tangents = Sequence[Tensor | None]

@@ -19,7 +19,7 @@ import numpy as np
 from gradtool.adapters.common.binding import takes_ctx
 from gradtool.adapters.common.vjp import vjp
 from gradtool.adapters.library import Arrays, BoundCall, Library, Snapshot
-from gradtool.verify.protocol.differentiable import Array, Cotangents, FailureKind, Primals
+from gradtool.verify.protocol.observation import Array, Cotangents, FailureKind, Primals
 
 _CONTRACTS: tuple[tuple[str, FailureKind], ...] = (
     (r"returned an incorrect number of gradients", "gradient-count"),

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from gradtool.verify.oracle.layout import Layout, only
 from gradtool.verify.protocol.coordinates import Coordinates, FloatArray
-from gradtool.verify.protocol.differentiable import Array, Differentiable, Primals
+from gradtool.verify.protocol.differentiable import Differentiable
+from gradtool.verify.protocol.observation import Array, Primals
 from gradtool.verify.thresholds.comparison import BATCHED_ROW_DIFFERENCE, BATCHED_ROW_ROUNDINGS
 from gradtool.verify.thresholds.effort import BATCH_BYTES, BATCH_FEWEST
 

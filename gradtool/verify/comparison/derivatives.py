@@ -27,13 +27,8 @@ from gradtool.verify.oracle.layout import Layout, lay_out, only
 from gradtool.verify.oracle.numeric import Numeric
 from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.coordinates import BoolArray, FloatArray, is_continuous
-from gradtool.verify.protocol.differentiable import (
-    Array,
-    Cotangents,
-    Differentiable,
-    Failure,
-    Observation,
-)
+from gradtool.verify.protocol.differentiable import Differentiable
+from gradtool.verify.protocol.observation import Array, Cotangents, Failure, Observation
 from gradtool.verify.randomness import generator, rounded_differently, signed
 from gradtool.verify.thresholds.comparison import ROUNDED_DIFFERENCE
 from gradtool.verify.thresholds.noise import SENSITIVITY_LOOKS, SENSITIVITY_SAFETY

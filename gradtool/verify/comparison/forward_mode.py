@@ -18,8 +18,8 @@ from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.comparison.judgement import Judgement
 from gradtool.verify.oracle.layout import Layout
 from gradtool.verify.protocol.coordinates import FloatArray
-from gradtool.verify.protocol.differentiable import Array
-from gradtool.verify.protocol.observation import Examinable
+from gradtool.verify.protocol.differentiable import Examinable
+from gradtool.verify.protocol.observation import Array
 from gradtool.verify.randomness import generator, signed
 from gradtool.verify.thresholds.effort import JVP_TANGENTS
 

@@ -18,7 +18,8 @@ from gradtool.verify.comparison.tolerance import default_rtol
 from gradtool.verify.oracle.layout import Layout, only
 from gradtool.verify.oracle.steps import cheap_step, scales_beside, typical_scale
 from gradtool.verify.protocol.coordinates import FloatArray, real_view
-from gradtool.verify.protocol.differentiable import Array, Differentiable, Primals
+from gradtool.verify.protocol.differentiable import Differentiable
+from gradtool.verify.protocol.observation import Array, Primals
 from gradtool.verify.thresholds.comparison import (
     GRADIENT_ROUNDINGS,
     LOCATED_NOISE_ROUNDINGS,

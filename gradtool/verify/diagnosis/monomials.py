@@ -17,7 +17,7 @@ from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.diagnosis.factor import factor_words
 from gradtool.verify.diagnosis.guesses import Guesses, has_entries, input_block
 from gradtool.verify.protocol.coordinates import Block, BoolArray, FloatArray
-from gradtool.verify.protocol.differentiable import Array
+from gradtool.verify.protocol.observation import Array
 from gradtool.verify.thresholds.diagnosis import (
     MONOMIAL_FIT,
     MONOMIAL_LARGEST_POWER,

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.protocol.coordinates import BoolArray, is_continuous
-from gradtool.verify.protocol.differentiable import Array
+from gradtool.verify.protocol.observation import Array
 from gradtool.verify.thresholds.diagnosis import REGION_LEAST_SHARE
 
 _BRANCH = "a mask or branch forgotten"

@@ -12,7 +12,7 @@ import numpy as np
 
 from gradtool.verify.comparison.derivatives import Comparison
 from gradtool.verify.protocol.coordinates import FloatArray
-from gradtool.verify.protocol.differentiable import Array
+from gradtool.verify.protocol.observation import Array
 
 DECLARE = "if it is meant, declare it under `functions`: `ignore: {%s: the reason}`"
 

@@ -16,7 +16,7 @@ from gradtool.verify.oracle.functionals import parts
 from gradtool.verify.oracle.sampler import Evaluate, Point, Sampler, moved
 from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.coordinates import FloatArray, real_view
-from gradtool.verify.protocol.differentiable import Array
+from gradtool.verify.protocol.observation import Array
 
 __all__ = ["Differences", "Evaluate", "Line", "Sampler", "central_differences", "moved"]
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from gradtool.verify.oracle.difference_quotients import Evaluate, moved
 from gradtool.verify.protocol.coordinates import BoolArray, Coordinates, FloatArray, real_view
-from gradtool.verify.protocol.differentiable import Array
+from gradtool.verify.protocol.observation import Array
 from gradtool.verify.thresholds.effort import COMPARED_ENTRIES_AT_ONCE
 
 EvaluateMany = Callable[[Array], Sequence[Array | None]]

@@ -13,7 +13,7 @@ import numpy as np
 
 from gradtool.verify.oracle.steps import scales_beside, typical_scale
 from gradtool.verify.protocol.coordinates import FloatArray, real_view
-from gradtool.verify.protocol.differentiable import Array
+from gradtool.verify.protocol.observation import Array
 from gradtool.verify.randomness import signed
 from gradtool.verify.thresholds.effort import PART_COORDINATES
 from gradtool.verify.thresholds.steps import RANDOM_GRAIN

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gradtool.verify.oracle.functionals import Directions, Functionals
 from gradtool.verify.protocol.coordinates import BoolArray, Coordinates, FloatArray
-from gradtool.verify.protocol.differentiable import Array
+from gradtool.verify.protocol.observation import Array
 from gradtool.verify.randomness import generator
 from gradtool.verify.thresholds.effort import (
     MOST_COLUMNS,

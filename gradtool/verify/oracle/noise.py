@@ -19,7 +19,7 @@ from gradtool.verify.oracle.functionals import parts
 from gradtool.verify.oracle.sampler import Sampler
 from gradtool.verify.oracle.steps import epsilon, scales_beside, typical_scale
 from gradtool.verify.protocol.coordinates import BoolArray, FloatArray, is_continuous, real_view
-from gradtool.verify.protocol.differentiable import Array
+from gradtool.verify.protocol.observation import Array
 from gradtool.verify.thresholds.noise import (
     NOISE_CLEARANCE,
     NOISE_COARSE_SPACING,

@@ -21,7 +21,8 @@ from gradtool.verify.oracle.sampler import Sampler
 from gradtool.verify.oracle.steps import epsilon, scales
 from gradtool.verify.oracle.widening import widened
 from gradtool.verify.protocol.coordinates import BoolArray, FloatArray
-from gradtool.verify.protocol.differentiable import Array, Differentiable
+from gradtool.verify.protocol.differentiable import Differentiable
+from gradtool.verify.protocol.observation import Array
 from gradtool.verify.randomness import generator
 from gradtool.verify.thresholds.comparison import ADDITIVE_SLOPE_DIFFERENCE
 from gradtool.verify.thresholds.noise import (

@@ -18,7 +18,8 @@ from gradtool.verify.oracle.difference_quotients import Sampler
 from gradtool.verify.oracle.noise import Noise, measure
 from gradtool.verify.oracle.steps import epsilon, scales
 from gradtool.verify.protocol.coordinates import Coordinates, FloatArray, is_continuous
-from gradtool.verify.protocol.differentiable import Array, Differentiable
+from gradtool.verify.protocol.differentiable import Differentiable
+from gradtool.verify.protocol.observation import Array
 from gradtool.verify.randomness import generator
 from gradtool.verify.thresholds.noise import (
     BEARABLE_JITTER,

@@ -17,7 +17,7 @@ import numpy as np
 from gradtool.verify.oracle.evaluation_timeout import OutOfPatienceError, Patience
 from gradtool.verify.oracle.functionals import Functionals
 from gradtool.verify.protocol.coordinates import Coordinates, FloatArray
-from gradtool.verify.protocol.differentiable import Array, Stacked
+from gradtool.verify.protocol.observation import Array, Stacked
 from gradtool.verify.thresholds.comparison import BATCHED_OUTPUT_ROUNDINGS
 from gradtool.verify.thresholds.effort import BATCH_BYTES, BATCH_FEWEST
 

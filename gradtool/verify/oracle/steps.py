@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.verify.protocol.coordinates import FloatArray, real_view
-from gradtool.verify.protocol.differentiable import Array
+from gradtool.verify.protocol.observation import Array
 from gradtool.verify.thresholds.effort import PART_COORDINATES
 
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from gradtool.verify.oracle.steps import epsilon, scales
 from gradtool.verify.protocol.coordinates import FloatArray, is_continuous, real_view
-from gradtool.verify.protocol.differentiable import Array, Differentiable
+from gradtool.verify.protocol.differentiable import Differentiable
+from gradtool.verify.protocol.observation import Array
 from gradtool.verify.randomness import generator, signed
 from gradtool.verify.thresholds.steps import SPOT_CHECK_DIFFERENCE
 

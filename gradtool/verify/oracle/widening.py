@@ -14,7 +14,7 @@ import numpy as np
 from gradtool.verify.oracle.difference_quotients import Evaluate
 from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.coordinates import Coordinates, is_continuous
-from gradtool.verify.protocol.differentiable import Array
+from gradtool.verify.protocol.observation import Array
 from gradtool.verify.thresholds.noise import WIDENED_OUTPUT_DIFFERENCE
 
 

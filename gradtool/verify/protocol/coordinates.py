@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gradtool.verify.protocol.differentiable import Array
+from gradtool.verify.protocol.observation import Array
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]

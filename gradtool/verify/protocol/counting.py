@@ -11,17 +11,15 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from gradtool.results.report import Cost
-from gradtool.verify.protocol.differentiable import (
+from gradtool.verify.protocol.differentiable import Examinable
+from gradtool.verify.protocol.observation import (
     Argument,
     Array,
+    ChangedByJvp,
     Cotangents,
+    Leak,
     Observation,
     Primals,
-)
-from gradtool.verify.protocol.observation import (
-    ChangedByJvp,
-    Examinable,
-    Leak,
     SourceLine,
     Stacked,
     Tangents,

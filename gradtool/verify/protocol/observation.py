@@ -1,34 +1,89 @@
-"""What the contract rules do with a Function beyond differentiating it.
+"""Data that an adapter hands to `verify`: arrays, arguments, and what a call showed.
 
-An `Examinable` is a `Differentiable` that can also be run in forward mode and batched, with
-tensors in other memory layouts, in unusual orders, and with its lines traced. Each method is
-one experiment: it says what happened, and the rules say what to make of it.
+Arrays that cross this seam are NumPy arrays; the adapter moves them to the engine's tensors, device
+and layout and back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from typing import Literal, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
 
-from gradtool.verify.protocol.differentiable import (
-    Array,
-    Cotangents,
-    Differentiable,
-    Observation,
-    Primals,
-    Stacked,
-)
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = [
-    "ChangedByJvp",
-    "Examinable",
-    "Leak",
-    "MemoryLayout",
-    "SourceLine",
-    "Stacked",
-    "Tangents",
+Array = NDArray[Any]
+
+Primals = Sequence[Array]
+"""One array for each tensor argument, in the order of `Differentiable.arguments`."""
+
+Cotangents = Sequence[Array | None]
+"""One array, or None for an undefined one, for each output."""
+
+Tangents = Sequence[Array | None]
+"""One array, or None for an undefined one, for each of `Differentiable.arguments`."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One tensor argument of the Function.
+
+    `position` counts all arguments of ``forward`` (without ctx), tensors or not.
+    """
+
+    name: str
+    position: int
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    differentiable: bool
+    """The case asks for its gradient, and its dtype is floating or complex."""
+
+
+Stage = Literal["forward", "backward"]
+
+FailureKind = Literal[
+    "raised",
+    "gradient-count",
+    "gradient-shape",
+    "gradient-type",
+    "gradient-device",
+    "undeclared-in-place",
+    "dirty-not-returned",
+    "both-backward-and-vjp",
+    "no-backward",
+    "once-differentiable",
+    "no-graph",
 ]
+"""Why the engine refused: ``raised`` is the user's own exception, the others are contracts."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The user's code raised, or the engine refused what it did."""
+
+    stage: Stage
+    kind: FailureKind
+    message: str
+    """One line: the exception's type and text."""
+    traceback: str = ""
+    path: str | None = None
+    """The user's file and line that raised, innermost first."""
+    line: int | None = None
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """One entry of what ``backward`` returned, before the engine casts or reduces it.
+
+    `value` is None for ``None``. `type_name` says what it was when it is no tensor.
+    """
+
+    value: Array | None
+    dtype: np.dtype[Any] | None = None
+    device: str = "cpu"
+    type_name: str = "Tensor"
+
 
 MemoryLayout = Literal["contiguous", "transposed", "gapped", "expanded"]
 """How the elements of a tensor lie in memory; its shape and values are the same in each.
@@ -38,11 +93,81 @@ buffer along each dimension, and ``expanded`` has stride 0 along each dimension 
 are equal along, as the cotangent of a sum has. What one dimension cannot show stays contiguous.
 """
 
+
+@dataclass(frozen=True)
+class Observation:
+    """Everything one call of the Function showed.
+
+    `gradients` has one entry for each of `Differentiable.arguments`, as a caller receives
+    them; it is None when no backward was asked for or it failed. `raw` has what ``backward``
+    itself returned, for all arguments of ``forward`` and whatever it returned beyond them,
+    even when the engine then refused it; it is None when ``backward`` was not run or raised.
+    """
+
+    outputs: tuple[Array | None, ...] = ()
+    """One for each output; None where an output is not a tensor."""
+    output_requires_grad: tuple[bool, ...] = ()
+    gradients: tuple[Array | None, ...] | None = None
+    raw: tuple[Gradient, ...] | None = None
+    failure: Failure | None = None
+    mutated_arguments: tuple[int, ...] = ()
+    """Indices into `arguments` whose values ``forward`` changed."""
+    mutated_in_backward: tuple[int, ...] = ()
+    """Indices into `arguments` whose values ``backward`` changed."""
+    mutated_cotangents: tuple[int, ...] = ()
+    """Indices of outputs whose cotangent ``backward`` changed."""
+    mutated_saved: tuple[int, ...] = ()
+    """Indices of saved tensors that ``backward`` changed."""
+    declared_dirty: tuple[int, ...] = ()
+    """Indices into `arguments` that ``forward`` marked dirty."""
+    dirty_not_returned: tuple[int, ...] = ()
+    """Those of `declared_dirty` that are not among the outputs."""
+    non_differentiable: tuple[int, ...] = ()
+    """Indices of outputs marked non-differentiable."""
+    aliases: tuple[tuple[int, int], ...] = ()
+    """(argument, output) pairs that share memory."""
+    hidden_aliases: tuple[tuple[int, int], ...] = ()
+    """Those of `aliases` where a change in place of one is not counted as one of the other."""
+    saved: tuple[str, ...] = ()
+    """What was saved, one each: ``input:weight``, ``output:0``, ``intermediate`` or ``none``."""
+    kept_on_ctx: tuple[tuple[str, str], ...] = ()
+    """Attributes of ctx that hold an input or output, each with which: ``input:x``, ``output:0``.
+
+    Also one in a list, tuple or dict, and a view of one.
+    """
+    materializes: bool = True
+    """Undefined cotangents are to reach ``backward`` as zeros."""
+    received: tuple[bool, ...] | None = None
+    """Of each cotangent whether ``backward`` got a tensor; None when it was not run."""
+    mutated_outputs: tuple[int, ...] = ()
+    """Indices of outputs whose values changed after ``forward`` had returned."""
+    mutated_gradients: tuple[int, ...] = ()
+    """Indices into `arguments` whose gradient changed after ``backward`` had returned it."""
+    buffers_changed_in_forward: tuple[str, ...] = ()
+    """Tensors and arrays that the call did not pass and ``forward`` changed, by their names.
+
+    ``Scale.cache`` is an attribute of the Function's class, ``counts`` a variable that a method
+    captured or finds in its module, ``counts['seen']`` an entry of one.
+    """
+    buffers_changed_in_backward: tuple[str, ...] = ()
+    """The same for ``backward``, with attributes of ctx among them: ``ctx.mask``."""
+
+
+@dataclass(frozen=True)
+class Stacked:
+    """The results of many calls, each array stacked along a new first dimension.
+
+    `batched` says whether one batched call computed them. Where it is False each was computed
+    by a call of its own, or there are none, and `reason` says in one line why.
+    """
+
+    arrays: tuple[Array | None, ...]
+    batched: bool
+    reason: str | None = None
+
+
 Leak = Literal["cycle", "held"]
 """Why what a call made outlives its outputs: a reference cycle, or somebody holds it."""
-
-Tangents = Sequence[Array | None]
-"""One array, or None for an undefined one, for each of `Differentiable.arguments`."""
 
 
 class SourceLine(NamedTuple):
@@ -62,158 +187,3 @@ class ChangedByJvp(NamedTuple):
     arguments: tuple[int, ...] = ()
     """The same. What ``forward`` alone changes is not meant."""
     outputs: tuple[int, ...] = ()
-
-
-class Examinable(Differentiable, Protocol):
-    """One Function at one case, to experiment with.
-
-    As with `Differentiable`, every call gets fresh tensors.
-    """
-
-    @property
-    def draws_random_numbers(self) -> bool:
-        """Calls draw from a global generator. It is put back, so each draws the same numbers."""
-
-    # ---- layouts ----------------------------------------------------------------------
-
-    def call(
-        self,
-        primals: Primals,
-        cotangents: Cotangents | None = None,
-        *,
-        needs: Sequence[bool] | None = None,
-        input_layout: MemoryLayout | None = None,
-        cotangent_layout: MemoryLayout = "contiguous",
-    ) -> Observation:
-        """As `Differentiable.call`, with tensors that lie in memory as the layouts say.
-
-        An `input_layout` of None stands for the layouts of the case's own tensors.
-        """
-
-    def backward_map(self, cotangents: Cotangents) -> Examinable:
-        """As `Differentiable.backward_map`: all that follows can be asked of it, too."""
-
-    # ---- forward mode -----------------------------------------------------------------
-
-    @property
-    def defines_jvp(self) -> bool:
-        """The Function has a ``jvp`` of its own."""
-
-    def jvps(self, primals: Primals, rows: Sequence[Tangents]) -> list[tuple[Array | None, ...]]:
-        """The tangent of each output for each row, by the Function's own ``jvp``.
-
-        None where an output has none. Of a plain callable the engine's derivative is returned.
-        Raises what the user's code or the engine raises.
-        """
-
-    def changed_by_jvp(self, primals: Primals, row: Tangents) -> ChangedByJvp:
-        """What one push changes in place of what is not its own. Raises as `jvps` does."""
-
-    def tangent_map(self, tangents: Tangents) -> Examinable:
-        """The map (primals, tangents) -> tangents, as a Differentiable of its own.
-
-        Its arguments are all of this one's, then a tangent for each of them that has one in
-        `tangents`. Its outputs are the tangents of this one's outputs. Checking its first
-        derivative checks the second derivative by reverse over forward.
-        """
-
-    # ---- batching ---------------------------------------------------------------------
-
-    @property
-    def defines_vmap(self) -> bool:
-        """The Function has a ``vmap`` of its own, or asks for a generated one."""
-
-    @property
-    def generates_vmap(self) -> bool:
-        """The Function says that its methods consist of tensor operations that can be batched."""
-
-    def vmapped(self, primals: Primals, in_dims: Sequence[int | None]) -> tuple[Array | None, ...]:
-        """The outputs for a batch, by the Function's own batching, examples first in each.
-
-        Args:
-            primals: With the examples along a dimension of their own where `in_dims` has one.
-            in_dims: For each argument which dimension that is; None: the same for each example.
-
-        The reference is `evaluate` of one example after another. Raises what the user's code
-        or the engine raises.
-        """
-
-    def vmapped_vjp(
-        self, primals: Primals, in_dims: Sequence[int | None], cotangents: Cotangents
-    ) -> tuple[Array | None, ...]:
-        """The gradients of the batched `primals`, through what `vmapped` computes.
-
-        Args:
-            primals: As for `vmapped`.
-            in_dims: As for `vmapped`.
-            cotangents: Of the outputs, examples first in each.
-
-        None where no gradient arrives. Raises what the user's code or the engine raises.
-        """
-
-    # ---- unusual orders ---------------------------------------------------------------
-
-    def with_defaults(self) -> Examinable | None:
-        """This, with the defaults of ``forward`` passed; None if the case passes all arguments.
-
-        Only a ``forward`` that takes ctx has such: with ``setup_context`` they are always passed.
-        """
-
-    def siblings(self) -> Sequence[Examinable]:
-        """The same Function at cases unlike this one in all that is no tensor.
-
-        They draw other random numbers, and have other numbers among their arguments: first in
-        the places of all that are no tensors, then of each alone, at last of none. A function
-        may refuse those.
-        """
-
-    def interleaved(
-        self,
-        primals: tuple[Primals, Primals],
-        cotangents: tuple[Cotangents, Cotangents],
-        second: Examinable | None = None,
-    ) -> tuple[Observation, Observation]:
-        """Two calls: first both forwards, then both backwards in the same order.
-
-        The second one is a call of `second`, one of `siblings`, if that is given. A Function
-        without hidden state shows what two calls of `call` show. What the second call does to
-        what the first returned is in `Observation.mutated_outputs` and `mutated_gradients`.
-        """
-
-    def call_with_input_changed_between(
-        self, primals: Primals, cotangents: Cotangents, argument: int
-    ) -> Observation:
-        """One call between whose forward and backward an input is changed in place.
-
-        As by an optimiser: without being recorded, but counted as a new version of the tensor.
-        Where the input was saved as it should be, `Observation.failure` tells of the change;
-        where it was not needed the gradients are those of `call`; others are silently wrong.
-        """
-
-    def call_with_output_changed_between(
-        self, primals: Primals, cotangents: Cotangents, output: int
-    ) -> Observation:
-        """The same with an output."""
-
-    # ---- what lasts -------------------------------------------------------------------
-
-    def leaks(self, primals: Primals) -> Leak | None:
-        """Whether the ctx of a call outlives its outputs, without the garbage collector.
-
-        Raises what the user's code raises in forward.
-        """
-
-    def seeded(self, seed: int) -> AbstractContextManager[None]:
-        """Seeds every global random number generator, and puts them back at the end.
-
-        Two calls in blocks of their own with one seed draw the same numbers.
-        """
-
-    # ---- lines ------------------------------------------------------------------------
-
-    @property
-    def lines(self) -> frozenset[SourceLine]:
-        """The lines of the Function's own methods that can be executed."""
-
-    def traced(self) -> AbstractContextManager[set[SourceLine]]:
-        """Collects those of `lines` that are executed in the block, in the set it returns."""

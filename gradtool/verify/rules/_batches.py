@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradtool.verify.protocol.coordinates import is_continuous
-from gradtool.verify.protocol.differentiable import Array
+from gradtool.verify.protocol.observation import Array
 from gradtool.verify.randomness import generator, shifted
 from gradtool.verify.thresholds.rules import BATCH_LENGTHS, BATCH_LONGEST_EXTENT, EXAMPLE_SHIFT
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gradtool.verify.protocol.differentiable import FailureKind
+from gradtool.verify.protocol.observation import FailureKind
 from gradtool.verify.rules._failures import said
 from gradtool.verify.rules._rule import Answer, failed, flaw_of, passed, skipped
 

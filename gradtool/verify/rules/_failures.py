@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from gradtool.verify.protocol.differentiable import Failure, FailureKind
+from gradtool.verify.protocol.observation import Failure, FailureKind
 
 CALLS = ("GT003", "GT502", "GT507")
 """Premises of everything that calls backward."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.coordinates import is_continuous
-from gradtool.verify.protocol.differentiable import Array, Observation
+from gradtool.verify.protocol.observation import Array, Observation
 from gradtool.verify.thresholds.rules import REPEATED_RESULT_ROUNDINGS
 
 

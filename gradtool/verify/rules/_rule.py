@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gradtool.results.report import Evidence, Severity, Skip, SkipKind, Verdict
 
 if TYPE_CHECKING:
-    from gradtool.verify.protocol.differentiable import Failure, FailureKind
+    from gradtool.verify.protocol.observation import Failure, FailureKind
     from gradtool.verify.subject import Subject
 
 

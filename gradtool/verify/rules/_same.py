@@ -11,7 +11,7 @@ from gradtool.results.report import Evidence
 from gradtool.verify.diagnosis.worst import scalar
 from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.coordinates import BoolArray
-from gradtool.verify.protocol.differentiable import Array, Observation
+from gradtool.verify.protocol.observation import Array, Observation
 from gradtool.verify.rules._rule import Flaw
 from gradtool.verify.thresholds.rules import SAME_GRADIENT_ROUNDINGS
 from gradtool.verify.wording import apart

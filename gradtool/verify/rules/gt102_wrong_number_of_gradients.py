@@ -69,7 +69,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gradtool.results.report import Severity
-from gradtool.verify.protocol.differentiable import FailureKind
+from gradtool.verify.protocol.observation import FailureKind
 from gradtool.verify.rules._contract import refused
 from gradtool.verify.rules._failures import RUNS, said
 from gradtool.verify.rules._rule import Answer, Rule, failed, flaw_of

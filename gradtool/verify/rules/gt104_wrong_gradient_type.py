@@ -68,7 +68,7 @@ from typing import TYPE_CHECKING
 from gradtool.results.report import Severity
 from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.coordinates import is_continuous
-from gradtool.verify.protocol.differentiable import Argument, Gradient
+from gradtool.verify.protocol.observation import Argument, Gradient
 from gradtool.verify.rules._failures import RUNS, said
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, flaw_of, passed, skipped
 

@@ -78,7 +78,7 @@ from typing import TYPE_CHECKING
 
 from gradtool.results.report import Severity
 from gradtool.verify.protocol.coordinates import is_continuous
-from gradtool.verify.protocol.differentiable import Gradient
+from gradtool.verify.protocol.observation import Gradient
 from gradtool.verify.rules._failures import RUNS
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
 

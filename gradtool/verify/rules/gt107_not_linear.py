@@ -65,7 +65,7 @@ from gradtool.results.report import Severity
 from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.diagnosis.surrogate_gradients import DECLARE, is_passed_on
 from gradtool.verify.oracle.evaluation_timeout import Patience
-from gradtool.verify.protocol.differentiable import Array, Cotangents
+from gradtool.verify.protocol.observation import Array, Cotangents
 from gradtool.verify.rules._failures import KEEPS_CONTRACT
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
 from gradtool.verify.rules._same import unlike

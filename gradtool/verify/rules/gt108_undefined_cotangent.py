@@ -66,7 +66,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradtool.results.report import Severity
-from gradtool.verify.protocol.differentiable import Array, Observation
+from gradtool.verify.protocol.observation import Array, Observation
 from gradtool.verify.randomness import generator
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
 from gradtool.verify.rules._same import stopped, unlike

@@ -81,7 +81,7 @@ from gradtool.verify.thresholds.rules import LATER_CALL_LOOKS, LATER_CALL_SHIFT
 from gradtool.verify.wording import listed
 
 if TYPE_CHECKING:
-    from gradtool.verify.protocol.differentiable import Array, Observation
+    from gradtool.verify.protocol.observation import Array, Observation
     from gradtool.verify.subject import Subject
 
 _HINT = "keep what backward needs on ctx, not on the class or in a buffer that is used again"

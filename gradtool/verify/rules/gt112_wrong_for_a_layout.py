@@ -66,8 +66,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradtool.results.report import Severity
-from gradtool.verify.protocol.differentiable import Array, Observation
-from gradtool.verify.protocol.observation import MemoryLayout
+from gradtool.verify.protocol.observation import Array, MemoryLayout, Observation
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
 from gradtool.verify.rules._same import alike, stopped, unlike
 

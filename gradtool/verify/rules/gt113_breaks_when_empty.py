@@ -70,7 +70,7 @@ import numpy as np
 
 from gradtool.results.report import Severity
 from gradtool.verify.protocol.coordinates import is_continuous
-from gradtool.verify.protocol.differentiable import Array, Observation
+from gradtool.verify.protocol.observation import Array, Observation
 from gradtool.verify.rules._rule import Answer, Rule, failed, passed, skipped
 from gradtool.verify.rules._same import stopped
 

@@ -75,7 +75,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradtool.results.report import Evidence, Severity
-from gradtool.verify.protocol.differentiable import Array
+from gradtool.verify.protocol.observation import Array
 from gradtool.verify.rules._failures import KEEPS_CONTRACT
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
 

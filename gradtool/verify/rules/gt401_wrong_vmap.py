@@ -86,7 +86,7 @@ from gradtool.results.report import Evidence, Severity
 from gradtool.verify.diagnosis.worst import scalar
 from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.coordinates import is_continuous
-from gradtool.verify.protocol.differentiable import Array
+from gradtool.verify.protocol.observation import Array
 from gradtool.verify.rules._batches import Batch, InDims, batchable, batches
 from gradtool.verify.rules._failures import RUNS
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped

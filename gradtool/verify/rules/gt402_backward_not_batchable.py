@@ -78,7 +78,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradtool.results.report import Severity
-from gradtool.verify.protocol.differentiable import Array
+from gradtool.verify.protocol.observation import Array
 from gradtool.verify.randomness import generator, signed
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped
 from gradtool.verify.rules._same import apart_by

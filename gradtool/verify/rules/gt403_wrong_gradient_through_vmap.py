@@ -95,7 +95,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradtool.results.report import Severity
-from gradtool.verify.protocol.differentiable import Array, Cotangents
+from gradtool.verify.protocol.observation import Array, Cotangents
 from gradtool.verify.randomness import generator, signed
 from gradtool.verify.rules._batches import Batch, batchable, batches
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped

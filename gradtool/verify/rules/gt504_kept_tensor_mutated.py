@@ -75,7 +75,7 @@ from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skip
 from gradtool.verify.wording import listed
 
 if TYPE_CHECKING:
-    from gradtool.verify.protocol.differentiable import Observation
+    from gradtool.verify.protocol.observation import Observation
     from gradtool.verify.subject import Subject
 
 _OF_CTX = "ctx."

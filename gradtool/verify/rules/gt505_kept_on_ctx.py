@@ -73,7 +73,7 @@ from gradtool.verify.rules._repeats import silently_differs
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
 
 if TYPE_CHECKING:
-    from gradtool.verify.protocol.differentiable import Observation
+    from gradtool.verify.protocol.observation import Observation
     from gradtool.verify.subject import Subject
 
 _HINT = "save it with ctx.save_for_backward"

@@ -96,7 +96,7 @@ from gradtool.verify.thresholds.rules import (
 from gradtool.verify.wording import listed
 
 if TYPE_CHECKING:
-    from gradtool.verify.protocol.differentiable import Array
+    from gradtool.verify.protocol.observation import Array
     from gradtool.verify.subject import Subject
 
 _HINT = "compute it again in backward, return it as an output, or use @once_differentiable"

@@ -76,7 +76,7 @@ from gradtool.verify.thresholds.rules import RANDOM_FORWARD_SEED
 from gradtool.verify.wording import apart
 
 if TYPE_CHECKING:
-    from gradtool.verify.protocol.differentiable import Array
+    from gradtool.verify.protocol.observation import Array
     from gradtool.verify.subject import Subject
 
 

@@ -67,7 +67,7 @@ from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered,
 from gradtool.verify.rules._same import alike, stopped, unlike
 
 if TYPE_CHECKING:
-    from gradtool.verify.protocol.differentiable import Observation
+    from gradtool.verify.protocol.observation import Observation
     from gradtool.verify.subject import Subject
 
 _WHEN = "on the CPU"

@@ -71,7 +71,7 @@ from gradtool.verify.thresholds.rules import ENGINES_COTANGENT_ROUNDINGS, ENGINE
 
 if TYPE_CHECKING:
     from gradtool.verify.comparison.derivatives import Derivatives
-    from gradtool.verify.protocol.differentiable import Array, Observation
+    from gradtool.verify.protocol.observation import Array, Observation
     from gradtool.verify.subject import Subject
 
 _WHEN = "under PyTorch"
