@@ -1,4 +1,4 @@
-"""Parameters and Modules, as far as code around custom Functions needs them."""
+"""``torch.nn``: the part that code around custom Functions uses."""
 
 from gradtool.engine.nn import functional, grad, init, modules, parameter, utils
 from gradtool.engine.nn.modules import *  # noqa: F403 - every module is a name here too, as in torch

@@ -1,4 +1,4 @@
-"""Types of arguments that annotations of modules are written with: ``_size_2_t`` and its like."""
+"""Types for annotations of modules' arguments, such as ``_size_2_t``."""
 
 from __future__ import annotations
 

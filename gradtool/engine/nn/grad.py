@@ -1,4 +1,4 @@
-"""``torch.nn.grad``: the gradients of convolutions by themselves."""
+"""``torch.nn.grad``: gradients of convolutions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _input_gradient(convolution: Callable[..., Tensor]) -> Callable[..., Tensor]
         dilation: Any = 1,
         groups: int = 1,
     ) -> Tensor:
-        """The gradient of a convolution with respect to its input, of this size."""
+        """Gradient of a convolution with respect to its input, of this size."""
         primal = zeros(input_size, dtype=weight.dtype, device=weight.device, requires_grad=True)
         return _pulled_back(
             lambda: convolution(primal, weight, None, stride, padding, dilation, groups),
@@ -43,7 +43,7 @@ def _weight_gradient(convolution: Callable[..., Tensor]) -> Callable[..., Tensor
         dilation: Any = 1,
         groups: int = 1,
     ) -> Tensor:
-        """The gradient of a convolution with respect to its weight, of this size."""
+        """Gradient of a convolution with respect to its weight, of this size."""
         primal = zeros(weight_size, dtype=input.dtype, device=input.device, requires_grad=True)
         return _pulled_back(
             lambda: convolution(input, primal, None, stride, padding, dilation, groups),
@@ -55,7 +55,7 @@ def _weight_gradient(convolution: Callable[..., Tensor]) -> Callable[..., Tensor
 
 
 def _pulled_back(compute: Callable[[], Tensor], primal: Tensor, cotangent: Tensor) -> Tensor:
-    """The convolution is linear in either argument: its vjp is the same at every point."""
+    """Pull back through a convolution, which is linear in each argument: any primal will do."""
     recorded = is_grad_enabled()
     with enable_grad():
         out = compute()

@@ -1,4 +1,4 @@
-"""Ways to fill a parameter with its first values."""
+"""``torch.nn.init``: initial values of parameters."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Draw from the normal distribution between `a` and `b`: again until inside, or by inverse."""
+    """Draw from the normal distribution truncated to [a, b], by rejection or by inversion."""
     low, high = (math.erf((bound - mean) / (std * math.sqrt(2.0))) for bound in (a, b))
     with no_grad():
         if high - low <= _RARE:
@@ -70,13 +70,13 @@ def trunc_normal_(
 
 
 _RARE = 0.6
-"""Twice the chance of lying inside, below which drawing again would take long."""
+"""Twice the probability of lying inside, below which rejection would take long."""
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
     """Make the rows, or the columns if they are fewer, orthonormal times `gain`.
 
-    They are those of a matrix of normal numbers by QR (Saxe et al., 2013); further dimensions
+    They are the QR factor of a matrix of normal numbers (Saxe et al., 2013); further dimensions
     count as columns.
     """
     if tensor.ndim < 2:
@@ -94,7 +94,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Make the weight of a convolution keep as many channels as it can."""
+    """Make the weight of a convolution the identity on as many channels as possible."""
     if tensor.ndim not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
     if tensor.shape[0] % groups:
@@ -195,7 +195,7 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor by which a layer's scale makes up for what its nonlinearity takes away."""
+    """Return the gain that compensates for a nonlinearity."""
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else param
         return math.sqrt(2.0 / (1 + slope**2))
@@ -217,7 +217,7 @@ _GAINS = {
 
 
 def _fans(tensor: Tensor) -> tuple[int, int]:
-    """How many inputs reach an output, and how many outputs an input reaches."""
+    """Return fan-in and fan-out."""
     if tensor.ndim < 2:
         raise ValueError(
             "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"

@@ -1,4 +1,4 @@
-"""Parameter: the tensors that a Module learns."""
+"""Parameter: a tensor that a Module learns."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ __all__ = ["Parameter"]
 
 
 class Parameter(Tensor):
-    """A leaf that requires a gradient and registers itself with the Module it is assigned to."""
+    """Leaf tensor that registers with the Module it is assigned to."""
 
     __slots__ = ()
 
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
-        """Shares the memory of `data`; without it, the parameter is empty."""
+        """Share the memory of `data`; without it, the parameter is empty."""
         source = Tensor() if data is None else data
         if not isinstance(source, Tensor):
             raise TypeError(f"Parameter data must be a Tensor, not {type(source).__name__}")

@@ -1,4 +1,4 @@
-"""Activations: functions of each element alone, and shares along a dimension."""
+"""Activations: elementwise functions, softmax and its variants."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ _between = elementwise_primitive(
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """The larger of each entry and 0; with `inplace`, written over `input`."""
+    """Return the larger of each entry and 0; with `inplace`, write it over `input`."""
     return input.relu_() if inplace else elementwise.relu(input)
 
 
 def hardtanh(
     input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Tensor:
-    """Each entry moved to the bounds where it lies outside; flat at the bounds themselves.
+    """Clamp each entry to the bounds; the gradient at the bounds themselves is zero.
 
     Raises:
         ValueError: the bounds are in the wrong order.
@@ -97,7 +97,7 @@ def _node_of(name: str) -> Callable[..., str]:
 @node_name(_node_of("LeakyRelu"))
 @takes(REAL, "leaky_relu_cpu")
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """Negative entries times a slope."""
+    """Multiply negative entries by a slope."""
     return _leaky_relu(input, negative_slope, inplace=inplace)
 
 
@@ -109,10 +109,10 @@ def _leaky_relu(input: Tensor, slope: Any) -> Tensor:
 @node_name("PreluKernelBackward0")
 @takes(REAL, "prelu_cpu")
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """`leaky_relu` with a slope that is learned, one or one for each channel.
+    """`leaky_relu` with a learned slope, or one for each channel.
 
     Raises:
-        RuntimeError: there are neither one slope nor as many as channels.
+        RuntimeError: the number of slopes is neither 1 nor the number of channels.
     """
     channels = input.shape[1] if input.ndim > 1 else 1
     if weight.numel() not in (1, channels):
@@ -145,7 +145,7 @@ def rrelu(
 @node_name("ThresholdBackward0")
 @takes(MEASURED, "threshold_cpu")
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """`value` in place of entries not above the threshold."""
+    """Replace entries not above the threshold by `value`."""
     return _threshold(input, threshold, value, inplace=inplace)
 
 
@@ -157,14 +157,14 @@ def _threshold(input: Tensor, threshold: float, value: float) -> Tensor:
 @node_name("HardshrinkBackward0")
 @takes(REAL, "hardshrink_cpu")
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """Zero in place of entries of magnitude up to `lambd`."""
+    """Replace entries of magnitude up to `lambd` by zero."""
     return input.masked_fill((input >= -lambd) & (input <= lambd), 0)
 
 
 @node_name("SoftshrinkBackward0")
 @takes(REAL, "softshrink_cpu")
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """Each entry moved towards zero by `lambd`, and no further.
+    """Move each entry towards zero by `lambd`, and no further.
 
     Raises:
         RuntimeError: `lambd` is negative.
@@ -178,7 +178,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 @node_name("HardsigmoidBackward0")
 @takes(REAL, "hardsigmoid_cpu")
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """The line ``input / 6 + 1 / 2``, between 0 and 1."""
+    """Clamp ``input / 6 + 1 / 2`` to [0, 1]."""
     return _hardsigmoid(input, inplace=inplace)
 
 
@@ -242,7 +242,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 @node_name("SoftplusBackward0")
 @takes(REAL, "softplus_cpu")
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
-    """``log(1 + exp(beta * input)) / beta``; the entry itself where that no longer differs."""
+    """``log(1 + exp(beta * input)) / beta``; the entry itself beyond the threshold."""
     scaled = input * beta
     large = scaled > threshold
     return where(large, input, log1p(exp(scaled.masked_fill(large, 0))) / beta)
@@ -251,7 +251,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
 @node_name("LogSigmoidBackward0")
 @takes(REAL, "log_sigmoid_cpu")
 def logsigmoid(input: Tensor) -> Tensor:
-    """The logarithm of `sigmoid`."""
+    """Logarithm of `sigmoid`."""
     return -logaddexp(-input, 0.0)
 
 
@@ -282,10 +282,10 @@ def _mish(input: Tensor) -> Tensor:
 @node_name("GeluBackward0")
 @takes(REAL, "GeluKernelImpl")
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
-    """The input times the part of a normal distribution below it; ``tanh`` approximates that.
+    """The input times the normal CDF at it, which ``tanh`` approximates.
 
     Raises:
-        RuntimeError: there is no such approximation.
+        RuntimeError: the approximation is unknown.
     """
     if approximate == "none":
         return input * 0.5 * (1 + erf(input * math.sqrt(0.5)))
@@ -318,7 +318,7 @@ elu_, selu_, celu_ = in_place(elu, "elu_"), in_place(selu, "selu_"), in_place(ce
 def softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Tensor:
-    """``exp(input)`` scaled to sum to 1 along `dim`, cast to `dtype` first."""
+    """``exp(input)`` scaled to sum to 1 along `dim`, after a cast to `dtype`."""
     return _softmax.softmax(input, _implied(input, dim), dtype)
 
 
@@ -337,7 +337,7 @@ def log_softmax(
 
 
 def _implied(input: Tensor, dim: int | None) -> int:
-    """The dimension that PyTorch takes where none is given."""
+    """The dimension that PyTorch uses when none is given."""
     if dim is not None:
         return dim
     return 0 if input.ndim in (0, 1, 3) else 1
@@ -346,9 +346,9 @@ def _implied(input: Tensor, dim: int | None) -> int:
 def gumbel_softmax(
     logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Tensor:
-    """`softmax` of the logits with Gumbel noise, over a temperature.
+    """`softmax` of the logits with Gumbel noise, divided by a temperature.
 
-    With `hard`, one-hot in value and soft in gradient.
+    With `hard`, the value is one-hot and the gradient that of the soft result.
     """
     noise = -log(exponential(logits.shape, dtype=logits.dtype, device=logits.device))
     soft = softmax((logits + noise) / tau, dim)
@@ -363,10 +363,10 @@ def gumbel_softmax(
 @node_name("GluBackward0")
 @takes(REAL, "glu_cpu")
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """The first half along a dimension times the sigmoid of the second.
+    """Multiply the first half along a dimension by the sigmoid of the second.
 
     Raises:
-        RuntimeError: there are no two equal halves.
+        RuntimeError: the dimension has no two equal halves.
     """
     if input.ndim == 0:
         raise RuntimeError("glu does not support 0-dimensional tensors")

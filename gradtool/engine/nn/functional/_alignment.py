@@ -1,4 +1,4 @@
-"""The loss of a sequence of labels that may align with a longer one of scores in any way."""
+"""CTC loss: labels that may align with a longer sequence of scores in any way."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from gradtool.engine.nn.functional._padding import pad
 from gradtool.engine.nn.functional._regression import check_reduction
 
 _IMPOSSIBLE = -1e30
-"""In place of the logarithm of zero, whose differences are undefined."""
+"""Stands for log(0), because differences of infinities are undefined."""
 
 
 class _Lengths(NamedTuple):
-    """How much of each example counts."""
+    """Lengths of each example's input and target."""
 
     input: Any
     target: Any
@@ -39,20 +39,20 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Tensor:
-    """The negative logarithm of the chance of all alignments of the labels with the input.
+    """Negative log-probability of all alignments of the labels with the input.
 
     Graves et al., "Connectionist Temporal Classification", 2006. The gradient is that of this
-    function; PyTorch's is the same only behind a `log_softmax`, which its own presumes. Of an
-    infinite loss it is zero, PyTorch's NaN.
+    function; PyTorch's is the same only behind a `log_softmax`, which it assumes. The gradient of
+    an infinite loss is zero here and NaN in PyTorch.
 
     Args:
         log_probs: Of shape (T, N, C), or (T, C) for one example.
-        targets: Labels of shape (N, S), or those of all examples behind each other.
-        input_lengths: How many of the T places count, of each example.
-        target_lengths: How many labels each example has.
-        blank: The class that stands for no label.
+        targets: Labels of shape (N, S), or those of all examples concatenated.
+        input_lengths: Number of time steps of each example.
+        target_lengths: Number of labels of each example.
+        blank: The class of the blank label.
         reduction: ``none``, ``sum``, or ``mean`` of each example's loss over its labels.
-        zero_infinity: Whether a loss is zero where no alignment is possible.
+        zero_infinity: Make the loss zero where no alignment is possible.
 
     Raises:
         RuntimeError: the lengths do not fit.
@@ -73,7 +73,7 @@ def ctc_loss(
 
 
 def _numbers(lengths: Any) -> Any:
-    """Lengths as an array, from a tensor, a number or a sequence of them."""
+    """Convert a tensor, a number or a sequence of numbers to an array."""
     listed = lengths.tolist() if isinstance(lengths, Tensor) else lengths
     return np.atleast_1d(np.asarray(listed, dtype=np.int64))
 
@@ -93,7 +93,7 @@ def _check(scores: Tensor, lengths: _Lengths, blank: int) -> None:
 
 
 def _padded(targets: Tensor, counts: Any, blank: int) -> Tensor:
-    """The labels of each example in a row, blanks behind them."""
+    """Put the labels of each example in a row, padded with blanks."""
     longest = int(counts.max(initial=0))
     inside = np.arange(longest) < counts[:, None]
     if targets.ndim == 1:
@@ -107,13 +107,13 @@ def _padded(targets: Tensor, counts: Any, blank: int) -> Tensor:
 
 
 def _between_blanks(rows: Tensor, blank: int) -> Tensor:
-    """A blank before, between and behind the labels."""
+    """Insert a blank before, between and after the labels."""
     none = rows.new_full(rows.shape, blank)
     return cat([stack([none, rows], -1).flatten(-2), rows.new_full((rows.shape[0], 1), blank)], 1)
 
 
 def _log_chance(scores: Tensor, labels: Tensor, lengths: _Lengths, blank: int) -> Tensor:
-    """The logarithm of the chance of all alignments: one place after the other."""
+    """Log-probability of all alignments, one time step after the other."""
     emitted = scores.gather(2, labels.expand(scores.shape[0], *labels.shape))
     skips = pad((labels[:, 2:] != blank) & (labels[:, 2:] != labels[:, :-2]), [2, 0])
     ending = tensor(lengths.input, device=scores.device)
@@ -129,7 +129,10 @@ def _log_chance(scores: Tensor, labels: Tensor, lengths: _Lengths, blank: int) -
 
 
 def _at_the_end(chances: Tensor, lengths: _Lengths) -> Tensor:
-    """Of the last label or the blank behind it; the labels of nothing have the blank alone."""
+    """Log-probability of ending at the last label or at the blank after it.
+
+    An example without labels has the blank alone.
+    """
     last = tensor(2 * lengths.target, device=chances.device).unsqueeze(1)
     both = cat([chances.gather(1, last), chances.gather(1, (last - 1).clamp_min(0))], 1)
     empty = np.stack([np.zeros(len(lengths.target), dtype=bool), lengths.target == 0], 1)

@@ -32,12 +32,12 @@ def scaled_dot_product_attention(
         query: Of shape (…, L, E).
         key: Of shape (…, S, E).
         value: Of shape (…, S, F).
-        attn_mask: Of shape (…, L, S): what is added to the scores, or booleans that say which
-            places take part. A row without any gives zeros.
-        dropout_p: The chance of each weight to be dropped.
-        is_causal: Whether a place sees only those up to its own.
+        attn_mask: Of shape (…, L, S): added to the scores, or booleans that are True for the
+            positions to attend to. A row without any gives zeros.
+        dropout_p: Probability that a weight is dropped.
+        is_causal: Attend only to positions up to the query's own.
         scale: 1/√E unless given.
-        enable_gqa: Whether key and value have fewer heads, each for several of the query's.
+        enable_gqa: Let each head of key and value serve several heads of the query.
 
     Raises:
         RuntimeError: both `attn_mask` and `is_causal` are given.
@@ -72,7 +72,7 @@ def _weights(scores: Tensor, mask: Tensor | None) -> Tensor:
 
 
 class _Parts(NamedTuple):
-    """What is weighed by what: (places, examples, features), or (examples, heads, places, …)."""
+    """Query, key and value: (positions, batch, features), or (batch, heads, positions, …)."""
 
     query: Tensor
     key: Tensor
@@ -109,11 +109,12 @@ def multi_head_attention_forward(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """(attention of the query's shape, weights (N, L, S), or (N, heads, L, S) if not averaged).
+    """Return the attention, of the query's shape, and the weights.
 
-    Query (L, N, E), key and value (S, N, …), or all without N. ``in_proj_weight`` has those of
-    the three below each other, unless ``use_separate_proj_weight``. A mask hides where it is
-    true, or is added: ``attn_mask`` (L, S) or (N * heads, L, S), ``key_padding_mask`` (N, S).
+    The weights are (N, L, S), or (N, heads, L, S) if not averaged. Query is (L, N, E), key and
+    value (S, N, …), or all without N. ``in_proj_weight`` stacks the three projections, unless
+    ``use_separate_proj_weight``. A mask hides where it is True, or is added: ``attn_mask`` (L, S)
+    or (N * heads, L, S), ``key_padding_mask`` (N, S).
 
     Raises:
         RuntimeError, AssertionError: the shapes do not fit, or a causal mask is not given.
@@ -185,7 +186,7 @@ def _projected(parts: _Parts, weights: list[Tensor | None], bias: Tensor | None)
 
 
 def _lengthened(parts: _Parts, key: Tensor | None, value: Tensor | None) -> tuple[_Parts, int]:
-    """With one more key and its value, where they are given; and how many there are more."""
+    """Append the bias key and value, if given; return how many were appended."""
     if key is None or value is None:
         return parts, 0
     count = parts.key.shape[1]
@@ -197,7 +198,7 @@ def _lengthened(parts: _Parts, key: Tensor | None, value: Tensor | None) -> tupl
 
 
 def _in_heads(parts: _Parts, heads: int, key: Tensor | None, value: Tensor | None) -> _Parts:
-    """All as (examples, heads, places, features); keys and values may be given as that."""
+    """Split into (batch, heads, positions, features); static keys and values have that shape."""
     apart = _Parts(*[each.unflatten(-1, (heads, -1)).permute(1, 2, 0, 3) for each in parts])
     if key is not None:
         apart = apart._replace(key=key.unflatten(0, (-1, heads)))
@@ -207,7 +208,7 @@ def _in_heads(parts: _Parts, heads: int, key: Tensor | None, value: Tensor | Non
 
 
 def _scores(parts: _Parts, mask: Mask, padding: Mask, added: int) -> Tensor:
-    """Of every query and key, with masks that say nothing of the last keys, which were added."""
+    """Masked scores of every query and key; the masks leave out the `added` last keys."""
     scale = 1 / math.sqrt(parts.query.shape[-1])
     scores = matmul(parts.query * scale, parts.key.transpose(-2, -1))
     if mask is not None:

@@ -1,4 +1,4 @@
-"""Losses between scores and the class, or the chances of the classes, that is right."""
+"""Losses between scores and the right class, or the probabilities of the classes."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ def nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative of each right class's entry.
+    """Negative of the entry of each right class.
 
     Args:
         input: Log-probabilities, of shape (C,), (N, C) or (N, C, …).
         target: Classes, of shape (), (N,) or (N, …).
         weight: Of each class. The mean is over the weights.
         size_average: An old name for `reduction`.
-        ignore_index: A target that counts for nothing.
+        ignore_index: A target that is left out.
         reduce: An old name for `reduction`.
         reduction: ``mean``, ``sum`` or ``none``.
 
     Raises:
         RuntimeError, ValueError: the shapes do not fit.
-        IndexError: there is no such class.
+        IndexError: a target is not a class.
     """
     reduction = legacy(reduction, size_average, reduce)
     check_reduction(reduction)
@@ -64,7 +64,7 @@ def nll_loss(
 def _picked(
     input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int
 ) -> tuple[Tensor, Tensor]:
-    """(weighted entries of the right classes, their weights), zero for what is ignored."""
+    """Weighted entries of the right classes, and their weights: zero for ignored ones."""
     dim = _check_targets(input, target, weight)
     ignored = target == ignore_index
     safe = target.masked_fill(ignored, 0)
@@ -129,11 +129,12 @@ def cross_entropy(
 ) -> Tensor:
     """`nll_loss` of the `log_softmax` of scores.
 
-    The target may also be the chances of all classes, of the input's shape. `label_smoothing`
-    is the part of each chance that is shared among all classes. The rest is as in `nll_loss`.
+    The target may also be the probabilities of all classes, of the input's shape.
+    `label_smoothing` is the share of each probability that is spread over all classes. Other
+    arguments are those of `nll_loss`.
 
     Raises:
-        RuntimeError: the smoothing is not in [0, 1], or chances are not floating.
+        RuntimeError: the smoothing is not in [0, 1], or probabilities are not floating.
     """
     reduction = legacy(reduction, size_average, reduce)
     check_reduction(reduction)
@@ -148,7 +149,7 @@ def cross_entropy(
 
 
 def _along_classes(weight: Tensor | None, scores: Tensor) -> Any:
-    """The classes' weights, lined up with the scores; a number where there are none."""
+    """Weights of the classes, aligned with the scores; 1 if there are none."""
     if weight is None:
         return 1.0
     return weight if scores.ndim == 1 else weight.reshape(-1, *[1] * (scores.ndim - 2))
@@ -192,7 +193,7 @@ def _smoothed(
 # ---- yes or no ------------------------------------------------------------------------------
 
 _LOWEST = -100.0
-"""Logarithms of chances are not let below this, so that a sure mistake stays finite."""
+"""Lower bound of log-probabilities, which keeps a certain mistake finite."""
 
 
 def _entropy(x: Any, y: Any) -> Any:
@@ -251,7 +252,7 @@ def binary_cross_entropy_with_logits(
 ) -> Tensor:
     """`binary_cross_entropy` of the sigmoid, without its rounding.
 
-    `pos_weight` weighs the targets' ones.
+    `pos_weight` is the weight of positive targets.
 
     Raises:
         ValueError: input and target differ in shape.
@@ -276,7 +277,7 @@ def multilabel_soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The mean over the classes of `binary_cross_entropy_with_logits`."""
+    """Mean over the classes of `binary_cross_entropy_with_logits`."""
     loss = binary_cross_entropy_with_logits(input, target, weight, reduction="none")
     return reduced(loss.mean(-1), legacy(reduction, size_average, reduce))
 

@@ -17,7 +17,7 @@ from gradtool.engine.nn.functional._padding import pad
 Convolution = Callable[..., Tensor]
 
 _WIDE = SMOOTH | {_dtypes.int64}
-"""The dtypes that torch has dilated and transposed convolutions for; others are for more."""
+"""Dtypes of torch's dilated and transposed convolutions; other convolutions take more."""
 
 
 def _convolution(spatial: int) -> Convolution:
@@ -50,7 +50,7 @@ def _convolution(spatial: int) -> Convolution:
         stride: Steps between windows.
         padding: Zeros at each end, or ``valid`` (none) or ``same``.
         dilation: Steps within a window.
-        groups: Channels and outputs in so many parts, each by itself.
+        groups: Number of independent groups of channels and outputs.
 
     Raises:
         RuntimeError: the shapes do not fit.
@@ -59,7 +59,7 @@ def _convolution(spatial: int) -> Convolution:
 
 
 def _with_batch(input: Tensor, spatial: int, name: str) -> tuple[Tensor, bool]:
-    """(the input as a batch, whether it was a single example)."""
+    """Return the input as a batch, and whether it was a single example."""
     if input.ndim not in (spatial + 1, spatial + 2):
         raise RuntimeError(
             f"Expected {spatial + 1}D (unbatched) or {spatial + 2}D (batched) input to {name}, "
@@ -91,7 +91,7 @@ def _check_channels(batch: Tensor, weight: Tensor, groups: int) -> None:
 
 
 def _ends(padding: Any, size: Ints, step: Ints, apart: Ints) -> list[int]:
-    """The zeros at the ends of each dimension, the last one first."""
+    """Padding at both ends of each dimension, the last one first."""
     if padding == "same":
         if any(each != 1 for each in step):
             raise RuntimeError("padding='same' is not supported for strided convolutions")
@@ -177,9 +177,9 @@ def _transposed(spatial: int) -> Convolution:
         weight: Of shape (C, O / groups, …).
         bias: Of shape (O,).
         stride: Steps between windows of the output.
-        padding: What is cut off at each end of the output.
-        output_padding: What is added at the end of each dimension of the output.
-        groups: Channels and outputs in so many parts, each by itself.
+        padding: Elements removed at each end of the output.
+        output_padding: Elements added at the end of each dimension of the output.
+        groups: Number of independent groups of channels and outputs.
         dilation: Steps within a window.
 
     Raises:
@@ -197,7 +197,7 @@ def _check_more(more: Ints, step: Ints, apart: Ints) -> None:
 
 
 def _turned(weight: Tensor, batch: Tensor, groups: int) -> Tensor:
-    """The weight of the convolution that the transposed one is: turned, inputs for outputs."""
+    """Weight of the equivalent plain convolution: flipped, inputs and outputs swapped."""
     if batch.shape[1] != weight.shape[0]:
         raise RuntimeError(
             f"Given transposed=1, weight of size {list(weight.shape)}, expected "
@@ -211,7 +211,7 @@ def _turned(weight: Tensor, batch: Tensor, groups: int) -> Tensor:
 
 
 def _spread_apart(batch: Tensor, step: Ints) -> Tensor:
-    """Zeros between the elements, so that they lie a stride apart."""
+    """Insert zeros between the elements, so that they lie a stride apart."""
     for dim, stride in enumerate(step, 2):
         if stride == 1:
             continue
@@ -247,7 +247,7 @@ for _spatial, _functions in (
 
 
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
-    """`conv1d` of an input (places, N, C) with a weight (width, C, O), a bias (O,) added.
+    """`conv1d` of an input (length, N, C) with a weight (width, C, O), plus a bias (O,).
 
     Raises:
         RuntimeError: the shapes do not fit.

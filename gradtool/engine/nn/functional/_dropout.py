@@ -10,32 +10,32 @@ from gradtool.engine._ops.creation.random import bernoulli, in_memory_order
 from gradtool.engine._tensor import Size, Tensor
 
 _SATURATION = -1.7580993408473766
-"""Where `selu` levels off far below zero."""
+"""The limit of `selu` at minus infinity."""
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Entries set to zero with chance `p`, the rest divided by ``1 - p``."""
+    """Set entries to zero with probability `p`, and divide the others by ``1 - p``."""
     return _dropped(input, p, training, inplace, input.shape)
 
 
 def dropout1d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """Whole channels dropped, of an input of shape (N, C, L) or (C, L)."""
+    """Drop whole channels of an input of shape (N, C, L) or (C, L)."""
     return _dropped(input, p, training, inplace, _channels(input, 1))
 
 
 def dropout2d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """Whole channels dropped, of an input of shape (N, C, H, W) or (C, H, W)."""
+    """Drop whole channels of an input of shape (N, C, H, W) or (C, H, W)."""
     return _dropped(input, p, training, inplace, _channels(input, 2))
 
 
 def dropout3d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """Whole channels dropped, of an input of shape (N, C, D, H, W) or (C, D, H, W)."""
+    """Drop whole channels of an input of shape (N, C, D, H, W) or (C, D, H, W)."""
     return _dropped(input, p, training, inplace, _channels(input, 3))
 
 
@@ -54,7 +54,10 @@ def _dropped(input: Tensor, p: float, training: bool, inplace: bool, shape: Size
 
 
 def _kept(input: Tensor, p: float, shape: Size) -> Tensor:
-    """1 for what stays, 0 for what is dropped with chance `p`, drawn as `input` lies in memory."""
+    """Return 0 for dropped entries, of probability `p`, and 1 for others.
+
+    They are drawn in the order of `input` in memory, as PyTorch draws them.
+    """
 
     def draw(size: Any) -> Tensor:
         return bernoulli(empty(size, dtype=input.dtype, device=input.device), 1 - p)
@@ -72,7 +75,7 @@ def _check_chance(p: float) -> None:
 def alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """Entries set to where `selu` saturates, then all scaled back to mean 0 and variance 1."""
+    """Set entries to the limit of `selu`, then scale back to mean 0 and variance 1."""
     return _saturated(input, p, training, inplace, input.shape)
 
 

@@ -1,4 +1,4 @@
-"""Windows of images: taken apart, put together, and their elements rearranged."""
+"""Windows of images: extracted, summed back, and rearranged."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from gradtool.engine.nn.functional._padding import pad
 
 
 def for_each(value: Any, count: int, name: str) -> Ints:
-    """One number for each dimension, given one for all or as many.
+    """Expand one number to all dimensions, or check that there is one for each.
 
     Raises:
-        RuntimeError: there are another number of them.
+        RuntimeError: the count does not match.
     """
     numbers = as_ints(tuple(value) if isinstance(value, tuple | list) else value)
     if len(numbers) == 1:
@@ -31,7 +31,7 @@ def for_each(value: Any, count: int, name: str) -> Ints:
 
 
 def windows(x: Tensor, size: Ints, step: Ints, dilation: Ints) -> Tensor:
-    """Windows over the last dimensions, as a view: their positions, then their elements.
+    """Return windows over the last dimensions as a view: positions, then elements.
 
     ``(…, H, W)`` becomes ``(…, positions down, positions across, height, width)``.
     """
@@ -44,12 +44,12 @@ def windows(x: Tensor, size: Ints, step: Ints, dilation: Ints) -> Tensor:
 
 
 def positions(extent: int, size: int, step: int, dilation: int) -> int:
-    """How many windows fit into a dimension."""
+    """Return the number of windows that fit into a dimension."""
     return (extent - dilation * (size - 1) - 1) // step + 1
 
 
 def product(numbers: Ints) -> int:
-    """All of them multiplied."""
+    """Multiply the numbers."""
     result = 1
     for number in numbers:
         result *= number
@@ -61,7 +61,7 @@ def product(numbers: Ints) -> int:
 def unfold(
     input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:
-    """The patches of images (N, C, H, W) as columns (N, C * elements, positions).
+    """Extract the patches of images (N, C, H, W) as columns (N, C * elements, positions).
 
     Raises:
         RuntimeError: the shapes do not fit.
@@ -95,7 +95,7 @@ def fold(
     padding: Any = 0,
     stride: Any = 1,
 ) -> Tensor:
-    """Images of an extent, each element the sum of those of the patches that cover it.
+    """Sum patches back into images: each element is the sum of all patches that cover it.
 
     Raises:
         RuntimeError: the shapes do not fit.
@@ -123,7 +123,7 @@ def _numbers(kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tupl
 def _folded_shape(
     batch: Tensor, extents: Ints, size: Ints, apart: Ints, ends: Ints, step: Ints
 ) -> tuple[int, Ints, Ints]:
-    """(channels, padded extents, positions) of the images that columns come from."""
+    """Channels, padded extents and positions of the images that the columns come from."""
     rows, columns = batch.shape[1:]
     if rows % product(size):
         raise RuntimeError(
@@ -143,7 +143,7 @@ def _folded_shape(
 
 
 def _summed(patches: Tensor, dim: int, extent: int, apart: int, step: int) -> Tensor:
-    """The last dimension, of windows along `dim`, added up where they were taken from."""
+    """Sum the last dimension, of windows along `dim`, back to the positions they came from."""
     if apart > 1:
         spread = pad(patches.unsqueeze(-1), [0, apart - 1]).flatten(-2)
         patches = spread.narrow(-1, 0, spread.shape[-1] - apart + 1)
@@ -157,7 +157,7 @@ def _summed(patches: Tensor, dim: int, extent: int, apart: int, step: int) -> Te
 
 @node_name("PixelShuffleBackward0")
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """Channels (…, C * r², H, W) as pixels (…, C, H * r, W * r).
+    """Rearrange channels (…, C * r², H, W) to pixels (…, C, H * r, W * r).
 
     Raises:
         RuntimeError: the channels are no multiple of the factor's square.
@@ -194,10 +194,10 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """Channels of (N, C, …) in equal groups, one of each group after the other.
+    """Interleave equal groups of the channels of (N, C, …).
 
     Raises:
-        RuntimeError: the channels do not make so many equal groups.
+        RuntimeError: the channels cannot be split into that many equal groups.
     """
     count, channels, *extents = input.shape
     if groups <= 0 or channels % groups:

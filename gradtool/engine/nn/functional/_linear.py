@@ -63,19 +63,19 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """Rows of a table, by their numbers.
+    """Look up rows of a table by index.
 
     Args:
         input: Integers of any shape.
         weight: Of shape (rows, features).
-        padding_idx: A row that gets no gradient.
+        padding_idx: A row without a gradient.
         max_norm: Rows that are looked up are first scaled down to this norm, in the table.
-        norm_type: Of which p-norm.
-        scale_grad_by_freq: Divide a row's gradient by how often it was looked up.
-        sparse: Makes no difference here: gradients are dense.
+        norm_type: The p of that norm.
+        scale_grad_by_freq: Divide a row's gradient by the number of its look-ups.
+        sparse: Ignored: gradients are dense.
 
     Raises:
-        IndexError: there is no such row.
+        IndexError: an index is out of range.
     """
     check_looked_up(input, "embedding")
     if max_norm is not None:
@@ -92,10 +92,10 @@ def embedding(
 
 
 def check_looked_up(input: Tensor, name: str) -> None:
-    """Refuse what is no integer that names a row.
+    """Refuse indices that are not integers.
 
     Raises:
-        RuntimeError: it is neither int64 nor int32.
+        RuntimeError: they are neither int64 nor int32.
     """
     check_positions(
         input,
@@ -115,10 +115,10 @@ def _scale_down(weight: Tensor, input: Tensor, max_norm: float, norm_type: float
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """A row of zeros with a one at the position that each integer names.
+    """Return, for each integer, a row of zeros with a one at that position.
 
     Raises:
-        RuntimeError: an integer is negative, or no smaller than `num_classes`.
+        RuntimeError: an integer is negative, or at least `num_classes`.
     """
     if tensor.dtype is not _dtypes.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
@@ -152,25 +152,25 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Tensor:
-    """The sum, the mean or the largest entries of the rows of each bag; zeros of an empty one.
+    """Reduce the rows of each bag by sum, mean or maximum; an empty bag gives zeros.
 
     Args:
-        input: Integers: (bags, members), or those of all bags behind each other.
+        input: Integers: (bags, members), or those of all bags concatenated.
         weight: Of shape (rows, features).
-        offsets: Where each bag starts, of an input of one dimension.
+        offsets: Start of each bag in a one-dimensional input.
         max_norm: Rows that are looked up are first scaled down to this norm, in the table.
-        norm_type: Of which p-norm.
-        scale_grad_by_freq: Divide a row's gradient by how often it was looked up.
+        norm_type: The p of that norm.
+        scale_grad_by_freq: Divide a row's gradient by the number of its look-ups.
         mode: ``sum``, ``mean`` or ``max``.
-        sparse: Makes no difference here: gradients are dense.
-        per_sample_weights: Of each integer, for the ``sum``.
-        include_last_offset: Whether the last of `offsets` is the end of the last bag.
-        padding_idx: A row that counts for nothing.
+        sparse: Ignored: gradients are dense.
+        per_sample_weights: A weight for each integer, for ``sum`` alone.
+        include_last_offset: Take the last of `offsets` as the end of the last bag.
+        padding_idx: A row that is left out.
 
     Raises:
-        ValueError: the shapes do not fit, or there is no such mode.
-        NotImplementedError: there are weights for another mode than ``sum``.
-        IndexError: there is no such row.
+        ValueError: the shapes do not fit, or the mode is unknown.
+        NotImplementedError: there are weights with a mode other than ``sum``.
+        IndexError: an index is out of range.
         RuntimeError: rows or integers are of a dtype that PyTorch does not take.
     """
     _check(input, offsets, mode, per_sample_weights)
@@ -222,7 +222,7 @@ def _check(input: Tensor, offsets: Tensor | None, mode: str, weights: Tensor | N
 
 
 def _members(input: Tensor, offsets: Tensor | None, last_is_end: bool) -> tuple[Any, Any]:
-    """Of every bag all places in the flat input, filled up to one number, and which count."""
+    """Positions in the flat input of each bag's members, padded, and a mask of real ones."""
     total = math.prod(input.shape)
     if offsets is None:
         return np.arange(total).reshape(input.shape), np.ones(input.shape, dtype=bool)
@@ -240,7 +240,7 @@ def _members(input: Tensor, offsets: Tensor | None, last_is_end: bool) -> tuple[
 
 
 def _reduced(members: Tensor, counts: Tensor, mode: str) -> Tensor:
-    """Members (bags, places, features) that count, in one row for each bag."""
+    """Reduce the unmasked members (bags, positions, features) to one row for each bag."""
     if members.shape[1] == 0:
         return members.sum(1)
     if mode == "max":

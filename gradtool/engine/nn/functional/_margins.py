@@ -17,13 +17,13 @@ from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn.functional._regression import legacy, reduced
 
 _SLACK = 1e-12
-"""What PyTorch adds to squared lengths in `cosine_embedding_loss`."""
+"""Added to squared lengths in `cosine_embedding_loss`, as PyTorch does."""
 
 
 @node_name("SumBackward1")
 @takes(REAL, "cosine_similarity")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """The cosine of the angle between rows along a dimension; lengths are at least `eps`."""
+    """Cosine of the angle between vectors along a dimension; lengths are at least `eps`."""
     x1, x2 = broadcast_tensors(x1, x2)
     first = x1 / norm(x1, 2, dim, keepdim=True).clamp_min(eps)
     second = x2 / norm(x2, 2, dim, keepdim=True).clamp_min(eps)
@@ -34,16 +34,16 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:
-    """The p-norm of ``x1 - x2 + eps`` over the last dimension."""
+    """p-norm of ``x1 - x2 + eps`` over the last dimension."""
     return norm(x1 - x2 + eps, p, -1, keepdim)
 
 
 @takes(FLOATS, "pdist")
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
-    """The p-norm of the difference of each row and each later one, in the order of the rows.
+    """p-norm of the difference of each pair of rows, in the order of the rows.
 
     Raises:
-        RuntimeError: the input is no matrix, or `p` is negative.
+        RuntimeError: the input is not a matrix, or `p` is negative.
     """
     if input.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
@@ -62,7 +62,7 @@ def hinge_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The input for a target of 1, what it lacks of the margin for one of -1."""
+    """The input for a target of 1, ``max(0, margin - input)`` for a target of -1."""
     lacking = (full_like(input, margin) - input).clamp_min(0)
     loss = where(target != 1, lacking, 0) + where(target != -1, input, 0)
     return reduced(loss, legacy(reduction, size_average, reduce))
@@ -77,7 +77,7 @@ def margin_ranking_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """What the first lacks of being larger, by the margin, for a target of 1; smaller for -1."""
+    """``max(0, -target * (input1 - input2) + margin)``."""
     loss = (-target * (input1 - input2) + margin).clamp_min(0)
     return reduced(loss, legacy(reduction, size_average, reduce))
 
@@ -107,9 +107,9 @@ def triplet_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """What the negative lacks of being farther from the anchor than the positive is.
+    """``max(0, d(anchor, positive) - d(anchor, negative) + margin)``, d the p-norm.
 
-    With `swap`, the negative's distance is the smaller of those from anchor and positive.
+    With `swap`, the second distance is the smaller of those from anchor and from positive.
     """
     return triplet_margin_with_distance_loss(
         anchor,
@@ -132,7 +132,7 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """`triplet_margin_loss` by a distance of one's own."""
+    """`triplet_margin_loss` with a given distance."""
     distance = distance_function or pairwise_distance
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
@@ -149,7 +149,7 @@ def cosine_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """One less the cosine for a target of 1, what it has above the margin for one of -1."""
+    """``1 - cosine`` for a target of 1, ``max(0, cosine - margin)`` for a target of -1."""
     lengths = [(each * each).sum(-1) + _SLACK for each in (input1, input2)]
     cosine = (input1 * input2).sum(-1) / sqrt(lengths[0] * lengths[1])
     alike, unlike = 1 - cosine, (cosine - margin).clamp_min(0)
@@ -168,21 +168,21 @@ def multi_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The mean over classes of what the right one lacks of the margin above each, to the p.
+    """Mean over the wrong classes of ``max(0, margin - right + wrong) ** p``.
 
     Args:
         input: Scores of shape (C,) or (N, C).
         target: The right class, of shape () or (N,).
         p: 1 or 2.
-        margin: How far the right class is to be above.
-        weight: Of each class, as the right one.
+        margin: Required distance of the right class from the others.
+        weight: Weight of each class where it is the right one.
         size_average: An old name for `reduction`.
         reduce: An old name for `reduction`.
         reduction: ``mean``, ``sum`` or ``none``.
 
     Raises:
         ValueError: `p` is neither 1 nor 2.
-        RuntimeError: the shapes do not fit, or there is no such class.
+        RuntimeError: the shapes do not fit, or a target is not a class.
     """
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
@@ -211,7 +211,7 @@ def multilabel_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """What each right class lacks of 1 above each wrong one, over the number of classes.
+    """Sum over right and wrong classes of ``max(0, 1 - right + wrong)`` over the class count.
 
     Args:
         input: Scores of shape (C,) or (N, C).
@@ -221,7 +221,7 @@ def multilabel_margin_loss(
         reduction: ``mean``, ``sum`` or ``none``.
 
     Raises:
-        RuntimeError: the shapes do not fit, or there is no such class.
+        RuntimeError: the shapes do not fit, or a target is not a class.
     """
     if target.shape != input.shape:
         raise RuntimeError(
@@ -247,7 +247,7 @@ def _rows(x: Tensor) -> Tensor:
 
 
 def _as_given(loss: Tensor, input: Tensor) -> Tensor:
-    """A number for a vector, one of each row for a matrix."""
+    """A number for a vector, one number per row for a matrix."""
     return loss.squeeze(0) if input.ndim < 2 else loss
 
 

@@ -51,8 +51,8 @@ def _maximal(spatial: int) -> Pooling:
     pool.__name__ = pool.__qualname__ = f"max_pool{spatial}d"
     pool.__doc__ = f"""The largest element of each window over the last {spatial} dimensions.
 
-    The windows are `kernel_size` apart unless `stride` says otherwise; padding is never
-    chosen. With `return_indices`, also where in the last dimensions, counted in one, it was.
+    The windows are `stride` apart, by default `kernel_size`; padding is never chosen. With
+    `return_indices`, also its index in the flattened last dimensions.
 
     Raises:
         RuntimeError: the shapes do not fit.
@@ -61,7 +61,7 @@ def _maximal(spatial: int) -> Pooling:
 
 
 def with_indices(pool: Pooling) -> Pooling:
-    """The same pooling, which returns where the largest elements were whether asked or not."""
+    """Return the same pooling with ``return_indices=True``."""
 
     def pooled(*args: Any, **named: Any) -> Any:
         return pool(*args, **{**named, "return_indices": True})
@@ -72,7 +72,7 @@ def with_indices(pool: Pooling) -> Pooling:
 
 
 def _indices(within: Tensor, plan: WindowPlan) -> Tensor:
-    """Positions within the windows as positions in the input, in row-major order."""
+    """Convert indices within the windows to row-major indices of the input."""
     spatial = len(plan.size)
     place: Any = 0
     weight = 1
@@ -102,8 +102,8 @@ def _adaptive(spatial: int) -> Callable[..., Any]:
     pool.__name__ = pool.__qualname__ = name
     pool.__doc__ = f"""The largest element of equal regions of the last {spatial} dimensions.
 
-    An extent of None stays as it is. With `return_indices`, also where in these dimensions,
-    counted in one, it was.
+    An extent of None is unchanged. With `return_indices`, also its index in these dimensions,
+    flattened.
 
     Raises:
         RuntimeError: the shapes do not fit.
@@ -112,7 +112,7 @@ def _adaptive(spatial: int) -> Callable[..., Any]:
 
 
 def _largest(input: Tensor, counts: Ints) -> tuple[Tensor, Tensor]:
-    """The largest of each region, and where it is, the last dimensions counted in one."""
+    """Return the largest of each region, and its index in the flattened last dimensions."""
     front, extents = input.shape[: -len(counts)], tuple(input.shape[-len(counts) :])
     places, inside = _members(extents, counts)
     flat = input.reshape(*front, int(np.prod(extents)))
@@ -126,7 +126,7 @@ def _largest(input: Tensor, counts: Ints) -> tuple[Tensor, Tensor]:
 
 
 def _members(extents: Ints, counts: Ints) -> tuple[Any, Any]:
-    """Of every region all places, filled up to one number, and which of them count."""
+    """Indices of each region's members, padded to one length, and a mask of real ones."""
     places, inside = np.zeros(1, dtype=np.int64), np.ones(1, dtype=bool)
     for extent, count in zip(extents, counts):
         own, counting = _along(extent, count)
@@ -138,7 +138,7 @@ def _members(extents: Ints, counts: Ints) -> tuple[Any, Any]:
 
 
 def _along(extent: int, count: int) -> tuple[Any, Any]:
-    """The same for one dimension: arrays of (regions, members)."""
+    """Do the same for one dimension: arrays of (regions, members)."""
     region = np.arange(count)[:, None]
     start, end = region * extent // count, -(-(region + 1) * extent // count)
     place = start + np.arange(int((end - start).max(initial=0)))
@@ -184,14 +184,14 @@ def _unpooling(spatial: int) -> Unpooling:
         return flat.scatter(-1, places, input.reshape(*front, -1)).reshape(*front, *extents)
 
     unpool.__name__ = unpool.__qualname__ = f"max_unpool{spatial}d"
-    unpool.__doc__ = f"""The inverse of `max_pool{spatial}d`: zeros where nothing was the largest.
+    unpool.__doc__ = f"""The inverse of `max_pool{spatial}d`: zeros except at the largest elements.
 
-    `indices` are those that the pooling returned. Several extents of the input lead to the same
-    one of the pooled; `output_size` says which it was.
+    `indices` are those that the pooling returned. Inputs of several sizes pool to the same size;
+    `output_size` selects one.
 
     Raises:
         RuntimeError: the shapes do not fit, or an index lies outside.
-        ValueError: `output_size` is none that the pooling can have come from.
+        ValueError: the pooling cannot have come from `output_size`.
     """
     return unpool
 
@@ -227,7 +227,7 @@ def _check_places(places: Tensor, extents: Ints) -> None:
 
 
 def _extents(pooled: Ints, size: Ints, step: Ints, ends: Ints, wanted: Any) -> Ints:
-    """The extents asked for, which lie within one step of those that follow."""
+    """Return the requested extents, which must lie within a stride of the default ones."""
     usual = tuple(
         [(count - 1) * step[at] + size[at] - 2 * ends[at] for at, count in enumerate(pooled)]
     )

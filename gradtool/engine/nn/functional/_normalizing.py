@@ -28,14 +28,14 @@ def _affine(x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
 
 
 def _by_channel(parameter: Tensor | None, input: Tensor) -> Tensor | None:
-    """A vector for the channels, lined up with dimension 1 of the input."""
+    """Align a vector over the channels with dimension 1 of the input."""
     return None if parameter is None else parameter.reshape(1, -1, *[1] * (input.ndim - 2))
 
 
 def normalize(
     input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None
 ) -> Tensor:
-    """Divided by the p-norm along a dimension, or by `eps` where that is larger."""
+    """Divide by the p-norm along a dimension, or by `eps` where that is larger."""
     scaled = input / norm(input, p, dim, keepdim=True).clamp_min(eps)
     return scaled if out is None else out.copy_(scaled)
 
@@ -49,7 +49,7 @@ def layer_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Mean 0 and variance 1 over the last dimensions, then an affine map of each place.
+    """Standardize over the last dimensions, then apply an elementwise affine map.
 
     Raises:
         RuntimeError: the input's last dimensions are not `normalized_shape`.
@@ -64,7 +64,7 @@ def rms_norm(
     weight: Tensor | None = None,
     eps: float | None = None,
 ) -> Tensor:
-    """Divided by the root of the mean square over the last dimensions.
+    """Divide by the root mean square over the last dimensions.
 
     Raises:
         RuntimeError: the input's last dimensions are not `normalized_shape`.
@@ -97,13 +97,13 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Each channel's mean 0 and variance 1 over the batch, then an affine map of each channel.
+    """Standardize each channel over the batch, then apply an affine map to each channel.
 
-    In training the running statistics move towards the batch's; otherwise they take its place.
+    In training the running statistics move towards the batch's; otherwise they are used instead.
 
     Raises:
-        ValueError: there is only one value for each channel in training.
-        RuntimeError: there are no running statistics, but not in training.
+        ValueError: training with a single value per channel.
+        RuntimeError: there are no running statistics outside training.
     """
     _check_dtypes(input, running_mean, running_var, weight, bias)
     dims = [0, *range(2, input.ndim)]
@@ -122,9 +122,9 @@ def batch_norm(
 
 
 def _check_dtypes(input: Tensor, *parameters: Tensor | None) -> None:
-    """Statistics and parameters are of the input's dtype, or float32 beside float16."""
-    beside = {input.dtype, _dtypes.float32} if input.dtype is _dtypes.float16 else {input.dtype}
-    if any(each is not None and each.dtype not in beside for each in parameters):
+    """Refuse statistics and parameters of another dtype; float16 inputs allow float32."""
+    allowed = {input.dtype, _dtypes.float32} if input.dtype is _dtypes.float16 else {input.dtype}
+    if any(each is not None and each.dtype not in allowed for each in parameters):
         raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
 
 
@@ -140,7 +140,7 @@ def _track(
 ) -> None:
     """Move the running statistics towards those over `dims`, outside the graph.
 
-    Where these keep the examples apart, towards the mean of the examples'.
+    If these leave the batch dimension, towards the mean over the batch.
     """
     recording, modes.grad = modes.grad, False
     try:
@@ -165,10 +165,10 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """`batch_norm` of each example by itself.
+    """Standardize each channel of each example, then apply an affine map to each channel.
 
     Raises:
-        ValueError: there is only one value for each channel of an example.
+        ValueError: each channel of an example has a single value.
     """
     weight, bias = _by_channel(weight, input), _by_channel(bias, input)
     dims = list(range(2, input.ndim))
@@ -192,10 +192,10 @@ def group_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Each example's channels in groups of mean 0 and variance 1, then an affine map.
+    """Standardize groups of channels of each example, then apply an affine map.
 
     Raises:
-        RuntimeError: the channels do not make so many equal groups.
+        RuntimeError: the channels cannot be split into that many equal groups.
     """
     count, channels = input.shape[0], input.shape[1]
     if channels % num_groups:

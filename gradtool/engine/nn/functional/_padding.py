@@ -1,4 +1,4 @@
-"""Padding: dimensions made longer at both ends, or cut where a pad is negative."""
+"""Padding: dimensions extended at both ends, or cropped where a pad is negative."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ def _padding_node(_input: Any, pad: Any, mode: str = "constant", value: Any = No
 def pad(
     input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None
 ) -> Tensor:
-    """The last dimensions made longer: ``pad`` is (before, after) of the last one, then on.
+    """Extend the last dimensions by ``pad``: (before, after) of the last one, and so on.
 
     Args:
-        input: Any tensor; for the modes other than ``constant`` one or two dimensions more
+        input: Any tensor; for modes other than ``constant``, with one or two dimensions more
             than are padded.
-        pad: Two numbers for each dimension, the last one first; negative ones cut.
-        mode: ``constant``, or with the elements inside: ``reflect``, ``replicate``, ``circular``.
-        value: What ``constant`` pads with.
+        pad: Two numbers for each dimension, the last one first; negative ones crop.
+        mode: ``constant``, ``reflect``, ``replicate`` or ``circular``.
+        value: The padding of ``constant``.
 
     Raises:
         RuntimeError: the numbers are not in pairs, or more than there are dimensions.
-        NotImplementedError: there is no such mode, or not for so many dimensions.
+        NotImplementedError: the mode is unknown, or does not take that many dimensions.
     """
     pairs = _pairs(as_ints(tuple(pad)), input.ndim)
     if mode == "constant":
@@ -73,7 +73,7 @@ def pad(
 
 
 def _pairs(pad: Ints, ndim: int) -> Pairs:
-    """(before, after) of every dimension from the front."""
+    """Padding (before, after) of every dimension, the first one first."""
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
     if len(pad) // 2 > ndim:

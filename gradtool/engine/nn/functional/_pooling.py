@@ -36,13 +36,13 @@ class WindowPlan(NamedTuple):
     padding: Ints
     dilation: Ints
     extents: Ints
-    """Of the input."""
+    """Extents of the input."""
     counts: Ints
-    """How many windows there are."""
+    """Number of windows."""
 
     @property
     def ends(self) -> list[int]:
-        """How far the input is to be padded for all windows to fit, the last dimension first."""
+        """Padding of the input that makes all windows fit, the last dimension first."""
         ends = []
         for extent, size, step, padding, apart, count in reversed(
             [*zip(self.extents, self.size, self.step, self.padding, self.dilation, self.counts)]
@@ -81,7 +81,7 @@ def plan_windows(
 
 
 def _count(extent: int, size: int, step: int, padding: int, apart: int, ceil_mode: bool) -> int:
-    """With `ceil_mode`, a last window may reach beyond the end, but has to start before it."""
+    """Number of windows; with `ceil_mode` the last may reach beyond the end."""
     padded = extent + 2 * padding
     if not ceil_mode:
         return positions(padded, size, step, apart)
@@ -90,7 +90,7 @@ def _count(extent: int, size: int, step: int, padding: int, apart: int, ceil_mod
 
 
 def windows_of(input: Tensor, plan: WindowPlan, value: float) -> Tensor:
-    """The elements of every window in one last dimension."""
+    """Put the elements of every window in one last dimension."""
     padded = pad(input, plan.ends, value=value)
     taken = windows(padded, plan.size, plan.step, plan.dilation)
     return taken.reshape(*input.shape[: -len(plan.size)], *plan.counts, product(plan.size))
@@ -121,9 +121,9 @@ def _averaging(spatial: int) -> Pooling:
     pool.__name__ = pool.__qualname__ = f"avg_pool{spatial}d"
     pool.__doc__ = f"""The mean of each window over the last {spatial} dimensions.
 
-    Padding counts as zeros, or with ``count_include_pad=False`` not at all. The windows are
-    `kernel_size` apart unless `stride` says otherwise. `divisor_override` is what the sum is
-    divided by instead of the window's size.
+    Padding counts as zeros, or is left out with ``count_include_pad=False``. The windows are
+    `stride` apart, by default `kernel_size`. `divisor_override` replaces the window's size as
+    the divisor.
 
     Raises:
         RuntimeError: the shapes do not fit.
@@ -132,14 +132,14 @@ def _averaging(spatial: int) -> Pooling:
 
 
 def _shared(total: Tensor, count: Any) -> Tensor:
-    """Divided; of integers, without the fraction."""
+    """Divide; integers are truncated."""
     rounding = None if total.dtype.is_differentiable else "trunc"
     shared: Tensor = total.div(count, rounding_mode=rounding)
     return shared
 
 
 def _divisors(plan: WindowPlan, padding_counts: bool) -> Any:
-    """How many elements of each window count: the product of those in each dimension."""
+    """Number of elements that count in each window: the product over the dimensions."""
     result = np.ones(())
     for extent, size, step, padding, count in zip(
         plan.extents, plan.size, plan.step, plan.padding, plan.counts
@@ -165,9 +165,9 @@ def _adaptive(spatial: int) -> Pooling:
         return averaged_to(input, wanted_extents(input, output_size, spatial))
 
     pool.__name__ = pool.__qualname__ = f"adaptive_avg_pool{spatial}d"
-    pool.__doc__ = f"""The mean of each of so many equal regions of the last {spatial} dimensions.
+    pool.__doc__ = f"""The mean of each equal region of the last {spatial} dimensions.
 
-    An extent of None stays as it is.
+    An extent of None is unchanged.
 
     Raises:
         RuntimeError: the shapes do not fit.
@@ -176,27 +176,27 @@ def _adaptive(spatial: int) -> Pooling:
 
 
 def wanted_extents(input: Tensor, output_size: Any, spatial: int) -> Ints:
-    """How many regions there are to be of each of the last dimensions."""
+    """Number of regions of each of the last dimensions."""
     sizes = output_size if isinstance(output_size, tuple | list) else [output_size] * spatial
     extents = input.shape[-spatial:]
     return tuple([have if want is None else want for want, have in zip(sizes, extents)])
 
 
 def averaged_to(input: Tensor, sizes: Ints) -> Tensor:
-    """The last dimensions in so many regions each, which may overlap by one element."""
+    """Average the last dimensions over equal regions, which may overlap by one element."""
     for back, size in enumerate(reversed(sizes), 1):
         input = along(input, input.ndim - back, _regions(input.shape[-back], size))
     return input
 
 
 def along(input: Tensor, dim: int, matrix: Any) -> Tensor:
-    """A matrix of numbers applied to one dimension."""
+    """Apply a constant matrix to one dimension."""
     weights = input.new_tensor(matrix.T)
     return matmul(input.transpose(dim, -1), weights).transpose(dim, -1)
 
 
 def _regions(extent: int, count: int) -> Any:
-    """The averages of `count` regions of a dimension, one in each row."""
+    """Matrix whose rows average `count` regions of a dimension."""
     place, region = np.arange(extent), np.arange(count)[:, None]
     start, end = region * extent // count, -(-(region + 1) * extent // count)
     return ((place >= start) & (place < end)) / (end - start)
@@ -221,13 +221,13 @@ def _norm_pooling(spatial: int) -> Callable[..., Tensor]:
     ) -> Tensor:
         size = for_each(kernel_size, spatial, "kernel_size")
         mean = _MEANS[spatial](input.pow(norm_type), size, stride, 0, ceil_mode)
-        # The powers of negative numbers may be negative, or zero: no root is taken of those.
+        # Powers of negative numbers may sum to a negative number or zero, which has no root.
         return (sign(mean) * relu(mean.abs()) * product(size)).pow(1.0 / norm_type)
 
     pool.__name__ = pool.__qualname__ = f"lp_pool{spatial}d"
     pool.__doc__ = f"""The p-norm of each window over the last {spatial} dimensions.
 
-    That is the root of the sum of powers, not of magnitudes, as PyTorch has it.
+    As in PyTorch, it is the root of the sum of powers of the entries, not of their magnitudes.
 
     Raises:
         RuntimeError: the shapes do not fit.
@@ -241,7 +241,7 @@ lp_pool1d, lp_pool2d, lp_pool3d = (_norm_pooling(spatial) for spatial in (1, 2, 
 def local_response_norm(
     input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Tensor:
-    """Divided by ``(k + alpha * m) ** beta``, m the mean square of `size` channels around.
+    """Divide by ``(k + alpha * m) ** beta``, m the mean square of `size` neighbouring channels.
 
     Krizhevsky et al., "ImageNet Classification with Deep Convolutional Neural Networks", 2012.
 
@@ -263,7 +263,7 @@ def local_response_norm(
 
 
 def _around(size: int) -> list[int]:
-    """How many channels before and behind one are among as many."""
+    """Split a window of `size` channels into those before and those after its centre."""
     return [size // 2, (size - 1) // 2]
 
 

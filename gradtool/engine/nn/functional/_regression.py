@@ -1,4 +1,4 @@
-"""Losses of real numbers, and the reduction that every loss ends with."""
+"""Regression losses, and the reduction at the end of every loss."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from gradtool.engine._tensor import Tensor
 
 
 def reduced(loss: Tensor, reduction: str) -> Tensor:
-    """The mean or the sum of the entries, or the entries.
+    """Reduce to the mean or the sum of the entries, or leave them.
 
     Raises:
-        ValueError: there is no such reduction.
+        ValueError: the reduction is unknown.
     """
     if reduction == "mean":
         return loss.mean()
@@ -28,7 +28,7 @@ def reduced(loss: Tensor, reduction: str) -> Tensor:
 
 
 def check_reduction(reduction: str) -> None:
-    """Refuse a reduction that there is none of.
+    """Refuse an unknown reduction.
 
     Raises:
         ValueError: it is neither ``none``, ``mean`` nor ``sum``.
@@ -38,7 +38,7 @@ def check_reduction(reduction: str) -> None:
 
 
 def legacy(reduction: str, size_average: bool | None, reduce: bool | None) -> str:
-    """The reduction that the arguments of old stand for, where they are given."""
+    """Translate the deprecated arguments, if given, to a reduction."""
     if size_average is None and reduce is None:
         return reduction
     if reduce is False:
@@ -47,7 +47,7 @@ def legacy(reduction: str, size_average: bool | None, reduce: bool | None) -> st
 
 
 def paired(input: Tensor, target: Tensor) -> tuple[Tensor, ...]:
-    """Input and target in the shape that they broadcast to; a warning where they have to."""
+    """Broadcast input and target to one shape, with a warning if they differ."""
     if target.shape != input.shape:
         warnings.warn(
             f"Using a target size ({target.shape}) that is different to the input size "
@@ -68,7 +68,7 @@ def mse_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """The squared difference; with a weight of each, of complex numbers too."""
+    """Squared difference; with weights, of complex numbers too."""
     if weight is None:
         check_taken(input, REAL | {_dtypes.bool_}, "mse_cpu")
     difference = _difference(input, target)
@@ -83,7 +83,7 @@ def l1_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """The magnitude of the difference."""
+    """Magnitude of the difference."""
     loss = _difference(input, target).abs()
     return _weighted(loss, weight, legacy(reduction, size_average, reduce))
 
@@ -112,7 +112,7 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """The magnitude of the difference less ``beta / 2``, and a parabola below `beta`.
+    """Magnitude of the difference minus ``beta / 2``, and a parabola below `beta`.
 
     Raises:
         RuntimeError: `beta` is negative.
@@ -160,9 +160,9 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """``target * (log(target) - input)``, where the input is a logarithm already.
+    """``target * (log(target) - input)``; the input is a log-probability.
 
-    ``batchmean``, the sum over the batch's size, is the divergence as it is defined.
+    The reduction ``batchmean``, the sum over the batch size, gives the divergence as defined.
     """
     if input.is_complex() or target.is_complex():
         raise RuntimeError("kl_div: Complex inputs not supported.")
@@ -192,7 +192,7 @@ def poisson_nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative logarithm of the chance of a Poisson count; `full` adds Stirling's term."""
+    """Negative log-probability of a Poisson count; `full` adds Stirling's term."""
     loss = exp(input) - target * input if log_input else input - target * log(input + eps)
     if full:
         above = target.masked_fill(target <= 1, 1)
@@ -210,7 +210,7 @@ def gaussian_nll_loss(
     eps: float = 1e-6,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative logarithm of a normal density; variances below `eps` count as that.
+    """Negative logarithm of a normal density, with variances of at least `eps`.
 
     Raises:
         ValueError: the variances' shape does not fit, or one is negative.
@@ -226,7 +226,7 @@ def gaussian_nll_loss(
 
 
 def _variances(input: Tensor, var: Tensor | float) -> Tensor:
-    """One for each entry, or each row, of the input."""
+    """Align variances, one for each entry or each row, with the input."""
     if not isinstance(var, Tensor):
         return input.new_full(input.shape, var)
     if var.shape != input.shape:

@@ -1,4 +1,4 @@
-"""Images sampled at other places: interpolation, affine grids and grid sampling."""
+"""Resampling of images: interpolation, affine grids and grid sampling."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn.functional._pooling import along, averaged_to
 
 _CUBIC = -0.75
-"""The free parameter of cubic convolution, as PyTorch has it."""
+"""Free parameter of cubic convolution; PyTorch uses this value."""
 
 _BYTES = REAL | {_dtypes.uint8}
 _TAKEN = {
@@ -36,7 +36,7 @@ _TAKEN = {
     "trilinear": (REAL, "compute_indices_weights_linear"),
     "area": (REAL, "adaptive_avg_pool2d"),
 }
-"""Mode -> the dtypes that torch has it for, and the name of its kernel."""
+"""Mode -> the dtypes that torch supports, and the name of its kernel."""
 
 _RANKS = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}
 
@@ -69,21 +69,21 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Tensor:
-    """Images (N, C, …) in another size, given as extents or as a factor.
+    """Resize images (N, C, …) to given extents or by a factor.
 
     Args:
         input: Of three to five dimensions.
         size: The extents, one for all dimensions or one for each.
-        scale_factor: Instead of `size`.
+        scale_factor: Given instead of `size`.
         mode: ``nearest``, ``nearest-exact``, ``linear``, ``bilinear``, ``bicubic``,
             ``trilinear`` or ``area``.
-        align_corners: Whether the corners' centres, not their edges, keep their place.
-        recompute_scale_factor: Whether the factor is what the rounded extents make it.
-        antialias: Not to be had here.
+        align_corners: Keep the corners' centres in place, not their edges.
+        recompute_scale_factor: Compute the factor from the rounded extents.
+        antialias: Not supported.
 
     Raises:
         ValueError: both or none of `size` and `scale_factor` are given, or they do not fit.
-        NotImplementedError: there is no such mode for so many dimensions, or `antialias`.
+        NotImplementedError: the mode does not take that many dimensions, or `antialias` is set.
     """
     if align_corners is not None and mode not in _RANKS:
         raise ValueError(
@@ -115,7 +115,7 @@ def _check_mode(input: Tensor, mode: str, antialias: bool) -> None:
 
 
 def _sizes(input: Tensor, size: Any, scale_factor: Any) -> tuple[Ints, tuple[Any, ...]]:
-    """(extents, factors); no factor where the extent says all."""
+    """Return extents and factors; a factor is None where the extent determines it."""
     spatial = input.ndim - 2
     if (size is None) == (scale_factor is None):
         raise ValueError("only one of size or scale_factor should be defined")
@@ -148,7 +148,7 @@ def _resampled(
 
 
 def _sources(have: int, extent: int, factor: Any, align_corners: bool) -> Any:
-    """Where in the input each element of the output lies."""
+    """Position in the input of each element of the output."""
     places = np.arange(extent)
     if align_corners:
         return places * ((have - 1) / (extent - 1) if extent > 1 else 0.0)
@@ -156,7 +156,7 @@ def _sources(have: int, extent: int, factor: Any, align_corners: bool) -> Any:
 
 
 def _linear(sources: Any, have: int) -> Any:
-    """Each row the weights of the two neighbours."""
+    """Matrix whose rows weight the two neighbours."""
     sources = sources.clip(0)
     first = np.minimum(np.floor(sources).astype(int), have - 1)
     part = sources - first
@@ -164,7 +164,7 @@ def _linear(sources: Any, have: int) -> Any:
 
 
 def _cubic(sources: Any, have: int) -> Any:
-    """Each row the weights of the four neighbours (Keys, 1981)."""
+    """Matrix whose rows weight the four neighbours (Keys, 1981)."""
     first = np.floor(sources).astype(int)
     part = sources - first
     return _matrix(have, [(first + shift, _kernel(abs(part - shift))) for shift in range(-1, 3)])
@@ -177,7 +177,7 @@ def _kernel(distance: Any) -> Any:
 
 
 def _matrix(have: int, taps: list[tuple[Any, Any]]) -> Any:
-    """Weights at their places; a place beyond the ends is the end's."""
+    """Matrix with weights at their positions; positions beyond the ends move to the end."""
     matrix = np.zeros((len(taps[0][0]), have))
     for places, weights in taps:
         np.add.at(matrix, (np.arange(len(places)), places.clip(0, have - 1)), weights)
@@ -203,7 +203,7 @@ _PADDINGS = ("zeros", "border", "reflection")
 
 
 class _Tap(NamedTuple):
-    """One of the places along a dimension that an element is made of."""
+    """One of the positions along a dimension that contribute to an element."""
 
     place: Tensor
     weight: Tensor | None
@@ -216,17 +216,17 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """Images (N, C, H, W) or (N, C, D, H, W) at places (N, …, 2 or 3), from -1 to 1 in each.
+    """Sample images (N, C, H, W) or (N, C, D, H, W) at points (N, …, 2 or 3) in [-1, 1].
 
     Args:
         input: The images.
-        grid: The places, x first.
+        grid: The points, x first.
         mode: ``bilinear`` (of volumes, trilinear), ``nearest``, or ``bicubic`` (of images).
-        padding_mode: What lies outside: ``zeros``, the ``border``, or the ``reflection``.
-        align_corners: Whether -1 and 1 are the centres, not the edges, of the outer pixels.
+        padding_mode: Values outside: ``zeros``, the ``border`` or the ``reflection``.
+        align_corners: Let -1 and 1 be the centres, not the edges, of the outer pixels.
 
     Raises:
-        ValueError: there is no such mode.
+        ValueError: the mode is unknown.
         RuntimeError: the shapes or dtypes do not fit.
     """
     if mode not in _MODES:
@@ -291,7 +291,7 @@ def _in_pixels(place: Tensor, extent: int, align_corners: bool) -> Tensor:
 
 
 def _padding(mode: str, extent: int, align_corners: bool) -> Callable[[Tensor], Tensor]:
-    """How a place outside is brought inside."""
+    """Move a position outside the image to its inside."""
     if mode == "zeros":
         return lambda place: place
     if mode == "border":
@@ -301,7 +301,7 @@ def _padding(mode: str, extent: int, align_corners: bool) -> Callable[[Tensor], 
 
 
 def _reflected(place: Tensor, low: float, span: float) -> Tensor:
-    """At both ends of [low, low + span], as often as it takes."""
+    """Reflect at both ends of [low, low + span] until inside."""
     if span == 0:
         return place * 0
     away = (place - low).abs()
@@ -336,7 +336,7 @@ def _far(x: Tensor) -> Tensor:
 
 
 def _combined(input: Tensor, along: list[list[_Tap]], places: tuple[int, ...]) -> Tensor:
-    """The sum over all combinations of taps, one of each dimension."""
+    """Sum over all combinations of taps, one for each dimension."""
     batch, channels, *extents = input.shape
     flat = input.reshape(batch, channels, -1)
     total: Tensor | None = None
@@ -350,7 +350,7 @@ def _combined(input: Tensor, along: list[list[_Tap]], places: tuple[int, ...]) -
 
 
 def _index_and_weight(taps: Sequence[_Tap], extents: Sequence[int]) -> tuple[Tensor, Tensor]:
-    """Where in the flattened image, and how much it counts: nothing outside."""
+    """Index in the flattened image, and its weight: zero outside."""
     index, weight = None, None
     for tap, extent in zip(taps, extents, strict=True):
         inside = ((tap.place >= 0) & (tap.place <= extent - 1)).to(tap.place.dtype)
@@ -367,7 +367,7 @@ def _index_and_weight(taps: Sequence[_Tap], extents: Sequence[int]) -> tuple[Ten
 
 
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
-    """The places that affine maps (N, 2, 3) or (N, 3, 4) send the pixels of images to.
+    """Points that affine maps (N, 2, 3) or (N, 3, 4) map the pixels of images to.
 
     Args:
         theta: The maps.

@@ -1,4 +1,4 @@
-"""Modules that are a function of ``nn.functional`` with settings of its own."""
+"""Modules that call a function of ``nn.functional`` with their settings."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class FunctionalModule(Module):
 
     function: Callable[..., Any]
     defaults: dict[str, Any]
-    """The settings in the order of the constructor's parameters. `...` has to be given."""
+    """Settings in the order of the constructor's parameters; `...` marks required ones."""
     hidden: tuple[str, ...] = ("size_average", "reduce", "reduction", "weight", "pos_weight")
-    """What `repr` leaves out."""
+    """Settings that `repr` leaves out."""
     text: str | Callable[[Any], str] | None = None
-    """What `repr` shows instead of all settings: a format of them, or a function of the Module."""
+    """Text that `repr` shows instead: a format of the settings, or a function of the Module."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -48,12 +48,12 @@ class FunctionalModule(Module):
         return self.defaults | given
 
     def forward(self, *inputs: Any, **named: Any) -> Any:
-        """The function of the inputs, under the settings."""
+        """Call the function with the inputs and the settings."""
         settings = {name: getattr(self, name) for name in self.defaults}
         return type(self).function(*inputs, **named, **settings)
 
     def extra_repr(self) -> str:
-        """The settings."""
+        """Show the settings."""
         if isinstance(self.text, str):
             return self.text.format_map(vars(self))
         if self.text is not None:
@@ -67,10 +67,10 @@ class FunctionalModule(Module):
 
 
 class _InTraining(FunctionalModule):
-    """The same for a function that does something else in training."""
+    """A Module whose function takes `training` as well."""
 
     def forward(self, *inputs: Any, **named: Any) -> Any:
-        """The function of the inputs, under the settings, in training or not."""
+        """Call the function with the inputs, the settings and `training`."""
         settings = {name: getattr(self, name) for name in self.defaults}
         return type(self).function(*inputs, **named, **settings, training=self.training)
 
@@ -84,7 +84,7 @@ def module_of(
     text: str | Callable[[Any], str] | None = None,
     **defaults: Any,
 ) -> Any:
-    """A Module class of that name for a function, with these settings."""
+    """Make a Module class of that name for a function, with these settings."""
     base = _InTraining if in_training else FunctionalModule
     summary = (function.__doc__ or "").split("\n", 1)[0]
     members = {

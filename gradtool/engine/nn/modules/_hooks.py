@@ -13,7 +13,7 @@ from gradtool.engine.autograd.function import Function
 
 
 class ModuleHooks:
-    """What a Module does when it is called."""
+    """The call of a Module, and the registration of its hooks."""
 
     _forward_hooks: dict[int, Any]
     _forward_pre_hooks: dict[int, Any]
@@ -21,7 +21,7 @@ class ModuleHooks:
     _backward_pre_hooks: dict[int, Any]
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What calling the Module computes."""
+        """Compute the output; subclasses define it."""
         raise NotImplementedError(
             f'Module [{type(self).__name__}] is missing the required "forward" function'
         )
@@ -49,7 +49,7 @@ class ModuleHooks:
         return passage.outputs(output) if passage else output
 
     def _passage(self) -> Passage | None:
-        """What hands this call's gradients to the backward hooks, if there are any."""
+        """Return the object that passes this call's gradients to the backward hooks, if any."""
         before, after = (
             list(each.values()) for each in (self._backward_pre_hooks, self._backward_hooks)
         )
@@ -58,9 +58,9 @@ class ModuleHooks:
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Call ``hook(module, args)`` before `forward`; it may replace the arguments.
+        """Call ``hook(module, args)`` before `forward`; the hook may replace the arguments.
 
-        `with_kwargs` hands over the named arguments too; `prepend` calls it before the others.
+        `with_kwargs` passes keyword arguments too; `prepend` calls it before the other hooks.
         """
         return _registered(self._forward_pre_hooks, (hook, with_kwargs), prepend)
 
@@ -72,18 +72,18 @@ class ModuleHooks:
         with_kwargs: bool = False,
         always_call: bool = False,
     ) -> RemovableHandle:
-        """Call ``hook(module, args, output)`` after `forward`; it may replace the output.
+        """Call ``hook(module, args, output)`` after `forward`; the hook may replace the output.
 
-        `with_kwargs` hands over the named arguments too; `prepend` calls it before the others.
+        `with_kwargs` passes keyword arguments too; `prepend` calls it before the other hooks.
         """
         return _registered(self._forward_hooks, (hook, with_kwargs), prepend)
 
     def register_full_backward_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Call ``hook(module, grad_input, grad_output)`` in the backward walk.
+        """Call ``hook(module, grad_input, grad_output)`` during backward.
 
-        It may replace the gradients of the inputs.
+        The hook may replace the gradients of the inputs.
         """
         return _registered(self._backward_hooks, hook, prepend)
 
@@ -107,11 +107,11 @@ def _registered(hooks: dict[int, Any], hook: Any, first: bool) -> RemovableHandl
 
 
 class BackwardHookFunction(Function):
-    """Passes tensors on; hands their gradients to a function, which may replace them."""
+    """Identity whose backward passes the gradients to a function that may replace them."""
 
     @staticmethod
     def forward(ctx: Any, seen: Callable[[tuple[Any, ...]], Any], *tensors: Tensor) -> Any:
-        """The same tensors."""
+        """Return the same tensors."""
         ctx.seen = seen
         ctx.set_materialize_grads(False)
         ctx.mark_non_differentiable(*(each for each in tensors if not each.requires_grad))
@@ -119,7 +119,7 @@ class BackwardHookFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        """Their gradients, or what takes their place."""
+        """Return the gradients, or those that replace them."""
         replaced = ctx.seen(grads)
         return None, *(grads if replaced is None else replaced)
 
@@ -135,7 +135,7 @@ class Passage:
         self._has_inputs = False
 
     def inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments, whose gradients will be handed to the hooks."""
+        """Return the arguments, linked so that the hooks get their gradients."""
         self._has_inputs = modes.grad and any(_needs(each) for each in args)
         if not self._has_inputs:
             return args
@@ -143,7 +143,7 @@ class Passage:
         return _passed(args, places, lambda grads: self._leave(_filled(args, places, grads)))
 
     def outputs(self, output: Any) -> Any:
-        """The outputs, at whose gradients the walk enters the Module."""
+        """Return the outputs, linked so that the hooks get their gradients."""
         several = isinstance(output, tuple | list)
         outputs = tuple(output) if several else (output,)
         if not (modes.grad and any(_needs(each) for each in outputs)):
@@ -184,7 +184,7 @@ def _needs(value: Any) -> bool:
 
 
 def _filled(values: tuple[Any, ...], places: list[int], grads: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The gradients at their places, None at the others."""
+    """Put the gradients at their positions, and None at the others."""
     found = dict(zip(places, grads, strict=True))
     return tuple(found.get(place) for place in range(len(values)))
 

@@ -1,4 +1,4 @@
-"""State of a Module, by name: walked over, saved and loaded."""
+"""State of a Module by name: traversal, saving and loading."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REGISTRIES = ("_parameters", "_buffers", "_modules")
 
 
 class ModuleTree:
-    """The read-only side of a Module's parameters, buffers and children."""
+    """Read access to a Module's parameters, buffers and children."""
 
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]
@@ -29,7 +29,7 @@ class ModuleTree:
         prefix: str = "",
         remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Any]]:
-        """Itself and every Module below it, with dotted names."""
+        """Yield the Module and every Module below it, with dotted names."""
         seen: set[Any] = set() if memo is None else memo
         if self in seen:
             return
@@ -41,11 +41,11 @@ class ModuleTree:
                 yield from child.named_modules(seen, joined(prefix, name), remove_duplicate)
 
     def modules(self) -> Iterator[Any]:
-        """Itself and every Module below it."""
+        """Yield the Module and every Module below it."""
         return (module for _, module in self.named_modules())
 
     def named_children(self) -> Iterator[tuple[str, Any]]:
-        """The Modules directly below it, with their names."""
+        """Yield the direct children with their names."""
         seen = set()
         for name, child in self._modules.items():
             if child is not None and child not in seen:
@@ -53,7 +53,7 @@ class ModuleTree:
                 yield name, child
 
     def children(self) -> Iterator[Any]:
-        """The Modules directly below it."""
+        """Yield the direct children."""
         return (child for _, child in self.named_children())
 
     def named_parameters(
@@ -62,11 +62,11 @@ class ModuleTree:
         recurse: bool = True,
         remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Parameter]]:
-        """Its parameters with dotted names; without `recurse`, not those of Modules below it."""
+        """Yield parameters with dotted names; without `recurse`, only its own."""
         return self._named("_parameters", prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """Its parameters."""
+        """Yield the parameters."""
         return (parameter for _, parameter in self.named_parameters(recurse=recurse))
 
     def named_buffers(
@@ -75,15 +75,15 @@ class ModuleTree:
         recurse: bool = True,
         remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Tensor]]:
-        """Its buffers with dotted names; without `recurse`, not those of Modules below it."""
+        """Yield buffers with dotted names; without `recurse`, only its own."""
         return self._named("_buffers", prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """Its buffers."""
+        """Yield the buffers."""
         return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
     def get_submodule(self, target: str) -> Any:
-        """The module under a qualified name such as ``encoder.0``; itself for an empty one.
+        """Return the Module of a qualified name such as ``encoder.0``; itself for an empty one.
 
         Raises:
             AttributeError: there is none.
@@ -96,12 +96,12 @@ class ModuleTree:
         return module
 
     def set_submodule(self, target: str, module: ModuleTree) -> None:
-        """Put a Module in the place of the one under a qualified name."""
+        """Replace the Module of a qualified name."""
         owner, _, name = target.rpartition(".")
         setattr(self.get_submodule(owner), name, module)
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter under a qualified name.
+        """Return the parameter of a qualified name.
 
         Raises:
             AttributeError: there is none.
@@ -109,7 +109,7 @@ class ModuleTree:
         return self._get(target, "_parameters", "an nn.Parameter")
 
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer under a qualified name.
+        """Return the buffer of a qualified name.
 
         Raises:
             AttributeError: there is none.
@@ -140,7 +140,7 @@ class ModuleTree:
 
 
 def joined(prefix: str, name: str) -> str:
-    """A dotted name."""
+    """Join two parts of a dotted name; the first may be empty."""
     return f"{prefix}.{name}" if prefix else name
 
 
@@ -158,7 +158,7 @@ class IncompatibleKeys(NamedTuple):
 
 
 def state_of(module: ModuleTree, prefix: str, keep_vars: bool) -> OrderedDict[str, Any]:
-    """The parameters and persistent buffers by their dotted names, detached unless `keep_vars`."""
+    """Return parameters and persistent buffers by dotted name, detached unless `keep_vars`."""
     held = _entries(module, prefix)
     return OrderedDict((name, value if keep_vars else value.detach()) for name, value in held)
 

@@ -45,14 +45,14 @@ Threshold = module_of("Threshold", F.threshold, __name__, threshold=..., value=.
 
 
 def _image(x: Tensor) -> Tensor:
-    """It, if it is of shape (N, C, H, W) or (C, H, W)."""
+    """Return `x` if its shape is (N, C, H, W) or (C, H, W)."""
     if x.ndim not in (3, 4):
         raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {x.ndim}D instead")
     return x
 
 
 class PReLU(Module):
-    """`nn.functional.prelu` with slopes that are learned."""
+    """`nn.functional.prelu` with learned slopes."""
 
     def __init__(
         self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
@@ -62,16 +62,16 @@ class PReLU(Module):
         self.weight = Parameter(full((num_parameters,), float(init), device=device, dtype=dtype))
 
     def forward(self, input: Tensor) -> Tensor:
-        """Negative entries times the slopes."""
+        """Multiply negative entries by the slopes."""
         return F.prelu(input, self.weight)
 
     def extra_repr(self) -> str:
-        """How many slopes."""
+        """Show the number of slopes."""
         return f"num_parameters={self.num_parameters}"
 
 
 class MultiheadAttention(Module):
-    """`nn.functional.multi_head_attention_forward` with weights that are learned."""
+    """`nn.functional.multi_head_attention_forward` with learned weights."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class MultiheadAttention(Module):
 
     @property
     def _qkv_same_embed_dim(self) -> bool:
-        """Whether one weight has those of query, key and value."""
+        """Return True if one weight stacks those of query, key and value."""
         return self.kdim == self.vdim == self.embed_dim
 
     def _make(self, bias: bool, more: bool, made: dict[str, Any]) -> None:
@@ -128,7 +128,7 @@ class MultiheadAttention(Module):
             self.register_parameter(name, own)
 
     def reset_parameters(self) -> None:
-        """Draw the weights as Glorot and Bengio have it; biases start at zero."""
+        """Draw the weights by Glorot and Bengio's scheme; biases start at zero."""
         for name in ("in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight"):
             if getattr(self, name) is not None:
                 init.xavier_uniform_(getattr(self, name))
@@ -150,7 +150,7 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """(attention, its weights): see `nn.functional.multi_head_attention_forward`."""
+        """Return attention and weights: see `nn.functional.multi_head_attention_forward`."""
         turned = self.batch_first and query.ndim == 3
         if turned:
             query, key, value = (each.transpose(0, 1) for each in (query, key, value))

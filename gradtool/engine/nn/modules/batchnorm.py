@@ -13,7 +13,7 @@ from gradtool.engine.nn.parameter import Parameter
 
 
 class _BatchNorm(Module):
-    """What all have: weight, bias and running statistics."""
+    """Base of the classes below: weight, bias and running statistics."""
 
     ranks: tuple[int, ...]
 
@@ -40,7 +40,7 @@ class _BatchNorm(Module):
         self.register_buffer("num_batches_tracked", count)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input, normalized by the batch in training and by what is tracked otherwise."""
+        """Normalize by the batch in training and by the running statistics otherwise."""
         if input.ndim not in self.ranks:
             wanted = " or ".join(f"{rank}D" for rank in self.ranks)
             raise ValueError(f"expected {wanted} input (got {input.ndim}D input)")
@@ -56,7 +56,7 @@ class _BatchNorm(Module):
         )  # fmt: skip
 
     def extra_repr(self) -> str:
-        """The settings."""
+        """Show the settings."""
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, "
             f"affine={self.affine}, bias={self.bias is not None}, "
@@ -83,7 +83,7 @@ class BatchNorm3d(_BatchNorm):
 
 
 class _InstanceNorm(_BatchNorm):
-    """The same of each example by itself, with no weight and nothing tracked unless asked."""
+    """The same for each example; weights and running statistics are off by default."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class _InstanceNorm(_BatchNorm):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input (N, C, …) or (C, …), normalized."""
+        """Normalize an input (N, C, …) or (C, …)."""
         if input.ndim not in self.ranks:
             wanted = " or ".join(f"{rank}D" for rank in self.ranks)
             raise ValueError(f"expected {wanted} input (got {input.ndim}D input)")

@@ -1,4 +1,4 @@
-"""Modules that hold other Modules, or parameters, in order or by name."""
+"""Containers of Modules or parameters, in order or by name."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Ordered(Module):
 
     @classmethod
     def _of(cls, modules: Iterable[Any]) -> Any:
-        """One with these Modules."""
+        """Make a container of the same type with these Modules."""
         return cls(*modules)
 
     def __setitem__(self, position: int, module: Module) -> None:
@@ -51,14 +51,14 @@ class _Ordered(Module):
         return self
 
     def insert(self, index: int, module: Module) -> Any:
-        """Add a Module before one."""
+        """Insert a Module before a position."""
         kept = list(self._modules.values())
         kept.insert(index, module)
         self._renumber(kept)
         return self
 
     def pop(self, key: int) -> Any:
-        """Take a Module out."""
+        """Remove a Module and return it."""
         taken = self[key]
         del self[key]
         return taken
@@ -69,7 +69,7 @@ class _Ordered(Module):
 
 
 class Sequential(_Ordered):
-    """Passes its input through each of its Modules."""
+    """Modules applied one after the other."""
 
     def __init__(self, *modules: Any) -> None:
         super().__init__()
@@ -80,7 +80,7 @@ class Sequential(_Ordered):
             self.add_module(str(name), module)
 
     def forward(self, input: Any) -> Any:
-        """The output of the last Module."""
+        """Return the output of the last Module."""
         for module in self:
             input = module(input)
         return input
@@ -105,7 +105,7 @@ class ModuleList(_Ordered):
         return self
 
     def __repr__(self) -> str:
-        """With a run of Modules that show the same text in one line."""
+        """Show a run of Modules with the same text in one line."""
         runs: list[tuple[int, int, str]] = []
         for place, module in enumerate(self):
             text = repr(module)
@@ -150,36 +150,36 @@ class ModuleDict(Module):
         self.add_module(name, module)
 
     def keys(self) -> Iterable[str]:
-        """The names."""
+        """Return the names."""
         return self._modules.keys()
 
     def values(self) -> Iterable[Any]:
-        """The Modules."""
+        """Return the Modules."""
         return self._modules.values()
 
     def items(self) -> Iterable[tuple[str, Any]]:
-        """Pairs of both."""
+        """Return pairs of name and value."""
         return self._modules.items()
 
     def __delitem__(self, key: str) -> None:
         del self._modules[key]
 
     def pop(self, key: str) -> Any:
-        """Take a Module out."""
+        """Remove a Module and return it."""
         return self._modules.pop(key)
 
     def clear(self) -> None:
-        """Take all out."""
+        """Remove all Modules."""
         self._modules.clear()
 
     def update(self, modules: Mapping[str, Module]) -> None:
-        """Add Modules, or put them in the place of those of their names."""
+        """Add or replace Modules by name."""
         for name, module in modules.items():
             self[name] = module
 
 
 class ParameterList(Module):
-    """A list of parameters; tensors among what is added become some."""
+    """A list of parameters; added tensors become parameters."""
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -201,19 +201,19 @@ class ParameterList(Module):
         setattr(self, str(range(self._length)[position]), _as_parameter(value))
 
     def append(self, value: Any) -> ParameterList:
-        """Add one at the end."""
+        """Add a value at the end."""
         self._length += 1
         self[self._length - 1] = value
         return self
 
     def extend(self, values: Iterable[Any]) -> ParameterList:
-        """Add several at the end."""
+        """Add values at the end."""
         for value in values:
             self.append(value)
         return self
 
     def extra_repr(self) -> str:
-        """The sizes."""
+        """Show the sizes."""
         return "\n".join(f"  ({place}): {_size_of(each)}" for place, each in enumerate(self))
 
     def __repr__(self) -> str:
@@ -221,7 +221,7 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """Parameters by name; tensors among what is added become some."""
+    """Parameters by name; added tensors become parameters."""
 
     def __init__(self, parameters: Mapping[str, Any] | None = None) -> None:
         super().__init__()
@@ -249,28 +249,28 @@ class ParameterDict(Module):
             self._names.append(name)
 
     def keys(self) -> Iterable[str]:
-        """The names."""
+        """Return the names."""
         return list(self._names)
 
     def values(self) -> Iterable[Any]:
-        """The parameters."""
+        """Return the parameters."""
         return [self[name] for name in self._names]
 
     def items(self) -> Iterable[tuple[str, Any]]:
-        """Pairs of both."""
+        """Return pairs of name and value."""
         return [(name, self[name]) for name in self._names]
 
     def get(self, key: str, default: Any = None) -> Any:
-        """One by its name, or `default`."""
+        """Return a parameter by name, or `default`."""
         return getattr(self, key) if key in self._names else default
 
     def update(self, parameters: Mapping[str, Any]) -> None:
-        """Add parameters, or put them in the place of those of their names."""
+        """Add or replace parameters by name."""
         for name, value in parameters.items():
             self[name] = value
 
     def pop(self, key: str) -> Any:
-        """Take a parameter out."""
+        """Remove a parameter and return it."""
         taken = self[key]
         del self[key]
         return taken
@@ -280,7 +280,7 @@ class ParameterDict(Module):
         self._names.remove(key)
 
     def extra_repr(self) -> str:
-        """The sizes."""
+        """Show the sizes."""
         return "\n".join(f"  ({name}): {_size_of(each, old=True)}" for name, each in self.items())
 
 

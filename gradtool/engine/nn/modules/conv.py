@@ -15,7 +15,7 @@ from gradtool.engine.nn.parameter import Parameter
 
 
 class _Convolution(Module):
-    """What all have: weight and bias, drawn uniformly from ±1/√(inputs of an output)."""
+    """Base of the convolutions: weight and bias, drawn uniformly from ±1/√fan_in."""
 
     spatial: int
     function: Callable[..., Tensor]
@@ -55,14 +55,14 @@ class _Convolution(Module):
         return self.out_channels, self.in_channels // self.groups
 
     def reset_parameters(self) -> None:
-        """Draw both uniformly."""
+        """Draw weight and bias uniformly."""
         inputs = self.weight.shape[1] * product(self.kernel_size)
         bound = 1 / math.sqrt(inputs) if inputs else 0.0
         for parameter in self.parameters():
             init.uniform_(parameter, -bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The convolution of the input."""
+        """Convolve the input."""
         padding = self.padding
         if self.padding_mode != "zeros" and not isinstance(padding, str):
             ends = [end for each in reversed(padding) for end in (each, each)]
@@ -73,7 +73,7 @@ class _Convolution(Module):
         )
 
     def extra_repr(self) -> str:
-        """The channels, and what differs from the defaults."""
+        """Show the channels, and settings that differ from the defaults."""
         shown = [f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}"]
         shown.append(f"stride={self.stride}")
         if self.padding != (0,) * self.spatial:
@@ -92,19 +92,19 @@ class _Convolution(Module):
 
 
 class Conv1d(_Convolution):
-    """`nn.functional.conv1d` with a weight and a bias that are learned."""
+    """`nn.functional.conv1d` with a learned weight and bias."""
 
     spatial, function = 1, staticmethod(functional.conv1d)
 
 
 class Conv2d(_Convolution):
-    """`nn.functional.conv2d` with a weight and a bias that are learned."""
+    """`nn.functional.conv2d` with a learned weight and bias."""
 
     spatial, function = 2, staticmethod(functional.conv2d)
 
 
 class Conv3d(_Convolution):
-    """`nn.functional.conv3d` with a weight and a bias that are learned."""
+    """`nn.functional.conv3d` with a learned weight and bias."""
 
     spatial, function = 3, staticmethod(functional.conv3d)
 
@@ -137,7 +137,7 @@ class _Transposed(_Convolution):
         return self.in_channels, self.out_channels // self.groups
 
     def forward(self, input: Tensor) -> Tensor:
-        """The transposed convolution of the input."""
+        """Apply the transposed convolution."""
         function = type(self).function
         return function(
             input, self.weight, self.bias, self.stride, self.padding, self.output_padding,
@@ -146,19 +146,19 @@ class _Transposed(_Convolution):
 
 
 class ConvTranspose1d(_Transposed):
-    """`nn.functional.conv_transpose1d` with a weight and a bias that are learned."""
+    """`nn.functional.conv_transpose1d` with a learned weight and bias."""
 
     spatial, function = 1, staticmethod(functional.conv_transpose1d)
 
 
 class ConvTranspose2d(_Transposed):
-    """`nn.functional.conv_transpose2d` with a weight and a bias that are learned."""
+    """`nn.functional.conv_transpose2d` with a learned weight and bias."""
 
     spatial, function = 2, staticmethod(functional.conv_transpose2d)
 
 
 class ConvTranspose3d(_Transposed):
-    """`nn.functional.conv_transpose3d` with a weight and a bias that are learned."""
+    """`nn.functional.conv_transpose3d` with a learned weight and bias."""
 
     spatial, function = 3, staticmethod(functional.conv_transpose3d)
 

@@ -25,7 +25,7 @@ PixelUnshuffle = module_of("PixelUnshuffle", F.pixel_unshuffle, __name__, downsc
 
 
 def _resampling(module: Any) -> str:
-    """The size or the factor, and the way."""
+    """Show the size or the factor, and the mode."""
     mode = getattr(module, "mode", "bilinear" if "Bilinear" in type(module).__name__ else "nearest")
     if module.size is not None:
         return f"size={module.size}, mode={mode!r}"

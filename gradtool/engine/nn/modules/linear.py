@@ -1,4 +1,4 @@
-"""The Modules of affine maps."""
+"""Affine maps as Modules."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["Bilinear", "Identity", "Linear", "NonDynamicallyQuantizableLinear"]
 
 
 class Identity(Module):
-    """Returns its input; takes any arguments, so that it can stand in for another Module."""
+    """Identity; takes any arguments, so that it can replace another Module."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
 
     def forward(self, input: Any) -> Any:
-        """The input."""
+        """Return the input."""
         return input
 
 
@@ -45,17 +45,17 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw both uniformly from ±1/√in_features."""
+        """Draw weight and bias uniformly from ±1/√in_features."""
         bound = 1 / math.sqrt(self.in_features) if self.in_features else 0.0
         for parameter in self.parameters():
             init.uniform_(parameter, -bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The affine map of each row of the input."""
+        """Apply the affine map to each row of the input."""
         return functional.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        """The extents."""
+        """Show the extents."""
         return (
             f"in_features={self.in_features}, out_features={self.out_features}, "
             f"bias={self.bias is not None}"
@@ -63,7 +63,7 @@ class Linear(Module):
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """`Linear` under the name that it has within PyTorch's attention."""
+    """`Linear`, under the name it has in PyTorch's attention."""
 
 
 class Bilinear(Module):
@@ -88,17 +88,17 @@ class Bilinear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw both uniformly from ±1/√in1_features."""
+        """Draw weight and bias uniformly from ±1/√in1_features."""
         bound = 1 / math.sqrt(self.in1_features)
         for parameter in self.parameters():
             init.uniform_(parameter, -bound, bound)
 
     def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
-        """The bilinear map of both."""
+        """Apply the bilinear map to both inputs."""
         return functional.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        """The extents."""
+        """Show the extents."""
         return (
             f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
             f"out_features={self.out_features}, bias={self.bias is not None}"

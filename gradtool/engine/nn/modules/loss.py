@@ -9,7 +9,7 @@ from gradtool.engine.nn import functional as F  # noqa: N812 - as everybody call
 from gradtool.engine.nn.modules._functional import module_of as _module_of
 
 module_of = functools.partial(_module_of, text="")
-"""Losses show no settings."""
+"""Show nothing: losses show no settings."""
 
 _OF_OLD: dict[str, Any] = {"size_average": None, "reduce": None}
 _ENDS: dict[str, Any] = {**_OF_OLD, "reduction": "mean"}

@@ -1,7 +1,4 @@
-"""Module: the base class of what holds parameters and computes with them.
-
-It has the part of torch's that code around custom Functions uses.
-"""
+"""Module, the base class of layers: the part that code around custom Functions uses."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ __all__ = ["Module"]
 
 
 class Module(ModuleHooks, ModuleTree):
-    """Parameters, buffers and other Modules that are assigned to it are its state."""
+    """Base class of layers; parameters, buffers and Modules assigned to it are its state."""
 
     training: bool
 
@@ -88,13 +85,13 @@ class Module(ModuleHooks, ModuleTree):
         self._register("_parameters", name, param)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Add a tensor that is state but not learnt; `state_dict` holds it if `persistent`."""
+        """Add a tensor that is state but not learned; `state_dict` has it if `persistent`."""
         self._register("_buffers", name, tensor)
         if not persistent:
             self._transient_buffers.add(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Add a Module under a name that need not be an identifier."""
+        """Add a Module; its name need not be an identifier."""
         self._register("_modules", name, module)
 
     register_module = add_module
@@ -136,9 +133,9 @@ class Module(ModuleHooks, ModuleTree):
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Move its state to a device, or cast what is floating in it to a dtype.
+        """Move its state to a device, or cast its floating tensors to a dtype.
 
-        Takes what `Tensor.to` takes.
+        The arguments are those of `Tensor.to`.
         """
 
         def convert(tensor: Tensor) -> Tensor:
@@ -150,15 +147,15 @@ class Module(ModuleHooks, ModuleTree):
         return self._apply(convert)
 
     def double(self) -> Self:
-        """Cast what is floating in its state to float64."""
+        """Cast its floating tensors to float64."""
         return self.to(_dtypes.float64)
 
     def float(self) -> Self:
-        """Cast what is floating in its state to float32."""
+        """Cast its floating tensors to float32."""
         return self.to(_dtypes.float32)
 
     def half(self) -> Self:
-        """Cast what is floating in its state to float16."""
+        """Cast its floating tensors to float16."""
         return self.to(_dtypes.float16)
 
     def type(self, dst_type: Any) -> Self:
@@ -170,10 +167,10 @@ class Module(ModuleHooks, ModuleTree):
         return self._apply(lambda tensor: empty_like(tensor, device=device))
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Nothing: the engine has no compiler."""
+        """Do nothing: the engine has no compiler."""
 
     def share_memory(self) -> Self:
-        """Nothing: there is one process."""
+        """Do nothing: the engine runs in one process."""
         return self
 
     def cpu(self) -> Self:
@@ -185,13 +182,13 @@ class Module(ModuleHooks, ModuleTree):
         return self._apply(lambda tensor: tensor.cuda(device))
 
     def train(self, mode: bool = True) -> Self:
-        """Set `training` of it and every Module below it."""
+        """Set `training` on it and every Module below it."""
         for module in self.modules():
             module.training = mode
         return self
 
     def eval(self) -> Self:
-        """Clear `training` of it and every Module below it."""
+        """Clear `training` on it and every Module below it."""
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
@@ -213,7 +210,7 @@ class Module(ModuleHooks, ModuleTree):
     def state_dict(
         self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False
     ) -> OrderedDict[str, Any]:
-        """Its parameters and persistent buffers by their dotted names."""
+        """Return parameters and persistent buffers by dotted name."""
         state = state_of(self, prefix, keep_vars)
         if destination is None:
             return state
@@ -238,7 +235,7 @@ class Module(ModuleHooks, ModuleTree):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """What `repr` shows in the parentheses, beside the Modules below it."""
+        """Return the text that `repr` shows in the parentheses, besides children."""
         return ""
 
     def __repr__(self) -> str:
@@ -254,7 +251,7 @@ _KINDS: dict[str, type] = {"_parameters": Parameter, "_buffers": Tensor, "_modul
 
 
 def _registry_of(value: Any) -> str | None:
-    """Where a value belongs that makes itself part of the state by being assigned."""
+    """Registry of a value that becomes state when assigned; None for other values."""
     if isinstance(value, Parameter):
         return "_parameters"
     return "_modules" if isinstance(value, Module) else None

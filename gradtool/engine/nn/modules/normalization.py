@@ -14,7 +14,7 @@ from gradtool.engine.nn.parameter import Parameter
 
 
 class LayerNorm(Module):
-    """`nn.functional.layer_norm` with a weight and a bias that are learned."""
+    """`nn.functional.layer_norm` with a learned weight and bias."""
 
     def __init__(
         self,
@@ -36,11 +36,11 @@ class LayerNorm(Module):
                 self.bias = Parameter(zeros(shape, device=device, dtype=dtype))
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input, normalized."""
+        """Normalize the input."""
         return functional.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        """The shape, the slack and whether there is a weight."""
+        """Show the shape, epsilon and the presence of a weight."""
         return (
             f"{self.normalized_shape}, eps={self.eps}, "
             f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
@@ -48,7 +48,7 @@ class LayerNorm(Module):
 
 
 class RMSNorm(Module):
-    """`nn.functional.rms_norm` with a weight that is learned."""
+    """`nn.functional.rms_norm` with a learned weight."""
 
     def __init__(
         self,
@@ -65,18 +65,18 @@ class RMSNorm(Module):
         self.register_parameter("weight", weight)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input, normalized."""
+        """Normalize the input."""
         return functional.rms_norm(input, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
-        """The shape, the slack and whether there is a weight."""
+        """Show the shape, epsilon and the presence of a weight."""
         return (
             f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
         )
 
 
 class GroupNorm(Module):
-    """`nn.functional.group_norm` with a weight and a bias that are learned."""
+    """`nn.functional.group_norm` with a learned weight and bias."""
 
     def __init__(
         self,
@@ -101,11 +101,11 @@ class GroupNorm(Module):
             self.bias = Parameter(zeros(num_channels, device=device, dtype=dtype))
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input, normalized."""
+        """Normalize the input."""
         return functional.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        """The numbers of groups and channels, the slack and whether there is a weight."""
+        """Show the groups, the channels, epsilon and the presence of a weight."""
         return (
             f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
             f"bias={self.bias is not None}"

@@ -11,7 +11,7 @@ from gradtool.engine.nn.modules.utils import _ntuple
 
 
 class _Padding(Module):
-    """What all have: as many numbers as there are ends, the last dimension first."""
+    """Base of the paddings: two numbers for each dimension, the last one first."""
 
     spatial: int
     mode: str
@@ -21,27 +21,27 @@ class _Padding(Module):
         self.padding = _ntuple(2 * self.spatial)(padding)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input, padded."""
+        """Pad the input."""
         return functional.pad(input, self.padding, self.mode)
 
     def extra_repr(self) -> str:
-        """The numbers."""
+        """Show the numbers."""
         return f"{self.padding}"
 
 
 class _Constant(_Padding):
-    """Padding with one value."""
+    """Padding with a constant."""
 
     def __init__(self, padding: Any, value: float) -> None:
         super().__init__(padding)
         self.value = value
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input, padded."""
+        """Pad the input."""
         return functional.pad(input, self.padding, "constant", self.value)
 
     def extra_repr(self) -> str:
-        """The numbers and the value."""
+        """Show the numbers and the value."""
         return f"padding={self.padding}, value={self.value}"
 
 

@@ -27,11 +27,11 @@ _TEXTS = {
     "MaxPool": "kernel_size={kernel_size}, stride={stride}, padding={padding}, "
     "dilation={dilation}, ceil_mode={ceil_mode}",
 }
-"""What their text shows."""
+"""Format of each function's `repr`."""
 
 
 def _pooling(name: str, spatial: int, settings: dict[str, Any]) -> Any:
-    """The Module of the function of this name: ``AvgPool2d`` of ``avg_pool2d``."""
+    """Make the Module of a function: ``AvgPool2d`` of ``avg_pool2d``."""
     words = re.findall("LP|[A-Z][a-z]*", name)
     function = getattr(F, f"{'_'.join(words).lower()}{spatial}d")
     text = _TEXTS.get(name)
@@ -59,10 +59,10 @@ MaxPool1d, MaxPool2d, MaxPool3d = _all_three("MaxPool", _LARGEST)
 
 
 class _Unpooling(FunctionalModule):
-    """Takes the extents that are wanted beside its inputs."""
+    """Inverse pooling; `forward` takes the requested extents as well."""
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Any:
-        """The function of the inputs, under the settings."""
+        """Call the function with the inputs and the settings."""
         settings = {name: getattr(self, name) for name in self.defaults}
         return type(self).function(input, indices, **settings, output_size=output_size)
 

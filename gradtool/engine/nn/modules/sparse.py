@@ -1,4 +1,4 @@
-"""Tables of rows that integers look up, as a Module."""
+"""Embedding tables as Modules."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gradtool.engine.nn.parameter import Parameter
 
 
 class Embedding(Module):
-    """`nn.functional.embedding` in a table that is learned, drawn from a normal distribution."""
+    """`nn.functional.embedding` in a learned table, drawn from a normal distribution."""
 
     def __init__(
         self,
@@ -42,18 +42,18 @@ class Embedding(Module):
 
     @classmethod
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, **options: Any) -> Embedding:
-        """One over a table that is there already."""
+        """Make a Module over an existing table."""
         rows, columns = embeddings.shape
         return cls(rows, columns, _weight=embeddings, _freeze=freeze, **options)
 
     def reset_parameters(self) -> None:
-        """Draw the table; the padding's row is zero."""
+        """Draw the table; the padding row is zero."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             self.weight.detach()[self.padding_idx] = 0.0
 
     def forward(self, input: Tensor) -> Tensor:
-        """The rows that the integers name."""
+        """Look up the rows."""
         return functional.embedding(
             input,
             self.weight,
@@ -65,13 +65,13 @@ class Embedding(Module):
         )
 
     def extra_repr(self) -> str:
-        """The extents, and the padding's row."""
+        """Show the extents and the padding row."""
         padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
         return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
 
 
 class EmbeddingBag(Module):
-    """`nn.functional.embedding_bag` in a table that is learned, drawn as that of `Embedding`."""
+    """`nn.functional.embedding_bag` in a learned table, drawn like that of `Embedding`."""
 
     def __init__(
         self,
@@ -103,14 +103,14 @@ class EmbeddingBag(Module):
     def from_pretrained(
         cls, embeddings: Tensor, freeze: bool = True, **options: Any
     ) -> EmbeddingBag:
-        """One over a table that is there already."""
+        """Make a Module over an existing table."""
         rows, columns = embeddings.shape
         made = cls(rows, columns, _weight=embeddings, **options)
         made.weight.requires_grad = not freeze
         return made
 
     def reset_parameters(self) -> None:
-        """Draw the table; the padding's row is zero."""
+        """Draw the table; the padding row is zero."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             self.weight.detach()[self.padding_idx] = 0.0
@@ -121,14 +121,14 @@ class EmbeddingBag(Module):
         offsets: Tensor | None = None,
         per_sample_weights: Tensor | None = None,
     ) -> Tensor:
-        """The sum, the mean or the largest entries of the rows of each bag."""
+        """Reduce the rows of each bag."""
         return functional.embedding_bag(
             input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq,
             self.mode, self.sparse, per_sample_weights, self.include_last_offset, self.padding_idx,
         )  # fmt: skip
 
     def extra_repr(self) -> str:
-        """The extents, what is made of a bag, and the padding's row."""
+        """Show the extents, the mode and the padding row."""
         padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
         return f"{self.num_embeddings}, {self.embedding_dim}, mode={self.mode!r}{padding}"
 

@@ -1,4 +1,4 @@
-"""One number for each dimension, under the private names that published layers import."""
+"""Tuples with a number for each dimension, under the private names that layers import."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
-    """A function that repeats a number `n` times, and leaves what can be iterated as it is."""
+    """Make a function that repeats a number `n` times and leaves iterables alone."""
 
     def parse(x: Any) -> tuple[Any, ...]:
         return tuple(x) if isinstance(x, Iterable) else tuple(itertools.repeat(x, n))
@@ -24,9 +24,9 @@ _quadruple = _ntuple(4, "_quadruple")
 
 
 def _reverse_repeat_tuple(t: tuple[Any, ...], n: int) -> tuple[Any, ...]:
-    """The elements in reverse, each `n` times."""
+    """Reverse the elements, each repeated `n` times."""
     return tuple([each for each in reversed(t) for _ in range(n)])
 
 
 __all__: list[str] = []
-"""They are private in PyTorch too."""
+"""The names are private in PyTorch too."""

@@ -1,4 +1,4 @@
-"""What training loops do with parameters: clip their gradients, lay them end to end."""
+"""Utilities for parameters: gradient clipping, flattening, normalization."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scale all gradients down to one norm at most, and return what it was.
+    """Scale all gradients down to a norm of at most `max_norm`; return their norm.
 
     Raises:
         RuntimeError: `error_if_nonfinite`, and the norm is infinite or NaN.
@@ -46,7 +46,7 @@ def get_total_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """The norm of all elements of all tensors.
+    """Return the norm of all elements of all tensors.
 
     Raises:
         RuntimeError: `error_if_nonfinite`, and the norm is infinite or NaN.
@@ -64,7 +64,7 @@ def get_total_norm(
 def clip_grad_value_(
     parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
 ) -> None:
-    """Bound every element of all gradients."""
+    """Clamp every element of all gradients."""
     with no_grad():
         for each in _list(parameters):
             if each.grad is not None:
@@ -72,13 +72,13 @@ def clip_grad_value_(
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """All elements in one dimension."""
+    """Concatenate all elements in one dimension."""
     vector: Tensor = cat([each.reshape(-1) for each in parameters])
     return vector
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """The inverse: each parameter takes its elements."""
+    """Write a vector back to the parameters: the inverse of `parameters_to_vector`."""
     start = 0
     for each in parameters:
         each.data = vec.narrow(0, start, each.numel()).reshape(each.shape).data

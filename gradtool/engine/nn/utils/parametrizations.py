@@ -23,7 +23,7 @@ class _WeightNorm(Module):
         return weight_v * (weight_g / WeightNorm("", self.dim).length(weight_v))
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
-        """The length and the direction."""
+        """Split a weight into length and direction."""
         return WeightNorm("", self.dim).length(weight), weight
 
 
@@ -56,7 +56,7 @@ class _SpectralNorm(Module):
                 self._v.copy_(normalize(mv(matrix.t(), self._u), dim=0, eps=self.eps))
 
     def forward(self, weight: Tensor) -> Tensor:
-        """The weight over its largest singular value."""
+        """Divide the weight by its largest singular value."""
         if weight.ndim == 1:
             return normalize(weight, dim=0, eps=self.eps)
         matrix = self._as_matrix(weight)
@@ -66,7 +66,7 @@ class _SpectralNorm(Module):
         return weight / u.dot(mv(matrix, v))
 
     def right_inverse(self, value: Tensor) -> Tensor:
-        """Itself."""
+        """Return the weight itself."""
         return value
 
 

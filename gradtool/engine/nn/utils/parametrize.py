@@ -1,4 +1,4 @@
-"""``torch.nn.utils.parametrize``: a parameter computed by Modules from what is learned."""
+"""``torch.nn.utils.parametrize``: parameters computed by Modules from learned ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _cache: dict[tuple[int, str], Tensor] | None = None
 
 
 class ParametrizationList(ModuleList):
-    """What is learned, as ``original`` or ``original0`` and so on, and what is made of it."""
+    """Modules that compute one parameter from ``original``, or ``original0`` and so on."""
 
     def __init__(self, modules: list[Module], original: Tensor, unsafe: bool = False) -> None:
         super().__init__(modules)
@@ -34,7 +34,7 @@ class ParametrizationList(ModuleList):
                 setattr(self, f"original{place}", _kept(each, original))
 
     def forward(self) -> Tensor:
-        """What the Modules make of what is learned."""
+        """Compute the parameter from the learned one."""
         learned = (
             (self.original,)
             if self.is_tensor
@@ -56,7 +56,7 @@ def _kept(learned: Tensor, original: Tensor) -> Tensor:
 def register_parametrization(
     module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> Module:
-    """Compute a parameter or buffer of a Module by another Module from now on.
+    """Let a Module compute a parameter or buffer of another Module.
 
     Raises:
         ValueError: it has no such parameter or buffer.
@@ -81,7 +81,7 @@ def register_parametrization(
 
 
 def _make_parametrized(module: Module) -> None:
-    """Give a Module a class of its own, which the properties are set on."""
+    """Give a Module its own subclass, to set properties on."""
     kind = type(module)
     module.__class__ = type(f"Parametrized{kind.__name__}", (kind,), {})
     module.parametrizations = ModuleDict()
@@ -121,7 +121,7 @@ def _computed(module: Module, name: str) -> Tensor:
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether anything of it is computed, or what has this name."""
+    """Return True if the parameter of this name, or any, is computed."""
     held = vars(module).get("_modules", {}).get("parametrizations")
     if not isinstance(held, ModuleDict):
         return False
@@ -131,7 +131,7 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 def remove_parametrizations(
     module: Module, tensor_name: str, leave_parametrized: bool = True
 ) -> Module:
-    """Let a name hold a parameter again: its last value, or what was learned."""
+    """Replace a computed parameter by its current value, or by the learned one."""
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     parts = _parametrizations(module).pop(tensor_name)
@@ -157,7 +157,7 @@ def cached() -> Iterator[None]:
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """The class that a Module had."""
+    """Return the original class of a Module."""
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
 
 

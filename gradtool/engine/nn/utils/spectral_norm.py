@@ -1,4 +1,4 @@
-"""``spectral_norm`` of old: a weight over its largest singular value, computed before each call.
+"""Deprecated ``spectral_norm``: a weight divided by its largest singular value before each call.
 
 Spectral normalization is that of Miyato et al. (2018).
 """
@@ -16,20 +16,20 @@ from gradtool.engine.nn.utils.weight_norm import refuse_second, remove_hook
 
 
 class SpectralNorm:
-    """Divides a weight by its largest singular value, which power iteration follows."""
+    """Hook that divides a weight by its largest singular value, by power iteration."""
 
     def __init__(self, name: str, iterations: int, dim: int, eps: float) -> None:
         self.name, self.n_power_iterations, self.dim, self.eps = name, iterations, dim, eps
 
     def as_matrix(self, weight: Tensor) -> Tensor:
-        """The weight with its outputs as rows."""
+        """Reshape the weight to a matrix with its outputs as rows."""
         if self.dim:
             others = [dim for dim in range(weight.ndim) if dim != self.dim]
             weight = weight.permute(self.dim, *others)
         return weight.reshape(weight.shape[0], -1)
 
     def compute_weight(self, module: Any, iterate: bool) -> Tensor:
-        """The weight over its largest singular value, after some more iterations."""
+        """Divide the weight by its largest singular value, after more iterations if asked."""
         weight = getattr(module, f"{self.name}_orig")
         u, v = getattr(module, f"{self.name}_u"), getattr(module, f"{self.name}_v")
         matrix = self.as_matrix(weight)
@@ -43,7 +43,7 @@ class SpectralNorm:
         return normalized
 
     def __call__(self, module: Any, inputs: Any) -> None:
-        """Set the weight for the call that follows."""
+        """Set the weight for the next call."""
         setattr(module, self.name, self.compute_weight(module, module.training))
 
 
@@ -54,7 +54,7 @@ def spectral_norm(
     eps: float = 1e-12,
     dim: int | None = None,
 ) -> Any:
-    """Normalize a weight of a Module before each call; what is learned is ``NAME_orig``."""
+    """Normalize a weight of a Module before each call; ``NAME_orig`` is learned."""
     if dim is None:
         dim = int(type(module).__name__.startswith("ConvTranspose"))
     hook = SpectralNorm(name, n_power_iterations, dim, eps)
@@ -71,7 +71,7 @@ def spectral_norm(
 
 
 def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
-    """Let the weight be learned again, from its last value on."""
+    """Make the weight a parameter again, with its current value."""
     hook = remove_hook(module, SpectralNorm, name)
     weight = hook.compute_weight(module, iterate=False)
     delattr(module, name)

@@ -1,4 +1,4 @@
-"""The older place of `torch.func.functional_call`."""
+"""``torch.nn.utils.stateless``: an older home of `torch.func.functional_call`."""
 
 from __future__ import annotations
 

@@ -14,13 +14,13 @@ from gradtool.engine.nn.parameter import Parameter
 
 
 class WeightNorm:
-    """A weight as a length times a direction."""
+    """Hook that computes a weight as a length times a direction."""
 
     def __init__(self, name: str, dim: int | None) -> None:
         self.name, self.dim = name, dim
 
     def length(self, v: Tensor) -> Tensor:
-        """The norms over all dimensions but one, which stay for broadcasting."""
+        """Norms over all dimensions but one, kept for broadcasting."""
         others = [each for each in range(v.ndim) if each != self.dim]
         norm: Tensor = v.norm() if self.dim is None else v.norm(2, others, True)
         return norm
@@ -32,7 +32,7 @@ class WeightNorm:
         return weight
 
     def __call__(self, module: Any, inputs: Any) -> None:
-        """Set the weight for the call that follows."""
+        """Set the weight for the next call."""
         setattr(module, self.name, self.compute_weight(module))
 
 
@@ -55,7 +55,7 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
 
 
 def remove_weight_norm(module: Any, name: str = "weight") -> Any:
-    """Let the weight be learned again, from its last value on."""
+    """Make the weight a parameter again, with its current value."""
     weight = remove_hook(module, WeightNorm, name).compute_weight(module)
     delattr(module, name)
     delattr(module, f"{name}_g")
