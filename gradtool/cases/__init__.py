@@ -1,1 +1,1 @@
-"""With which arguments a Function is checked."""
+"""Cases: the arguments with which a Function is checked."""

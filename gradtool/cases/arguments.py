@@ -1,4 +1,4 @@
-"""Arguments of a case: made from what a configuration says, bound, and shown in one line each."""
+"""Arguments of a case: made from a configuration, bound, and shown in one line each."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from gradtool.config.settings import Settings
 from gradtool.config.tensor_spec import TensorSpec, dtype_of, is_tensor
 from gradtool.findings.terminations import NoCase
 
-_LONGEST = 60
+_MAX_SHOWN = 60
 """Characters of a plain value that are shown."""
 
 
 def make_value(value: Any, settings: Settings, seed: int, place: str) -> Any:
-    """The argument that `value` of a configuration stands for.
+    """Make the argument that `value` of a configuration stands for.
 
     Each tensor draws from a generator of its own `place`, so that changing one argument
     leaves the others as they were.
@@ -46,12 +46,12 @@ def _make_tensor(spec: TensorSpec, settings: Settings, seed: int, place: str) ->
     array = make_array(spec, generator(seed, place), settings.dtype)
     if settings.forced_dtype and array.dtype.kind == "f":
         array = cast(array, settings.forced_dtype)
-    wanted = spec.requires_grad is not False
-    return placed(library().tensor(array), settings.device, requires_grad=wanted)
+    requires_grad = spec.requires_grad is not False
+    return placed(library().tensor(array), settings.device, requires_grad=requires_grad)
 
 
 def placed(tensor: Any, device: str, *, requires_grad: bool) -> Any:
-    """The tensor on `device`; only floating and complex ones can require a gradient."""
+    """Move a tensor to `device`; only floating and complex ones can require a gradient."""
     if device != "cpu":
         tensor = tensor.to(device)
     differentiable = tensor.is_floating_point() or tensor.is_complex()
@@ -59,7 +59,7 @@ def placed(tensor: Any, device: str, *, requires_grad: bool) -> Any:
 
 
 def on_host(value: Any) -> Any:
-    """A tensor on the CPU that requires a gradient as `value` does; other values as they are."""
+    """Copy a tensor to the CPU, with its ``requires_grad``; leave other values as they are."""
     if type(value) in {list, tuple}:
         return type(value)([on_host(each) for each in value])
     if not isinstance(value, library().Tensor):
@@ -70,10 +70,10 @@ def on_host(value: Any) -> Any:
 def adopt(
     args: Sequence[Any], kwargs: Mapping[str, Any], settings: Settings
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Arguments that hold tensors already, on the device and in the dtype of the run.
+    """Move tensors that a user made to the device and the dtype of the run.
 
-    When none of the floating tensors requires a gradient, all of them do: whoever left
-    the flag away wants them checked.
+    If none of the floating tensors requires a gradient, all of them do: a user who left the
+    flag out wants them checked.
     """
     tensors = [v for v in (*args, *kwargs.values()) if isinstance(v, library().Tensor)]
     every = not any(tensor.requires_grad for tensor in tensors)
@@ -92,7 +92,7 @@ def adopt(
 def bind_arguments(
     subject: Subject, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a Function with the keyword ones moved to their positions.
+    """Bind the arguments of a Function, keyword ones moved to their positions.
 
     Raises:
         NoCase: ``forward`` has no parameter of that name.
@@ -108,7 +108,7 @@ def bind_arguments(
 def show_arguments(
     subject: Subject, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[str, ...]:
-    """One line for each argument, as ``weight: float64[30, 20]``."""
+    """Describe each argument in one line, as ``weight: float64[30, 20]``."""
     names = names_of(subject.target, len(args))
     lines = [f"{name}: {shown_value(value)}" for name, value in zip(names, args, strict=True)]
     made = [subject.made] if subject.made else []
@@ -116,13 +116,13 @@ def show_arguments(
 
 
 def shown_value(value: Any) -> str:
-    """A tensor by its dtype and shape, another value as Python writes it."""
+    """Write a tensor by its dtype and shape, another value by its ``repr``."""
     if isinstance(value, library().Tensor):
         return _shown_tensor(value)
     if isinstance(value, list | tuple) and any(isinstance(v, library().Tensor) for v in value):
         return f"[{', '.join(map(shown_value, value))}]"
     text = repr(value)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 3]}..."
 
 
 def _shown_tensor(tensor: Any) -> str:
@@ -133,14 +133,14 @@ def _shown_tensor(tensor: Any) -> str:
 
 
 NEAREST_TO_ZERO = 0.1
-"""Normal values keep this distance from 0, where many functions have a kink or a pole."""
+"""Distance of normal values from 0, where many functions have a kink or a pole."""
 
 _INTEGERS = (0, 2)
 """Bounds of random integers without ``low`` and ``high``: valid indices nearly everywhere."""
 
 
 def make_array(spec: TensorSpec, rng: np.random.Generator, dtype: str) -> NDArray[Any]:
-    """The array of `spec`; `dtype` is used where the spec names none.
+    """Make the array of `spec`, of `dtype` where the spec names none.
 
     Raises:
         MemoryError: The shape is larger than memory.
@@ -155,7 +155,7 @@ def make_array(spec: TensorSpec, rng: np.random.Generator, dtype: str) -> NDArra
 
 
 def cast(array: Any, dtype: DTypeLike) -> NDArray[Any]:
-    """The array in `dtype`; what is too large for one that the run asks for becomes infinite."""
+    """Convert an array to `dtype`; values that are too large for it become infinite."""
     with np.errstate(over="ignore"):
         return np.asarray(array, dtype=dtype)
 

@@ -18,17 +18,17 @@ class Case:
     ``Case((x, weight), name="no-bias")`` and ``Case((x,), {"alpha": 0.5}, atol=1e-4)``.
 
     Args:
-        args: Positional arguments: tensors, or whatever else ``forward`` takes.
+        args: Positional arguments: tensors, or any other values that ``forward`` takes.
         kwargs: Keyword arguments.
-        name: Name in node ids and reports; numbered when it is left out.
+        name: Name in node ids and reports; a case without one is numbered.
         atol: Absolute tolerance of this case.
         rtol: Relative tolerance of this case.
-        reason: Why it needs a tolerance of its own; reports tell it.
-        expires: The last day on which it is meant to have it, a date or ``"2027-01-31"``.
+        reason: Why it needs a tolerance of its own; shown in reports.
+        expires: The last day on which it may have it, a date or ``"2027-01-31"``.
 
     Raises:
         TypeError: `args` is not a tuple or list of arguments, such as a bare tensor.
-        ValueError: `expires` is no date.
+        ValueError: `expires` is not a date.
     """
 
     args: Sequence[Any] = ()

@@ -1,6 +1,6 @@
-"""Makes an ``nn.Module`` of the class that is to be checked, as the configuration says.
+"""Construction of an ``nn.Module`` from its class, as the configuration says.
 
-Its parameters are drawn from the seed of the Function, so a run finds what the last one found.
+Its parameters are drawn from the seed of the Function, so that runs are repeatable.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from gradtool.findings.terminations import NoCase
 from gradtool.sandbox.user_errors import describe
 
 
-def constructed(
-    subject: Subject, said: ModuleConfig | None, settings: Settings, *, as_given: bool = False
+def construct(
+    subject: Subject, config: ModuleConfig | None, settings: Settings, *, as_given: bool = False
 ) -> Subject:
-    """The subject with a module in the place of its class; another subject as it is.
+    """Replace a module's class by an instance of it; leave anything else as it is.
 
-    The floating parameters get the dtype of the run. Those of a module that a test suite made
-    keep theirs if it is to be checked `as_given`.
+    The floating parameters get the dtype of the run. A module that a test suite constructed
+    keeps its dtype if it is to be checked `as_given`.
 
     Raises:
-        NoCase: The constructor raises, or the configuration says how to make what is no module.
+        NoCase: The constructor raises, or the configuration has `module` for something else.
     """
     dtype = getattr(library().torch, settings.forced_dtype or settings.dtype)
     if is_module(subject.target):
@@ -36,42 +36,42 @@ def constructed(
         call = ModuleCall(subject.target, None if kept else dtype, settings.device)
         return replace(subject, target=call)
     if not is_module_class(subject.target):
-        if said is not None:
+        if config is not None:
             raise NoCase(
-                f"`module` says how an nn.Module is made, and {subject.name} is none",
+                f"`module` configures an nn.Module, and {subject.name} is not one",
                 hint="remove `module` from its entry in gradtool.yaml",
             )
         return subject
-    said = said or ModuleConfig()
+    config = config or ModuleConfig()
     seed = stable_seed(f"{subject.file.name}::{subject.name}", settings.seed)
-    args = [make_value(v, settings, seed, f"module.{i}") for i, v in enumerate(said.args)]
-    kwargs = {k: make_value(v, settings, seed, f"module.{k}") for k, v in said.kwargs.items()}
+    args = [make_value(v, settings, seed, f"module.{i}") for i, v in enumerate(config.args)]
+    kwargs = {k: make_value(v, settings, seed, f"module.{k}") for k, v in config.kwargs.items()}
     with global_generators(seed):
-        module = _made(subject, args, kwargs).train(said.mode == "train")
-    told = f"module: {subject.name}({_listed(args, kwargs)}) in {_MODES[said.mode]}"
-    return replace(subject, target=ModuleCall(module, dtype, settings.device), made=told)
+        module = _instantiate(subject, args, kwargs).train(config.mode == "train")
+    made = f"module: {subject.name}({_call_arguments(args, kwargs)}) in {_MODES[config.mode]}"
+    return replace(subject, target=ModuleCall(module, dtype, settings.device), made=made)
 
 
 _MODES = {"train": "training mode", "eval": "evaluation mode"}
 
 
-def _made(subject: Subject, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _instantiate(subject: Subject, args: list[Any], kwargs: dict[str, Any]) -> Any:
     try:
         return subject.target(*args, **kwargs)
     except MemoryError:
         raise
     except Exception as error:
-        told = describe(error, subject.folder)
+        raised = describe(error, subject.folder)
         entry = f"functions: {{{subject.name}: {{module: {{args: [...]}}}}}}"
         hint = f"give its constructor's arguments in gradtool.yaml: {entry}"
         raise NoCase(
-            f"{subject.name}({_listed(args, kwargs)}) raised {told.summary}",
+            f"{subject.name}({_call_arguments(args, kwargs)}) raised {raised.summary}",
             hint=hint if isinstance(error, TypeError) else None,
-            detail=told.detail,
-            location=told.location,
+            detail=raised.detail,
+            location=raised.location,
         ) from None
 
 
-def _listed(args: list[Any], kwargs: dict[str, Any]) -> str:
+def _call_arguments(args: list[Any], kwargs: dict[str, Any]) -> str:
     named = [f"{name}={shown_value(value)}" for name, value in kwargs.items()]
     return ", ".join([*map(shown_value, args), *named])

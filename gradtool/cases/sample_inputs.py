@@ -1,4 +1,4 @@
-"""Cases that a Function brings along in its static method ``sample_inputs``."""
+"""Cases that a Function provides by its static method ``sample_inputs``."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ from gradtool.collect.subject import Subject
 from gradtool.findings.terminations import NoCase
 from gradtool.sandbox.user_errors import describe
 
-_MOST = 1000
-"""Cases beyond which ``sample_inputs`` is taken to be endless."""
+_MAX_CASES = 1000
+"""Cases beyond which ``sample_inputs`` is assumed not to end."""
 
 
 def has_samples(subject: Subject) -> bool:
-    """Whether the Function has ``sample_inputs``."""
+    """Return True if the Function has ``sample_inputs``."""
     return hasattr(subject.target, "sample_inputs")
 
 
 def read_samples(subject: Subject) -> list[Case]:
-    """Everything that ``sample_inputs`` yields, as cases.
+    """List what ``sample_inputs`` yields, as cases.
 
     Raises:
-        NoCase: It raises, yields nothing, does not end, or yields what is no case.
+        NoCase: It raises, yields nothing, does not end, or yields something else.
     """
     try:
-        yielded = list(itertools.islice(iter(subject.target.sample_inputs()), _MOST + 1))
+        yielded = list(itertools.islice(iter(subject.target.sample_inputs()), _MAX_CASES + 1))
     except MemoryError:
         raise
     except Exception as error:
-        told = describe(error, subject.folder)
+        raised = describe(error, subject.folder)
         hint = "make it a @staticmethod without parameters that yields tuples of arguments"
         raise NoCase(
-            f"sample_inputs raised {told.summary}",
+            f"sample_inputs raised {raised.summary}",
             hint=hint if isinstance(error, TypeError) else None,
-            detail=told.detail,
-            location=told.location,
+            detail=raised.detail,
+            location=raised.location,
         ) from None
     if not yielded:
         raise NoCase("sample_inputs yields no case")
-    if len(yielded) > _MOST:
-        raise NoCase(f"sample_inputs yields more than {_MOST} cases")
+    if len(yielded) > _MAX_CASES:
+        raise NoCase(f"sample_inputs yields more than {_MAX_CASES} cases")
     return [as_case(value, "sample_inputs yields") for value in yielded]
 
 
 def as_case(value: Any, origin: str) -> Case:
-    """A case made of what a user gives for one; `origin` begins the sentence if it is none.
+    """Convert what a user gives for a case; `origin` begins the message of an error.
 
     Raises:
         NoCase: It is neither a `Case`, nor a tuple or list of arguments, nor a tensor.

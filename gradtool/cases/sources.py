@@ -1,6 +1,6 @@
-"""Where the arguments of a Function come from: configuration, ``sample_inputs``, inference.
+"""The cases of a Function, from the configuration, ``sample_inputs`` or inference.
 
-The first of these that has any case decides.
+The first of these sources that has any case is used.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gradtool.adapters.common.seeding import global_generators, stable_seed
 from gradtool.cases.arguments import adopt, bind_arguments, make_value, show_arguments
 from gradtool.cases.case import Case
 from gradtool.cases.inference.clues import read_clues
-from gradtool.cases.inference.search import Search, Trial, attempt, infer, look_again
+from gradtool.cases.inference.search import SearchResult, Trial, attempt, infer, rerun_forward
 from gradtool.cases.sample_inputs import has_samples, read_samples
 from gradtool.collect.subject import Subject
 from gradtool.config.schema import CaseConfig
@@ -29,10 +29,10 @@ from gradtool.results.report import Relaxation
 from gradtool.sandbox.debugger import is_wanted
 
 _NEEDS_CUDA = re.compile(r"\bcuda\b|NVIDIA", re.IGNORECASE)
-"""In the refusal of arguments by what runs on CUDA only."""
+"""Matches the refusal of arguments by a Function that runs on CUDA only."""
 
-_LACKS = EngineLacksError.__name__
-"""What the refusal of arguments begins with when no other arguments would help."""
+_ENGINE_LACKS = EngineLacksError.__name__
+"""Begins the refusal of arguments when no other arguments would help."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,24 +44,24 @@ class ResolvedCase:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     seed: int
-    """Of whatever else is random in its checks: made of its node id and the run's seed."""
+    """Seed of everything random in its checks, from its node id and the run's seed."""
     atol: float | None
     rtol: float | None
     arguments: tuple[str, ...]
     """One line for each argument."""
     relaxed: Relaxation | None = None
-    """Its tolerance, where one was given."""
+    """Its tolerance, if one was given."""
     written: CaseConfig | None = None
-    """The case as a configuration writes it; None where its tensors were given."""
+    """The case as a configuration writes it; None if its tensors were given."""
 
 
 def resolve_cases(
     subject: Subject, settings: Settings, configured: Sequence[CaseConfig] = ()
 ) -> list[ResolvedCase]:
-    """The cases of `subject` from the first source that has any.
+    """List the cases of `subject`, from the first source that has any.
 
     Raises:
-        NoCase: No source has one, or the source is faulty.
+        NoCase: No source has one, or the source is invalid.
     """
     with global_generators(case_seed(subject, settings, "")):
         if configured:
@@ -78,7 +78,7 @@ def resolve_cases(
 def given_cases(
     subject: Subject, settings: Settings, cases: Sequence[Case], source: str
 ) -> list[ResolvedCase]:
-    """Cases that hold their tensors already; those without a name are numbered.
+    """Resolve cases that hold their tensors already; those without a name are numbered.
 
     Raises:
         NoCase: Two of them have the same name.
@@ -87,7 +87,7 @@ def given_cases(
     names = [case.name or f"{word}{number}" for number, case in enumerate(cases, 1)]
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated:
-        raise NoCase(f"{source} has two cases of the name {repeated!r}: name each differently")
+        raise NoCase(f"{source} has two cases named {repeated!r}: give each its own name")
     made = []
     for case, name in zip(cases, names, strict=True):
         args, kwargs = adopt(case.args, case.kwargs, settings)
@@ -96,9 +96,9 @@ def given_cases(
 
 
 def case_seed(subject: Subject, settings: Settings, case: str) -> int:
-    """The seed of a case.
+    """Seed of a case.
 
-    It is made of the file's name rather than its path, so that the folder a run is
+    It depends on the file's name rather than its path, so that the folder a run is
     started in does not change the numbers.
     """
     return stable_seed(f"{subject.file.name}::{subject.name}[{case}]", settings.seed)
@@ -107,10 +107,10 @@ def case_seed(subject: Subject, settings: Settings, case: str) -> int:
 def _drawn(
     subject: Subject, settings: Settings, case: CaseConfig, name: str, source: str
 ) -> ResolvedCase:
-    """A case whose tensors are drawn here."""
+    """Resolve a case whose tensors are drawn at random."""
     args, kwargs = _make(subject, settings, case, name)
     made = _resolved(subject, settings, args, kwargs, case, name, source)
-    return replace(made, written=case if is_sayable(case) else None)
+    return replace(made, written=case if is_serializable(case) else None)
 
 
 def _make(
@@ -150,7 +150,7 @@ def _resolved(
 
 
 def _relaxation(settings: Settings, case: Case | CaseConfig) -> Relaxation | None:
-    """The tolerance that holds for a case, with what is said of it; None where none was given."""
+    """The tolerance of a case, with its reason and last day; None if it has the default."""
     atol, rtol = settings.tolerances(case.atol, case.rtol)
     if atol is None and rtol is None:
         return None
@@ -168,7 +168,7 @@ def _relaxation(settings: Settings, case: Case | CaseConfig) -> Relaxation | Non
 def _with_parameters(
     subject: Subject, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments, and the parameters where the subject is a module.
+    """Add the parameters of a module to the arguments.
 
     Raises:
         NoCase: A keyword argument has the name of a parameter.
@@ -183,37 +183,37 @@ def _with_parameters(
 
 
 def _inferred(subject: Subject, settings: Settings) -> list[CaseConfig]:
-    """Cases found by trying.
+    """Infer cases by trying arguments.
 
     Raises:
-        NoCase: Nothing that was tried will do.
+        NoCase: The Function accepts nothing that was tried.
     """
     parameters = subject.parameters()
     if not parameters:
         raise NoCase("it takes no argument, or has no signature to infer one from")
     names = tuple(parameter.name for parameter in parameters)
 
-    def tried(case: CaseConfig) -> Trial:
+    def try_case(case: CaseConfig) -> Trial:
         args, kwargs = _make(subject, settings, case, str(case.name))
         return attempt(subject, *bind_arguments(subject, args, kwargs))
 
-    search = infer(parameters, read_clues(subject.target, names), tried)
+    search = infer(parameters, read_clues(subject.target, names), try_case)
     if not search.cases:
         _debug_refusal(subject, settings, search.likeliest)
-        raise _fruitless(subject, settings, search)
+        raise _nothing_found(subject, settings, search)
     return search.cases
 
 
 def _debug_refusal(subject: Subject, settings: Settings, likeliest: CaseConfig | None) -> None:
-    """Let a person who wants the debugger see why forward refuses the likeliest arguments."""
+    """With ``--pdb``, open the debugger where forward refuses the likeliest arguments."""
     if likeliest is not None and is_wanted():
         args, kwargs = _make(subject, settings, likeliest, str(likeliest.name))
-        look_again(subject, *bind_arguments(subject, args, kwargs))
+        rerun_forward(subject, *bind_arguments(subject, args, kwargs))
 
 
-def _fruitless(subject: Subject, settings: Settings, search: Search) -> NoCase:
+def _nothing_found(subject: Subject, settings: Settings, search: SearchResult) -> NoCase:
     hint = None
-    if search.likeliest is not None and not search.objection.startswith(_LACKS):
+    if search.likeliest is not None and not search.objection.startswith(_ENGINE_LACKS):
         snippet = one_line_snippet(subject.name, search.likeliest)
         hint = f"give it a case in gradtool.yaml: {snippet}"
     if settings.device == "cpu" and _NEEDS_CUDA.search(search.objection):
@@ -228,11 +228,11 @@ def _fruitless(subject: Subject, settings: Settings, search: Search) -> NoCase:
 _SCALARS = (type(None), bool, int, float, str)
 
 
-def is_sayable(case: CaseConfig) -> bool:
-    """Whether the arguments are those that a file could hold.
+def is_serializable(case: CaseConfig) -> bool:
+    """Return True for arguments that a configuration file can hold.
 
     Inference takes defaults from signatures, which can be anything: a tuple, which a file
-    would give back as a list, a dtype, a function.
+    would turn into a list, a dtype, a function.
     """
     return all(map(_is_plain, (*case.args, *case.kwargs.values())))
 
@@ -250,7 +250,10 @@ _WIDE = 10_000
 
 
 def one_line_snippet(function: str, case: CaseConfig) -> str:
-    """``functions: {Linear: {cases: [{args: [{shape: [3, 4]}]}]}}``."""
+    """Write a case for ``gradtool.yaml`` in one line.
+
+    Such as ``functions: {Linear: {cases: [{args: [{shape: [3, 4]}]}]}}``.
+    """
     written = _dump({"functions": _section(function, case)}, flow=True)
     return written.removeprefix("{").removesuffix("}")
 
@@ -261,7 +264,7 @@ def _section(function: str, case: CaseConfig) -> dict[str, Any]:
 
 
 def _dump(value: Any, *, flow: bool) -> str:
-    import yaml  # Loaded with the first snippet: workers import this module and rarely write one.
+    import yaml  # Workers import this module and rarely write a snippet.
 
     text: str = yaml.safe_dump(value, default_flow_style=flow, width=_WIDE, sort_keys=False)
     return text.strip()

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from gradtool.cases.construction import constructed
+from gradtool.cases.construction import construct
 from gradtool.cases.sample_inputs import as_case
 from gradtool.cases.sources import ResolvedCase, given_cases, resolve_cases
 from gradtool.checking.unit import Unit
@@ -85,7 +85,7 @@ def _planned(
     settings = unit.settings
     try:
         with user_code(settings, subject.folder), time_limit(settings.timeout):
-            made = constructed(subject, unit.module, settings, as_given=as_given)
+            made = construct(subject, unit.module, settings, as_given=as_given)
             return PlannedFunction(unit, made, cases(made))
     except NoCase as error:
         problem = no_case(unit.node, subject.location, error, settings)

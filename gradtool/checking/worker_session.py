@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from gradtool.adapters.engines import BOTH, BUNDLED, TORCH, require_device_of
-from gradtool.cases.construction import constructed
+from gradtool.cases.construction import construct
 from gradtool.checking.case_check import check_case, listed_function
 from gradtool.checking.function_checks import Checked, whole_checks
 from gradtool.checking.plan import PlannedFunction, plan_unit
@@ -148,7 +148,7 @@ class Bench:
         loaded = self._load(Path(unit.path), unit.settings, TORCH)
         with loaded.active():
             (subject,) = named(loaded, unit.shown, [unit.function])
-            subject = constructed(subject, unit.module, unit.settings)
+            subject = construct(subject, unit.module, unit.settings)
         return SecondEngine(unit, loaded, subject)
 
     def _load(self, path: Path, settings: Settings, engine: str | None = None) -> LoadedModule:

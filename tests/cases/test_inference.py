@@ -14,7 +14,7 @@ import pytest
 
 import gradtool.engine as torch
 from gradtool.cases.inference.clues import Clues, read_clues
-from gradtool.cases.inference.search import BUDGET, Search, Trial, infer
+from gradtool.cases.inference.search import BUDGET, SearchResult, Trial, infer
 from gradtool.cases.sources import ResolvedCase, resolve_cases
 from gradtool.collect.discovery import discover, named
 from gradtool.collect.loader import LoadedModule, Loader
@@ -170,7 +170,7 @@ def parameters(function: Callable[..., Any]) -> tuple[inspect.Parameter, ...]:
     return tuple(inspect.signature(function).parameters.values())
 
 
-def search(function: Callable[..., Any], attempt: Callable[[CaseConfig], Trial]) -> Search:
+def search(function: Callable[..., Any], attempt: Callable[[CaseConfig], Trial]) -> SearchResult:
     return infer(parameters(function), Clues(), attempt)
 
 

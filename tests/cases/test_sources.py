@@ -202,7 +202,7 @@ def test_samples_draw_the_same_numbers_every_time() -> None:
         (5, "sample_inputs raised TypeError: 'int' object is not iterable"),
         (
             [Case(name="a"), Case(name="a")],
-            "sample_inputs has two cases of the name 'a': name each differently",
+            "sample_inputs has two cases named 'a': give each its own name",
         ),
         (((0,) for _ in range(10**9)), "sample_inputs yields more than 1000 cases"),
         ((1 / 0 for _ in range(1)), "sample_inputs raised ZeroDivisionError: division by zero"),

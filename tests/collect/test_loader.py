@@ -145,21 +145,21 @@ def test_a_missing_file_of_imports_names_the_users_line(
     write(tmp_path, {"ops.py": "\nimport helper\n", "helper.py": "\n\nimport no_such_thing\n"})
     error = refused(tmp_path / "ops.py")
     assert error.message == "import raised ModuleNotFoundError: No module named 'no_such_thing'"
-    assert error.told is not None
-    assert error.told.location is not None
-    assert (error.told.location.path, error.told.location.line) == ("helper.py", 3)
-    assert 'ops.py", line 2' in error.told.detail
-    assert "import_root" not in error.told.detail
-    assert "load.py" not in error.told.detail
+    assert error.cause is not None
+    assert error.cause.location is not None
+    assert (error.cause.location.path, error.cause.location.line) == ("helper.py", 3)
+    assert 'ops.py", line 2' in error.cause.detail
+    assert "import_root" not in error.cause.detail
+    assert "load.py" not in error.cause.detail
 
 
 def test_an_error_raised_in_a_library_names_the_users_line(tmp_path: Path) -> None:
     write(tmp_path, {"ops.py": "import json\n\njson.loads('{')\n"})
     error = refused(tmp_path / "ops.py")
     assert error.message.startswith("import raised JSONDecodeError: Expecting property name")
-    assert error.told is not None
-    assert error.told.location is not None
-    assert error.told.location.line == 3
+    assert error.cause is not None
+    assert error.cause.location is not None
+    assert error.cause.location.line == 3
 
 
 def test_a_syntax_error_names_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,9 +167,9 @@ def test_a_syntax_error_names_its_line(tmp_path: Path, monkeypatch: pytest.Monke
     write(tmp_path, {"ops.py": "x = 1\ny = (\n"})
     error = refused(tmp_path / "ops.py")
     assert error.message == "is not valid Python: SyntaxError: '(' was never closed"
-    assert error.told is not None
-    assert error.told.location is not None
-    assert (error.told.location.path, error.told.location.line) == ("ops.py", 2)
+    assert error.cause is not None
+    assert error.cause.location is not None
+    assert (error.cause.location.path, error.cause.location.line) == ("ops.py", 2)
 
 
 @pytest.mark.parametrize(
@@ -202,9 +202,9 @@ def test_a_file_with_null_bytes_is_not_python(tmp_path: Path) -> None:
     (tmp_path / "ops.py").write_bytes(b"x = 1\0")
     error = refused(tmp_path / "ops.py")
     assert error.message.startswith("is not valid Python: ")
-    assert error.told is not None
-    assert error.told.location is not None
-    assert error.told.location.path.endswith("/ops.py")
+    assert error.cause is not None
+    assert error.cause.location is not None
+    assert error.cause.location.path.endswith("/ops.py")
 
 
 def test_a_file_in_an_unknown_encoding_is_not_python(tmp_path: Path) -> None:

@@ -1,1 +1,1 @@
-"""Arguments found by trying, for a Function that brings none."""
+"""Inference: arguments found by trying, for a Function that comes without cases."""

@@ -22,19 +22,19 @@ from gradtool.config.schema import CaseConfig
 Parameters = tuple[inspect.Parameter, ...]
 Shapes = tuple[Shape, ...]
 Domain = dict[str, float | str]
-"""``low`` and ``high`` of the values of tensors, or their dtype; empty for the standard normal."""
+"""``low`` and ``high`` of the values of tensors, or their dtype; empty for standard normal."""
 
 _COMBINATIONS = 40
 """Ways to assign roles to parameters that are considered."""
 
 _ROLE_COST = 4.0
-"""How many more shapes are tried with the likeliest roles before less likely ones."""
+"""Number of further shapes that are tried with the likeliest roles before less likely ones."""
 
 _FOLLOWER_COST = 0.1
 """The same for a tensor that follows the first one: all its shapes are tried with each."""
 
 _STAR_COST = 8.0
-"""The same for another number of arguments in place of ``*args``."""
+"""The same for another number of arguments for ``*args``."""
 
 _STARRED = (2, 1, 3, 0)
 """Numbers of arguments that ``*args`` may stand for, likeliest first."""
@@ -49,7 +49,7 @@ class Candidate:
     shapes: Shapes
 
     def case(self, name: str, domain: Domain) -> CaseConfig:
-        """The case it stands for, with values of its tensors drawn from `domain`."""
+        """The case of this candidate, with values of its tensors drawn from `domain`."""
         shapes = iter(self.shapes)
         base = next((shape for shape in self.shapes if shape), ())
         values = [_value(role, shapes, base, domain) for role in self.roles]
@@ -79,7 +79,7 @@ def _value(role: Role, shapes: Iterator[Shape], base: Shape, domain: Domain) -> 
 
 
 def candidates(parameters: Parameters, clues: Clues) -> Iterator[Candidate]:
-    """Candidates for the required ones of `parameters`, likeliest first."""
+    """Yield candidates for the required `parameters`, likeliest first."""
     streams = [
         _ranked(variant, clues, number * _STAR_COST)
         for number, variant in enumerate(_variants(parameters))
@@ -89,7 +89,7 @@ def candidates(parameters: Parameters, clues: Clues) -> Iterator[Candidate]:
 
 
 def _variants(parameters: Parameters) -> Iterator[Parameters]:
-    """The required parameters, with ``*args`` written out as so many single ones."""
+    """Yield the required parameters, ``*args`` expanded to each likely number of single ones."""
     required = [p for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
     starred = next((p for p in required if p.kind is p.VAR_POSITIONAL), None)
     if starred is None:
@@ -105,8 +105,8 @@ def _variants(parameters: Parameters) -> Iterator[Parameters]:
 
 
 def _ranked(parameters: Parameters, clues: Clues, cost: float) -> Iterator[tuple[float, Candidate]]:
-    """Candidates with their cost: an unlikely role costs more than an unlikely shape."""
-    choices = [_costly(_roles(parameter, clues, parameters)) for parameter in parameters]
+    """Yield candidates with their cost; an unlikely role costs more than an unlikely shape."""
+    choices = [_with_costs(_roles(parameter, clues, parameters)) for parameter in parameters]
     combinations = sorted(
         itertools.islice(itertools.product(*choices), 5000),
         key=lambda combination: sum(more for more, _ in combination),
@@ -116,13 +116,13 @@ def _ranked(parameters: Parameters, clues: Clues, cost: float) -> Iterator[tuple
 
 
 def _roles(parameter: inspect.Parameter, clues: Clues, among: Parameters) -> list[Role]:
-    """The roles of `parameter`; alone or beside a query it is a tensor, whatever it is called."""
-    beside_query = parameter.name == "k" and any(other.name == "q" for other in among)
-    return [TENSOR] if len(among) == 1 or beside_query else roles(parameter, clues)
+    """Roles of `parameter`: an only one, or a ``k`` next to a ``q``, is always a tensor."""
+    is_key = parameter.name == "k" and any(other.name == "q" for other in among)
+    return [TENSOR] if len(among) == 1 or is_key else roles(parameter, clues)
 
 
-def _costly(found: Sequence[Role]) -> list[tuple[float, Role]]:
-    """Each role with what it costs to come to it."""
+def _with_costs(found: Sequence[Role]) -> list[tuple[float, Role]]:
+    """Pair each role with the cost of trying it after those before it."""
     costs = itertools.accumulate(
         (_FOLLOWER_COST if role.follows else _ROLE_COST for role in found), initial=0.0
     )
@@ -140,7 +140,7 @@ def _shaped(
 
 
 def with_defaults(base: Candidate, parameters: Parameters) -> Candidate:
-    """`base` with the default of every optional parameter spelled out."""
+    """Extend `base` by the default of every optional parameter."""
     for parameter in parameters:
         if parameter.default is not parameter.empty:
             value = parameter.default
@@ -152,7 +152,7 @@ def with_defaults(base: Candidate, parameters: Parameters) -> Candidate:
 def with_optional(
     base: Candidate, output: Shape, optional: Sequence[inspect.Parameter], clues: Clues
 ) -> list[Candidate]:
-    """`base` with a value for each of `optional`, likeliest first."""
+    """Extend `base` by a value for each of `optional`, likeliest first."""
     fills = [_optional_fills(base, output, parameter, clues) for parameter in optional]
     combinations = sorted(
         itertools.islice(itertools.product(*map(enumerate, fills)), 5000),
@@ -228,7 +228,7 @@ _THREE: list[Shapes] = [
     ((2, 3, 4), (2, 5, 4), (2, 5, 6)),  # batched attention
     ((2, 2, 3, 4), (2, 2, 5, 4), (2, 2, 5, 6)),
     ((3, 4), (3, 4), (3, 4)),
-    ((3, 8), (3, 4), (3, 4)),  # pairs of entries, turned
+    ((3, 8), (3, 4), (3, 4)),  # pairs of entries, rotated
     ((4,), (4, 5), (5,)),  # a form of two vectors
     ((3, 4), (4,), (4,)),  # normalisation of rows
     ((2, 3, 4), (3,), (3,)),  # normalisation of channels
@@ -240,7 +240,7 @@ _THREE: list[Shapes] = [
     ((2, 3, 4), (2, 3, 4), (2, 3, 4)),
     ((3, 4), (4,), ()),
     ((3, 4), (), ()),
-    ((3, 4), (3, 4), (3,)),  # pairs of rows and what each is to be
+    ((3, 4), (3, 4), (3,)),  # pairs of rows and a target for each
     ((3, 4), (5, 4), ()),  # distances with one scale
     ((3, 4), (3,), (4,)),  # a matrix with a vector on either side
     ((3, 3), (3, 3), (3, 3)),
@@ -272,12 +272,12 @@ _ROW = re.compile(
 
 
 def schemes(names: tuple[str, ...]) -> list[Shapes]:
-    """Shapes for tensors with these names, most telling first, each once."""
+    """Shapes for tensors with these names, the most informative first, each once."""
     return list(dict.fromkeys([*_by_name(names), *_by_number(len(names))]))
 
 
 def is_degenerate(shapes: Shapes) -> bool:
-    """Whether a square or nothing but scalars lets an error of shape go unnoticed."""
+    """Return True for shapes that hide an error: with a square, or nothing but scalars."""
     squares = any(len(shape) > 1 and len(set(shape)) == 1 for shape in shapes)
     return squares or all(extent == 1 for shape in shapes for extent in shape)
 
@@ -322,7 +322,7 @@ def _many(count: int) -> list[Shapes]:
 
 
 def optional_shapes(base: Shapes, output: Shape) -> list[Shape]:
-    """Shapes to try for one more tensor beside `base`, when the result has shape `output`."""
+    """Shapes to try for one more tensor after `base`, when the result has shape `output`."""
     extents = [extent for shape in (output, *base) for extent in reversed(shape)]
     rows = [(extent,) for extent in dict.fromkeys(extents)]
     return list(dict.fromkeys([*rows[:1], output, *base, *rows[1:], ()]))

@@ -1,8 +1,8 @@
-"""What a Function's source says about its arguments, where their names do not.
+"""Clues in a Function's source about its arguments, for names that say nothing.
 
-``ctx.save_for_backward(x)`` shows a tensor; ``ctx.k = k`` beside a backward that returns
-None for ``k`` shows a plain value. Clues only order the search: what ``forward`` accepts
-decides. Without source there are none.
+``ctx.save_for_backward(x)`` shows a tensor; ``ctx.k = k`` with a backward that returns
+None for ``k`` shows a plain value. Clues only order the search; ``forward`` decides by
+accepting or refusing arguments. Without source there are none.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Clues:
     tensors: frozenset[str] = frozenset()
     """Saved, or used through an attribute such as ``x.shape`` or ``x.mm``."""
     plain: frozenset[str] = frozenset()
-    """Kept as an attribute of ctx, and not a tensor for all that is known."""
+    """Kept as an attribute of ctx, with nothing that shows a tensor."""
     undifferentiated: frozenset[str] = frozenset()
     """Every return of backward has a literal None in their place."""
 
@@ -39,7 +39,7 @@ class _Seen:
 
 
 def read_clues(function: Any, names: tuple[str, ...]) -> Clues:
-    """Clues about the parameters `names` of a Function class or a plain callable."""
+    """Read clues about the parameters `names` of a Function class or a plain callable."""
     if not isinstance(function, type):
         node = _source(function)
         return Clues(tensors=frozenset(_use(node).attributes & set(names)) if node else frozenset())
@@ -55,13 +55,13 @@ def read_clues(function: Any, names: tuple[str, ...]) -> Clues:
 
 
 def _backward(function: Any) -> Any:
-    """The method that computes gradients, under whichever of its two names it is defined."""
+    """The method that computes gradients, defined as ``backward`` or as ``vjp``."""
     own = [name for cls in function.__mro__ for name in ("backward", "vjp") if name in vars(cls)]
     return getattr(function, own[0], None) if own else None
 
 
 def _source(function: Any) -> _FunctionNode | None:
-    """The definition of `function` as a tree; None where there is no source."""
+    """Parse the definition of `function`; None without source."""
     try:
         text = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
         statement = ast.parse(text).body[0]
@@ -94,7 +94,7 @@ def _context(function: Any, names: tuple[str, ...]) -> _FunctionNode | None:
 
 
 def _use(node: _FunctionNode | None) -> _Seen:
-    """How the body of `node` uses names."""
+    """Collect the names that the body of `node` saves, keeps or takes attributes of."""
     seen = _Seen()
     for found in ast.walk(node) if node else ():
         match found:
@@ -108,13 +108,13 @@ def _use(node: _FunctionNode | None) -> _Seen:
 
 
 def _returns(node: _FunctionNode) -> list[list[ast.expr]]:
-    """What each return statement of `node` returns, entry by entry."""
+    """Entries of each return statement of `node`."""
     values = [found.value for found in ast.walk(node) if isinstance(found, ast.Return)]
     return [value.elts if isinstance(value, ast.Tuple) else [value] for value in values if value]
 
 
 def _always_none(node: _FunctionNode, names: Iterable[str]) -> Iterator[str]:
-    """Those of `names` for which every return has None, or a name that is only ever None."""
+    """Yield the `names` for which every return has None, or a local name that is always None."""
     returns = _returns(node)
     if any(isinstance(entry, ast.Starred) for entries in returns for entry in entries):
         return
@@ -126,7 +126,7 @@ def _always_none(node: _FunctionNode, names: Iterable[str]) -> Iterator[str]:
 
 
 def _only_none(node: _FunctionNode) -> set[str]:
-    """Local names that nothing but None is ever assigned to."""
+    """Local names that only None is assigned to."""
     assigned: dict[str, bool] = {}
     for found in ast.walk(node):
         if isinstance(found, ast.Assign):

@@ -1,7 +1,7 @@
-"""What an argument may be, most likely first: a tensor, an index, a mask or a plain value.
+"""Roles of an argument, most likely first: a tensor, an index, a mask or a plain value.
 
-A role fills one parameter with a value as configuration writes it. It is chosen by
-annotation, then by what the source shows, then by name. Later roles are tried when
+A role fills one parameter with a value as a configuration writes it. It is chosen by
+annotation, then by clues in the source, then by name. Later roles are tried when
 ``forward`` refuses the earlier ones.
 """
 
@@ -17,7 +17,7 @@ from gradtool.cases.inference.clues import Clues
 
 Shape = tuple[int, ...]
 Fill = Callable[[Shape], Any]
-"""From the shape of the first tensor to a value of a configuration."""
+"""Maps the shape of the first tensor to a value of a configuration."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Role:
 
     @property
     def is_tensor(self) -> bool:
-        """Whether the search chooses its shape."""
+        """True if the search chooses its shape."""
         return self.fill is None
 
 
@@ -39,7 +39,7 @@ TENSOR = Role()
 
 
 def roles(parameter: inspect.Parameter, clues: Clues) -> list[Role]:
-    """Ways to fill `parameter`, most likely first; never empty."""
+    """List ways to fill `parameter`, most likely first; never empty."""
     name, note = _plain_name(parameter), _annotation(parameter)
     if _TABLE_NAMES.fullmatch(name) and parameter.name in clues.undifferentiated:
         return [Role(gradient=False)]
@@ -58,30 +58,30 @@ def roles(parameter: inspect.Parameter, clues: Clues) -> list[Role]:
 
 
 def may_be_tensor(parameter: inspect.Parameter, clues: Clues) -> bool:
-    """Whether an optional parameter, None by default, is worth trying with a tensor."""
+    """Return True if an optional parameter, None by default, is worth trying with a tensor."""
     name, note = _plain_name(parameter), _annotation(parameter)
     if "Tensor" in note:
         return True
     if note and _annotated(name, note):
         return False
-    plain = bool(_named(name)) or parameter.name in clues.plain or name in _NEVER
+    plain = bool(_named(name)) or parameter.name in clues.plain or name in _NEVER_TENSORS
     return parameter.name in clues.tensors or not plain
 
 
 def _plain_name(parameter: inspect.Parameter) -> str:
-    """The name without what only sets it apart from another: ``alpha`` for ``alpha_``."""
+    """The name without underscores at its ends: ``alpha`` for ``alpha_``."""
     return parameter.name.strip("_").lower()
 
 
-_NEVER = {"out", "dtype", "device", "layout", "generator", "memory_format", "name", "ctx"}
-"""Optional parameters of torch's functions that are no operand."""
+_NEVER_TENSORS = {"out", "dtype", "device", "layout", "generator", "memory_format", "name", "ctx"}
+"""Optional parameters of torch's functions that are not operands."""
 
 _GENERIC = (0.75, 2, True)
-"""Plain values for parameters that say nothing about themselves."""
+"""Plain values for parameters without clues."""
 
 
 def constant(value: Any) -> Role:
-    """A plain value, whatever the shapes are."""
+    """A plain value, the same for all shapes."""
     return Role(lambda _: value)
 
 
@@ -115,15 +115,15 @@ _INDEX_NAMES = re.compile(r"(.*_)?(idx|indx|index|indices|inds|ids|offsets|lengt
 _TARGET_NAMES = re.compile(r"(.*_)?(labels?|targets?|y_true|ground_truth)|classes")
 _COUNT_NAMES = re.compile(r"(num|n)_.*")
 _TABLE_NAMES = re.compile(r"(.*_)?(cos|sin)|freqs(_cis)?|running_(mean|var)")
-"""Tensors that are made once and are never learnt, where backward says so too."""
-_LABELS_APART = {"padding_idx", "ignore_index"}
-"""A plain number among labels or indices that counts for nothing."""
+"""Tensors that are precomputed and never learnt, if backward returns None for them too."""
+_IGNORED_LABELS = {"padding_idx", "ignore_index"}
+"""Names of a plain number: the label or index that is to be ignored."""
 _MASK_NAMES = re.compile(r"(.*_)?(mask|masks|keep|valid|cond|condition)")
 
 
 def _following(name: str, *, differentiated: bool) -> list[Role]:
-    """Roles of a tensor whose shape follows from the first one, for names that promise one."""
-    if _COUNT_NAMES.fullmatch(name) or name in _LABELS_APART:
+    """Roles of a tensor whose shape follows from the first one, for names that suggest one."""
+    if _COUNT_NAMES.fullmatch(name) or name in _IGNORED_LABELS:
         return []
     if _TARGET_NAMES.fullmatch(name):
         return [*_INDICES[1:], Role(_like, differentiated, follows=True), *_FULL_INDICES]
@@ -172,7 +172,7 @@ _NAMED: list[tuple[str, tuple[Any, ...]]] = [
     (r"const|constant|value|alpha|lambd|lambda|lam|slope|.*_slope|coeffs?|coef", (0.75, 2)),
     (r"scale_factor|factor|multiplier|temperature|temp|tau|threshold|margin|delta", (0.75, 2)),
 ]  # fmt: skip
-"""Names of plain parameters and values for them; the first pattern that fits decides."""
+"""Names of plain parameters and values for them; the first pattern that matches is used."""
 
 _NAMED_PATTERNS = [(re.compile(pattern), values) for pattern, values in _NAMED]
 _SHAPE_NAMES = re.compile(r"(.*_)?(shape|sizes?|sections|splits)")
@@ -180,7 +180,7 @@ _PERMUTATION_NAMES = re.compile(r"perm|permutation|dims|axes")
 
 
 def _named(name: str) -> list[Role]:
-    """Roles of a plain value, for names that promise one."""
+    """Roles of a plain value, for names that suggest one."""
     for pattern, values in _NAMED_PATTERNS:
         if pattern.fullmatch(name):
             return [constant(value) for value in values]
@@ -190,7 +190,7 @@ def _named(name: str) -> list[Role]:
 
 
 def _annotation(parameter: inspect.Parameter) -> str:
-    """The annotation as text; empty where there is none."""
+    """The annotation as text; empty if there is none."""
     note = parameter.annotation
     if note is inspect.Parameter.empty:
         return ""
@@ -204,7 +204,7 @@ _ANNOTATED: list[tuple[str, Callable[[Any], bool], tuple[Any, ...]]] = [
     ("Number", lambda value: not isinstance(value, bool | str), (0.75, 2)),
     ("int", lambda value: isinstance(value, int) and not isinstance(value, bool), (2, 1, 3, 0)),
 ]
-"""Word in an annotation, what a value must be to fit it, and values for any name."""
+"""Word in an annotation, the test of a value that fits it, and values for any name."""
 
 _SEQUENCE = re.compile(r"(tuple|list|sequence|iterable|size)", re.IGNORECASE)
 

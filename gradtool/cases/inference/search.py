@@ -1,7 +1,7 @@
 """Search for arguments that a Function accepts, from its signature and by trying.
 
-The search is deterministic: the same source gives the same cases. What it finds is a case
-as configuration writes it, so it is shown, drawn and replayed like any other.
+The search is deterministic: the same source gives the same cases. It finds cases as a
+configuration writes them, so they are shown, drawn and replayed like any other.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from gradtool.sandbox.user_errors import describe, summarise
 
 @dataclass(frozen=True)
 class Trial:
-    """What came of it."""
+    """Result of one try of a Function at arguments."""
 
     refusal: str | None = None
-    """Why these arguments will not do; None when they will."""
+    """Why these arguments were refused; None if they were accepted."""
     finite: bool = True
-    """False when the result was refused for values that are not finite."""
+    """False if the result was refused for values that are not finite."""
     output: tuple[int, ...] = ()
     """Shape of the first floating result."""
     backward: bool = False
@@ -51,14 +51,14 @@ class Trial:
 
 
 def attempt(subject: Subject, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Trial:
-    """Run forward, and backward when forward accepts.
+    """Run forward, and backward if forward accepts.
 
-    An exception of the user's code refuses the arguments. What is no refusal passes: the end
-    of memory, of the process or of the time.
+    An exception of the user's code refuses the arguments. Running out of memory or time, or
+    the end of the process, is not a refusal and is passed on.
     """
-    inputs = [_inner(arg) for arg in args]
-    named = {name: _inner(arg) for name, arg in kwargs.items()}
-    with _unheard():
+    inputs = [_non_leaf(arg) for arg in args]
+    named = {name: _non_leaf(arg) for name, arg in kwargs.items()}
+    with _silenced():
         try:
             result = subject.call(*inputs, **named)
         except MemoryError:
@@ -70,10 +70,10 @@ def attempt(subject: Subject, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         return _judge(result)
 
 
-def look_again(subject: Subject, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Run forward once more, heard and seen, and let the debugger look at what it raises."""
-    inputs = [_inner(arg) for arg in args]
-    named = {name: _inner(arg) for name, arg in kwargs.items()}
+def rerun_forward(subject: Subject, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Run forward again, with its output, and let the debugger look at what it raises."""
+    inputs = [_non_leaf(arg) for arg in args]
+    named = {name: _non_leaf(arg) for name, arg in kwargs.items()}
     try:
         subject.call(*inputs, **named)
     except Exception as error:
@@ -99,7 +99,7 @@ def _judge(result: Any) -> Trial:
 
 
 def _backward_accepts(outputs: list[Any]) -> bool:
-    """Whether a backward from all outputs that have a graph runs through."""
+    """Return True if a backward from all outputs that have a graph succeeds."""
     recorded = [value for value in outputs if value.requires_grad]
     if not recorded:
         return False
@@ -109,14 +109,14 @@ def _backward_accepts(outputs: list[Any]) -> bool:
     except MemoryError:
         raise
     except EngineLacksError:
-        return True  # Arguments that go round what the engine lacks would hide it.
+        return True  # Arguments that avoid what the engine lacks would hide the lack.
     except Exception:
         return False
     return True
 
 
-def _inner(value: Any) -> Any:
-    """A tensor that is no leaf, as one in the middle of a model: it may be changed in place."""
+def _non_leaf(value: Any) -> Any:
+    """Make a tensor no leaf, like one in the middle of a model: it may be changed in place."""
     if isinstance(value, library().Tensor):
         return value.clone()
     return value
@@ -127,8 +127,8 @@ def _flat(result: Any) -> list[Any]:
 
 
 @contextlib.contextmanager
-def _unheard() -> Iterator[None]:
-    """A search tries many arguments that are wrong; what they print or warn of is of no use."""
+def _silenced() -> Iterator[None]:
+    """Drop output and warnings: a search tries many arguments that are wrong."""
     with (
         warnings.catch_warnings(),
         np.errstate(all="ignore"),
@@ -145,16 +145,16 @@ BUDGET = 200
 """Calls of forward in the search for the arguments of one Function."""
 
 _FIRST_PHASE = 110
-"""How many of these may look for telling shapes with values drawn from anywhere."""
+"""Calls after which the search for informative shapes with values of any sign ends."""
 
 _SECOND_PHASE = 150
-"""Where the search for the same shapes with positive values ends."""
+"""Calls after which the search for the same shapes with positive values ends."""
 
 _OPTIONAL_BUDGET = 40
 """Further calls in the search for optional tensors."""
 
-_PATIENCE = 80
-"""Calls spent on finding what backward accepts too, once forward accepted something."""
+_BACKWARD_BUDGET = 80
+"""Further calls in the search for what backward accepts too, once forward accepted."""
 
 _DOMAINS: tuple[Domain, ...] = (
     {},
@@ -162,27 +162,27 @@ _DOMAINS: tuple[Domain, ...] = (
     {"low": 0.1, "high": 0.9},
     {"low": 1.5, "high": 2.5},
 )
-"""Where values are drawn from: anywhere, then the domains of log, of logit and of acosh."""
+"""Domains of values: standard normal, then those of log, of logit and of acosh."""
 
 _DTYPES: tuple[Domain, ...] = ({"dtype": "complex128"}, {"dtype": "float32"})
-"""What tensors may be for a Function that takes none of float64."""
+"""Dtypes of tensors to try for a Function that refuses float64."""
 
 _OTHER_DTYPES_BUDGET = 20
 """Calls in the search with each of these."""
 
 
 @dataclass
-class Search:
-    """What became of a search."""
+class SearchResult:
+    """Result of a search."""
 
     cases: list[CaseConfig] = field(default_factory=list)
     calls: int = 0
     refusals: Counter[str] = field(default_factory=Counter)
-    """Why forward refused, by how often it said so."""
+    """Reasons for which forward refused, with their counts."""
     likeliest: CaseConfig | None = None
-    """The first candidate: a start for a person who knows better."""
+    """The first candidate: a start for a user who knows better."""
     objection: str = ""
-    """What forward had against it."""
+    """Why forward refused it."""
 
 
 @dataclass(frozen=True)
@@ -194,66 +194,66 @@ class _Found:
     backward: bool
 
 
-def infer(parameters: Parameters, clues: Clues, attempt: Try) -> Search:
+def infer(parameters: Parameters, clues: Clues, attempt: Try) -> SearchResult:
     """Search for cases of a Function with `parameters`; `attempt` tries one.
 
     The first case leaves optional parameters alone. A second one gives tensors for those
     that are None by default.
     """
-    seeker = _Seeker(attempt)
-    found = seeker.seek(candidates(parameters, clues))
+    search = _Search(attempt)
+    found = search.find(candidates(parameters, clues))
     if found is not None:
-        found = found if found.backward else seeker.spell_out(found, parameters)
-        seeker.search.cases.append(found.case)
+        found = found if found.backward else search.spell_out(found, parameters)
+        search.result.cases.append(found.case)
         optional = [p for p in parameters if p.default is None and may_be_tensor(p, clues)]
-        seeker.seek_optional(found, optional, clues)
-    return seeker.search
+        search.find_optional(found, optional, clues)
+    return search.result
 
 
-class _Seeker:
-    """Tries candidates and counts what it costs."""
+class _Search:
+    """Tries candidates and counts the calls."""
 
     def __init__(self, attempt: Try) -> None:
-        self.search = Search()
+        self.result = SearchResult()
         self._attempt = attempt
 
-    def seek(self, stream: Iterable[Candidate]) -> _Found | None:
-        """The best candidate of `stream`.
+    def find(self, stream: Iterable[Candidate]) -> _Found | None:
+        """Find the best candidate of `stream`.
 
-        Squares and scalars come last, even after positive values: nearly anything accepts
+        Squares and scalars come last, even after positive values: nearly any Function accepts
         them, and they show little.
         """
         listed = list(itertools.islice(stream, BUDGET))
-        telling = [each for each in listed if not is_degenerate(each.shapes)]
-        rest = [each for each in listed if is_degenerate(each.shapes)]
+        informative = [each for each in listed if not is_degenerate(each.shapes)]
+        degenerate = [each for each in listed if is_degenerate(each.shapes)]
         return (
-            self._best(telling, "inferred", _DOMAINS, _FIRST_PHASE)
-            or self._best(telling, "inferred", _DOMAINS[1:3], _SECOND_PHASE)
-            or self._best(rest, "inferred", _DOMAINS, BUDGET)
-            or self._of_another_dtype(telling)
+            self._best(informative, "inferred", _DOMAINS, _FIRST_PHASE)
+            or self._best(informative, "inferred", _DOMAINS[1:3], _SECOND_PHASE)
+            or self._best(degenerate, "inferred", _DOMAINS, BUDGET)
+            or self._of_another_dtype(informative)
         )
 
-    def _of_another_dtype(self, telling: Sequence[Candidate]) -> _Found | None:
-        """The best candidate among tensors of a dtype that few Functions insist on."""
+    def _of_another_dtype(self, informative: Sequence[Candidate]) -> _Found | None:
+        """Find the best candidate among tensors of a dtype that few Functions require."""
         for domain in _DTYPES:
-            limit = min(BUDGET, self.search.calls + _OTHER_DTYPES_BUDGET)
-            if found := self._best(telling, "inferred", (domain,), limit):
+            limit = min(BUDGET, self.result.calls + _OTHER_DTYPES_BUDGET)
+            if found := self._best(informative, "inferred", (domain,), limit):
                 return found
         return None
 
     def spell_out(self, found: _Found, parameters: Parameters) -> _Found:
-        """The same with defaults spelled out, if backward then accepts it.
+        """Spell out the defaults, if backward then accepts the arguments.
 
-        A backward may ask ``ctx.needs_input_grad`` of an argument that was left away.
+        A backward may look up ``ctx.needs_input_grad`` of an argument that was left out.
         """
         candidate = with_defaults(found.candidate, parameters)
-        again = self._try(candidate, "inferred", [found.domain])
-        return again if again and again.backward else found
+        complete = self._try(candidate, "inferred", [found.domain])
+        return complete if complete and complete.backward else found
 
-    def seek_optional(
+    def find_optional(
         self, found: _Found, optional: Sequence[inspect.Parameter], clues: Clues
     ) -> None:
-        """Add a case with all of `optional`, or else one for each that can be given."""
+        """Add a case with all of `optional`, or else one for each that is accepted."""
         together = [optional] if optional else []
         singly = [[parameter] for parameter in optional] if len(optional) > 1 else []
         if not any(self._add_optional(found, some, clues) for some in together):
@@ -265,38 +265,38 @@ class _Seeker:
     ) -> bool:
         stream = with_optional(found.candidate, found.output, optional, clues)
         name = "-".join(["inferred-with", *(parameter.name for parameter in optional)])
-        limit = self.search.calls + _OPTIONAL_BUDGET
+        limit = self.result.calls + _OPTIONAL_BUDGET
         best = self._best(stream, name, (found.domain,), limit)
         if best is not None:
-            self.search.cases.append(best.case)
+            self.result.cases.append(best.case)
         return best is not None
 
     def _best(
         self, stream: Iterable[Candidate], name: str, domains: Sequence[Domain], limit: int
     ) -> _Found | None:
-        """The first candidate that forward and backward accept, else the first of forward."""
+        """The first candidate that forward and backward accept, else the first for forward."""
         best = None
         for candidate in stream:
-            if self.search.calls >= limit:
+            if self.result.calls >= limit:
                 break
             found = self._try(candidate, name, domains)
             if found and found.backward:
                 return found
             if found and not best:
-                best, limit = found, min(limit, self.search.calls + _PATIENCE)
+                best, limit = found, min(limit, self.result.calls + _BACKWARD_BUDGET)
         return best
 
     def _try(self, candidate: Candidate, name: str, domains: Sequence[Domain]) -> _Found | None:
-        """What `candidate` leads to in the first domain where its result is finite."""
+        """Try `candidate` in each domain until its result is finite."""
         for domain in domains:
             case = candidate.case(name, domain)
             trial = self._attempt(case)
-            self.search.calls += 1
-            if self.search.likeliest is None:
-                self.search.likeliest, self.search.objection = case, trial.refusal or ""
+            self.result.calls += 1
+            if self.result.likeliest is None:
+                self.result.likeliest, self.result.objection = case, trial.refusal or ""
             if trial.refusal is None:
                 return _Found(candidate, domain, case, trial.output, trial.backward)
-            self.search.refusals[trial.refusal] += 1
+            self.result.refusals[trial.refusal] += 1
             if trial.finite:
                 break
         return None
