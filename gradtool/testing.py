@@ -103,9 +103,9 @@ def assert_right(
         UsageError: As `check` raises it.
     """
     __tracebackhide__ = True
-    from gradtool.report.problems import problems
+    from gradtool.report.findings import problems
     from gradtool.report.summary import summary_line
-    from gradtool.report.terminal.excerpt import findings_text
+    from gradtool.report.terminal.findings import findings_text
     from gradtool.report.verdicts import STOPPING, answers, standing
 
     report = check(function, cases, **options)

@@ -17,7 +17,7 @@ from gradtool.policy.last_findings import (
     updated_findings,
 )
 from gradtool.policy.replay import replaying
-from gradtool.report.problems import problems
+from gradtool.report.findings import problems
 from gradtool.results.report import Report
 from gradtool.run.merging import read_part
 

@@ -14,7 +14,7 @@ from gradtool.errors import UsageError
 from gradtool.pytest_plugin.answers import asked_of_case, asked_of_function
 from gradtool.pytest_plugin.runs import Answered, FunctionRun
 from gradtool.pytest_plugin.told import Told
-from gradtool.report.problems import told
+from gradtool.report.findings import told
 from gradtool.report.reasons import reason
 from gradtool.report.verdicts import STOPPING, standing
 from gradtool.results.report import CheckResult, Finding, Location, Verdict

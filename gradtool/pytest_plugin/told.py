@@ -37,7 +37,7 @@ class Told:
     __str__ = plain
 
     def _text(self, *, width: int | None, is_colored: bool) -> str:
-        from gradtool.report.terminal.excerpt import findings_text  # Rich, where something failed
+        from gradtool.report.terminal.findings import findings_text  # Rich, where something failed
 
         return findings_text(self._findings, width=width, is_colored=is_colored)
 

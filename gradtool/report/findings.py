@@ -2,12 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from gradtool.report.evidence import margin
-from gradtool.report.formats.concise import place
-from gradtool.report.words import one_line, printable
-from gradtool.results.report import Finding, Report, RuleInfo, Severity
+from gradtool.report.verdicts import STOPPING
+from gradtool.report.words import is_nan, magnitude, number, one_line, plural, printable
+from gradtool.results.report import (
+    CheckResult,
+    Evidence,
+    Finding,
+    Location,
+    Report,
+    RuleInfo,
+    Severity,
+)
+
+
+def problems(report: Report, *, known: bool = False) -> Iterator[Finding]:
+    """Every finding, and one for each stopping check that has none, in the order of the checks.
+
+    Those that a baseline has are among them only if `known` says so.
+    """
+    return (finding for finding in _all(report) if known or not finding.known)
+
+
+def _all(report: Report) -> Iterator[Finding]:
+    for module in report.modules:
+        yield from told(module.checks, module.path, Location(path=module.path))
+        for function in module.functions:
+            name = f"{module.path}::{function.name}"
+            yield from told(function.checks, name, function.location)
+            for case in function.cases:
+                yield from told(case.checks, f"{name}[{case.name}]", function.location)
+
+
+def told(checks: tuple[CheckResult, ...], owner: str, location: Location) -> Iterator[Finding]:
+    """The findings of some checks, and one for each that stops the gate without any."""
+    for check in checks:
+        if check.findings:
+            yield from check.findings
+        elif check.verdict in STOPPING:
+            yield _finding(check, owner, location)
+
+
+def _finding(check: CheckResult, owner: str, location: Location) -> Finding:
+    return Finding(
+        rule=check.rule,
+        name=check.verdict.value,
+        severity=Severity.ERROR,
+        node_id=f"{owner}::{check.rule}",
+        message=check.reason or "no reason was given",
+        location=location,
+    )
+
 
 _RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
 
@@ -50,3 +96,68 @@ def advice(finding: Finding) -> list[tuple[str, str]]:
     pairs = [("hint", finding.hint and one_line(finding.hint))]
     pairs.append(("replay", finding.replay and printable(finding.replay)))
     return [(label, text) for label, text in pairs if text]
+
+
+def evidence_lines(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    """Label and text of each line: the values, their difference, where, and how many."""
+    yield from _values(evidence)
+    yield from margin(evidence)
+    where = _where(evidence)
+    if where:
+        yield "worst at", where
+    if evidence.wrong is not None:
+        yield "wrong", _share(evidence.wrong, evidence.compared)
+
+
+def margin(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    """How far apart the values are, and how far they may be: what no message says."""
+    if evidence.difference is not None and not is_nan(evidence.difference):
+        yield (
+            "difference",
+            magnitude(evidence.difference) + _told(", tolerance", evidence.tolerance),
+        )
+
+
+def _values(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    """The analytic and the numeric value, with their digits under each other."""
+    pairs = (("analytic", evidence.analytic), ("numeric", evidence.numeric))
+    texts = {label: number(value) for label, value in pairs if value is not None}
+    signed = any(text.startswith("-") for text in texts.values())
+    for label, text in texts.items():
+        lead = " " if signed and not text.startswith("-") else ""
+        if label == "analytic":
+            yield label, lead + text
+        elif is_nan(text):
+            yield label, f"{lead}not known"
+        else:
+            yield label, lead + text + _told(" ±", evidence.error)
+
+
+def _told(words: str, size: float | str | None) -> str:
+    """The words and a size; nothing where the size is not known."""
+    return "" if size is None or is_nan(size) else f"{words} {magnitude(size)}"
+
+
+def _where(evidence: Evidence) -> str:
+    parts = []
+    if evidence.output is not None:
+        parts.append(f"output {evidence.output}{_index(evidence.output_index)}")
+    if evidence.argument is not None:
+        parts.append(f"{evidence.argument}{_index(evidence.input_index)}")
+    return " with respect to ".join(parts)
+
+
+def _index(index: tuple[int, ...] | None) -> str:
+    return f"[{', '.join(map(str, index))}]" if index else ""
+
+
+def _share(wrong: int, compared: int | None) -> str:
+    if compared is None:
+        return plural(wrong, "entry", "entries")
+    return f"{wrong} of {plural(compared, 'entry', 'entries')}"
+
+
+def place(location: Location) -> str:
+    """``file:line``, or the file alone where no line is known."""
+    path = printable(location.path)
+    return path if location.line is None else f"{path}:{location.line}"

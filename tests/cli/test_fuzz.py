@@ -29,7 +29,7 @@ from gradtool.cli.exit_codes import ExitCode
 from gradtool.config.options import CheckOptions
 from gradtool.errors import UsageError
 from gradtool.policy.baseline import Baseline, entries_of, read_baseline
-from gradtool.report.formats.registry import FORMATS
+from gradtool.report.formats import FORMATS
 from gradtool.results.report import ModuleResult, Report, Shard
 from gradtool.run.run_plan import Agenda
 

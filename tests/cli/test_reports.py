@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import gradtool
-from gradtool.report.formats.registry import FORMATS
+from gradtool.report.formats import FORMATS
 from tests.cli.test_check import Run, golden
 
 _SOURCE = Path(gradtool.__file__).parents[1]
@@ -95,7 +95,7 @@ def test_every_format_can_be_written_in_one_run(gate, run: Run) -> None:
 
 def test_a_renderer_is_imported_for_its_own_format_only() -> None:
     program = (
-        "import sys; from gradtool.report.formats.registry import FORMATS, renderer;"
+        "import sys; from gradtool.report.formats import FORMATS, renderer;"
         "renderer('junit');"
         "print(*(name for name in sys.modules if name.startswith('gradtool.report.')))"
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from gradtool.report.formats.rule_page import as_markdown  # noqa: E402 - of this repository, wherever it is run
+from gradtool.report.formats.sarif import as_markdown  # noqa: E402 - of this repository, wherever it is run
 from gradtool.results.report import Severity  # noqa: E402
 from gradtool.verify.rules import RULES, Rule  # noqa: E402
 

@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from gradtool.report.formats import document, json, json_lines, records
+from gradtool.report.formats import json, json_lines
 from gradtool.results.report import Report
 
 Render = Callable[[Report], str]
@@ -47,8 +47,8 @@ def reports_obey_their_schema() -> Iterator[None]:
     """Hold every JSON report that a test writes in its own process against its schema."""
     with pytest.MonkeyPatch.context() as patch:
         for module, schema, split in (
-            (json, document.generated_schema(), lambda text: [text]),
-            (json_lines, records.generated_schema(), str.splitlines),
+            (json, json.generated_schema(), lambda text: [text]),
+            (json_lines, json_lines.generated_schema(), str.splitlines),
         ):
             patch.setattr(module, "render", checked(module.render, schema, split))
         yield

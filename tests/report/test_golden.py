@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gradtool.report.formats.registry import FORMATS, renderer
+from gradtool.report.formats import FORMATS, renderer
 from gradtool.report.terminal import plain
 from gradtool.results.report import Report
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from gradtool.report.findings import problems
 from gradtool.report.html import render
 from gradtool.report.html.heatmap import heatmaps
 from gradtool.report.html.plot import error_plot
-from gradtool.report.problems import problems
 from gradtool.report.words import one_line
 from gradtool.results.report import Evidence, JacobianBlock, LadderCurve, Report, Severity
 from tests.report.test_github import with_findings

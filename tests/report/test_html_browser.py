@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from gradtool.report.findings import problems
 from gradtool.report.html import render
-from gradtool.report.problems import problems
 from gradtool.report.words import one_line
 from gradtool.results.report import Report
 from tests.report.test_html import Page

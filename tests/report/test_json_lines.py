@@ -10,7 +10,7 @@ import pytest
 
 from gradtool.cli.app import main
 from gradtool.report.formats import json_lines
-from gradtool.report.formats.records import (
+from gradtool.report.formats.json_lines import (
     SCHEMA_FILE,
     CaseRecord,
     FindingRecord,

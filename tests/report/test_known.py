@@ -10,7 +10,7 @@ import pytest
 
 from gradtool.cli.exit_codes import ExitCode, exit_code
 from gradtool.policy.rewriting import with_checks
-from gradtool.report.formats.registry import renderer
+from gradtool.report.formats import renderer
 from gradtool.report.summary import summarize, summary_line
 from gradtool.report.terminal import plain
 from gradtool.results.report import CheckResult, Finding, Report, Verdict

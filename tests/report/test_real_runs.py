@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gradtool.cli.app import main
-from gradtool.report.formats.registry import FORMATS
+from gradtool.report.formats import FORMATS
 from tests.report.test_html import Page
 from tests.report.test_junit import check_valid
 from tests.report.test_sarif import VALIDATOR

@@ -9,7 +9,7 @@ import pytest
 
 from gradtool.cli.app import main
 from gradtool.report.formats import json
-from gradtool.report.formats.document import SCHEMA_FILE, generated_schema
+from gradtool.report.formats.json import SCHEMA_FILE, generated_schema
 from gradtool.results.report import Report
 from tests.report.schema_check import validator
 from tests.report.test_golden import GOLDEN

@@ -5,8 +5,8 @@ import io
 import msgspec
 import pytest
 
+from gradtool.report.findings import problems
 from gradtool.report.jacobian import window
-from gradtool.report.problems import problems
 from gradtool.report.rows import rows
 from gradtool.report.terminal import plain, render
 from gradtool.report.terminal.console import make_console

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gradtool.report.evidence import evidence_lines
+from gradtool.report.findings import evidence_lines
 from gradtool.report.words import duration, magnitude, number, one_line, plural
 from gradtool.results.report import Evidence
 

@@ -15,8 +15,8 @@ from gradtool.cli.options.choices import choose
 from gradtool.cli.output.streams import reader_may_leave
 
 _KINDS = {
-    "report": "gradtool.report.formats.document",
-    "json-lines": "gradtool.report.formats.records",
+    "report": "gradtool.report.formats.json",
+    "json-lines": "gradtool.report.formats.json_lines",
     "transfer": "gradtool.report.transfer.document",
     "profile": "gradtool.report.profile.document",
 }

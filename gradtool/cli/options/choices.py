@@ -31,7 +31,7 @@ def printed_form(form: str) -> str:
         UsageError: It is unknown, or of a report that is written and not printed.
     """
     from gradtool.cli.options.check import FORMATS
-    from gradtool.report.formats.registry import FORMATS as WRITTEN
+    from gradtool.report.formats import FORMATS as WRITTEN
 
     if form in WRITTEN and form not in FORMATS:
         from gradtool.errors import UsageError

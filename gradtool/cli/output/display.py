@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
 from gradtool.cli.output.streams import reader_may_leave
-from gradtool.report.formats.registry import renderer
+from gradtool.report.formats import renderer
 
 if TYPE_CHECKING:
     from gradtool.config.options import Watcher
@@ -48,11 +48,11 @@ class Display:
 
     def show_collected(self, modules: tuple[ModuleResult, ...]) -> None:
         """Print the cases that a run would check."""
-        from gradtool.report.terminal.collected import render
         from gradtool.report.terminal.console import make_console
+        from gradtool.report.terminal.report import render_cases
 
         with reader_may_leave(sys.stdout):
-            render(modules, make_console(sys.stdout, self.color), quiet=self.verbosity < 0)
+            render_cases(modules, make_console(sys.stdout, self.color), quiet=self.verbosity < 0)
 
     @contextlib.contextmanager
     def watching(self) -> Iterator[Watcher | None]:

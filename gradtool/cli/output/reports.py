@@ -11,7 +11,7 @@ from gradtool.cli.options.choices import choose
 from gradtool.cli.output.destinations import STDOUT, Target, claim, place_of
 from gradtool.cli.output.protected_files import require_free
 from gradtool.errors import UsageError
-from gradtool.report.formats.registry import FORMATS, renderer
+from gradtool.report.formats import FORMATS, renderer
 from gradtool.sandbox.interrupts import gently_terminated
 
 Renderer = Callable[[Any], str | bytes]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gradtool.report.problems import problems
+from gradtool.report.findings import place, problems
 from gradtool.report.summary import summary_line
-from gradtool.report.words import one_line, printable
-from gradtool.results.report import Finding, Location, Report, Severity
+from gradtool.report.words import one_line
+from gradtool.results.report import Finding, Report, Severity
 
 
 def render(report: Report) -> str:
@@ -19,9 +19,3 @@ def finding_line(finding: Finding) -> str:
     """One finding as one line; a severity other than error is named."""
     kind = "" if finding.severity is Severity.ERROR else f"{finding.severity.value}: "
     return f"{place(finding.location)}: {finding.rule} {kind}{one_line(finding.message)}"
-
-
-def place(location: Location) -> str:
-    """``file:line``, or the file alone where no line is known."""
-    path = printable(location.path)
-    return path if location.line is None else f"{path}:{location.line}"

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from gradtool.report.findings import title, worst_first
-from gradtool.report.problems import problems
+from gradtool.report.findings import problems, title, worst_first
 from gradtool.report.summary import summary_line
 from gradtool.report.words import one_line
 from gradtool.results.report import Finding, Report, Severity

@@ -13,8 +13,7 @@ from typing import Any
 
 import msgspec
 
-from gradtool.report.findings import title
-from gradtool.report.problems import problems
+from gradtool.report.findings import problems, title
 from gradtool.report.words import one_line, printable
 from gradtool.results.fingerprint import fingerprints
 from gradtool.results.report import Finding, Report, Severity

@@ -7,16 +7,28 @@ which record it is and by which version of the schema it is written.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import msgspec
 
-from gradtool.report.formats.json import builtins_of
-from gradtool.report.formats.records import CaseRecord, FindingRecord, Record, RunRecord
-from gradtool.report.problems import problems
+from gradtool.report.findings import problems
+from gradtool.report.formats.json import Document, builtins_of, state_version, titled
 from gradtool.report.rows import Row, rows
 from gradtool.report.summary import summarize
+from gradtool.results.evidence import Struct
 from gradtool.results.fingerprint import fingerprints
-from gradtool.results.report import CaseResult, CheckResult, Report
+from gradtool.results.report import (
+    SCHEMA_VERSION,
+    CaseResult,
+    CheckResult,
+    Cost,
+    Finding,
+    FunctionResult,
+    Location,
+    ModuleResult,
+    Report,
+    Verdict,
+)
 
 _BREAKS = str.maketrans({code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)})
 """What some readers take for the end of a line. In JSON it can only be part of a string."""
@@ -63,3 +75,62 @@ def _line(record: Record, schema: int) -> str:
     kind = record.__struct_config__.tag
     fields = {"record": kind, "schema": schema, **builtins_of(record)}
     return msgspec.json.encode(fields).decode().translate(_BREAKS) + "\n"
+
+
+SCHEMA_FILE = Path(__file__).parents[1] / "schemas" / f"json-lines-{SCHEMA_VERSION}.schema.json"
+"""The published schema of the present version."""
+
+
+class RunRecord(Document, frozen=True, kw_only=True, tag_field="record", tag="run"):
+    """The run as a whole: the JSON report without its modules."""
+
+
+class CaseRecord(Struct, frozen=True, kw_only=True, tag_field="record", tag="case"):
+    """What the summary counts: a case, or a Function or module that broke before any case."""
+
+    node_id: str
+    path: str
+    """Of the module."""
+    function: str | None = None
+    """None for a module as a whole."""
+    case: str | None = None
+    """None for a Function or a module as a whole."""
+    location: Location
+    verdict: Verdict
+    """As the gate counts it: severities, ``--strict`` and the baseline are weighed in."""
+    declared: tuple[str, ...] = ()
+    """What the Function declares about itself."""
+    arguments: tuple[str, ...] = ()
+    source: str = ""
+    """Where the arguments come from."""
+    checks: tuple[CheckResult, ...] = ()
+    """Without their findings, which have records of their own."""
+    cost: Cost = Cost()
+    seconds: float = 0.0
+
+
+class FindingRecord(Finding, frozen=True, kw_only=True, tag_field="record", tag="finding"):
+    """One finding."""
+
+    fingerprint: str
+    """The same as long as the finding is: no two of a report are alike."""
+
+
+Record = RunRecord | CaseRecord | FindingRecord
+
+
+def published_schema() -> str:
+    """The text of the schema that this version of gradtool writes lines by."""
+    return SCHEMA_FILE.read_text(encoding="utf-8")
+
+
+def generated_schema() -> str:
+    """The schema as the types say it; what `published_schema` must be equal to."""
+    schema = msgspec.json.schema(Record)
+    for kind in (RunRecord, CaseRecord, FindingRecord):
+        state_version(schema["$defs"][kind.__name__], SCHEMA_VERSION)
+    # A run leaves its modules to the other records, and nothing else is made of them.
+    del schema["$defs"][RunRecord.__name__]["properties"]["modules"]
+    for unused in (ModuleResult, FunctionResult, CaseResult):
+        del schema["$defs"][unused.__name__]
+    return titled(schema, "a line of a gradtool report", SCHEMA_VERSION)

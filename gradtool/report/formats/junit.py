@@ -17,8 +17,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from gradtool.report.findings import as_text, title
-from gradtool.report.problems import told
+from gradtool.report.findings import as_text, title, told
 from gradtool.report.reasons import reason
 from gradtool.report.rows import Row, rows
 from gradtool.report.summary import seeds, summary_line

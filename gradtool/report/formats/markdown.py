@@ -7,10 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradtool.report.evidence import margin
-from gradtool.report.findings import advice, title, worst_first
-from gradtool.report.formats.concise import place
-from gradtool.report.problems import problems
+from gradtool.report.findings import advice, margin, place, problems, title, worst_first
 from gradtool.report.rows import Row, rows
 from gradtool.report.summary import counts, opening, remarks, seeds, summarize
 from gradtool.report.verdicts import STOPPING

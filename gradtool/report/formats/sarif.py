@@ -6,16 +6,14 @@ https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
 import msgspec
 
-from gradtool.report.evidence import evidence_lines
-from gradtool.report.findings import rules_by_code
-from gradtool.report.formats.rule_page import as_markdown
-from gradtool.report.problems import problems
+from gradtool.report.findings import evidence_lines, problems, rules_by_code
 from gradtool.report.rows import rows
 from gradtool.report.summary import summary_line
 from gradtool.report.words import one_line, printable
@@ -163,3 +161,20 @@ def _properties(finding: Finding) -> _Object:
     if finding.replay:
         properties["replay"] = printable(finding.replay)
     return properties
+
+
+_HEADING = re.compile(r"^(\S[^\n]*)\n-{3,}$", re.MULTILINE)
+_EXAMPLE = re.compile(r"(?:^    [^\n]*\n(?:[ \t]*\n)*)+", re.MULTILINE)
+
+
+def as_markdown(page: str) -> str:
+    """The page with its headings, indented examples and double backticks in Markdown."""
+    text = _HEADING.sub(r"### \1", page.strip() + "\n")
+    text = _EXAMPLE.sub(_fenced, text)
+    return text.replace("``", "`").strip() + "\n"
+
+
+def _fenced(example: re.Match[str]) -> str:
+    lines = [line.removeprefix("    ") for line in example[0].rstrip().splitlines()]
+    body = "\n".join(lines)
+    return f"~~~python\n{body}\n~~~\n\n"

@@ -5,8 +5,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 
-from gradtool.report.evidence import evidence_lines
-from gradtool.report.formats.concise import place
+from gradtool.report.findings import evidence_lines, place
 from gradtool.report.html.elements import Child, element, folded, with_code
 from gradtool.report.html.heatmap import heatmaps
 from gradtool.report.html.plot import error_plot

@@ -6,11 +6,10 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 
-from gradtool.report.findings import rules_by_code
+from gradtool.report.findings import rules_by_code, told
 from gradtool.report.html.elements import Child, element, folded
 from gradtool.report.html.finding import finding_section
 from gradtool.report.html.style import STYLE
-from gradtool.report.problems import told
 from gradtool.report.reasons import reason
 from gradtool.report.rows import Row, rows
 from gradtool.report.summary import (

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from gradtool.report.formats.document import schema_text
+from gradtool.report.formats.json import schema_text
 from gradtool.results.profile import SCHEMA_VERSION, ProfileReport
 
 SCHEMA_FILE = Path(__file__).parents[1] / "schemas" / f"profile-{SCHEMA_VERSION}.schema.json"

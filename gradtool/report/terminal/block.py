@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator
 from rich.text import Text
 
 from gradtool.report.jacobian import Cell, Window, window
-from gradtool.report.terminal.lines import Page
-from gradtool.report.terminal.styles import DIM, SEVERITIES, STRONG
+from gradtool.report.terminal.console import DIM, SEVERITIES, STRONG, Page
 from gradtool.report.words import printable
 from gradtool.results.report import Evidence, JacobianBlock, Severity
 

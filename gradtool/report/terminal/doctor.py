@@ -8,8 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from gradtool.report.terminal.lines import Page
-from gradtool.report.terminal.styles import DIM, STRONG
+from gradtool.report.terminal.console import DIM, STRONG, Page
 
 _MARKS = {
     "works": ("ok", "green"),

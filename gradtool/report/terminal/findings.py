@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Iterator
 
 from rich.text import Text
 
-from gradtool.report.evidence import evidence_lines, margin
-from gradtool.report.formats.concise import place
+from gradtool.report.findings import evidence_lines, margin, place
 from gradtool.report.terminal.block import write_block
-from gradtool.report.terminal.lines import Page
-from gradtool.report.terminal.source import write_source
-from gradtool.report.terminal.styles import DIM, SEVERITIES, STRONG
+from gradtool.report.terminal.console import DIM, SEVERITIES, STRONG, Page, make_console
 from gradtool.report.words import one_line, printable
 from gradtool.results.report import Finding, Location, Severity
 
@@ -94,3 +92,49 @@ def _write_pairs(page: Page, pairs: list[tuple[str, str]], indent: int) -> None:
             page.whole(lead.append(text, style="not dim"))
         else:
             page.wrapped(Text(text), first=lead, indent=indent + width)
+
+
+_INDENT = 2
+_BEFORE = 1
+_AFTER = 4
+
+
+def write_source(page: Page, finding: Finding, *, whole: bool) -> None:
+    """Write the source of `finding`, if it has any: the lines next to its own, or all."""
+    source, line = finding.source, finding.location.line
+    if source is None or line is None:
+        return
+    shown = [
+        (number, text)
+        for number, text in enumerate(source.lines, source.first)
+        if whole or line - _BEFORE <= number <= line + _AFTER
+    ]
+    while len(shown) > 1 and not shown[-1][1].strip():
+        shown.pop()
+    digits = len(str(shown[-1][0]))
+    for number, text in shown:
+        mark = ">" if number == line else " "
+        made = _line(f"{mark} {number:{digits}} | ", text, is_meant=number == line)
+        made.truncate(page.width, overflow="ellipsis")
+        page.whole(made)
+        if number == line:
+            carets = "^" * max(source.end_column - source.column, 1)
+            lead = " " * (_INDENT + 2 + digits) + " | " + " " * (source.column - 1)
+            page.whole(Text(lead, style=DIM).append(carets, style=SEVERITIES[finding.severity]))
+
+
+def _line(lead: str, text: str, *, is_meant: bool) -> Text:
+    line = Text(" " * _INDENT + lead, style=DIM)
+    line.append(printable(text), style="not dim" if is_meant else DIM)
+    line.rstrip()
+    return line
+
+
+def findings_text(
+    findings: Iterable[Finding], *, width: int | None = None, is_colored: bool = False
+) -> str:
+    """Findings as `gradtool check` prints them; `width` None leaves every line whole."""
+    file = io.StringIO()
+    console = make_console(file, "always" if is_colored else "never", width=width)
+    write_findings(Page(console), findings, verbosity=0)
+    return file.getvalue()

@@ -19,9 +19,7 @@ from gradtool.report.profile.rows import (
     problems,
     rows,
 )
-from gradtool.report.terminal.console import make_console
-from gradtool.report.terminal.lines import Page
-from gradtool.report.terminal.styles import DIM, STRONG
+from gradtool.report.terminal.console import DIM, STRONG, Page, make_console
 from gradtool.results.profile import FunctionProfile, ProfileReport
 
 _PLAIN_WIDTH = 120

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Column
 
-from gradtool.report.terminal.styles import VERDICTS
+from gradtool.report.terminal.console import VERDICTS
 from gradtool.results.report import CaseResult, FunctionResult, Verdict
 
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterable
 
 from rich.console import Console
 from rich.text import Text
 
-from gradtool.report.problems import problems
+from gradtool.report.findings import problems
+from gradtool.report.formats.concise import finding_line
 from gradtool.report.rows import rows
 from gradtool.report.summary import counts, opening, remarks, seeds, summarize, total_cost
-from gradtool.report.terminal.console import make_console
+from gradtool.report.terminal.console import DIM, STRONG, VERDICTS, Page, make_console
 from gradtool.report.terminal.findings import write_findings
-from gradtool.report.terminal.lines import Page
-from gradtool.report.terminal.styles import DIM, STRONG, VERDICTS
 from gradtool.report.terminal.table import write_table
-from gradtool.report.words import duration, evaluations
-from gradtool.results.report import Report, Verdict
+from gradtool.report.words import duration, evaluations, plural, printable
+from gradtool.results.report import CheckResult, ModuleResult, Report, Verdict
 
 
 def render(report: Report, console: Console, *, verbosity: int = 0) -> None:
@@ -87,3 +87,33 @@ def _summary(report: Report) -> Text:
     ]
     line = Text(f"{opening(report, summary)} in {duration(report.seconds)}: ")
     return line.append_text(Text(", ").join(told)).append(remarks(report, summary))
+
+
+def render_cases(modules: Iterable[ModuleResult], console: Console, *, quiet: bool = False) -> None:
+    """Write the node ids of all cases, what could not be collected, and the counts.
+
+    Args:
+        modules: Modules with Functions and cases, none of them checked.
+        console: Where to write.
+        quiet: Leave out the arguments of each case.
+    """
+    page = Page(console)
+    functions = cases = 0
+    for module in modules:
+        _write_broken(page, module.checks)
+        for function in module.functions:
+            _write_broken(page, function.checks)
+            functions += 1
+            cases += len(function.cases)
+            for case in function.cases:
+                page.whole(Text(printable(f"{module.path}::{function.name}[{case.name}]")))
+                if case.arguments and not quiet:
+                    page.wrapped(Text(printable(", ".join(case.arguments)), style=DIM), indent=4)
+    counts = f"{plural(functions, 'Function')}, {plural(cases, 'case')} collected"
+    page.whole(Text(f"{counts}; nothing was checked"))
+
+
+def _write_broken(page: Page, checks: tuple[CheckResult, ...]) -> None:
+    for check in checks:
+        for finding in check.findings:
+            page.whole(Text(finding_line(finding), style=VERDICTS[Verdict.ERROR]))

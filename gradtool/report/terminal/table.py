@@ -9,8 +9,7 @@ from rich.text import Text
 
 from gradtool.report.reasons import reason
 from gradtool.report.rows import Row
-from gradtool.report.terminal.lines import Page
-from gradtool.report.terminal.styles import DIM, SEVERITIES, STRONG, VERDICTS
+from gradtool.report.terminal.console import DIM, SEVERITIES, STRONG, VERDICTS, Page
 from gradtool.report.verdicts import STOPPING, standing, stops
 from gradtool.report.words import duration, one_line, printable
 from gradtool.results.report import CheckResult, Finding, Verdict, is_left_out, rests_on

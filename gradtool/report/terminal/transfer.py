@@ -12,9 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gradtool.report.tabular import Table
-from gradtool.report.terminal.console import make_console
-from gradtool.report.terminal.lines import Page
-from gradtool.report.terminal.styles import DIM, STRONG
+from gradtool.report.terminal.console import DIM, STRONG, Page, make_console
 from gradtool.report.transfer.tables import (
     advice_lines,
     header_lines,
