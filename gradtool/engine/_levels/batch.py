@@ -35,11 +35,8 @@ class BatchLevel(Level):
 
     def apply(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
         """By the primitive's batch rule; without one, example by example."""
-        from gradtool.engine._levels.batch_rules import rule_for
-
-        rule = rule_for(primitive)
-        if rule is not None:
-            value = rule(self, primitive, args, params)
+        if primitive.batch is not None:
+            value = primitive.batch(self, primitive, args, params)
             if value is not None:
                 return self.wrap(value)
         out = self.wrap(self._by_example(primitive, args, params))

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import gradtool.engine as engine
+from gradtool.engine._ops.core.primitive import PRIMITIVES
 from gradtool.engine._levels import NotBatchableError
 from gradtool.engine._levels.batch import BatchLevel
 from tests.engine.ops.case import OpCase
@@ -103,10 +104,9 @@ def test_rules_do_what_the_loop_does(case: OpCase, compared: list[str]) -> None:
 
 
 def test_a_wrong_rule_is_noticed(compared: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    from gradtool.engine._levels import batch_rules
-
-    monkeypatch.setitem(
-        batch_rules._BY_NAME, "flip", lambda level, _primitive, args, _params: level.below(args[0])
+    (flip,) = [each for each in PRIMITIVES if each.name == "flip"]
+    monkeypatch.setattr(
+        flip, "batch", lambda level, _primitive, args, _params: level.below(args[0])
     )
     with pytest.raises(AssertionError, match="flip"):
         engine.func.vmap(lambda x: x.flip(0))(engine.arange(6.0).reshape(2, 3))

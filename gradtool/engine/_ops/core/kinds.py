@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
 from gradtool.engine import _dtypes
 from gradtool.engine._levels import alive, highest
 from gradtool.engine._modes import modes
-from gradtool.engine._ops.core.dtype_support import not_implemented
+from gradtool.engine._ops.core.batching import BatchRule, unchanged
+from gradtool.engine._ops.core.dtype_support import EVERY, REAL, Dtypes, not_implemented
 from gradtool.engine._ops.core.primitive import Primitive, Vjp, positional_names, vjp_of
 from gradtool.engine._ops.core.promotion import (
     ApartError,
@@ -129,7 +130,12 @@ REAL_NUMBERS = (float, int)
 
 
 def unary(
-    name: str, compute: Callable[..., Any], derivative: Derivative, *, of_integers: str = "float"
+    name: str,
+    compute: Callable[..., Any],
+    derivative: Derivative,
+    *,
+    of_integers: str = "float",
+    dtypes: Dtypes = EVERY,
 ) -> Operation:
     """An elementwise function of one tensor, given its derivative as a function of x and out.
 
@@ -138,7 +144,7 @@ def unary(
     """
     if of_integers == "float":
         compute = of_floats(compute)
-    primitive = elementwise(name, compute, derivative, arguments=("x",))
+    primitive = elementwise(name, compute, derivative, arguments=("x",), dtypes=dtypes)
 
     def operation(x: Tensor) -> Tensor:
         if x.__class__ is not Tensor:
@@ -155,9 +161,11 @@ def unary(
     return _named(operation, name)
 
 
-def without_derivative(name: str, compute: Callable[..., Any]) -> Operation:
+def without_derivative(
+    name: str, compute: Callable[..., Any], *, dtypes: Dtypes = EVERY
+) -> Operation:
     """An elementwise function of one tensor, through which no gradient goes."""
-    primitive = elementwise(name, compute, arguments=("x",))
+    primitive = elementwise(name, compute, arguments=("x",), dtypes=dtypes)
 
     def operation(x: Tensor) -> Tensor:
         require_tensor(name, x)
@@ -173,12 +181,13 @@ def binary(
     *,
     of_integers: str = "keep",
     refuse: Callable[[Any, Any], None] | None = None,
+    dtypes: Dtypes = EVERY,
 ) -> Operation:
     """An elementwise function of two tensors or numbers, broadcast and promoted as torch does.
 
     Each derivative is a function of any of x, y and out. `refuse` may raise for some operands.
     """
-    primitive = elementwise(name, quiet(compute), *derivatives, arguments=("x", "y"))
+    primitive = elementwise(name, quiet(compute), *derivatives, arguments=("x", "y"), dtypes=dtypes)
     keep = of_integers == "keep"
     direct = "fc" if not keep else "fciu" if refuse else "fciub"
 
@@ -272,10 +281,11 @@ def elementwise(
     compute: Callable[..., Any],
     *derivatives: Derivative,
     arguments: tuple[str, ...] | None = None,
+    dtypes: Dtypes = EVERY,
 ) -> Primitive:
     """A function of tensors that broadcast, given its derivative with respect to each."""
     vjps = [_vjp_from(each) for each in derivatives]
-    return Primitive(name, compute, vjps, arguments=arguments, kind="elementwise")
+    return Primitive(name, compute, vjps, arguments=arguments, kind="elementwise", dtypes=dtypes)
 
 
 def _vjp_from(derivative: Derivative) -> Vjp:
@@ -306,7 +316,7 @@ def _vjp_from_constant(derivative: float) -> Vjp:
     return Vjp(lambda g: g * derivative, ())
 
 
-zeros_like = Primitive("zeros_like", np.zeros_like)
+zeros_like = Primitive("zeros_like", np.zeros_like, dtypes=REAL, batch=unchanged)
 """Zeros, where zero times an infinite cotangent would not be."""
 
 
@@ -322,26 +332,48 @@ def _named(operation: Operation, name: str) -> Operation:
     return operation
 
 
-# ---- the other kinds -------------------------------------------------------------------------
+# ---- the other kinds ------------------------------------------------------------------------
+
+
+class Declared(TypedDict, total=False):
+    """Statements about a primitive that all kinds take by keyword."""
+
+    dtypes: Dtypes
+    batch: BatchRule
 
 
 def linear(
-    name: str, compute: Callable[..., Any], vjp: Callable[..., Any], *, is_view: bool = False
+    name: str,
+    compute: Callable[..., Any],
+    vjp: Callable[..., Any],
+    *,
+    is_view: bool = False,
+    **declared: Unpack[Declared],
 ) -> Primitive:
     """A function that is linear in its one tensor, given the transpose of it as its vjp."""
-    return Primitive(name, compute, (vjp_of(vjp),), kind="linear", is_view=is_view)
+    return Primitive(name, compute, (vjp_of(vjp),), kind="linear", is_view=is_view, **declared)
 
 
-def multilinear(name: str, compute: Callable[..., Any], *vjps: Callable[..., Any]) -> Primitive:
+def multilinear(
+    name: str,
+    compute: Callable[..., Any],
+    *vjps: Callable[..., Any],
+    **declared: Unpack[Declared],
+) -> Primitive:
     """A function that is linear in each of its tensors while the others are held."""
-    return Primitive(name, compute, tuple(vjp_of(vjp) for vjp in vjps), kind="multilinear")
+    return Primitive(name, compute, [vjp_of(vjp) for vjp in vjps], kind="multilinear", **declared)
 
 
-def general(name: str, compute: Callable[..., Any], *vjps: Callable[..., Any]) -> Primitive:
+def general(
+    name: str,
+    compute: Callable[..., Any],
+    *vjps: Callable[..., Any],
+    **declared: Unpack[Declared],
+) -> Primitive:
     """A function that states a vjp for each of its tensors."""
-    return Primitive(name, compute, tuple(vjp_of(vjp) for vjp in vjps))
+    return Primitive(name, compute, [vjp_of(vjp) for vjp in vjps], **declared)
 
 
-def constant(name: str, compute: Callable[..., Any]) -> Primitive:
+def constant(name: str, compute: Callable[..., Any], **declared: Unpack[Declared]) -> Primitive:
     """A function without a derivative: of integers, or piecewise constant by nature."""
-    return Primitive(name, compute)
+    return Primitive(name, compute, **declared)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gradtool.engine import _dtypes
 from gradtool.engine._levels import alive, highest
 from gradtool.engine._modes import modes
+from gradtool.engine._ops.core.batching import BatchRule, broadcasting
+from gradtool.engine._ops.core.dtype_support import EVERY, Dtypes
 from gradtool.engine._ops.core.primitive_node import PrimitiveNode
 from gradtool.engine._ops.core.promotion import refuse_apart
 from gradtool.engine._tensor import Tensor, wrap
@@ -141,7 +143,8 @@ class Primitive:
     """One entry of the op table."""
 
     __slots__ = (
-        "arguments", "compute", "is_view", "kind", "name", "operation", "plans", "vjps",
+        "arguments", "batch", "compute", "dtypes", "is_view", "kind", "name", "operation", "plans",
+        "vjps",
     )  # fmt: skip
 
     def __init__(
@@ -153,6 +156,8 @@ class Primitive:
         arguments: tuple[str, ...] | None = None,
         kind: str = "general",
         is_view: bool = False,
+        dtypes: Dtypes = EVERY,
+        batch: BatchRule | None = None,
     ) -> None:
         self.name = name
         self.compute = compute
@@ -165,6 +170,10 @@ class Primitive:
         The vjp of an elementwise one is ``g`` times its derivative, so it is also its jvp.
         """
         self.is_view = is_view
+        self.dtypes = dtypes
+        """The dtypes it works on, with its derivatives where it has any."""
+        self.batch = broadcasting if batch is None and kind == "elementwise" else batch
+        """How it computes all examples of a batch; None to compute them one by one."""
         self.operation: Callable[..., Tensor] = self
         """What applies it with promotion and broadcasting, where that is more than itself."""
         self.plans: dict[tuple[int, ...], Plan] = {}

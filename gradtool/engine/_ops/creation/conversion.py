@@ -9,6 +9,7 @@ from typing import Any
 from gradtool.device import CUDA, keep_until_done, moved_to, pinned
 from gradtool.engine import _dtypes
 from gradtool.engine._device import device as device_type
+from gradtool.engine._ops.core.batching import unchanged
 from gradtool.engine._ops.core.kinds import constant, linear
 from gradtool.engine._ops.core.op import method
 from gradtool.engine._ops.core.quiet import quiet
@@ -28,16 +29,17 @@ def _back_to_dtype(g: Tensor, x_dtype: _dtypes.dtype) -> Tensor:
     return to(part, x_dtype)
 
 
-_cast = linear("to_copy", _as_dtype, _back_to_dtype)
-_cast_to_constant = constant("to_copy", _as_dtype)
+_cast = linear("to_copy", _as_dtype, _back_to_dtype, batch=unchanged)
+_cast_to_constant = constant("to_copy", _as_dtype, batch=unchanged)
 _move = linear(
     "to_copy",
     lambda x, *, place, source, non_blocking=False: moved_to(  # noqa: ARG005 - `source` is for the vjp
         place.type, place.index, x, non_blocking=non_blocking
     ),
     lambda g, source: g.to(source),
+    batch=unchanged,
 )
-_pin = linear("pin_memory", pinned, lambda g: g)
+_pin = linear("pin_memory", pinned, lambda g: g, batch=unchanged)
 
 
 @method()

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine._ops.core.dtype_support import (
+    MEASURED,
     NUMBERS,
+    REAL,
     not_implemented,
     refusing_integers,
     takes,
@@ -37,13 +39,14 @@ def _refuse_bool(x: Any, y: Any) -> None:
 
 
 bare_add = binary("add", np.add, (1.0, 1.0))
-bare_sub = binary("sub", np.subtract, (1.0, -1.0), refuse=_refuse_bool)
+bare_sub = binary("sub", np.subtract, (1.0, -1.0), refuse=_refuse_bool, dtypes=NUMBERS)
 mul = op(binary("mul", np.multiply, ("y", "x")), aliases=("multiply",), in_place=True)
 bare_div = binary(
     "div",
     quiet(np.true_divide),
     (Product(lambda g, y: g / y), Product(lambda g, x, y: -g * ((x / y) / y))),
     of_integers="float",
+    dtypes=NUMBERS,
 )
 
 
@@ -130,11 +133,14 @@ floor_divide = op(
         "floor_divide",
         _floored,
         (Product(_no_derivative), Product(_no_derivative)),
+        dtypes=MEASURED,
     ),
     in_place=True,
 )
-_divide_and_floor = binary("div", _floored, (0.0, 0.0))
-_divide_and_trunc = binary("div", _of_whole_numbers("div_trunc", _truncated), (0.0, 0.0))
+_divide_and_floor = binary("div", _floored, (0.0, 0.0), dtypes=NUMBERS)
+_divide_and_trunc = binary(
+    "div", _of_whole_numbers("div_trunc", _truncated), (0.0, 0.0), dtypes=NUMBERS
+)
 _DIVISIONS: dict[str | None, Operation] = {
     None: bare_div,
     "floor": _divide_and_floor,
@@ -146,6 +152,7 @@ remainder = op(
         "remainder",
         _of_whole_numbers("remainder", np.remainder),
         (1.0, Product(lambda g, x, y: -(g * _divide_and_floor(x, y)))),
+        dtypes=MEASURED,
     ),
     in_place=True,
 )
@@ -154,6 +161,7 @@ fmod = op(
         "fmod",
         _of_whole_numbers("fmod", np.fmod),
         (1.0, Product(lambda g, x, y: -(g * _divide_and_trunc(x, y)))),
+        dtypes=MEASURED,
     ),
     in_place=True,
 )
@@ -177,6 +185,7 @@ atan2 = op(
             Product(lambda g, x, y: g * (-x * _inverse_square(x, y))),
         ),
         of_integers="float",
+        dtypes=REAL,
     ),
     aliases=("arctan2",),
     in_place=True,
@@ -186,6 +195,7 @@ hypot = op(
         "hypot",
         refusing_integers("hypot", quiet(np.hypot)),
         (Product(lambda g, x, out: g * (x / out)), Product(lambda g, y, out: g * (y / out))),
+        dtypes=REAL,
     ),
     in_place=True,
 )

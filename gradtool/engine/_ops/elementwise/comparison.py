@@ -8,8 +8,15 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine._ops.core import return_types
+from gradtool.engine._ops.core.batching import unchanged
 from gradtool.engine._ops.core.dtype_support import (
+    BITS,
+    EVERY,
+    INTEGERS,
+    ORDERED,
+    REAL,
     TYPE_NAMES,
+    Dtypes,
     not_implemented,
     refusing_complex,
     refusing_floats,
@@ -34,8 +41,8 @@ from gradtool.engine._tensor import Tensor
 # ---- comparisons of two tensors or numbers ---------------------------------------------------
 
 
-def _comparison(name: str, compute: Callable[..., Any]) -> Operation:
-    primitive = elementwise(name, compute, arguments=("x", "y"))
+def _comparison(name: str, compute: Callable[..., Any], *, dtypes: Dtypes = EVERY) -> Operation:
+    primitive = elementwise(name, compute, arguments=("x", "y"), dtypes=dtypes)
 
     def operation(x: Tensor, other: Any) -> Tensor:
         if x.__class__ is Tensor:
@@ -53,10 +60,10 @@ def _comparison(name: str, compute: Callable[..., Any]) -> Operation:
 
 eq = op(_comparison("eq", np.equal), in_place=True)
 ne = op(_comparison("ne", np.not_equal), in_place=True)
-lt = op(_comparison("lt", refusing_complex("lt", np.less)), in_place=True)
-le = op(_comparison("le", refusing_complex("le", np.less_equal)), in_place=True)
-gt = op(_comparison("gt", refusing_complex("gt", np.greater)), in_place=True)
-ge = op(_comparison("ge", refusing_complex("ge", np.greater_equal)), in_place=True)
+lt = op(_comparison("lt", refusing_complex("lt", np.less), dtypes=ORDERED), in_place=True)
+le = op(_comparison("le", refusing_complex("le", np.less_equal), dtypes=ORDERED), in_place=True)
+gt = op(_comparison("gt", refusing_complex("gt", np.greater), dtypes=ORDERED), in_place=True)
+ge = op(_comparison("ge", refusing_complex("ge", np.greater_equal), dtypes=ORDERED), in_place=True)
 
 greater_equal = op(ge, name="greater_equal", method=True)
 greater = op(gt, name="greater", method=True)
@@ -71,11 +78,15 @@ isfinite = op(without_derivative("isfinite", np.isfinite), method=True)
 isinf = op(without_derivative("isinf", np.isinf), method=True)
 isnan = op(without_derivative("isnan", np.isnan), method=True)
 isposinf = op(
-    without_derivative("isposinf", refusing_complex("isposinf", lambda x: np.isinf(x) & (x > 0))),
+    without_derivative(
+        "isposinf", refusing_complex("isposinf", lambda x: np.isinf(x) & (x > 0)), dtypes=ORDERED
+    ),
     method=True,
 )
 isneginf = op(
-    without_derivative("isneginf", refusing_complex("isneginf", lambda x: np.isinf(x) & (x < 0))),
+    without_derivative(
+        "isneginf", refusing_complex("isneginf", lambda x: np.isinf(x) & (x < 0)), dtypes=ORDERED
+    ),
     method=True,
 )
 isreal = op(
@@ -88,6 +99,7 @@ signbit = op(
     without_derivative(
         "signbit",
         refusing_complex("signbit", lambda x: x < 0 if x.dtype.kind in "iub" else np.signbit(x)),
+        dtypes=ORDERED,
     ),
     method=True,
 )
@@ -177,8 +189,8 @@ def logical_not(x: Tensor) -> Tensor:
 # ---- bits ------------------------------------------------------------------------------------
 
 
-def _bitwise(name: str, compute: Callable[..., Any]) -> Operation:
-    primitive = elementwise(name, compute, arguments=("x", "y"))
+def _bitwise(name: str, compute: Callable[..., Any], *, dtypes: Dtypes = EVERY) -> Operation:
+    primitive = elementwise(name, compute, arguments=("x", "y"), dtypes=dtypes)
 
     def operation(x: Any, other: Any) -> Tensor:
         return promoted(primitive, (x, other))
@@ -202,20 +214,26 @@ def _shifting(name: str, compute: Callable[..., Any]) -> Callable[..., Any]:
 
 
 bitwise_and = op(
-    _bitwise("bitwise_and", refusing_floats("bitwise_and", np.bitwise_and)), in_place=True
+    _bitwise("bitwise_and", refusing_floats("bitwise_and", np.bitwise_and), dtypes=BITS),
+    in_place=True,
 )
-bitwise_or = op(_bitwise("bitwise_or", refusing_floats("bitwise_or", np.bitwise_or)), in_place=True)
+bitwise_or = op(
+    _bitwise("bitwise_or", refusing_floats("bitwise_or", np.bitwise_or), dtypes=BITS), in_place=True
+)
 bitwise_xor = op(
-    _bitwise("bitwise_xor", refusing_floats("bitwise_xor", np.bitwise_xor)), in_place=True
+    _bitwise("bitwise_xor", refusing_floats("bitwise_xor", np.bitwise_xor), dtypes=BITS),
+    in_place=True,
 )
 bitwise_left_shift = op(
-    _bitwise("bitwise_left_shift", _shifting("lshift", np.left_shift)), in_place=True
+    _bitwise("bitwise_left_shift", _shifting("lshift", np.left_shift), dtypes=INTEGERS),
+    in_place=True,
 )
 bitwise_right_shift = op(
-    _bitwise("bitwise_right_shift", _shifting("rshift", np.right_shift)), in_place=True
+    _bitwise("bitwise_right_shift", _shifting("rshift", np.right_shift), dtypes=INTEGERS),
+    in_place=True,
 )
 _bitwise_not = elementwise(
-    "bitwise_not", refusing_floats("bitwise_not", np.invert), arguments=("x",)
+    "bitwise_not", refusing_floats("bitwise_not", np.invert), arguments=("x",), dtypes=BITS
 )
 
 
@@ -249,6 +267,7 @@ copysign = op(
         refusing_complex("copysign", np.copysign),
         (Product(_signed_alike), 0.0),
         of_integers="float",
+        dtypes=REAL,
     ),
     in_place=True,
 )
@@ -257,6 +276,7 @@ nextafter = op(
         "nextafter",
         refusing_integers("nextafter_cpu", refusing_complex("nextafter_cpu", quiet(np.nextafter))),
         (_not_derived("nextafter"), _not_derived("nextafter")),
+        dtypes=REAL,
     ),
     in_place=True,
 )
@@ -264,9 +284,10 @@ _heaviside = binary(
     "heaviside",
     lambda x, y: np.where(x == 0, y, x > 0).astype(x.dtype),
     (_not_derived("heaviside"), _not_derived("heaviside")),
+    dtypes=ORDERED,
 )
-gcd = op(binary("gcd", refusing_floats("gcd", np.gcd), (0.0, 0.0)), in_place=True)
-lcm = op(binary("lcm", refusing_floats("lcm", np.lcm), (0.0, 0.0)), in_place=True)
+gcd = op(binary("gcd", refusing_floats("gcd", np.gcd), (0.0, 0.0), dtypes=INTEGERS), in_place=True)
+lcm = op(binary("lcm", refusing_floats("lcm", np.lcm), (0.0, 0.0), dtypes=INTEGERS), in_place=True)
 
 
 @op(in_place=True)
@@ -283,7 +304,9 @@ def heaviside(x: Tensor, values: Tensor) -> Tensor:
     return _heaviside(x, values)
 
 
-_exponent = constant("frexp", lambda x: np.frexp(x)[1].astype(np.int32))
+_exponent = constant(
+    "frexp", lambda x: np.frexp(x)[1].astype(np.int32), dtypes=REAL, batch=unchanged
+)
 
 
 @op(method=True, node="FrexpBackward0")

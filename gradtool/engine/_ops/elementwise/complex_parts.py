@@ -7,17 +7,22 @@ function of ``z = x + iy`` is ``∂/∂x + i ∂/∂y``, and a real number's is 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradtool.engine._ops.core.dtype_support import REAL, TYPE_NAMES, takes
+from gradtool.engine._ops.core.batching import unchanged, with_examples
+from gradtool.engine._ops.core.dtype_support import COMPLEX, FLOATS, REAL, TYPE_NAMES, takes
 from gradtool.engine._ops.core.kinds import conjugate, general, linear, unary
 from gradtool.engine._ops.core.op import attribute, op
 from gradtool.engine._ops.core.primitive import Primitive, vjp_of
 from gradtool.engine._ops.elementwise.elementwise import cos, sin
 from gradtool.engine._ops.shape.expansion import broadcast_tensors
 from gradtool.engine._tensor import Tensor
+
+if TYPE_CHECKING:
+    from gradtool.engine._levels.batch import BatchLevel
 
 # ---- parts as views -------------------------------------------------------------------------
 
@@ -32,14 +37,38 @@ def _numbers(x: Any) -> Any:
     return x.view(np.result_type(x.dtype, np.complex64))[..., 0]
 
 
-_real = linear("real", lambda x: x.real, lambda g, x_dtype: g.to(x_dtype), is_view=True)
-_imag = linear("imag", lambda x: x.imag, lambda g, x_dtype: g.to(x_dtype) * 1j, is_view=True)
-_conj = linear("conj", np.conjugate, lambda g: g.conj())
+_real = linear(
+    "real",
+    lambda x: x.real,
+    lambda g, x_dtype: g.to(x_dtype),
+    is_view=True,
+    dtypes=COMPLEX,
+    batch=unchanged,
+)
+_imag = linear(
+    "imag",
+    lambda x: x.imag,
+    lambda g, x_dtype: g.to(x_dtype) * 1j,
+    is_view=True,
+    dtypes=COMPLEX,
+    batch=unchanged,
+)
+_conj = linear("conj", np.conjugate, lambda g: g.conj(), dtypes=COMPLEX, batch=unchanged)
 _view_as_real: Primitive = linear(
-    "view_as_real", _pairs, lambda g: _view_as_complex(g.contiguous()), is_view=True
+    "view_as_real",
+    _pairs,
+    lambda g: _view_as_complex(g.contiguous()),
+    is_view=True,
+    dtypes=COMPLEX,
+    batch=unchanged,
 )
 _view_as_complex: Primitive = linear(
-    "view_as_complex", _numbers, lambda g: _view_as_real(g), is_view=True
+    "view_as_complex",
+    _numbers,
+    lambda g: _view_as_real(g),
+    is_view=True,
+    dtypes=FLOATS,
+    batch=unchanged,
 )
 
 
@@ -143,8 +172,21 @@ def _joined(x: Any, y: Any) -> Any:
     return out
 
 
+def _pairwise(
+    level: BatchLevel, primitive: Any, args: Sequence[Any], params: dict[str, Any]
+) -> Tensor:
+    """Batch rule of arguments of one shape."""
+    out: Tensor = primitive(*[with_examples(level, arg) for arg in args], **params)
+    return out
+
+
 _complex = Primitive(
-    "complex", _joined, (vjp_of(lambda g: real(g)), vjp_of(lambda g: imag(g))), kind="linear"
+    "complex",
+    _joined,
+    (vjp_of(lambda g: real(g)), vjp_of(lambda g: imag(g))),
+    kind="linear",
+    dtypes=FLOATS,
+    batch=_pairwise,
 )
 
 
@@ -195,7 +237,7 @@ def _phase_vjp(g: Tensor, x: Tensor) -> Tensor:
     return g * rate
 
 
-_angle = general("angle", lambda x: np.angle(x), _phase_vjp)
+_angle = general("angle", lambda x: np.angle(x), _phase_vjp, batch=unchanged)
 _angle_of_real = unary("angle", _phase_of_real, 0.0)
 
 

@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.core.dtype_support import not_implemented, refusing_bool, refusing_complex
+from gradtool.engine._ops.core.batching import unchanged
+from gradtool.engine._ops.core.dtype_support import (
+    COMPLEX,
+    MEASURED,
+    NUMBERS,
+    ORDERED,
+    not_implemented,
+    refusing_bool,
+    refusing_complex,
+)
 from gradtool.engine._ops.core.kinds import Operation, Product, conjugate, general, unary
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.quiet import quiet
@@ -91,6 +100,7 @@ relu = op(
         _rectified,
         Product(lambda g, out: g.masked_fill(out <= 0, 0)),
         of_integers="keep",
+        dtypes=MEASURED,
     ),
     in_place=True,
 )
@@ -132,7 +142,7 @@ def _phase_vjp(g: Tensor, x: Tensor, out: Tensor) -> Tensor:
     return turned
 
 
-_phase = general("sgn", _phases, _phase_vjp)
+_phase = general("sgn", _phases, _phase_vjp, dtypes=COMPLEX, batch=unchanged)
 
 
 @op(in_place=True, node="SgnBackward0")
@@ -141,14 +151,19 @@ def sgn(x: Tensor) -> Tensor:
     return _phase(x) if x.is_complex() else sign(x)
 
 
-neg = op(unary("neg", _negated, -1.0, of_integers="keep"), aliases=("negative",), in_place=True)
+neg = op(
+    unary("neg", _negated, -1.0, of_integers="keep", dtypes=NUMBERS),
+    aliases=("negative",),
+    in_place=True,
+)
 _magnitude = unary(
     "abs",
     refusing_bool("abs", np.abs),
     Product(lambda g, x: g * sgn(x)),
     of_integers="keep",
+    dtypes=NUMBERS,
 )
-_modulus = general("abs", np.abs, lambda g, x: g * sgn(x))
+_modulus = general("abs", np.abs, lambda g, x: g * sgn(x), dtypes=NUMBERS, batch=unchanged)
 
 
 @op(aliases=("absolute",), in_place=True)
@@ -163,7 +178,7 @@ def abs(x: Tensor) -> Tensor:
     return _magnitude(x)
 
 
-sign = op(unary("sign", _signs, 0.0, of_integers="keep"), in_place=True)
+sign = op(unary("sign", _signs, 0.0, of_integers="keep", dtypes=ORDERED), in_place=True)
 
 
 def _squared(x: Any) -> Any:
@@ -194,14 +209,20 @@ def _rounding(name: str, compute: Any) -> Any:
     return lambda x: x.copy() if x.dtype.kind in "iu" else refusing(x)
 
 
-floor = op(unary("floor", _rounding("floor", np.floor), 0.0, of_integers="keep"), in_place=True)
-ceil = op(unary("ceil", _rounding("ceil", np.ceil), 0.0, of_integers="keep"), in_place=True)
+floor = op(
+    unary("floor", _rounding("floor", np.floor), 0.0, of_integers="keep", dtypes=MEASURED),
+    in_place=True,
+)
+ceil = op(
+    unary("ceil", _rounding("ceil", np.ceil), 0.0, of_integers="keep", dtypes=MEASURED),
+    in_place=True,
+)
 trunc = op(
-    unary("trunc", _rounding("trunc", np.trunc), 0.0, of_integers="keep"),
+    unary("trunc", _rounding("trunc", np.trunc), 0.0, of_integers="keep", dtypes=MEASURED),
     aliases=("fix",),
     in_place=True,
 )
-_round = unary("round", _rounding("round", np.rint), 0.0, of_integers="keep")
+_round = unary("round", _rounding("round", np.rint), 0.0, of_integers="keep", dtypes=MEASURED)
 
 
 def _round_node(_x: Any, *, decimals: int | None = 0) -> str:

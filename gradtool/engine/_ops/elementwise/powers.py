@@ -11,7 +11,10 @@ import numpy as np
 from gradtool.engine import _dtypes
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.dtype_support import (
+    NUMBERS,
     ORDERED,
+    REAL,
+    SMOOTH,
     not_implemented,
     refusing_complex,
     refusing_integers,
@@ -58,7 +61,9 @@ def _to_number_vjp(g: Tensor, x: Tensor, exponent: Any) -> Tensor:
     return g * rate
 
 
-_power_to_number = elementwise("pow", _to_number, Product(_to_number_vjp), arguments=("x",))
+_power_to_number = elementwise(
+    "pow", _to_number, Product(_to_number_vjp), arguments=("x",), dtypes=NUMBERS
+)
 
 
 def _pow_number(x: Tensor, exponent: Any) -> Tensor:
@@ -117,7 +122,7 @@ def _log_of_number(x: Any, y: Tensor) -> Any:
     return math.log(x) if x > 0 else math.nan
 
 
-_pow_tensor = binary("pow", _power, (Product(_by_base), Product(_by_exponent)))
+_pow_tensor = binary("pow", _power, (Product(_by_base), Product(_by_exponent)), dtypes=NUMBERS)
 
 
 @op(in_place=True)
@@ -159,6 +164,7 @@ xlogy: Operation = op(
             Product(lambda g, x, y: g * x / y),
         ),
         of_integers="float",
+        dtypes=REAL,
     ),
     in_place=True,
 )
@@ -170,6 +176,7 @@ xlog1py: Operation = binary(
         Product(lambda g, x, y: g * x / (y + 1)),
     ),
     of_integers="float",
+    dtypes=REAL,
 )
 
 
@@ -182,6 +189,7 @@ entr = unary(
     "special_entr",
     refusing_complex("entr", lambda x: _entropy(x).astype(x.dtype)),
     lambda x: -1 - log(x),
+    dtypes=ORDERED,
 )
 
 
@@ -212,6 +220,7 @@ logaddexp = op(
         "logaddexp",
         refusing_integers("logaddexp_cpu", _log_of_sum),
         (lambda x, y: _share(x, y), lambda x, y: _share(y, x)),
+        dtypes=SMOOTH,
     ),
     method=True,
 )
@@ -222,6 +231,7 @@ logaddexp2 = op(
             "logaddexp2_cpu", refusing_complex("logaddexp2_cpu", quiet(np.logaddexp2))
         ),
         (lambda x, y: _share(x, y, math.log(2)), lambda x, y: _share(y, x, math.log(2))),
+        dtypes=REAL,
     ),
     method=True,
 )

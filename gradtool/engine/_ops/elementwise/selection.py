@@ -8,7 +8,12 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.core.dtype_support import not_implemented, refusing_complex
+from gradtool.engine._ops.core.dtype_support import (
+    MEASURED,
+    ORDERED,
+    not_implemented,
+    refusing_complex,
+)
 from gradtool.engine._ops.core.kinds import Product, binary, elementwise, promoted
 from gradtool.engine._ops.core.node_names import numbered
 from gradtool.engine._ops.core.op import method, op
@@ -86,6 +91,7 @@ _maximum = binary(
         Product(lambda g, x, y: _half_of_ties(g, x, y, x < y)),
         Product(lambda g, x, y: _half_of_ties(g, x, y, y < x)),
     ),
+    dtypes=ORDERED,
 )
 _minimum = binary(
     "minimum",
@@ -94,6 +100,7 @@ _minimum = binary(
         Product(lambda g, x, y: _half_of_ties(g, x, y, x > y)),
         Product(lambda g, x, y: _half_of_ties(g, x, y, y > x)),
     ),
+    dtypes=ORDERED,
 )
 
 
@@ -136,7 +143,7 @@ def _within_numbers_vjp(g: Tensor, x: Tensor, low: Any, high: Any) -> Tensor:
 
 
 _clamp_to_numbers = elementwise(
-    "clamp", _within_numbers, Product(_within_numbers_vjp), arguments=("x",)
+    "clamp", _within_numbers, Product(_within_numbers_vjp), arguments=("x",), dtypes=MEASURED
 )
 _at_least = binary(
     "clamp_min",
@@ -145,6 +152,7 @@ _at_least = binary(
         Product(lambda g, x, y: g.masked_fill(~(x >= y), 0)),
         Product(lambda g, x, y: g.masked_fill(~(x < y), 0)),
     ),
+    dtypes=MEASURED,
 )
 _at_most = binary(
     "clamp_max",
@@ -153,6 +161,7 @@ _at_most = binary(
         Product(lambda g, x, y: g.masked_fill(~(x <= y), 0)),
         Product(lambda g, x, y: g.masked_fill(~(x > y), 0)),
     ),
+    dtypes=MEASURED,
 )
 _between = elementwise(
     "clamp",
@@ -160,6 +169,7 @@ _between = elementwise(
     Product(lambda g, x, low, high: g.masked_fill(~((x >= low) & (x <= high)), 0)),
     Product(lambda g, x, low, high: g.masked_fill(~((x < low) & (low < high)), 0)),
     Product(lambda g, x, low, high: g.masked_fill(~((x > high) | (high < low)), 0)),
+    dtypes=MEASURED,
 )
 
 

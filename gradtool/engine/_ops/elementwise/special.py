@@ -11,7 +11,16 @@ from typing import Any
 import numpy as np
 
 from gradtool.device import module_of
-from gradtool.engine._ops.core.dtype_support import MEASURED, refusing_complex, refusing_half, takes
+from gradtool.engine._ops.core.dtype_support import (
+    BITS,
+    FLOATS,
+    MEASURED,
+    ORDERED,
+    REAL,
+    refusing_complex,
+    refusing_half,
+    takes,
+)
 from gradtool.engine._ops.core.kinds import (
     Operation,
     Product,
@@ -90,7 +99,12 @@ def _log_gamma(x: float) -> float:
 
 
 lgamma = op(
-    unary("lgamma", special("lgamma", _log_gamma, scipy="gammaln"), lambda x: digamma(x)),
+    unary(
+        "lgamma",
+        special("lgamma", _log_gamma, scipy="gammaln"),
+        lambda x: digamma(x),
+        dtypes=ORDERED,
+    ),
     in_place=True,
 )
 
@@ -103,7 +117,9 @@ def _polygamma_vjp(g: Tensor, x: Tensor, n: int) -> Tensor:
     return g * polygamma(n + 1, x)
 
 
-digamma: Operation = op(unary("digamma", special("digamma"), _trigamma), in_place=True)
+digamma: Operation = op(
+    unary("digamma", special("digamma"), _trigamma, dtypes=ORDERED), in_place=True
+)
 
 _orders = special("polygamma", scipy="polygamma")
 _polygamma = elementwise(
@@ -111,6 +127,7 @@ _polygamma = elementwise(
     lambda x, *, n: _polygamma_of(x, n),
     Product(_polygamma_vjp),
     arguments=("x",),
+    dtypes=REAL,
 )
 
 
@@ -163,17 +180,24 @@ def _over_argument(out: Tensor, x: Tensor) -> Tensor:
     return where(at_zero, 0.5, out / x.masked_fill(at_zero, 1))
 
 
-i0 = op(unary("i0", special("i0"), lambda x: i1(x)), in_place=True)
+i0 = op(unary("i0", special("i0"), lambda x: i1(x), dtypes=ORDERED), in_place=True)
 i1: Operation = unary(
-    "special_i1", special("special.i1", scipy="i1"), lambda x, out: i0(x) - _over_argument(out, x)
+    "special_i1",
+    special("special.i1", scipy="i1"),
+    lambda x, out: i0(x) - _over_argument(out, x),
+    dtypes=ORDERED,
 )
 i0e = unary(
-    "special_i0e", special("special.i0e", scipy="i0e"), lambda x, out: i1e(x) - sgn(x) * out
+    "special_i0e",
+    special("special.i0e", scipy="i0e"),
+    lambda x, out: i1e(x) - sgn(x) * out,
+    dtypes=ORDERED,
 )
 i1e: Operation = unary(
     "special_i1e",
     special("special.i1e", scipy="i1e"),
     lambda x, out: i0e(x) - sgn(x) * out - _over_argument(out, x),
+    dtypes=ORDERED,
 )
 
 
@@ -183,23 +207,34 @@ i1e: Operation = unary(
 _SLOPE = 2 / math.sqrt(math.pi)
 _ROOT = math.sqrt(2)
 
-erf = op(unary("erf", special("erf", math.erf), lambda x: exp(-x * x) * _SLOPE), in_place=True)
-erfc = op(unary("erfc", special("erfc", math.erfc), lambda x: exp(-x * x) * -_SLOPE), in_place=True)
+erf = op(
+    unary("erf", special("erf", math.erf), lambda x: exp(-x * x) * _SLOPE, dtypes=ORDERED),
+    in_place=True,
+)
+erfc = op(
+    unary("erfc", special("erfc", math.erfc), lambda x: exp(-x * x) * -_SLOPE, dtypes=ORDERED),
+    in_place=True,
+)
 erfcx = unary(
     "special_erfcx",
     refusing_half("erfcx_cpu", special("special.erfcx", scipy="erfcx")),
     lambda x, out: 2 * x * out - _SLOPE,
+    dtypes=BITS | FLOATS,
 )
-erfinv = op(unary("erfinv", special("erfinv"), lambda x: _slope_of_erfinv(x)), in_place=True)
+erfinv = op(
+    unary("erfinv", special("erfinv"), lambda x: _slope_of_erfinv(x), dtypes=ORDERED), in_place=True
+)
 ndtri = unary(
     "special_ndtri",
     refusing_half("ndtri_cpu", special("special.ndtri", scipy="ndtri")),
     lambda out: exp(out * out / 2) * math.sqrt(2 * math.pi),
+    dtypes=BITS | FLOATS,
 )
 log_ndtr = unary(
     "special_log_ndtr",
     refusing_half("log_ndtr_cpu", special("special.log_ndtr", scipy="log_ndtr")),
     lambda x: math.sqrt(2 / math.pi) / erfcx(x / -_ROOT),
+    dtypes=BITS | FLOATS,
 )
 
 
@@ -219,7 +254,7 @@ def _slope_of_erfinv(x: Tensor) -> Tensor:
 
 def _bessel(name: str, compute: Callable[..., Any]) -> Operation:
     floating = of_floats(refusing_half(f"{name}_cpu", compute))
-    return without_derivative(f"special_{name}", floating)
+    return without_derivative(f"special_{name}", floating, dtypes=BITS | FLOATS)
 
 
 def _of_scipy(name: str, scipy: str) -> Operation:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from gradtool.device import add_at, module_of
+from gradtool.engine._ops.core.batching import together_along_dim
 from gradtool.engine._ops.core.dims import Ints, wrap_dim
-from gradtool.engine._ops.core.dtype_support import check_positions
+from gradtool.engine._ops.core.dtype_support import EVERY, SMOOTH, Dtypes, check_positions
 from gradtool.engine._ops.core.kinds import linear
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive, vjp_of
@@ -43,16 +44,18 @@ def _spread(g: Any, index: Any, *, shape: Ints, dim: int) -> Any:
     return out
 
 
-def gathering(name: str) -> Primitive:
+def gathering(name: str, *, dtypes: Dtypes = EVERY) -> Primitive:
     """A primitive that gathers, under the name that the graph shows."""
     return linear(
         name,
         _gathered,
         lambda g, x_shape, index, dim: _gather_backward(g, index, shape=x_shape, dim=dim),
+        dtypes=dtypes,
+        batch=together_along_dim,
     )
 
 
-def picking(name: str) -> Primitive:
+def picking(name: str, *, dtypes: Dtypes = EVERY) -> Primitive:
     """A primitive that gathers one element along a dimension, which it drops."""
     return linear(
         name,
@@ -60,12 +63,18 @@ def picking(name: str) -> Primitive:
         lambda g, x_shape, index, dim: _gather_backward(
             g.unsqueeze(dim), index.unsqueeze(dim), shape=x_shape, dim=dim
         ),
+        dtypes=dtypes,
+        batch=together_along_dim,
     )
 
 
 _gather = gathering("gather")
 _gather_backward: Primitive = linear(
-    "gather_backward", _spread, lambda g, index, dim: g.gather(dim, index)
+    "gather_backward",
+    _spread,
+    lambda g, index, dim: g.gather(dim, index),
+    dtypes=SMOOTH,
+    batch=together_along_dim,
 )
 
 
@@ -89,12 +98,14 @@ _scatter = Primitive(
         vjp_of(lambda g, index, dim: g.gather(dim, index)),
     ),
     kind="linear",
+    batch=together_along_dim,
 )
 _scatter_add = Primitive(
     "scatter_add",
     _scattered_sum,
     (vjp_of(lambda g: g), vjp_of(lambda g, index, dim: g.gather(dim, index))),
     kind="linear",
+    batch=together_along_dim,
 )
 
 

@@ -10,9 +10,14 @@ import numpy as np
 
 from gradtool.device import add_at, module_of
 from gradtool.engine._ops.core.dims import Ints
-from gradtool.engine._ops.core.dtype_support import TYPE_NAMES
+from gradtool.engine._ops.core.dtype_support import SMOOTH, TYPE_NAMES
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive, Vjp
+from gradtool.engine._ops.indexing.batch_rules import (
+    index_backward_rule,
+    index_put_rule,
+    index_rule,
+)
 from gradtool.engine._ops.indexing.keys import Key, parsed, plain
 from gradtool.engine._ops.indexing.views import take_select, take_slice
 from gradtool.engine._ops.shape.expansion import sum_to_size
@@ -81,7 +86,7 @@ def _index_of(count: int) -> Primitive:
             ("x_shape", "dims", *names),
         )],
         arguments=("x", *names),
-        kind="linear",
+        kind="linear",batch=index_rule
     )  # fmt: skip
 
 
@@ -103,7 +108,7 @@ def _index_backward_of(count: int) -> Primitive:
             ("dims", *names),
         )],
         arguments=("g", *names),
-        kind="linear",
+        kind="linear",dtypes=SMOOTH, batch=index_backward_rule
     )  # fmt: skip
 
 
@@ -153,6 +158,7 @@ def _index_put_of(count: int) -> Primitive:
         ],
         arguments=("x", "values", *names),
         kind="linear",
+        batch=index_put_rule,
     )
 
 

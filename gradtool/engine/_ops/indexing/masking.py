@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradtool.engine._ops.core.batching import lined_up
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive, vjp_of
 from gradtool.engine._ops.shape.expansion import broadcast_tensors
 from gradtool.engine._tensor import Tensor, wrap
+
+if TYPE_CHECKING:
+    from gradtool.engine._levels.batch import BatchLevel
+
+
+def _fill_rule(
+    level: BatchLevel, primitive: Any, args: Sequence[Any], params: dict[str, Any]
+) -> Tensor:
+    """Choose by `where` among several values, of which the primitive takes one."""
+    from gradtool.engine._ops.elementwise.selection import where
+
+    x, value, mask = lined_up(level, args)
+    out: Tensor = where(mask, value, x) if level.owns(args[1]) else primitive(x, value, mask)
+    return out
+
 
 _masked_fill = Primitive(
     "masked_fill",
@@ -19,6 +36,7 @@ _masked_fill = Primitive(
         vjp_of(lambda g, mask: g.masked_fill(~mask, 0).sum()),
     ),
     kind="linear",
+    batch=_fill_rule,
 )
 
 

@@ -7,8 +7,16 @@ from typing import Any
 import numpy as np
 
 from gradtool.device import combine_at
+from gradtool.engine._ops.core.batching import together_along_dim
 from gradtool.engine._ops.core.dims import wrap_dim
-from gradtool.engine._ops.core.dtype_support import MEASURED, REAL, check_taken, refuse, takes
+from gradtool.engine._ops.core.dtype_support import (
+    MEASURED,
+    ORDERED,
+    REAL,
+    check_taken,
+    refuse,
+    takes,
+)
 from gradtool.engine._ops.core.kinds import conjugate, general
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive
@@ -70,7 +78,9 @@ def _product_of_other_zeros(x: Tensor, src: Tensor, index: Tensor, dim: int) -> 
     return where(counts == 1, ones_like(src), other)
 
 
-_scatter_prod: Primitive = general("scatter_prod", _multiplied_at, _prod_vjp_of_x, _prod_vjp_of_src)
+_scatter_prod: Primitive = general(
+    "scatter_prod", _multiplied_at, _prod_vjp_of_x, _prod_vjp_of_src, batch=together_along_dim
+)
 
 # ---- extremes --------------------------------------------------------------------------------
 
@@ -85,7 +95,14 @@ def _extreme(name: str) -> Primitive:
         combine_at(ufunc, out, _along(index, dim, x.shape[dim]), src)
         return out
 
-    return general(name, compute, _extreme_vjp_of_x, _extreme_vjp_of_src)
+    return general(
+        name,
+        compute,
+        _extreme_vjp_of_x,
+        _extreme_vjp_of_src,
+        dtypes=ORDERED,
+        batch=together_along_dim,
+    )
 
 
 def _part(
@@ -111,7 +128,10 @@ def _extreme_vjp_of_src(
     return gather(part, dim, index) * chosen
 
 
-_EXTREMES = {"amax": _extreme("scatter_amax"), "amin": _extreme("scatter_amin")}
+_EXTREMES = {
+    "amax": _extreme("scatter_amax"),
+    "amin": _extreme("scatter_amin"),
+}
 
 
 # ---- the functions ---------------------------------------------------------------------------

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from gradtool.engine import _dtypes
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.dims import Ints, as_ints, wrap_dim
 from gradtool.engine._ops.core.dtype_support import (
+    MEASURED,
+    REAL,
     check_positions,
     refusing_bool_and_complex,
     refusing_complex,
@@ -21,9 +24,17 @@ from gradtool.engine._ops.core.kinds import constant, linear
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive, vjp_of
 from gradtool.engine._ops.creation.creation import arange
+from gradtool.engine._ops.indexing.batch_rules import (
+    index_select_rule,
+    take_rule,
+    write_slices_rule,
+)
 from gradtool.engine._ops.indexing.indexing import added_to_zeros, check_bounds, index_put
 from gradtool.engine._ops.shape.shape import reshape
 from gradtool.engine._tensor import Tensor, alias, to_numpy
+
+if TYPE_CHECKING:
+    from gradtool.engine._levels.batch import BatchLevel
 
 # ---- slices by their positions along a dimension ---------------------------------------------
 
@@ -40,6 +51,7 @@ _index_select = linear(
     "index_select",
     _selected,
     lambda g, x_shape, index, dim: added_to_zeros(g, x_shape, (dim,), [index]),
+    batch=index_select_rule,
 )
 
 
@@ -65,6 +77,7 @@ _index_add = Primitive(
     _slices_added,
     (vjp_of(lambda g: g), vjp_of(lambda g, index, dim: g.index_select(dim, index))),
     kind="linear",
+    batch=write_slices_rule,
 )
 _index_copy = Primitive(
     "index_copy",
@@ -76,6 +89,7 @@ _index_copy = Primitive(
         vjp_of(lambda g, index, dim: g.index_select(dim, index)),
     ),
     kind="linear",
+    batch=write_slices_rule,
 )
 
 
@@ -93,6 +107,7 @@ _take = linear(
     "take",
     _taken,
     lambda g, x_shape, index: added_to_zeros(g, (prod(x_shape),), (0,), [index]).reshape(x_shape),
+    batch=take_rule,
 )
 
 
@@ -280,6 +295,14 @@ def _owner(array: Any) -> Any:
 # ---- bins ------------------------------------------------------------------------------------
 
 
+def _among_shared_bounds(
+    level: BatchLevel, primitive: Any, args: Sequence[Any], params: dict[str, Any]
+) -> Tensor | None:
+    """Batch rule of each element's place among bounds, unless each example has its own."""
+    x, bounds = args
+    return None if level.owns(bounds) else primitive(level.below(x), bounds, **params)
+
+
 _bucket = constant(
     "bucketize",
     refusing_bool_and_complex(
@@ -288,6 +311,8 @@ _bucket = constant(
             bounds, x, side="right" if right else "left"
         ).astype(dtype),
     ),
+    dtypes=MEASURED,
+    batch=_among_shared_bounds,
 )
 
 
@@ -323,6 +348,7 @@ _bins = constant(
             _histogram,
         ),
     ),
+    dtypes=REAL,
 )
 
 

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.engine._ops.core.batching import changing, of_examples, one_later
 from gradtool.engine._ops.core.dims import Ints, wrap_dim
+from gradtool.engine._ops.core.dtype_support import BOOL, SMOOTH
 from gradtool.engine._ops.core.kinds import linear
 from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._ops.core.primitive import Primitive
@@ -29,8 +31,17 @@ def _zeros_with(x: Any, *, shape: Ints, key: tuple[Any, ...]) -> Any:
     return out
 
 
+def _of_all(key: tuple[Any, ...], _size: int) -> tuple[Any, ...]:
+    """Return the key that picks from every example what `key` picks from one."""
+    return (slice(None), *key)
+
+
 _put_in_zeros: Primitive = linear(
-    "slice_backward", _zeros_with, lambda g, key: take_slice(g, key=key)
+    "slice_backward",
+    _zeros_with,
+    lambda g, key: take_slice(g, key=key),
+    dtypes=SMOOTH,
+    batch=changing(shape=of_examples, key=_of_all),
 )
 
 
@@ -40,6 +51,7 @@ def _viewing(name: str) -> Primitive:
         _view_at,
         lambda g, x_shape, key: _put_in_zeros(g, shape=x_shape, key=key),
         is_view=True,
+        batch=changing(key=_of_all),
     )
 
 
@@ -113,11 +125,14 @@ _unfold: Primitive = linear(
     _windows,
     lambda g, x_shape, dim, step: sum_of_windows(g, shape=x_shape, dim=dim, step=step),
     is_view=True,
+    batch=changing(dim=one_later),
 )
 sum_of_windows: Primitive = linear(
     "unfold_backward",
     _summed_windows,
     lambda g, x_shape, dim, step: _unfold(g, dim=dim, size=x_shape[-1], step=step),
+    dtypes=BOOL | SMOOTH,
+    batch=changing(shape=of_examples, dim=one_later),
 )
 
 

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
+from gradtool.engine._ops.core.batching import broadcasting
 from gradtool.engine._ops.core.dims import Ints
+from gradtool.engine._ops.core.dtype_support import FACTORED
 from gradtool.engine._ops.core.kinds import conjugate, general
 from gradtool.engine._ops.core.node_names import node_name
 from gradtool.engine._ops.elementwise.complex_parts import real
@@ -61,7 +63,11 @@ def _cholesky_vjp(g: Tensor, out: Tensor) -> Tensor:
 
 
 _cholesky = general(
-    "linalg_cholesky", of_matrices("cholesky", lambda x: np.linalg.cholesky(x)), _cholesky_vjp
+    "linalg_cholesky",
+    of_matrices("cholesky", lambda x: np.linalg.cholesky(x)),
+    _cholesky_vjp,
+    dtypes=FACTORED,
+    batch=broadcasting,
 )
 
 
@@ -101,7 +107,13 @@ def _reduced_qr_vjp(g: Tensor, out: Tensor, x_shape: Ints) -> Tensor:
     return solve_triangular(adjoint(r), g_q + matmul(q, mirrored), upper=False, left=False)
 
 
-_qr = general("linalg_qr", of_matrices("qr", _reduced_qr), _reduced_qr_vjp)
+_qr = general(
+    "linalg_qr",
+    of_matrices("qr", _reduced_qr),
+    _reduced_qr_vjp,
+    dtypes=FACTORED,
+    batch=broadcasting,
+)
 
 
 def _full_qr(x: Any, *, mode: str) -> Any:
@@ -121,7 +133,9 @@ def _no_full_qr_vjp(g: Tensor, mode: str) -> Tensor:
     )
 
 
-_qr_without_derivative = general("linalg_qr", of_matrices("qr", _full_qr), _no_full_qr_vjp)
+_qr_without_derivative = general(
+    "linalg_qr", of_matrices("qr", _full_qr), _no_full_qr_vjp, dtypes=FACTORED, batch=broadcasting
+)
 
 
 @node_name("LinalgQrBackward0")
@@ -186,7 +200,13 @@ def _eigen_hermitian_vjp(g: Tensor, out: Tensor, x_shape: Ints) -> Tensor:
     return matmul(matmul(vectors, inner), adjoint(vectors))
 
 
-_eigh = general("linalg_eigh", of_matrices("eigh", _eigen_hermitian), _eigen_hermitian_vjp)
+_eigh = general(
+    "linalg_eigh",
+    of_matrices("eigh", _eigen_hermitian),
+    _eigen_hermitian_vjp,
+    dtypes=FACTORED,
+    batch=broadcasting,
+)
 
 
 @node_name("LinalgEighBackward0")
@@ -264,7 +284,9 @@ def _turned(by_left: Tensor, by_right: Tensor, values: Tensor) -> Tensor:
     return inner + diag_embed(divided(of_left - phases, values * 2))
 
 
-_svd = general("linalg_svd", of_matrices("svd", _singular), _svd_vjp)
+_svd = general(
+    "linalg_svd", of_matrices("svd", _singular), _svd_vjp, dtypes=FACTORED, batch=broadcasting
+)
 
 
 @node_name("LinalgSvdBackward0")
@@ -324,7 +346,9 @@ def _extents(x: Tensor) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return (extent,), (extent, extent)
 
 
-_eig = general("linalg_eig", of_matrices("eig", _eigen), _eigen_vjp)
+_eig = general(
+    "linalg_eig", of_matrices("eig", _eigen), _eigen_vjp, dtypes=FACTORED, batch=broadcasting
+)
 
 
 @node_name("LinalgEigBackward0")

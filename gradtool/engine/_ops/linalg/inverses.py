@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
+from gradtool.engine._ops.core.batching import broadcasting
+from gradtool.engine._ops.core.dtype_support import FACTORED
 from gradtool.engine._ops.core.kinds import general
 from gradtool.engine._ops.core.node_names import node_name
 from gradtool.engine._ops.core.op import op
@@ -38,6 +40,8 @@ _inv = general(
     "linalg_inv",
     of_matrices("inv", lambda x: np.linalg.inv(x)),
     lambda g, out: -matmul(matmul(adjoint(out), g), adjoint(out)),
+    dtypes=FACTORED,
+    batch=broadcasting,
 )
 
 
@@ -50,6 +54,8 @@ _solve: Primitive = general(
     of_matrices("solve", lambda x, y: np.linalg.solve(x, y)),
     _solution_by_matrix,
     lambda g, x, y_shape: _solve(adjoint(x), g).sum_to_size(y_shape),
+    dtypes=FACTORED,
+    batch=broadcasting,
 )
 
 
@@ -215,7 +221,13 @@ def _leaving_rows(g_h: Tensor, x: Tensor, inverse: Tensor) -> Tensor:
     return onto - matmul(matmul(onto, inverse), x)
 
 
-_pinv = general("linalg_pinv", of_matrices("pinv", _pseudoinverse), _pseudoinverse_vjp)
+_pinv = general(
+    "linalg_pinv",
+    of_matrices("pinv", _pseudoinverse),
+    _pseudoinverse_vjp,
+    dtypes=FACTORED,
+    batch=broadcasting,
+)
 
 
 def pinv(

@@ -6,13 +6,20 @@ Xᴴ G, where the conjugation is torch's convention for complex numbers.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.core.dtype_support import NUMBERS, TYPE_NAMES, not_implemented, takes
+from gradtool.engine._ops.core.batching import lined_up, unchanged
+from gradtool.engine._ops.core.dtype_support import (
+    NUMBERS,
+    TYPE_NAMES,
+    not_implemented,
+    takes,
+)
 from gradtool.engine._ops.core.kinds import conjugate, linear, multilinear
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive
@@ -21,10 +28,35 @@ from gradtool.engine._ops.shape.axes import adjoint as mH  # noqa: N812 - torch'
 from gradtool.engine._ops.shape.expansion import broadcast_shapes
 from gradtool.engine._tensor import Tensor
 
+if TYPE_CHECKING:
+    from gradtool.engine._levels.batch import BatchLevel
+
 
 @quiet
 def _product(x: Any, y: Any) -> Any:
     return np.matmul(x, y)
+
+
+def _product_rule(
+    level: BatchLevel, _primitive: Any, args: Sequence[Any], _params: dict[str, Any]
+) -> Tensor:
+    return matmul(*lined_up(level, args))
+
+
+def _mv_rule(
+    level: BatchLevel, _primitive: Any, args: Sequence[Any], _params: dict[str, Any]
+) -> Tensor:
+    """Matrices times a vector: a column for each example."""
+    matrices, vector = args
+    return matmul(*lined_up(level, (matrices, vector.unsqueeze(-1)))).squeeze(-1)
+
+
+def _dot_rule(
+    level: BatchLevel, _primitive: Any, args: Sequence[Any], _params: dict[str, Any]
+) -> Tensor:
+    """A row times a column for each example."""
+    row, column = args[0].unsqueeze(0), args[1].unsqueeze(1)
+    return matmul(*lined_up(level, (row, column))).squeeze((-2, -1))
 
 
 _mm: Primitive = multilinear(
@@ -32,32 +64,42 @@ _mm: Primitive = multilinear(
     _product,
     lambda g, y: _mm(g, mH(y)),
     lambda g, x: _mm(mH(x), g),
+    dtypes=NUMBERS,
+    batch=_product_rule,
 )
 _bmm: Primitive = multilinear(
     "bmm",
     _product,
     lambda g, y: _bmm(g, mH(y)),
     lambda g, x: _bmm(mH(x), g),
+    dtypes=NUMBERS,
+    batch=_product_rule,
 )
 _matmul: Primitive = multilinear(
     "matmul",
     _product,
     lambda g, y, x_shape: _matmul(g, mH(y)).sum_to_size(x_shape),
     lambda g, x, y_shape: _matmul(mH(x), g).sum_to_size(y_shape),
+    dtypes=NUMBERS,
+    batch=_product_rule,
 )
 _mv: Primitive = multilinear(
     "mv",
     _product,
     lambda g, y: g.unsqueeze(-1) * conjugate(y),
     lambda g, x: _mv(mH(x.reshape(g.numel(), x.shape[-1])), g.reshape(-1)),
+    dtypes=NUMBERS,
+    batch=_mv_rule,
 )
 _dot = multilinear(
     "dot",
     _product,
     lambda g, y: g * conjugate(y),
     lambda g, x: g * conjugate(x),
+    dtypes=NUMBERS,
+    batch=_dot_rule,
 )
-_ignored = linear("ignored", np.zeros_like, lambda g: g * 0)
+_ignored = linear("ignored", np.zeros_like, lambda g: g * 0, dtypes=NUMBERS, batch=unchanged)
 """What a factor of 0 makes of a tensor, NaN and infinities included."""
 
 

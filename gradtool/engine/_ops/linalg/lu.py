@@ -8,6 +8,8 @@ import numpy as np
 
 from gradtool.device import module_of
 from gradtool.engine import _dtypes
+from gradtool.engine._ops.core.batching import broadcasting, unchanged
+from gradtool.engine._ops.core.dtype_support import FACTORED, INT32
 from gradtool.engine._ops.core.kinds import conjugate, constant, general
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive
@@ -97,7 +99,7 @@ def _found_rows(x: Any) -> Any:
     return np.concatenate([order, exchanges + 1], axis=-1)
 
 
-_rows = constant("lu_rows", _found_rows)
+_rows = constant("lu_rows", _found_rows, dtypes=FACTORED, batch=broadcasting)
 
 
 def _factored_vjp(g: Tensor, out: Tensor) -> Tensor:
@@ -109,7 +111,11 @@ def _factored_vjp(g: Tensor, out: Tensor) -> Tensor:
 
 
 _factored: Primitive = general(
-    "linalg_lu", lambda x: _eliminated(x, pivoting=False)[0], _factored_vjp
+    "linalg_lu",
+    lambda x: _eliminated(x, pivoting=False)[0],
+    _factored_vjp,
+    dtypes=FACTORED,
+    batch=broadcasting,
 )
 
 
@@ -183,7 +189,7 @@ def _ordered(x: Any, *, extent: int) -> Any:
     return order
 
 
-_order_of = constant("lu_order", _ordered)
+_order_of = constant("lu_order", _ordered, dtypes=INT32, batch=unchanged)
 
 
 @op
@@ -290,7 +296,7 @@ def _raw_qr(x: Any) -> Any:
     return packed(x.dtype, (np.swapaxes(reflectors, -1, -2), 2), (factors, 1))
 
 
-_raw = constant("geqrf", _raw_qr)
+_raw = constant("geqrf", _raw_qr, batch=unchanged)
 
 
 def qr_of_reflectors(x: Tensor) -> geqrf:

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.engine._ops.core.batching import broadcasting
 from gradtool.engine._ops.core.dims import Ints
-from gradtool.engine._ops.core.dtype_support import TYPE_NAMES
+from gradtool.engine._ops.core.dtype_support import FACTORED, TYPE_NAMES
 from gradtool.engine._ops.core.kinds import linear
 from gradtool.engine._ops.core.quiet import quiet
 from gradtool.engine._ops.creation.creation import ones_like
@@ -182,7 +183,9 @@ def _without_phase(x: Any, *, message: str) -> Any:
     return x.copy()
 
 
-require_no_phase = linear("phase_check", _without_phase, lambda g: g)
+require_no_phase = linear(
+    "phase_check", _without_phase, lambda g: g, dtypes=FACTORED, batch=broadcasting
+)
 """What turning a vector's phase would change in a loss; raises where that is not nothing."""
 
 

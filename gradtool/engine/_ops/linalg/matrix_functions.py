@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from gradtool.device import module_of
+from gradtool.engine._ops.core.batching import broadcasting
+from gradtool.engine._ops.core.dtype_support import FACTORED
 from gradtool.engine._ops.core.kinds import conjugate, general
 from gradtool.engine._ops.core.node_names import node_name
 from gradtool.engine._ops.core.op import op
@@ -97,16 +99,22 @@ _adjugate_slope: Primitive = general(
     of_matrices("det", _adjugate_slope_of),
     _slope_vjp,
     lambda g, x, change_shape: adjoint(_adjugate_slope(x, adjoint(g))).sum_to_size(change_shape),
+    dtypes=FACTORED,
+    batch=broadcasting,
 )
 _adjugate = general(
     "adjugate",
     of_matrices("det", _adjugate_of),
     lambda g, x: adjoint(_adjugate_slope(x, adjoint(g))),
+    dtypes=FACTORED,
+    batch=broadcasting,
 )
 _det = general(
     "linalg_det",
     of_matrices("det", lambda x: np.linalg.det(x)),
     lambda g, x: _per_matrix(g) * adjoint(_adjugate(x)),
+    dtypes=FACTORED,
+    batch=broadcasting,
 )
 
 
@@ -133,11 +141,19 @@ def _sign_vjp(g: Tensor, x: Tensor, out: Tensor) -> Tensor:
     return gradient
 
 
-_sign = general("slogdet", of_matrices("slogdet", lambda x: np.linalg.slogdet(x)[0]), _sign_vjp)
+_sign = general(
+    "slogdet",
+    of_matrices("slogdet", lambda x: np.linalg.slogdet(x)[0]),
+    _sign_vjp,
+    dtypes=FACTORED,
+    batch=broadcasting,
+)
 _logarithm = general(
     "slogdet",
     of_matrices("slogdet", lambda x: np.linalg.slogdet(x)[1]),
     lambda g, x: _per_matrix(g) * adjoint(inv(x)),
+    dtypes=FACTORED,
+    batch=broadcasting,
 )
 
 
@@ -217,7 +233,11 @@ def _exponential_vjp(g: Tensor, x: Tensor) -> Tensor:
 
 
 _matrix_exp: Primitive = general(
-    "linalg_matrix_exp", of_matrices("matrix_exp", _exponential), _exponential_vjp
+    "linalg_matrix_exp",
+    of_matrices("matrix_exp", _exponential),
+    _exponential_vjp,
+    dtypes=FACTORED,
+    batch=broadcasting,
 )
 
 

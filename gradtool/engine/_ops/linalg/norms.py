@@ -9,7 +9,9 @@ import numpy as np
 
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core import return_types
+from gradtool.engine._ops.core.batching import broadcasting
 from gradtool.engine._ops.core.dims import Ints, as_ints, wrap_dim, wrap_dims
+from gradtool.engine._ops.core.dtype_support import FACTORED
 from gradtool.engine._ops.core.kinds import constant
 from gradtool.engine._ops.core.node_names import node_name
 from gradtool.engine._ops.core.op import op
@@ -127,7 +129,9 @@ def _rank_of(x: Any, *, atol: float, rtol: float, hermitian: bool) -> Any:
     return (values > cutoff).sum(axis=-1)
 
 
-_rank = constant("linalg_matrix_rank", of_matrices("matrix_rank", _rank_of))
+_rank = constant(
+    "linalg_matrix_rank", of_matrices("matrix_rank", _rank_of), dtypes=FACTORED, batch=broadcasting
+)
 
 
 def matrix_rank(

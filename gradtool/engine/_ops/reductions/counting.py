@@ -38,8 +38,8 @@ def _check_countable(x: Any) -> None:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
 
 
-_counts = constant("bincount", _counted)
-_sums = constant("bincount_of_weights", _weighed)
+_counts = constant("bincount", _counted, dtypes=INTEGERS)
+_sums = constant("bincount_of_weights", _weighed, dtypes=MEASURED)
 
 
 @op(method=True)
@@ -77,7 +77,9 @@ def _places(bounds: Any, values: Any, *, side: Literal["left", "right"], dtype: 
     return out
 
 
-_searchsorted = constant("searchsorted", refusing_bool_and_complex("searchsorted_out_cpu", _places))
+_searchsorted = constant(
+    "searchsorted", refusing_bool_and_complex("searchsorted_out_cpu", _places), dtypes=MEASURED
+)
 
 
 @op

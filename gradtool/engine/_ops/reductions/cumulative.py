@@ -10,8 +10,9 @@ import numpy as np
 from gradtool.device import accumulated, module_of
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core import return_types
+from gradtool.engine._ops.core.batching import along_dim
 from gradtool.engine._ops.core.dims import wrap_dim
-from gradtool.engine._ops.core.dtype_support import NUMBERS, not_implemented, takes
+from gradtool.engine._ops.core.dtype_support import NUMBERS, ORDERED, not_implemented, takes
 from gradtool.engine._ops.core.kinds import constant, linear
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive
@@ -39,6 +40,7 @@ _cumsum: Primitive = linear(
     "cumsum",
     _running_sum,
     lambda g, dim, backwards: _cumsum(g, dim=dim, backwards=not backwards),
+    batch=along_dim,
 )
 
 
@@ -115,9 +117,9 @@ def _latest(extreme: Any) -> Callable[..., Any]:
     return find
 
 
-_last_largest = constant("cummax", _latest(np.maximum))
-_last_smallest = constant("cummin", _latest(np.minimum))
-_largest, _smallest = gathering("cummax"), gathering("cummin")
+_last_largest = constant("cummax", _latest(np.maximum), dtypes=ORDERED, batch=along_dim)
+_last_smallest = constant("cummin", _latest(np.minimum), dtypes=ORDERED, batch=along_dim)
+_largest, _smallest = gathering("cummax", dtypes=ORDERED), gathering("cummin", dtypes=ORDERED)
 
 
 @op(method=True, node="CummaxBackward0")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradtool.engine._ops.core import return_types
+from gradtool.engine._ops.core.batching import along_dim, over_dims
 from gradtool.engine._ops.core.dims import Ints, wrap_dim
-from gradtool.engine._ops.core.dtype_support import not_implemented
+from gradtool.engine._ops.core.dtype_support import ORDERED, not_implemented
 from gradtool.engine._ops.core.kinds import constant, general
 from gradtool.engine._ops.core.node_names import along_dimension
 from gradtool.engine._ops.core.op import op
@@ -24,6 +25,9 @@ from gradtool.engine._ops.reductions.reduction import (
     spread,
 )
 from gradtool.engine._tensor import Tensor
+
+if TYPE_CHECKING:
+    from gradtool.engine._levels.batch import BatchLevel
 
 # ---- values, over any dimensions ------------------------------------------------------------
 
@@ -53,10 +57,26 @@ def _shared(g: Tensor, chosen: Tensor, dims: Ints) -> Tensor:
     return part
 
 
-_amax = general("amax", _extremes("amax", np.max), _shared_among_equals)
-_amin = general("amin", _extremes("amin", np.min), _shared_among_equals)
-_max = general("max", _extremes("max_all", np.max), _shared_among_equals_or_nan)
-_min = general("min", _extremes("min_all", np.min), _shared_among_equals_or_nan)
+_amax = general(
+    "amax", _extremes("amax", np.max), _shared_among_equals, dtypes=ORDERED, batch=over_dims
+)
+_amin = general(
+    "amin", _extremes("amin", np.min), _shared_among_equals, dtypes=ORDERED, batch=over_dims
+)
+_max = general(
+    "max",
+    _extremes("max_all", np.max),
+    _shared_among_equals_or_nan,
+    dtypes=ORDERED,
+    batch=over_dims,
+)
+_min = general(
+    "min",
+    _extremes("min_all", np.min),
+    _shared_among_equals_or_nan,
+    dtypes=ORDERED,
+    batch=over_dims,
+)
 
 
 @op(method=True)
@@ -180,8 +200,18 @@ def _places(name: str, function: Any) -> Any:
     return compute
 
 
-_argmax = constant("argmax", _places("argmax", np.argmax))
-_argmin = constant("argmin", _places("argmin", np.argmin))
+def _place_rule(
+    level: BatchLevel, primitive: Any, args: Sequence[Any], params: dict[str, Any]
+) -> Tensor | None:
+    """Batch rule along a dimension, or among all elements of an example."""
+    if params["dim"] is not None:
+        return along_dim(level, primitive, args, params)
+    found: Tensor = primitive(level.below(args[0]).reshape(level.size, -1), dim=1, keepdim=False)
+    return found.reshape(level.size, *[1] * args[0].ndim) if params["keepdim"] else found
+
+
+_argmax = constant("argmax", _places("argmax", np.argmax), dtypes=ORDERED, batch=_place_rule)
+_argmin = constant("argmin", _places("argmin", np.argmin), dtypes=ORDERED, batch=_place_rule)
 
 
 @op(method=True)

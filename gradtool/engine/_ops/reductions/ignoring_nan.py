@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.core.dtype_support import not_implemented, refusing_complex
+from gradtool.engine._ops.core.dtype_support import ORDERED, not_implemented, refusing_complex
 from gradtool.engine._ops.core.kinds import Product, binary
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.quiet import quiet
@@ -28,6 +28,7 @@ fmax = op(
             Product(lambda g, x, y: g.masked_fill(~((x >= y) | _isnan(y)), 0)),
             Product(lambda g, x, y: g.masked_fill((x >= y) | _isnan(y), 0)),
         ),
+        dtypes=ORDERED,
     ),
     method=True,
 )
@@ -39,6 +40,7 @@ fmin = op(
             Product(lambda g, x, y: g.masked_fill(~((x <= y) | _isnan(y)), 0)),
             Product(lambda g, x, y: g.masked_fill((x <= y) | _isnan(y), 0)),
         ),
+        dtypes=ORDERED,
     ),
     method=True,
 )

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
+from gradtool.engine._ops.core.batching import over_dims
 from gradtool.engine._ops.core.dims import Ints
-from gradtool.engine._ops.core.dtype_support import TYPE_NAMES
+from gradtool.engine._ops.core.dtype_support import SMOOTH, TYPE_NAMES
 from gradtool.engine._ops.core.kinds import general
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.elementwise.elementwise import sgn
@@ -54,12 +55,14 @@ def _of_order_vjp(g: Tensor, x: Tensor, out: Tensor, p: float, dims: Ints) -> Te
     return spread(g, x.shape, dims) * rate
 
 
-_norm_2 = general("linalg_vector_norm", _euclidean, _euclidean_vjp)
-_norm_p = general("linalg_vector_norm", _of_order, _of_order_vjp)
+_norm_2 = general("linalg_vector_norm", _euclidean, _euclidean_vjp, dtypes=SMOOTH, batch=over_dims)
+_norm_p = general("linalg_vector_norm", _of_order, _of_order_vjp, dtypes=SMOOTH, batch=over_dims)
 _norm_0 = general(
     "linalg_vector_norm",
     lambda x, *, dims, keepdim: (x != 0).sum(axis=dims, keepdims=keepdim).astype(x.real.dtype),
     lambda _g: None,
+    dtypes=SMOOTH,
+    batch=over_dims,
 )
 
 

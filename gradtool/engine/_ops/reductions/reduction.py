@@ -11,8 +11,15 @@ import numpy as np
 from gradtool.engine import _dtypes
 from gradtool.engine._levels import Outline
 from gradtool.engine._modes import modes
+from gradtool.engine._ops.core.batching import (
+    all_later,
+    along_dim,
+    changing,
+    of_examples,
+    over_dims,
+)
 from gradtool.engine._ops.core.dims import Ints, as_ints, wrap_dim, wrap_dims
-from gradtool.engine._ops.core.dtype_support import TYPE_NAMES
+from gradtool.engine._ops.core.dtype_support import SMOOTH, TYPE_NAMES
 from gradtool.engine._ops.core.kinds import conjugate, constant, general, linear
 from gradtool.engine._ops.core.node_names import along_dimension, numbered
 from gradtool.engine._ops.core.op import op
@@ -76,6 +83,8 @@ _spread: Any = linear(
     _spread_out,
     lambda g, x_shape, dims: g.sum(dims, keepdim=True).reshape(x_shape),
     is_view=True,
+    dtypes=SMOOTH,
+    batch=changing(shape=of_examples, dims=all_later),
 )
 
 
@@ -126,7 +135,7 @@ def _summed(x: Any, *, dims: Ints, keepdim: bool) -> Any:
     return x.sum(axis=dims, keepdims=keepdim, dtype=dtype)
 
 
-_sum = linear("sum", _summed, lambda g, x_shape, dims: spread(g, x_shape, dims))
+_sum = linear("sum", _summed, lambda g, x_shape, dims: spread(g, x_shape, dims), batch=over_dims)
 
 
 @op(method=True)
@@ -180,6 +189,8 @@ _mean = linear(
     "mean",
     _averaged,
     lambda g, x_shape, dims: spread(g / (count_over(x_shape, dims) or 1), x_shape, dims),
+    dtypes=SMOOTH,
+    batch=over_dims,
 )
 
 
@@ -260,7 +271,7 @@ def _products_after(x: Tensor, dim: int) -> Tensor:
     return products
 
 
-_prod = general("prod", _multiplied, _prod_vjp)
+_prod = general("prod", _multiplied, _prod_vjp, batch=along_dim)
 
 
 @op(method=True, node=numbered("Prod", along_dimension))
@@ -297,8 +308,8 @@ def _truth(function: Any) -> Any:
     return compute
 
 
-_all = constant("all", _truth(np.all))
-_any = constant("any", _truth(np.any))
+_all = constant("all", _truth(np.all), batch=over_dims)
+_any = constant("any", _truth(np.any), batch=over_dims)
 
 
 def _named_dims(dim: Any, ndim: int) -> Ints:
@@ -321,7 +332,7 @@ def any(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
 
 
 _count_nonzero = constant(
-    "count_nonzero", lambda x, *, dims: (x != 0).sum(axis=dims, dtype=np.int64)
+    "count_nonzero", lambda x, *, dims: (x != 0).sum(axis=dims, dtype=np.int64), batch=over_dims
 )
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
+from gradtool.engine._ops.core.batching import along_dim, over_dims
 from gradtool.engine._ops.core.dims import Ints, wrap_dim
-from gradtool.engine._ops.core.dtype_support import not_implemented
+from gradtool.engine._ops.core.dtype_support import REAL, SMOOTH, not_implemented
 from gradtool.engine._ops.core.kinds import conjugate, general
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.elementwise.elementwise import exp
@@ -47,6 +48,8 @@ _lse = general(
     lambda g, x, out, dims: (
         spread(g, x.shape, dims) * conjugate(exp(x - spread(out, x.shape, dims)))
     ),
+    dtypes=SMOOTH,
+    batch=over_dims,
 )
 
 
@@ -91,8 +94,8 @@ def _log_softmax_vjp(g: Tensor, out: Tensor, dim: int) -> Tensor:
     return g - exp(out) * sum(g, dim, keepdim=True)
 
 
-_soft = general("softmax", _softmax, _softmax_vjp)
-_log_soft = general("log_softmax", _log_softmax, _log_softmax_vjp)
+_soft = general("softmax", _softmax, _softmax_vjp, dtypes=REAL, batch=along_dim)
+_log_soft = general("log_softmax", _log_softmax, _log_softmax_vjp, dtypes=REAL, batch=along_dim)
 
 
 @op(method=True)

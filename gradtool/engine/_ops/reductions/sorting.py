@@ -10,8 +10,10 @@ from gradtool.device import accumulated, module_of
 from gradtool.engine import _dtypes
 from gradtool.engine._levels import Outline
 from gradtool.engine._ops.core import return_types
+from gradtool.engine._ops.core.batching import along_dim
 from gradtool.engine._ops.core.dims import wrap_dim
 from gradtool.engine._ops.core.dtype_support import (
+    MEASURED,
     ORDERED,
     refuse,
     refusing_bool_and_complex,
@@ -69,12 +71,21 @@ def _shared_among_equals(g: Tensor, x: Tensor, out: Tensor, dim: int) -> Tensor:
     return divided
 
 
-_argsort = constant("argsort", order_of)
-_median_index_of = constant("median_index", refusing_bool_and_complex("median_out", _median_index))
-_sorted, _topk = gathering("sort"), gathering("topk")
-_kthvalue, _median_along = picking("kthvalue"), picking("median")
+_argsort = constant("argsort", order_of, dtypes=ORDERED, batch=along_dim)
+_median_index_of = constant(
+    "median_index",
+    refusing_bool_and_complex("median_out", _median_index),
+    dtypes=MEASURED,
+    batch=along_dim,
+)
+_sorted, _topk = gathering("sort", dtypes=ORDERED), gathering("topk", dtypes=MEASURED)
+_kthvalue, _median_along = picking("kthvalue", dtypes=MEASURED), picking("median", dtypes=MEASURED)
 _median = general(
-    "median", refusing_bool_and_complex("median_cpu", _lower_median), _shared_among_equals
+    "median",
+    refusing_bool_and_complex("median_cpu", _lower_median),
+    _shared_among_equals,
+    dtypes=MEASURED,
+    batch=along_dim,
 )
 
 
@@ -304,9 +315,12 @@ def _present_median_index(x: Any, *, dim: int) -> Any:
 
 
 _nanmedian_index_of = constant(
-    "nanmedian_index", refusing_bool_and_complex("median_out", _present_median_index)
+    "nanmedian_index",
+    refusing_bool_and_complex("median_out", _present_median_index),
+    dtypes=MEASURED,
+    batch=along_dim,
 )
-_nanmedian_along = picking("nanmedian")
+_nanmedian_along = picking("nanmedian", dtypes=MEASURED)
 
 
 @op(method=True, node=numbered("Nanmedian", along_dimension))
@@ -338,8 +352,10 @@ def _mode_index(x: Any, *, dim: int) -> Any:
     return np.take_along_axis(order, longest[..., None], -1)[..., 0]
 
 
-_mode_index_of = constant("mode_index", refusing_complex("mode_cpu", _mode_index))
-_mode_along = picking("mode")
+_mode_index_of = constant(
+    "mode_index", refusing_complex("mode_cpu", _mode_index), dtypes=ORDERED, batch=along_dim
+)
+_mode_along = picking("mode", dtypes=ORDERED)
 
 
 @op(method=True, node="ModeBackward0")

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
+from gradtool.engine._ops.core.batching import over_dims
 from gradtool.engine._ops.core.dims import Ints
-from gradtool.engine._ops.core.dtype_support import NUMBERS, takes
+from gradtool.engine._ops.core.dtype_support import NUMBERS, SMOOTH, takes
 from gradtool.engine._ops.core.kinds import general
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.quiet import quiet
@@ -55,8 +56,8 @@ def _std_vjp(g: Tensor, x: Tensor, out: Tensor, dims: Ints, correction: float) -
     return _var_vjp(of_var, x, dims, correction)
 
 
-_var = general("var", _variance, _var_vjp)
-_std = general("std", _deviation, _std_vjp)
+_var = general("var", _variance, _var_vjp, dtypes=SMOOTH, batch=over_dims)
+_std = general("std", _deviation, _std_vjp, dtypes=SMOOTH, batch=over_dims)
 
 
 def _arguments(

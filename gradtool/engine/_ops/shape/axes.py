@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradtool.engine._dtypes import int64
+from gradtool.engine._ops.core.batching import all_later, changing, one_later
 from gradtool.engine._ops.core.dims import Ints, as_ints, one_by_one, wrap_dim, wrap_dims
 from gradtool.engine._ops.core.kinds import conjugate, linear
 from gradtool.engine._ops.core.op import attribute, op
@@ -22,12 +23,21 @@ _transpose = linear(
     lambda x, *, dim0, dim1: x.swapaxes(dim0, dim1),
     lambda g, dim0, dim1: g.transpose(dim0, dim1),
     is_view=True,
+    batch=changing(dim0=one_later, dim1=one_later),
 )
+
+
+def _examples_first(dims: Sequence[int], size: int) -> tuple[int, ...]:
+    """Return the order of dimensions in which that of the examples stays the first."""
+    return (0, *all_later(dims, size))
+
+
 _permute = linear(
     "permute",
     lambda x, *, dims: x.transpose(dims),
     lambda g, dims: g.permute(_inverse(dims)),
     is_view=True,
+    batch=changing(dims=_examples_first),
 )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.engine._ops.core.batching import changing, of_examples, one_later, unchanged
 from gradtool.engine._ops.core.dims import Ints, wrap_dim
 from gradtool.engine._ops.core.dtype_support import NUMBERS, takes
 from gradtool.engine._ops.core.kinds import linear
@@ -30,10 +31,16 @@ def _with_diagonal(x: Any, *, shape: Ints, offset: int, dim1: int, dim2: int) ->
 
 
 _tril = linear(
-    "tril", lambda x, *, diagonal: np.tril(x, diagonal), lambda g, diagonal: g.tril(diagonal)
+    "tril",
+    lambda x, *, diagonal: np.tril(x, diagonal),
+    lambda g, diagonal: g.tril(diagonal),
+    batch=unchanged,
 )
 _triu = linear(
-    "triu", lambda x, *, diagonal: np.triu(x, diagonal), lambda g, diagonal: g.triu(diagonal)
+    "triu",
+    lambda x, *, diagonal: np.triu(x, diagonal),
+    lambda g, diagonal: g.triu(diagonal),
+    batch=unchanged,
 )
 _diagonal = linear(
     "diagonal",
@@ -42,11 +49,13 @@ _diagonal = linear(
         g, shape=x_shape, offset=offset, dim1=dim1, dim2=dim2
     ),
     is_view=True,
+    batch=changing(dim1=one_later, dim2=one_later),
 )
 _embed: Primitive = linear(
     "diag_embed",
     _with_diagonal,
     lambda g, offset, dim1, dim2: g.diagonal(offset, dim1, dim2),
+    batch=changing(shape=of_examples, dim1=one_later, dim2=one_later),
 )
 
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradtool.engine import _dtypes
+from gradtool.engine._ops.core.batching import over_dims, padded, unchanged
 from gradtool.engine._ops.core.dims import Ints, as_ints, one_by_one, wrap_dim, wrap_dims
+from gradtool.engine._ops.core.dtype_support import INT64, SMOOTH
 from gradtool.engine._ops.core.kinds import linear
 from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._ops.shape.shape import reshape
 from gradtool.engine._tensor import Size, Tensor
+
+if TYPE_CHECKING:
+    from gradtool.engine._levels.batch import BatchLevel
 
 # ---- broadcasting, and the sum that is its transpose -----------------------------------------
 
@@ -29,11 +35,20 @@ def _stretched(x: Any, *, shape: Ints) -> Any:
     return view
 
 
+def _expand_rule(
+    level: BatchLevel, primitive: Any, args: Sequence[Any], params: dict[str, Any]
+) -> Tensor:
+    shape = params["shape"]
+    out: Tensor = primitive(padded(level.below(args[0]), len(shape)), shape=(level.size, *shape))
+    return out
+
+
 _expand = linear(
     "expand",
     _stretched,
     lambda g, x_shape: g.sum_to_size(x_shape),
     is_view=True,
+    batch=_expand_rule,
 )
 
 
@@ -46,7 +61,23 @@ def _summed_to(x: Any, *, shape: Ints) -> Any:
     return x.sum(axis=axes, dtype=dtype, keepdims=True).reshape(shape)
 
 
-_sum_to_size = linear("sum_to_size", _summed_to, lambda g, x_shape: g.expand(x_shape))
+def _sum_rule(
+    level: BatchLevel, primitive: Any, args: Sequence[Any], params: dict[str, Any]
+) -> Tensor:
+    shape = params["shape"]
+    kept = (1,) * (args[0].ndim - len(shape)) + shape
+    summed = primitive(level.below(args[0]), shape=(level.size, *kept))
+    out: Tensor = summed.reshape(level.size, *shape)
+    return out
+
+
+_sum_to_size = linear(
+    "sum_to_size",
+    _summed_to,
+    lambda g, x_shape: g.expand(x_shape),
+    dtypes=SMOOTH | INT64,
+    batch=_sum_rule,
+)
 
 
 @method()
@@ -147,22 +178,35 @@ def _copied(x: Any) -> Any:
     return x.copy(order="C" if 0 in x.strides else "K")
 
 
-_clone = linear("clone", _copied, lambda g: g)
-_contiguous = linear("clone", lambda x: x.copy(order="C"), lambda g: g)
+_clone = linear("clone", _copied, lambda g: g, batch=unchanged)
+_contiguous = linear("clone", lambda x: x.copy(order="C"), lambda g: g, batch=unchanged)
+
+
+def _repeat_rule(
+    level: BatchLevel, primitive: Any, args: Sequence[Any], params: dict[str, Any]
+) -> Tensor:
+    repeats = params["repeats"]
+    out: Tensor = primitive(padded(level.below(args[0]), len(repeats)), repeats=(1, *repeats))
+    return out
+
+
 _repeat = linear(
     "repeat",
     lambda x, *, repeats: np.tile(x, repeats),
     lambda g, x_shape, repeats: _repeats_summed(g, x_shape, repeats),
+    batch=_repeat_rule,
 )
 _flip = linear(
     "flip",
     lambda x, *, dims: np.flip(x, dims).copy(),
     lambda g, dims: g.flip(dims),
+    batch=over_dims,
 )
 _roll = linear(
     "roll",
     lambda x, *, shifts, dims: np.roll(x, shifts, dims),
     lambda g, shifts, dims: g.roll(tuple([-shift for shift in shifts]), dims),
+    batch=over_dims,
 )
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradtool.engine._ops.core.batching import with_examples
 from gradtool.engine._ops.core.dims import as_ints, wrap_dim
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive, Vjp
@@ -20,7 +21,18 @@ from gradtool.engine._ops.core.promotion import result_type
 from gradtool.engine._ops.indexing.views import piece
 from gradtool.engine._tensor import Tensor
 
+if TYPE_CHECKING:
+    from gradtool.engine._levels.batch import BatchLevel
+
 # ---- joining --------------------------------------------------------------------------------
+
+
+def _join_rule(
+    level: BatchLevel, primitive: Any, args: Sequence[Any], params: dict[str, Any]
+) -> Tensor:
+    parts = [with_examples(level, arg) for arg in args]
+    out: Tensor = primitive(*parts, **{**params, "dim": params["dim"] + 1})
+    return out
 
 
 @functools.cache
@@ -41,6 +53,7 @@ def _cat_of(count: int) -> Primitive:
         [gradient(position) for position in range(count)],
         arguments=tuple(f"x{position}" for position in range(count)),
         kind="linear",
+        batch=_join_rule,
     )
 
 
@@ -57,6 +70,7 @@ def _stack_of(count: int) -> Primitive:
         [gradient(position) for position in range(count)],
         arguments=tuple(f"x{position}" for position in range(count)),
         kind="linear",
+        batch=_join_rule,
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from gradtool.engine import _dtypes
 from gradtool.engine._levels import Outline
+from gradtool.engine._ops.core.batching import changing, of_examples, one_later, over_dims
 from gradtool.engine._ops.core.dims import Ints, as_ints, one_by_one, wrap_dim, wrap_dims
 from gradtool.engine._ops.core.kinds import linear
 from gradtool.engine._ops.core.node_names import numbered
@@ -19,23 +20,27 @@ _view = linear(
     lambda x, *, shape: x.reshape(shape),
     lambda g, x_shape: g.reshape(x_shape),
     is_view=True,
+    batch=changing(shape=of_examples),
 )
 _copying_reshape = linear(
     "unsafe_view",
     lambda x, *, shape: x.reshape(shape),
     lambda g, x_shape: g.reshape(x_shape),
+    batch=changing(shape=of_examples),
 )
 _unsqueeze = linear(
     "unsqueeze",
     lambda x, *, dim: x[(*[slice(None)] * dim, None)],
     lambda g, dim: g.squeeze(dim),
     is_view=True,
+    batch=changing(dim=one_later),
 )
 _squeeze = linear(
     "squeeze",
     lambda x, *, dims: x.squeeze(dims),
     lambda g, x_shape: g.reshape(x_shape),
     is_view=True,
+    batch=over_dims,
 )
 
 

@@ -12,8 +12,9 @@ from typing import Any
 
 from gradtool.device import module_of
 from gradtool.engine import _dtypes
+from gradtool.engine._ops.core.batching import over_dims
 from gradtool.engine._ops.core.dims import Ints, wrap_dim, wrap_dims
-from gradtool.engine._ops.core.dtype_support import TYPE_NAMES
+from gradtool.engine._ops.core.dtype_support import COMPLEX, TYPE_NAMES
 from gradtool.engine._ops.core.kinds import conjugate, linear
 from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._ops.elementwise.complex_parts import real
@@ -36,6 +37,8 @@ _fft: Primitive = linear(
     "fft_c2c",
     _transform,
     lambda g, dims, forward: _fft(g, dims=dims, forward=not forward),
+    dtypes=COMPLEX,
+    batch=over_dims,
 )
 
 

@@ -58,6 +58,7 @@ _between = elementwise_primitive(
     _clipped,
     Product(lambda g, x, low, high: g.masked_fill((x <= low) | (x >= high), 0)),
     arguments=("x",),
+    dtypes=MEASURED,
 )
 
 

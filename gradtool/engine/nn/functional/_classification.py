@@ -209,6 +209,7 @@ _cross_entropy = binary(
         Product(lambda g, x, y: g * (x - y) / ((1 - x) * x).clamp(min=1e-12)),
         Product(lambda g, x: g * (log1p(-x) - log(x))),
     ),
+    dtypes=REAL,
 )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
+from gradtool.engine._ops.core.batching import changing
 from gradtool.engine._ops.core.dims import Ints, as_ints
 from gradtool.engine._ops.core.dtype_support import NUMBERS, check_taken
 from gradtool.engine._ops.core.kinds import general, linear
@@ -28,8 +29,13 @@ def _inside(g: Tensor, pairs: Pairs) -> Tensor:
     return g
 
 
-_with_zeros = linear("constant_pad_nd", _padded, _inside)
-_with_value = general("constant_pad_nd", _padded, _inside)
+def _examples_unpadded(pairs: Sequence[tuple[int, int]], _size: int) -> tuple[Any, ...]:
+    """Return the pads of all examples: none for their own dimension."""
+    return ((0, 0), *pairs)
+
+
+_with_zeros = linear("constant_pad_nd", _padded, _inside, batch=changing(pairs=_examples_unpadded))
+_with_value = general("constant_pad_nd", _padded, _inside, batch=changing(pairs=_examples_unpadded))
 
 
 def _padding_node(_input: Any, pad: Any, mode: str = "constant", value: Any = None) -> str | None:

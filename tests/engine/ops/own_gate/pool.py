@@ -15,7 +15,6 @@ import pytest
 
 import gradtool.engine as engine
 from gradtool.engine._dtypes import dtype
-from gradtool.engine._ops.core.dtype_support import claimed
 from gradtool.engine._ops.core.primitive import Primitive
 from tests.engine.ops.case import Arg, OpCase
 from tests.engine.ops.families import FAMILIES
@@ -116,7 +115,7 @@ def claiming(dtype: dtype) -> list[tuple[str, OpCase]]:
         (family, case)
         for family, case in cover(dtype)
         if not (dtype.is_complex and case.name in REAL_ONLY)
-        if all(dtype in claimed(each.name) for each in _floating(case))
+        if all(dtype in each.dtypes for each in _floating(case))
     ]
 
 

@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gradtool.engine._levels.batch_rules._rule import Rule, padded, with_examples
+from gradtool.engine._ops.core.batching import padded, with_examples
 from gradtool.engine._tensor import Tensor
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _numbers(level: BatchLevel, like: Tensor) -> Tensor:
     return arange(level.size, device=like.device)
 
 
-def _index(
+def index_rule(
     level: BatchLevel, primitive: Any, args: Sequence[Any], params: dict[str, Any]
 ) -> Tensor:
     from gradtool.engine._ops.indexing.indexing import _index_of
@@ -72,7 +72,7 @@ def _index(
     return layout.restored(_index_of(len(layout.dims))(x, *layout.indices, dims=layout.dims))
 
 
-def _index_backward(
+def index_backward_rule(
     level: BatchLevel, primitive: Any, args: Sequence[Any], params: dict[str, Any]
 ) -> Tensor:
     from gradtool.engine._ops.indexing.indexing import added_to_zeros
@@ -82,7 +82,7 @@ def _index_backward(
     return added_to_zeros(g, (level.size, *params["shape"]), layout.dims, layout.indices)
 
 
-def _index_put(
+def index_put_rule(
     level: BatchLevel, primitive: Any, args: Sequence[Any], params: dict[str, Any]
 ) -> Tensor:
     from gradtool.engine._ops.indexing.indexing import _index_put_of
@@ -103,17 +103,17 @@ def _index_put(
     )
 
 
-def _index_select(
+def index_select_rule(
     level: BatchLevel, primitive: Any, args: Sequence[Any], params: dict[str, Any]
 ) -> Tensor | None:
     x, index = args
     if level.owns(index):
-        return _index(level, primitive, args, {"dims": (params["dim"],)})
+        return index_rule(level, primitive, args, {"dims": (params["dim"],)})
     out: Tensor = primitive(level.below(x), index, dim=params["dim"] + 1)
     return out
 
 
-def _write_slices(
+def write_slices_rule(
     level: BatchLevel, primitive: Any, args: Sequence[Any], params: dict[str, Any]
 ) -> Tensor:
     """Slices added or copied: where positions differ between examples, as indexing does it."""
@@ -124,20 +124,11 @@ def _write_slices(
         out: Tensor = primitive(with_examples(level, x), source, index, dim=dim + 1)
         return out
     put = {"basic": (), "dims": (dim,), "accumulate": primitive.name == "index_add"}
-    return _index_put(level, primitive, (x, level.wrap(source), index), put)
+    return index_put_rule(level, primitive, (x, level.wrap(source), index), put)
 
 
-def _take(level: BatchLevel, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
+def take_rule(
+    level: BatchLevel, primitive: Any, args: Sequence[Any], params: dict[str, Any]
+) -> Tensor:
     flat = level.wrap(with_examples(level, args[0]).reshape(level.size, -1))
-    return _index(level, primitive, (flat, args[1]), {"dims": (0,)})
-
-
-RULES: dict[str, Rule] = {
-    "index": _index,
-    "index_add": _write_slices,
-    "index_backward": _index_backward,
-    "index_copy": _write_slices,
-    "index_put": _index_put,
-    "index_select": _index_select,
-    "take": _take,
-}
+    return index_rule(level, primitive, (flat, args[1]), {"dims": (0,)})
