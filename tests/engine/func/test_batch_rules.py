@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import gradtool.engine as engine
-from gradtool.engine._ops.core.primitive import PRIMITIVES
 from gradtool.engine._levels import NotBatchableError
 from gradtool.engine._levels.batch import BatchLevel
+from gradtool.engine._ops.core.primitive import PRIMITIVES
 from tests.engine.ops.case import OpCase
 from tests.engine.ops.compare import flatten
 from tests.engine.ops.families import FAMILIES
