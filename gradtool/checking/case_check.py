@@ -26,7 +26,6 @@ from gradtool.results.report import (
     Family,
     FunctionResult,
     Verdict,
-    skipped,
 )
 from gradtool.sandbox.termination import Terminated, user_code
 from gradtool.sandbox.timeout import time_limit
@@ -113,9 +112,7 @@ def _examined(
             twin=None if settings.device == "cpu" else _on_host(subject, case),
         )
     checks = {
-        each.rule.code: _excused(
-            settings, _doubted(case, check_result(node, subject, each, settings))
-        )
+        each.rule.code: check_result(node, subject, each, settings)
         for each in outcomes
         if each.rule.code in reported
     }
@@ -128,26 +125,6 @@ def _examined(
         lines=differentiable.lines,
         executed=frozenset(executed),
     )
-
-
-def _doubted(case: ResolvedCase, check: CheckResult) -> CheckResult:
-    """A check that says so where a backward may have raised for arguments that nobody meant."""
-    if case.source != "inferred" or check.rule != codes.BACKWARD_RAISED:
-        return check
-    hint = "its arguments were inferred: where they make no sense, give it a case in gradtool.yaml"
-    findings = [
-        msgspec.structs.replace(each, hint=f"{each.hint}; {hint}" if each.hint else hint)
-        for each in check.findings
-    ]
-    return msgspec.structs.replace(check, findings=tuple(findings))
-
-
-def _excused(settings: Settings, check: CheckResult) -> CheckResult:
-    """A check without doubts about a derivative that the gradient is declared not to be."""
-    excuse = RULES[check.rule].excused_with
-    if excuse not in settings.ignored_for_reason or check.verdict is not Verdict.UNVERIFIED:
-        return check
-    return skipped(check, settings.ignored[excuse])
 
 
 def _on_host(subject: Subject, case: ResolvedCase) -> FunctionDifferentiable:

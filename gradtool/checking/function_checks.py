@@ -12,7 +12,6 @@ from pathlib import Path
 from gradtool.checking.plan import PlannedFunction
 from gradtool.config.settings import Settings
 from gradtool.findings.finding import make_finding
-from gradtool.policy.tolerances import expired
 from gradtool.results.paths import shown_path
 from gradtool.results.report import CaseResult, CheckResult, Family, Finding, Location, Verdict
 from gradtool.verify.protocol.observation import SourceLine
@@ -37,35 +36,26 @@ class Checked:
 
 
 def whole_checks(planned: PlannedFunction, cases: Sequence[Checked]) -> list[CheckResult]:
-    """The answers of the rules that need all cases of a Function."""
-    asked = planned.unit.settings.codes
+    """The results of the rules that need all cases of a Function, each checked to its end."""
+    if not cases or not all(case.is_complete for case in cases):
+        return []
+    selected = planned.unit.settings.codes
+    is_whole = not planned.deselected and not planned.unit.only
     checks = []
-    if codes.EXPIRED in asked:
-        checks.append(_expired(planned, cases))
-    if cases and all(case.is_complete for case in cases):
-        checks += _of_all(planned, cases)
+    if codes.NEEDLESS in selected and is_whole:
+        checks.append(_needless(planned, cases))
+    if codes.NOT_EXECUTED in selected and _is_right(cases, planned.unit.settings):
+        checks.append(_not_executed(planned, cases))
     return [check for check in checks if check.findings]
 
 
-def _expired(planned: PlannedFunction, cases: Sequence[Checked]) -> CheckResult:
-    unit, location = planned.unit, planned.subject.location
-    return expired(unit.node, location, [case.result for case in cases], unit.settings)
-
-
-def _of_all(planned: PlannedFunction, cases: Sequence[Checked]) -> list[CheckResult]:
-    """The answers for which every case must have come to its end."""
-    asked = planned.unit.settings.codes
-    is_whole = not planned.deselected and not planned.unit.only
-    checks = []
-    if codes.NEEDLESS in asked and is_whole:
-        checks.append(_needless(planned, cases))
-    if codes.NOT_EXECUTED in asked and _all_right(cases):
-        checks.append(_not_executed(planned, cases))
-    return checks
-
-
-def _all_right(cases: Iterable[Checked]) -> bool:
-    return not any(check.verdict in _WRONG for case in cases for check in case.result.checks)
+def _is_right(cases: Iterable[Checked], settings: Settings) -> bool:
+    """Return True if nothing is wrong but what the configuration ignores."""
+    return not any(
+        check.verdict in _WRONG and settings.excuse(check) is None
+        for case in cases
+        for check in case.result.checks
+    )
 
 
 def _needless(planned: PlannedFunction, cases: Sequence[Checked]) -> CheckResult:

@@ -6,23 +6,21 @@ the same case under the second, and GT702 tells where the two disagree.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.adapters.common.module_call import ModuleCall
 from gradtool.adapters.library import library
 from gradtool.cases.sources import ResolvedCase
-from gradtool.checking.function_checks import Checked
 from gradtool.checking.unit import Unit
 from gradtool.collect.loader import LoadedModule
 from gradtool.collect.subject import Subject
+from gradtool.config.settings import Settings
 from gradtool.findings.check_results import check_result
 from gradtool.findings.terminations import termination_result
 from gradtool.results.report import CheckResult, Severity, Verdict
@@ -60,40 +58,31 @@ class SecondEngine:
         self._loaded = loaded
         self._subject = subject
 
-    def added(
-        self, first: Active, subject: Subject, case: ResolvedCase, checked: Checked
-    ) -> Checked:
-        """A case of `subject` as it was `checked`, with the answer of GT702.
+    def compare(
+        self, first: Active, subject: Subject, case: ResolvedCase, checks: Sequence[CheckResult]
+    ) -> CheckResult | None:
+        """The result of GT702 for a case of `subject`; None where there is nothing to compare.
 
-        In the context `first` the code of the first engine's module can run.
+        Args:
+            first: The context in which the code of the first engine's module can run.
+            subject: The Function under the first engine.
+            case: Its case.
+            checks: The results of the other rules there.
         """
-        started = time.perf_counter()
-        if codes.ENGINES not in self._unit.settings.codes or not checked.is_complete:
-            return checked
-        premises = RULES[codes.ENGINES].premises
-        if any(check.rule in premises and _is_broken(check) for check in checked.result.checks):
-            return checked
-        node = f"{self._unit.node}[{case.name}]"
+        settings = self._unit.settings
+        if codes.ENGINES not in settings.codes:
+            return None
+        if any(c.rule in RULES[codes.ENGINES].premises and _is_broken(c, settings) for c in checks):
+            return None
         try:
-            answer = self._compared(first, subject, case, checked)
+            return self._compared(first, subject, case, checks)
         except Terminated as error:
-            answer = termination_result(
-                node, error.termination, self._unit.settings, subject.location
-            )
-        if answer is None:
-            return checked
-        others = [each for each in checked.result.checks if each.rule != answer.rule]
-        result = msgspec.structs.replace(
-            checked.result,
-            checks=(*others, answer),
-            seconds=checked.result.seconds + time.perf_counter() - started,
-        )
-        return replace(checked, result=result)
+            node = f"{self._unit.node}[{case.name}]"
+            return termination_result(node, error.termination, settings, subject.location)
 
     def _compared(
-        self, first: Active, subject: Subject, case: ResolvedCase, checked: Checked
+        self, first: Active, subject: Subject, case: ResolvedCase, checks: Sequence[CheckResult]
     ) -> CheckResult | None:
-        """The answer of GT702; None where there is nothing to compare."""
         settings, node = self._unit.settings, f"{self._unit.node}[{case.name}]"
         with self._running(first):
             one = _differentiable(subject, case.args, case.kwargs)
@@ -113,7 +102,7 @@ class SecondEngine:
         flaw = disagreement(here, at, there)
         if flaw:
             flaw = self._beside_ties(first, here, twin, flaw)
-        flaw = flaw or _other_rules(checked.result.checks, outcomes)
+        flaw = flaw or _other_rules(checks, outcomes, settings)
         verdict = Verdict.FAIL if flaw else Verdict.PASS
         outcome = Outcome(RULES[codes.ENGINES], verdict, flaws=(flaw,) if flaw else ())
         return check_result(node, subject, outcome, settings)
@@ -148,9 +137,11 @@ def _differentiable(subject: Subject, args: Any, kwargs: Any) -> FunctionDiffere
     return FunctionDifferentiable(subject.target, args, kwargs, name=subject.name)
 
 
-def _other_rules(checks: Iterable[CheckResult], outcomes: Iterable[Outcome]) -> Flaw | None:
+def _other_rules(
+    checks: Iterable[CheckResult], outcomes: Iterable[Outcome], settings: Settings
+) -> Flaw | None:
     """A flaw where a rule is broken under one engine only."""
-    here = {check.rule for check in checks if _is_broken(check)}
+    here = {check.rule for check in checks if _is_broken(check, settings)}
     asked = {check.rule for check in checks if check.verdict is not Verdict.SKIPPED}
     for outcome in outcomes:
         code = outcome.rule.code
@@ -163,8 +154,9 @@ def _other_rules(checks: Iterable[CheckResult], outcomes: Iterable[Outcome]) -> 
     return None
 
 
-def _is_broken(check: CheckResult) -> bool:
-    return any(_counts(finding.severity) for finding in check.findings)
+def _is_broken(check: CheckResult, settings: Settings) -> bool:
+    counts = any(_counts(finding.severity) for finding in check.findings)
+    return counts and settings.excuse(check) is None
 
 
 def _counts(severity: Severity) -> bool:

@@ -8,7 +8,6 @@ from gradtool.collect.filters import parse_shard
 from gradtool.config.options import CheckOptions
 from gradtool.config.resources import parse_size
 from gradtool.errors import UsageError
-from gradtool.policy.requirements import refuse_parts
 from gradtool.spelling import known_names
 from gradtool.verify.rules import codes
 
@@ -35,7 +34,7 @@ def require_valid(options: CheckOptions) -> None:
             raise UsageError(f"{flag} must be a number of 0 or more, got {value}")
     if options.timeout is not None and not options.timeout > 0:
         raise UsageError(f"--timeout must be above 0, got {options.timeout}")
-    refuse_parts(options)
+    _refuse_requirements_of_parts(options)
     _require_valid_processes(options)
 
 
@@ -47,7 +46,7 @@ def _require_valid_processes(options: CheckOptions) -> None:
         except ValueError as error:
             raise UsageError(f"--memory-limit {error}") from None
     if not options.isolation and (options.jobs or 1) > 1:
-        raise UsageError("-j needs isolation: leave --no-isolation and --pdb away")
+        raise UsageError("-j needs isolation: omit --no-isolation and --pdb")
     if options.shard is not None:
         parse_shard(options.shard)
     if options.executor not in EXECUTORS:
@@ -55,3 +54,21 @@ def _require_valid_processes(options: CheckOptions) -> None:
         raise UsageError(f"--executor: unknown {options.executor!r}{known}")
     if (options.executor == "dask") != (options.scheduler is not None):
         raise UsageError("--executor dask and --scheduler ADDRESS belong together")
+
+
+def _refuse_requirements_of_parts(options: CheckOptions) -> None:
+    """Refuse to require a number of Functions of a part of a run.
+
+    Raises:
+        UsageError: The options ask for that.
+    """
+    parts = {
+        "--shard": options.shard,
+        "--changed-since": options.changed_since,
+        "--lf": options.only_failed,
+        "-k": options.keyword,
+    }
+    for flag, value in parts.items():
+        if options.require_functions is not None and value is not None:
+            more = "; gradtool merge takes it" if flag == "--shard" else ""
+            raise UsageError(f"--require-functions is of whole runs: omit {flag}{more}")

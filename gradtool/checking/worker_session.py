@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+import msgspec
+
 from gradtool.adapters.engines import BOTH, BUNDLED, TORCH, require_device_of
 from gradtool.cases.construction import construct
+from gradtool.cases.sources import ResolvedCase
 from gradtool.checking.case_check import check_case, listed_function
 from gradtool.checking.function_checks import Checked, whole_checks
 from gradtool.checking.plan import PlannedFunction, plan_unit
@@ -23,6 +28,9 @@ from gradtool.sandbox.timeout import time_limit
 
 if TYPE_CHECKING:
     from gradtool.checking.second_engine import SecondEngine
+
+Active = Callable[[], AbstractContextManager[None]]
+"""Makes a context in which the code of a module can run."""
 
 
 class Listener(Protocol):
@@ -181,7 +189,7 @@ def check_planned(
     listener: Listener,
     finished: frozenset[str] = frozenset(),
     left: float | None = None,
-    active: Callable[[], AbstractContextManager[None]] = nullcontext,
+    active: Active = nullcontext,
     second: SecondEngine | None = None,
 ) -> tuple[CheckResult, ...]:
     """Check the cases of a Function, one after the other.
@@ -204,9 +212,26 @@ def check_planned(
         listener.case_started(case.name)
         with active():
             checked = check_case(planned.unit, planned.subject, case, left)
-        if second is not None:
-            checked = second.added(active, planned.subject, case, checked)
+        if second is not None and checked.is_complete:
+            checked = _with_second(second, active, planned, case, checked)
         cases.append(checked)
         left = left and max(left - checked.result.seconds, 0)
         listener.case_finished(checked.result)
     return () if finished else tuple(whole_checks(planned, cases))
+
+
+def _with_second(
+    second: SecondEngine,
+    active: Active,
+    planned: PlannedFunction,
+    case: ResolvedCase,
+    checked: Checked,
+) -> Checked:
+    started = time.perf_counter()
+    found = second.compare(active, planned.subject, case, checked.result.checks)
+    if found is None:
+        return checked
+    others = (check for check in checked.result.checks if check.rule != found.rule)
+    seconds = checked.result.seconds + time.perf_counter() - started
+    result = msgspec.structs.replace(checked.result, checks=(*others, found), seconds=seconds)
+    return replace(checked, result=result)

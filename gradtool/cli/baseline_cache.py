@@ -26,9 +26,10 @@ from gradtool.policy.baseline import (
     Baseline,
     entries_of,
     read_baseline,
-    with_known,
 )
 from gradtool.policy.baseline_shrink import is_whole, vanished
+from gradtool.policy.changes import apply
+from gradtool.policy.pipeline import policies_of_history
 from gradtool.report.rows import Row, rows
 from gradtool.report.verdicts import STOPPING
 from gradtool.results.report import Report
@@ -84,10 +85,9 @@ class Keeper:
         Raises:
             UsageError: The baseline cannot be written, or the other commit not be checked.
         """
-        if self._baseline is not None:
-            report = with_known(report, self._settle(self._baseline, report))
-        if self._commit is not None:
-            report = _compared(report, self._commit)
+        baseline = self._baseline and self._settle(self._baseline, report)
+        find_at_base = None if self._commit is None else self._commit.findings
+        report = apply(policies_of_history(baseline, find_at_base), report)
         if self._kept.cache and not report.interrupted and not report.faults:
             self._remember(report)
         return msgspec.structs.replace(report, notices=(*report.notices, *self._notices))
@@ -162,7 +162,7 @@ def keeping(kept: Kept, options: CheckOptions) -> Iterator[Keeper]:
     name = kept.file
     if (kept.last_failed or kept.failed_first) and not kept.cache:
         flag = "--lf" if kept.last_failed else "--ff"
-        raise UsageError(f"{flag} needs the cache: leave --no-cache away")
+        raise UsageError(f"{flag} needs the cache: omit --no-cache")
     baseline = None if name is None else read_baseline(name, may_be_new=kept.write)
     with gently_terminated(), contextlib.ExitStack() as stack:
         place = None
@@ -171,14 +171,6 @@ def keeping(kept: Kept, options: CheckOptions) -> Iterator[Keeper]:
                 place = claim_file(Path(name))
             stack.callback(place.close)
         yield Keeper(kept, options, baseline, place)
-
-
-def _compared(report: Report, commit: BaseCommit) -> Report:
-    """The report with what was found at `commit` marked; as it is, when that is interrupted."""
-    try:
-        return commit.compared(report)
-    except KeyboardInterrupt:
-        return msgspec.structs.replace(report, interrupted=True)
 
 
 def _node(row: Row) -> str:

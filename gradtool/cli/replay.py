@@ -29,7 +29,7 @@ def replayed(options: CheckOptions, wanted: str, *, last_failed: bool) -> CheckO
         UsageError: There is no such finding, or it cannot be read.
     """
     if last_failed:
-        raise UsageError("--replay asks for one finding: leave --lf away")
+        raise UsageError("--replay asks for one finding: omit --lf")
     if not options.paths:
         return replaying(options, wanted, _of_last_run(), None)
     return replaying(options, wanted, _of_reports(options.paths), ", ".join(options.paths))

@@ -187,7 +187,7 @@ class Configs:
         name = self._options.config
         if self._options.no_config:
             if name is not None:
-                raise UsageError(f"--isolated reads no file: leave --config {name} away")
+                raise UsageError(f"--isolated reads no file: omit --config {name}")
             return self._without_file
         return None if name is None else load_config(name, self._overrides)
 

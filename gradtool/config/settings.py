@@ -16,8 +16,8 @@ from gradtool.config.environment import as_pair
 from gradtool.config.options import CheckOptions
 from gradtool.config.resources import parse_size
 from gradtool.config.schema import Defaults, FunctionConfig
-from gradtool.results.report import Family, Skip, SkipKind
-from gradtool.verify.rules import codes
+from gradtool.results.report import CheckResult, Family, Skip, SkipKind, Verdict, skipped
+from gradtool.verify.rules import RULES, codes
 
 T = TypeVar("T")
 D = TypeVar("D")
@@ -79,6 +79,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def ignored_for_reason(self) -> tuple[str, ...]:
         """Those of `ignored` that the configuration names for this Function, sorted."""
         return tuple(sorted(code for code, skip in self.ignored.items() if skip.is_ignored))
+
+    def excuse(self, check: CheckResult) -> Skip | None:
+        """The reason for which the configuration ignores what is wrong with `check`, if it does."""
+        if check.verdict in (Verdict.PASS, Verdict.SKIPPED):
+            return None
+        if check.rule in self.ignored:
+            return self.ignored[check.rule]
+        excused_with = RULES[check.rule].excused_with if self.ignored else None
+        return self.ignored[excused_with] if excused_with in self.ignored_for_reason else None
+
+    def apply_ignores(self, check: CheckResult) -> CheckResult:
+        """The check, skipped where something is wrong that the configuration ignores."""
+        excuse = self.excuse(check)
+        return check if excuse is None else skipped(check, excuse)
 
     def tolerances(
         self, atol: float | None, rtol: float | None

@@ -10,7 +10,7 @@ from gradtool.collect.subject import Subject
 from gradtool.config.settings import Settings
 from gradtool.findings.finding import could_not_run, make_finding
 from gradtool.results.paths import shown_path
-from gradtool.results.report import CheckResult, Finding, Location, Verdict
+from gradtool.results.report import CheckResult, Finding, Location
 from gradtool.sandbox.user_errors import describe
 from gradtool.verify.examine import Flaw, Outcome
 from gradtool.verify.rules import Rule, codes
@@ -20,15 +20,13 @@ _IN_FORWARD = ("setup_context", "forward")
 
 def check_result(node: str, subject: Subject, outcome: Outcome, settings: Settings) -> CheckResult:
     """What `verify` found out about one rule, told of the case with the node id `node`."""
-    rule, verdict, skip = outcome.rule, outcome.verdict, outcome.skip
+    rule = outcome.rule
     findings = tuple(_of_flaw(node, subject, rule, flaw, settings) for flaw in outcome.flaws)
-    if rule.code in settings.ignored and verdict is not Verdict.PASS:
-        findings, verdict, skip = (), Verdict.SKIPPED, settings.ignored[rule.code]
     return CheckResult(
         rule=rule.code,
-        verdict=verdict,
+        verdict=outcome.verdict,
         reason=outcome.reason,
-        skip=skip,
+        skip=outcome.skip,
         proves=rule.proves,
         findings=findings,
     )
@@ -79,4 +77,4 @@ def raised_late(
         hint="look for state that it keeps between calls",
         detail=told.detail,
     )
-    return could_not_run(finding, settings)
+    return could_not_run(finding)

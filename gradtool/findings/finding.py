@@ -54,12 +54,9 @@ def make_finding(
     )
 
 
-def could_not_run(finding: Finding, settings: Settings) -> CheckResult:
-    """Something could not run at all, unless the configuration says that this is known."""
-    code = finding.rule
-    if code in settings.ignored:
-        return CheckResult(rule=code, verdict=Verdict.SKIPPED, skip=settings.ignored[code])
-    return CheckResult(rule=code, verdict=Verdict.ERROR, findings=(finding,))
+def could_not_run(finding: Finding) -> CheckResult:
+    """The check of a rule about something that could not run at all."""
+    return CheckResult(rule=finding.rule, verdict=Verdict.ERROR, findings=(finding,))
 
 
 def as_argument(path: str) -> str:

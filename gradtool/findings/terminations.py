@@ -35,7 +35,7 @@ def termination_result(
         hint=termination.hint,
         detail=termination.detail,
     )
-    return could_not_run(finding, settings)
+    return could_not_run(finding)
 
 
 def import_terminated(shown: str, termination: Termination, settings: Settings) -> CheckResult:
@@ -49,7 +49,7 @@ def import_terminated(shown: str, termination: Termination, settings: Settings) 
         hint=termination.hint,
         detail=termination.detail,
     )
-    return could_not_run(finding, settings)
+    return could_not_run(finding)
 
 
 def not_imported(shown: str, error: LoadError, settings: Settings) -> CheckResult:
@@ -64,7 +64,7 @@ def not_imported(shown: str, error: LoadError, settings: Settings) -> CheckResul
         hint=error.hint,
         detail=told.detail if told else None,
     )
-    return could_not_run(finding, settings)
+    return could_not_run(finding)
 
 
 def no_case(node: str, location: Location, reason: NoCase, settings: Settings) -> CheckResult:
@@ -78,7 +78,7 @@ def no_case(node: str, location: Location, reason: NoCase, settings: Settings) -
         hint=reason.hint,
         detail=reason.detail,
     )
-    return could_not_run(finding, settings)
+    return could_not_run(finding)
 
 
 def out_of_time() -> CheckResult:

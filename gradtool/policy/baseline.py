@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from gradtool.errors import UsageError
-from gradtool.policy.rewriting import with_checks
+from gradtool.policy.changes import Policy, change_checks
 from gradtool.results.fingerprint import VERSION, fingerprints
 from gradtool.results.paths import split_path
 from gradtool.results.report import CheckResult, Finding, Report, Severity
@@ -135,18 +135,22 @@ def entries_of(baseline: Baseline, report: Report) -> dict[int, Entry]:
     }
 
 
-def with_known(report: Report, baseline: Baseline) -> Report:
-    """The report with the findings that the baseline has marked as known."""
+def mark_known(baseline: Baseline) -> Policy:
+    """Mark the findings that the baseline has as known."""
     known = {entry.fingerprint for entry in baseline.entries}
-    entries = entries_of(baseline, report)
 
-    def mark(check: CheckResult) -> CheckResult:
-        findings = tuple(
-            msgspec.structs.replace(each, known=True)
-            if id(each) in entries and entries[id(each)].fingerprint in known
-            else each
-            for each in check.findings
-        )
-        return msgspec.structs.replace(check, findings=findings)
+    def policy(report: Report) -> Report:
+        entries = entries_of(baseline, report)
 
-    return msgspec.structs.replace(report, modules=with_checks(report.modules, mark))
+        def mark(check: CheckResult) -> CheckResult:
+            findings = tuple(
+                msgspec.structs.replace(each, known=True)
+                if id(each) in entries and entries[id(each)].fingerprint in known
+                else each
+                for each in check.findings
+            )
+            return msgspec.structs.replace(check, findings=findings)
+
+        return msgspec.structs.replace(report, modules=change_checks(report.modules, mark))
+
+    return policy

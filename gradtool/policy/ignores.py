@@ -1,8 +1,6 @@
-"""Heeds the comments that say what to ignore, and finds those that nothing needs.
+"""Skip what the configuration or a comment ignores, and report needless comments (GT511).
 
-This is done with the answers of a Function, where all its cases are known; the rules are asked
-in any case. A comment in code outside the Function is heeded, but whether it is needed, one
-Function cannot tell.
+A comment in code outside a Function is applied, but one Function cannot tell whether it is needed.
 """
 
 from __future__ import annotations
@@ -13,17 +11,20 @@ from pathlib import Path
 
 import msgspec
 
-from gradtool.checking.unit import Done, Unit
+from gradtool.checking.unit import Unit
 from gradtool.collect.loader import LoadError, parse
+from gradtool.config.settings import Settings
 from gradtool.errors import UsageError
 from gradtool.findings.finding import make_finding
+from gradtool.policy.changes import Policy, RunSettings, change_function, change_functions
 from gradtool.policy.comments import Comment, read_comments
-from gradtool.policy.rewriting import changed_function
 from gradtool.results.report import (
     CheckResult,
     Finding,
     FunctionResult,
     Location,
+    ModuleResult,
+    Report,
     Skip,
     SkipKind,
     Verdict,
@@ -32,44 +33,72 @@ from gradtool.results.report import (
 from gradtool.verify.rules import RULES, codes
 
 
-class Ignores:
-    """The comments of all files that findings speak of; each file is read once."""
+class Comments:
+    """The comments in all files that findings point to; each file is read once."""
 
     def __init__(self) -> None:
-        self._comments: dict[str, tuple[Comment, ...]] = {}
+        self._by_file: dict[str, tuple[Comment, ...]] = {}
 
-    def require_right(self, path: Path, shown: str) -> None:
+    def require_valid(self, path: Path, shown: str) -> None:
         """Read the comments of a file that is to be checked.
 
         Raises:
             UsageError: One of them is wrong.
         """
-        self._comments[shown] = read_comments(path, shown)
-
-    def heeded(self, done: Done, unit: Unit) -> Done:
-        """The answer for a Function without what its comments ignore."""
-        heed = _Heed(self, done.function, unit)
-        function = changed_function(done.function, heed.change)
-        checks = _with_needless(function.checks, heed.needless(done))
-        return msgspec.structs.replace(
-            done, function=msgspec.structs.replace(function, checks=checks)
-        )
+        self._by_file[shown] = read_comments(path, shown)
 
     def of(self, shown: str) -> tuple[Comment, ...]:
-        """The comments of a file; one that is wrong in a file of no run holds for nothing."""
-        if shown not in self._comments:
+        """The comments in a file; none for a file outside the run with an invalid comment."""
+        if shown not in self._by_file:
             try:
-                self._comments[shown] = read_comments(Path(shown), shown)
+                self._by_file[shown] = read_comments(Path(shown), shown)
             except UsageError:
-                self._comments[shown] = ()
-        return self._comments[shown]
+                self._by_file[shown] = ()
+        return self._by_file[shown]
 
 
-class _Heed:
-    """The comments that concern one Function, and which of them were of use."""
+def apply_configured_ignores(run: RunSettings) -> Policy:
+    """Skip each broken check that the configuration excuses."""
 
-    def __init__(self, ignores: Ignores, function: FunctionResult, unit: Unit) -> None:
-        self._ignores = ignores
+    def policy(report: Report) -> Report:
+        modules = tuple(_configured(module, run) for module in report.modules)
+        return msgspec.structs.replace(report, modules=modules)
+
+    return policy
+
+
+def _configured(module: ModuleResult, run: RunSettings) -> ModuleResult:
+    own = run.modules.get(module.path, Settings())
+    functions = []
+    for function in module.functions:
+        settings = run.units[f"{module.path}::{function.name}"].settings
+        functions.append(change_function(function, settings.apply_ignores))
+    checks = tuple(map(own.apply_ignores, module.checks))
+    return msgspec.structs.replace(module, functions=tuple(functions), checks=checks)
+
+
+def apply_comment_ignores(run: RunSettings, comments: Comments) -> Policy:
+    """Remove the findings that a comment covers, and add one for each needless comment."""
+
+    def function(node: str, result: FunctionResult) -> FunctionResult:
+        ignore = _CommentsOfFunction(comments, result, run.units[node])
+        changed = change_function(result, ignore.change)
+        if node in run.partial:
+            return changed
+        checks = _with_needless(changed.checks, ignore.needless())
+        return msgspec.structs.replace(changed, checks=checks)
+
+    def policy(report: Report) -> Report:
+        return change_functions(report, function)
+
+    return policy
+
+
+class _CommentsOfFunction:
+    """The comments that concern one Function, and which of them were used."""
+
+    def __init__(self, comments: Comments, function: FunctionResult, unit: Unit) -> None:
+        self._comments = comments
         self._function = function
         self._unit = unit
         self._used: set[Comment] = set()
@@ -77,11 +106,11 @@ class _Heed:
     def change(self, check: CheckResult) -> CheckResult:
         """A check without the findings that are ignored; skipped if none is left."""
         if not check.findings:
-            comment = None if check.verdict is Verdict.PASS else self._of_whole(check.rule)
+            comment = None if check.verdict is Verdict.PASS else self._on_class(check.rule)
             return self._skipped(check, comment) if comment else check
-        told = [(finding, self._silencing(finding)) for finding in check.findings]
-        kept = tuple(finding for finding, comment in told if comment is None)
-        used = [comment for _, comment in told if comment is not None]
+        covered = [(finding, self._covering_any(finding)) for finding in check.findings]
+        kept = tuple(finding for finding, comment in covered if comment is None)
+        used = [comment for _, comment in covered if comment is not None]
         self._used.update(used)
         if used and not kept:
             return self._skipped(check, used[0])
@@ -92,29 +121,29 @@ class _Heed:
         skip = Skip(kind=SkipKind.IGNORED_BY_COMMENT, detail=comment.reason, line=comment.line)
         return skipped(check, skip)
 
-    def _silencing(self, finding: Finding) -> Comment | None:
-        """What excuses a finding; a doubt about a derivative also what excuses another gradient."""
+    def _covering_any(self, finding: Finding) -> Comment | None:
+        """The comment that covers a finding; one for GT101 covers GT603 too."""
         found = self._covering(finding, finding.rule)
         excuse = RULES[finding.rule].excused_with
         return found or (self._covering(finding, excuse) if excuse else None)
 
     def _covering(self, finding: Finding, rule: str) -> Comment | None:
         location = finding.location
-        there = self._ignores.of(location.path)
-        return self._of_whole(rule) or next(
+        there = self._comments.of(location.path)
+        return self._on_class(rule) or next(
             (c for c in there if rule in c.rules and c.covers(location.line)), None
         )
 
-    def _of_whole(self, rule: str) -> Comment | None:
+    def _on_class(self, rule: str) -> Comment | None:
         """A comment on the line of the class, which holds wherever the finding is."""
         line = self._unit.line
-        found = self._ignores.of(self._unit.shown)
+        found = self._comments.of(self._unit.shown)
         return next((c for c in found if rule in c.rules and c.covers(line)), None)
 
-    def needless(self, done: Done) -> list[Finding]:
+    def needless(self) -> list[Finding]:
         """A finding for each comment in the Function that ignored nothing."""
         settings = self._unit.settings
-        if codes.NEEDLESS not in settings.codes or not _is_complete(done, self._unit):
+        if codes.NEEDLESS not in settings.codes or not _is_complete(self._function, self._unit):
             return []
         return [
             make_finding(
@@ -127,19 +156,19 @@ class _Heed:
                 hint="remove the comment",
             )
             for comment in self._own()
-            if comment not in self._used and self._is_answered(comment)
+            if comment not in self._used and self._is_settled(comment)
         ]
 
     def _own(self) -> list[Comment]:
         """The comments within the Function."""
         first, last = _extent(Path(self._unit.path), self._unit.line)
-        found = self._ignores.of(self._unit.shown)
+        found = self._comments.of(self._unit.shown)
         return [comment for comment in found if first <= comment.line <= last]
 
-    def _is_answered(self, comment: Comment) -> bool:
-        """Whether all its rules were asked of every case, and none left in doubt."""
-        asked = frozenset(self._unit.settings.codes)
-        if not comment.rules <= asked or not all(RULES[code].check for code in comment.rules):
+    def _is_settled(self, comment: Comment) -> bool:
+        """Return True if all its rules were checked at every case, and none is unverified."""
+        selected = frozenset(self._unit.settings.codes)
+        if not comment.rules <= selected or not all(RULES[code].check for code in comment.rules):
             return False
         checks = [check for case in self._function.cases for check in case.checks]
         return not any(
@@ -148,11 +177,11 @@ class _Heed:
         )
 
 
-def _is_complete(done: Done, unit: Unit) -> bool:
-    """Whether all cases were checked, each to its end."""
-    cases = done.function.cases
+def _is_complete(function: FunctionResult, unit: Unit) -> bool:
+    """Return True if all cases were requested, and each was checked to its end."""
+    cases = function.cases
     broken = any(check.verdict is Verdict.ERROR for case in cases for check in case.checks)
-    return bool(cases) and not broken and not done.deselected and not unit.only
+    return bool(cases) and not broken and not unit.only
 
 
 def _named(comment: Comment) -> str:
@@ -176,7 +205,7 @@ def _extent(path: Path, line: int | None) -> tuple[int, int]:
 def _with_needless(
     checks: Sequence[CheckResult], found: Sequence[Finding]
 ) -> tuple[CheckResult, ...]:
-    """The checks of a Function with more needless settings in the answer of GT511."""
+    """The checks of a Function with more findings in its GT511."""
     if not found:
         return tuple(checks)
     before = [check for check in checks if check.rule == codes.NEEDLESS]

@@ -84,7 +84,7 @@ def _refuse_narrowing(options: CheckOptions) -> None:
     }
     for flag, value in given.items():
         if value is not None:
-            raise UsageError(f"--replay asks for one finding: leave {flag} away")
+            raise UsageError(f"--replay asks for one finding: omit {flag}")
 
 
 def _found(wanted: str, known: Sequence[KnownFinding], where: str | None) -> KnownFinding:

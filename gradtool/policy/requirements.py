@@ -1,6 +1,6 @@
-"""What a run must have checked, so that a gate cannot be passed by checking less.
+"""Require a run to have checked enough, so that a gate cannot be passed by checking less.
 
-A Function counts as checked when at least one of its cases was answered. It has double
+A Function counts as checked when a rule was checked at one of its cases. It has double
 backward when GT201 passed at one case; a Function without, be it declared
 ``once_differentiable`` or not, is excused only where GT201 is ignored for a reason.
 """
@@ -8,11 +8,11 @@ backward when GT201 passed at one case; a Function without, be it declared
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import msgspec
 
-from gradtool.config.options import CheckOptions
-from gradtool.errors import UsageError
+from gradtool.policy.changes import Policy, add_notices
 from gradtool.results.report import (
     DOUBLE_BACKWARD,
     Family,
@@ -26,43 +26,34 @@ _NAMED = 5
 """Functions that a line names before it only counts the others."""
 
 
-def refuse_parts(options: CheckOptions) -> None:
-    """Refuse to require a number of Functions of a part of a run.
+@dataclass(frozen=True)
+class Requirements:
+    """What ``--require-functions`` and ``--require-double-backward`` ask for."""
 
-    Raises:
-        UsageError: The options ask for that.
-    """
-    parts = {
-        "--shard": options.shard,
-        "--changed-since": options.changed_since,
-        "--lf": options.only_failed,
-        "-k": options.keyword,
-    }
-    for flag, value in parts.items():
-        if options.require_functions is not None and value is not None:
-            more = "; gradtool merge takes it" if flag == "--shard" else ""
-            raise UsageError(f"--require-functions is of whole runs: leave {flag} away{more}")
+    functions: int | None = None
+    """How many Functions must have been checked."""
+    double_backward: bool = False
+    """Every Function must pass GT201, or be excused from it."""
 
 
-def held_to(report: Report, functions: int | None, double_backward: bool) -> Report:
-    """The report with a line for each thing that is required and not there.
-
-    Args:
-        report: What was found out.
-        functions: How many must have been checked.
-        double_backward: Every one must have it, or be excused.
-    """
-    lines = tuple(_unmet(report.modules, functions, double_backward))
-    new = tuple(line for line in lines if line not in report.unmet)
-    return msgspec.structs.replace(
-        report, unmet=(*report.unmet, *new), notices=(*report.notices, *new)
-    )
+NOTHING = Requirements()
 
 
-def _unmet(
-    modules: Sequence[ModuleResult], functions: int | None, double_backward: bool
-) -> tuple[str, ...]:
-    return (*_too_few(modules, functions), *(_first_order(modules) if double_backward else ()))
+def enforce_requirements(requirements: Requirements) -> Policy:
+    """Add a line for each requirement that is not met."""
+
+    def policy(report: Report) -> Report:
+        unmet = _unmet(report.modules, requirements)
+        new = tuple(line for line in unmet if line not in report.unmet)
+        return add_notices(msgspec.structs.replace(report, unmet=(*report.unmet, *new)), new)
+
+    return policy
+
+
+def _unmet(modules: Sequence[ModuleResult], requirements: Requirements) -> Iterator[str]:
+    yield from _too_few(modules, requirements.functions)
+    if requirements.double_backward:
+        yield from _first_order(modules)
 
 
 def _too_few(modules: Sequence[ModuleResult], required: int | None) -> Iterator[str]:

@@ -1,19 +1,22 @@
-"""Tolerances that people give in place of gradtool's own: whether they still hold, and for what."""
+"""Report tolerances past their last day (GT512), and list those in force."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime
 
-from gradtool.config.settings import Settings
+import msgspec
+
+from gradtool.checking.unit import Unit
 from gradtool.findings.finding import make_finding
+from gradtool.policy.changes import Policy, RunSettings, add_notices, change_functions
 from gradtool.results.report import (
-    CaseResult,
     CheckResult,
     Finding,
-    Location,
+    FunctionResult,
     ModuleResult,
     Relaxation,
+    Report,
     Verdict,
 )
 from gradtool.verify.rules import codes
@@ -22,58 +25,75 @@ _NAMED = 3
 """Cases that a line names before it only counts them."""
 
 
-def expired(
-    node: str, location: Location, cases: Sequence[CaseResult], settings: Settings
-) -> CheckResult:
-    """Whether a tolerance of the Function `node` is still there though its day has passed."""
+def report_expired_tolerances(run: RunSettings) -> Policy:
+    """Add GT512 to each Function with a tolerance past its last day."""
     today = datetime.now(UTC).date()
-    late = dict.fromkeys(case.relaxed for case in cases if _is_late(case.relaxed, today))
-    findings = tuple(
-        _late(node, location, each, [c.name for c in cases if c.relaxed == each], settings)
-        for each in late
-        if each is not None
-    )
-    verdict = Verdict.FAIL if findings else Verdict.PASS
-    return CheckResult(rule=codes.EXPIRED, verdict=verdict, findings=findings)
+
+    def function(node: str, result: FunctionResult) -> FunctionResult:
+        unit = run.units[node]
+        findings = tuple(_expired(result, unit, today))
+        if not findings:
+            return result
+        check = CheckResult(rule=codes.EXPIRED, verdict=Verdict.FAIL, findings=findings)
+        return msgspec.structs.replace(result, checks=(check, *result.checks))
+
+    def policy(report: Report) -> Report:
+        return change_functions(report, function)
+
+    return policy
 
 
-def _is_late(relaxed: Relaxation | None, today: date) -> bool:
-    return bool(relaxed and relaxed.expires and date.fromisoformat(relaxed.expires) < today)
+def _expired(function: FunctionResult, unit: Unit, today: date) -> Iterator[Finding]:
+    if codes.EXPIRED not in unit.settings.codes:
+        return
+    checked = [case for case in function.cases if case.checks]
+    for tolerance in dict.fromkeys(case.relaxed for case in checked):
+        if tolerance is not None and _is_expired(tolerance, today):
+            names = [case.name for case in checked if case.relaxed == tolerance]
+            yield _finding(function, unit, tolerance, names)
 
 
-def _late(
-    node: str, location: Location, relaxed: Relaxation, names: Sequence[str], settings: Settings
+def _is_expired(tolerance: Relaxation, today: date) -> bool:
+    return bool(tolerance.expires and date.fromisoformat(tolerance.expires) < today)
+
+
+def _finding(
+    function: FunctionResult, unit: Unit, tolerance: Relaxation, names: list[str]
 ) -> Finding:
     of = f"case {names[0]}" if len(names) == 1 else f"{len(names)} cases"
-    why = f" ({relaxed.reason})" if relaxed.reason else ""
+    why = f" ({tolerance.reason})" if tolerance.reason else ""
     return make_finding(
         codes.EXPIRED,
-        node,
-        settings,
-        message=f"{_said(relaxed)} of {of} expired on {relaxed.expires}{why}",
-        location=location,
-        hint="mend what needs it and remove it, or give it a later day",
+        unit.node,
+        unit.settings,
+        message=f"{_described(tolerance)} of {of} expired on {tolerance.expires}{why}",
+        location=function.location,
+        hint="fix what needs it and remove it, or give it a later day",
     )
 
 
-def in_force(modules: Iterable[ModuleResult]) -> Iterator[str]:
-    """A line for each tolerance that was given, with the cases that it holds for."""
-    where: dict[Relaxation, list[str]] = {}
+def list_tolerances(report: Report) -> Report:
+    """Add a notice for each tolerance that was given, with its cases."""
+    return add_notices(report, _in_force(report.modules))
+
+
+def _in_force(modules: Iterable[ModuleResult]) -> Iterator[str]:
+    nodes_of: dict[Relaxation, dict[str, None]] = {}
     for module in modules:
         for function in module.functions:
             for case in function.cases:
                 if case.relaxed is not None:
                     node = f"{module.path}::{function.name}[{case.name}]"
-                    where.setdefault(case.relaxed, []).append(node)
-    for relaxed, nodes in where.items():
-        until = relaxed.expires and f"until {relaxed.expires}"
-        about = "; ".join(filter(None, (relaxed.reason, until)))
+                    nodes_of.setdefault(case.relaxed, {})[node] = None
+    for tolerance, nodes in nodes_of.items():
+        until = tolerance.expires and f"until {tolerance.expires}"
+        about = "; ".join(filter(None, (tolerance.reason, until)))
         listed = ", ".join(nodes) if len(nodes) <= _NAMED else f"{len(nodes)} cases"
-        yield f"{_said(relaxed)} holds at {listed}{f' ({about})' if about else ''}"
+        yield f"{_described(tolerance)} holds at {listed}{f' ({about})' if about else ''}"
 
 
-def _said(relaxed: Relaxation) -> str:
+def _described(tolerance: Relaxation) -> str:
     """``tolerance atol 0.001, rtol 0.1``."""
-    values = {"atol": relaxed.atol, "rtol": relaxed.rtol}
+    values = {"atol": tolerance.atol, "rtol": tolerance.rtol}
     given = [f"{name} {value:g}" for name, value in values.items() if value is not None]
     return f"tolerance {', '.join(given)}"

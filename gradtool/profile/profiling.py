@@ -27,6 +27,7 @@ from gradtool.profile.phases import (
 )
 from gradtool.profile.sampling import SampledPhase
 from gradtool.results.profile import CaseProfile, FunctionProfile, Phase, PhaseName
+from gradtool.results.report import CheckResult
 from gradtool.sandbox.termination import Terminated, user_code
 from gradtool.sandbox.timeout import time_limit
 from gradtool.sandbox.user_errors import describe, user_method
@@ -53,7 +54,11 @@ def profile_unit(
         problem = not_imported(unit.node, error, unit.settings)
     except Terminated as error:
         problem = import_terminated(unit.node, error.termination, unit.settings)
-    return FunctionProfile.failed(unit.node, problem, unit.line)
+    return _failed(unit, problem)
+
+
+def _failed(unit: Unit, problem: CheckResult) -> FunctionProfile:
+    return FunctionProfile.failed(unit.node, unit.settings.apply_ignores(problem), unit.line)
 
 
 def _profiled(
@@ -61,7 +66,7 @@ def _profiled(
 ) -> FunctionProfile:
     unit, line = planned.unit, planned.subject.location.line
     if planned.problem is not None:
-        return FunctionProfile.failed(unit.node, planned.problem, unit.line)
+        return _failed(unit, planned.problem)
     cases = []
     for case in planned.cases:
         cases.append(_case(planned.subject, case, unit.settings, budget))

@@ -63,7 +63,7 @@ class ModuleFile(pytest.File):
             yield from self._of_function(unit, strict)
 
     def _of_function(self, unit: Unit, strict: bool) -> Iterator[Owner]:
-        found = self.gate.listed(unit).function
+        found = self.gate.listed(unit)
         run = FunctionRun(self.gate, unit, found)
         yield Owner.of(self, unit.function, run, asked_of_function(unit, found), strict)
         for case in found.cases:

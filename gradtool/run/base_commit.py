@@ -11,7 +11,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -20,12 +19,11 @@ from gradtool.collect.git import branching_point, checked_out, repository
 from gradtool.config.options import CheckOptions
 from gradtool.errors import UsageError
 from gradtool.package import FOLDER
-from gradtool.policy.baseline import Baseline, Entry, with_known
+from gradtool.policy.base_findings import FLAG, BaseFindings, new_findings
+from gradtool.policy.baseline import Baseline, Entry
 from gradtool.results.paths import split_path
-from gradtool.results.report import Finding, Report, Severity
+from gradtool.results.report import Report
 from gradtool.run.base_run import Answer, Request
-
-FLAG = "--baseline-commit"
 
 _BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
@@ -51,27 +49,21 @@ class BaseCommit:
         self._top = repository(self._here, FLAG)
         self._commit = branching_point(self._top, ref, FLAG)
 
-    def compared(self, report: Report) -> Report:
-        """The report with the findings that were there marked as known.
+    def findings(self, report: Report) -> BaseFindings | None:
+        """The findings at the commit in the files with new ones; None when it is interrupted.
 
         Raises:
             UsageError: The tree of the commit cannot be checked.
-            KeyboardInterrupt: The user ended it.
         """
-        new = list(_unknown(report))
-        if not new or report.interrupted:
-            return report
-        known = Baseline(self._top / "baseline", self._entries(self._files(report)))
-        marked = with_known(report, known)
-        count = len(new) - len(list(_unknown(marked)))
-        many = "finding" if len(new) == 1 else "findings"
-        line = f"{FLAG} {self._ref}: {count} of {len(new)} {many} there before, at "
-        notices = (*report.notices, f"{line}{self._commit[:12]}")
-        return msgspec.structs.replace(marked, notices=notices)
+        try:
+            entries = self._entries(self._files(report))
+        except KeyboardInterrupt:
+            return None
+        return BaseFindings(self._ref, self._commit, Baseline(self._top / "baseline", entries))
 
     def _files(self, report: Report) -> list[Path]:
         """Files of the repository in which something is found, relative to its top."""
-        found = dict.fromkeys(split_path(finding.node_id)[0] for finding in _unknown(report))
+        found = dict.fromkeys(split_path(finding.node_id)[0] for finding in new_findings(report))
         places = [_real(Path(path)) for path in found]
         return [p.relative_to(self._top) for p in places if p.is_relative_to(self._top)]
 
@@ -123,15 +115,6 @@ class BaseCommit:
             return path
         there = tree / path.relative_to(self._top)
         return there if there.exists() else path
-
-
-def _unknown(report: Report) -> Iterator[Finding]:
-    """What can fail a run."""
-    return (
-        finding
-        for finding in report.findings()
-        if finding.severity is not Severity.NOTE and not finding.known
-    )
 
 
 def _real(path: Path) -> Path:

@@ -12,8 +12,8 @@ from gradtool.checking.unit_progress import Account
 from gradtool.checking.worker_session import check_planned, listed
 from gradtool.collect.subject import Subject
 from gradtool.config.options import CheckOptions
-from gradtool.policy.rule_infos import rulebook
-from gradtool.policy.tolerances import in_force
+from gradtool.policy.changes import RunSettings, apply
+from gradtool.policy.pipeline import policies_of_run
 from gradtool.results.report import ModuleResult, Report
 from gradtool.run.runner import environment, left_out
 from gradtool.run.watching import Unwatched
@@ -32,13 +32,12 @@ def check_subject(
     account.opened(listed(planned))
     function = account.close(*check_planned(planned, account)).function
     settings = planned.unit.settings
-    modules = (ModuleResult(path=planned.unit.shown, functions=(function,)),)
-    return Report(
+    report = Report(
         environment=environment(np.__version__, settings),
         seed=settings.seed,
-        modules=modules,
-        notices=tuple(in_force(modules)),
+        modules=(ModuleResult(path=planned.unit.shown, functions=(function,)),),
         left_out=left_out(settings),
-        rules=rulebook(modules),
         seconds=time.perf_counter() - started,
     )
+    scope = RunSettings(units={planned.unit.node: planned.unit})
+    return apply(policies_of_run(scope, comments=None), report)

@@ -10,7 +10,6 @@ from pathlib import Path
 import msgspec
 
 from gradtool.errors import UsageError
-from gradtool.policy.rule_infos import rulebook
 from gradtool.results.report import SCHEMA_VERSION, FunctionResult, ModuleResult, Report
 
 
@@ -67,7 +66,6 @@ def merge(parts: Sequence[Part], command: str) -> Report:
         may_be_empty=all(part.report.may_be_empty for part in parts),
         unmet=_each_once(part.report.unmet for part in parts),
         notices=_each_once(part.report.notices for part in parts),
-        rules=rulebook(modules),
         faults=tuple(fault for part in parts for fault in part.report.faults),
         seconds=sum(part.report.seconds for part in parts),
         interrupted=any(part.report.interrupted for part in parts),

@@ -13,7 +13,7 @@ from gradtool.config.options import CheckOptions
 from gradtool.errors import UsageError
 from gradtool.results.profile import CaseProfile, FunctionProfile, ProfileReport
 from gradtool.run.executors.executor import Executor
-from gradtool.run.run_plan import Agenda, Module
+from gradtool.run.run_plan import Module, RunPlan
 from gradtool.run.runner import environment
 from gradtool.workers.jobs import ProfileJob
 from gradtool.workers.pool import Pool
@@ -48,14 +48,14 @@ def profile(
     started = time.perf_counter()
     if not 0 < budget < math.inf:
         raise UsageError(f"--budget must be a number of seconds above 0, got {budget}")
-    agenda = Agenda(options)
+    plan = RunPlan(options)
     functions: list[FunctionProfile] = []
     modules: list[Module] = []
     interrupted, numpy = False, ""
     with _profiler(options) as profiler:
         try:
-            profiler.executor.require_devices(agenda.devices)
-            modules = agenda.modules(profiler.executor.survey(agenda.surveys()))
+            profiler.executor.require_devices(plan.devices)
+            modules = plan.modules(profiler.executor.survey(plan.surveys()))
             functions += _not_loaded(modules)
             numpy = profiler.executor.numpy
             units = [unit for module in modules for unit in module.units]
@@ -63,7 +63,7 @@ def profile(
         except KeyboardInterrupt:
             interrupted = True
     return ProfileReport(
-        environment=environment(numpy, agenda.settings),
+        environment=environment(numpy, plan.settings),
         command=options.command,
         budget=budget,
         functions=tuple(functions),
@@ -75,7 +75,8 @@ def profile(
 def _not_loaded(modules: Sequence[Module]) -> Iterator[FunctionProfile]:
     for module in modules:
         if module.problem is not None:
-            yield FunctionProfile.failed(module.shown, module.problem)
+            problem = module.settings.apply_ignores(module.problem)
+            yield FunctionProfile.failed(module.shown, problem)
 
 
 @contextlib.contextmanager

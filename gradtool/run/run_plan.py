@@ -19,7 +19,7 @@ from gradtool.config.files import Config, Configs
 from gradtool.config.options import CheckOptions
 from gradtool.config.schema import FunctionConfig
 from gradtool.config.settings import Settings, settings_for
-from gradtool.policy.ignores import Ignores
+from gradtool.policy.ignores import Comments
 from gradtool.results.report import CheckResult, Shard
 
 
@@ -28,11 +28,12 @@ class Module:
     """A file of a run: why it could not be loaded, or what is to be checked of it."""
 
     shown: str
+    settings: Settings
     problem: CheckResult | None = None
     units: list[Unit] = field(default_factory=list)
 
 
-class Agenda:
+class RunPlan:
     """The files of a run with their configurations.
 
     Raises:
@@ -52,9 +53,9 @@ class Agenda:
         self.selection = Selection(found, options, self._configs)
         """What options leave of the files."""
         self._targets = self.selection.targets
-        self.ignores = Ignores()
+        self.comments = Comments()
         for target in self._targets:
-            self.ignores.require_right(target.path, target.shown)
+            self.comments.require_valid(target.path, target.shown)
         self._used = [self._configs.nearest(t.path) for t in self._targets] or [Config()]
         self._settings = [self._settings_of(config) for config in self._used]
 
@@ -103,8 +104,8 @@ class Agenda:
 
     def modules(self, surveyed: Sequence[Surveyed]) -> list[Module]:
         """What there is to check, given the answers to all surveys."""
-        pairs = zip(self._targets, self._used, surveyed, strict=False)
-        modules = [self._module(target, config, answer) for target, config, answer in pairs]
+        rows = zip(self._targets, self._used, self._settings, surveyed, strict=False)
+        modules = [self._module(*row) for row in rows]
         return [module for module in modules if module is not None]
 
     def shard(self) -> Shard | None:
@@ -114,10 +115,12 @@ class Agenda:
         number, count = parse_shard(self._options.shard)
         return Shard(number=number, count=count, nodes=tuple(self.nodes))
 
-    def _module(self, target: Target, config: Config, answer: Surveyed) -> Module | None:
+    def _module(
+        self, target: Target, config: Config, settings: Settings, answer: Surveyed
+    ) -> Module | None:
         if answer.problem is not None:
             problem = answer.problem if self._is_ours(target.shown) else None
-            return Module(target.shown, problem) if problem else None
+            return Module(target.shown, settings, problem) if problem else None
         if not answer.functions:
             self.notices.passed_over(target, answer.private)
         self.notices.discovered(target, config, answer.functions)
@@ -126,7 +129,7 @@ class Agenda:
         units = [self._unit(target, config, name, lines[name]) for name in wanted]
         units = [unit for unit in units if self._is_ours(unit.node)]
         is_empty = target.named and not answer.functions
-        return Module(target.shown, units=units) if units or is_empty else None
+        return Module(target.shown, settings, units=units) if units or is_empty else None
 
     def _unit(self, target: Target, config: Config, name: str, line: int | None) -> Unit:
         said = config.function(target.path, name)

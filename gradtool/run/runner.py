@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+import itertools
 import platform
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Sequence
+
+import msgspec
 
 from gradtool.adapters.engines import require_engine, shown
 from gradtool.checking.unit import Done, Unit
 from gradtool.config.options import CheckOptions, Watcher
 from gradtool.config.schema import CaseConfig
 from gradtool.config.settings import Settings
+from gradtool.errors import UsageError
 from gradtool.package import __version__
-from gradtool.policy.flaky_seeds import Folded, folded, with_seeds
-from gradtool.policy.requirements import held_to
-from gradtool.policy.rule_infos import rulebook
-from gradtool.policy.tolerances import in_force
-from gradtool.results.report import Environment, Family, ModuleResult, OwnFault, Report
+from gradtool.policy.changes import RunSettings, apply
+from gradtool.policy.pipeline import policies_of_listing, policies_of_run
+from gradtool.policy.requirements import Requirements
+from gradtool.results.report import (
+    Environment,
+    Family,
+    FunctionResult,
+    Location,
+    ModuleResult,
+    Report,
+)
 from gradtool.run.executors.executor import Executor, Outcome, executing
-from gradtool.run.order import checked_in_order
-from gradtool.run.run_plan import Agenda, Module
+from gradtool.run.run_plan import Module, RunPlan
 from gradtool.run.watching import Unwatched
 from gradtool.verify.rules import RULES
+
+_LARGEST_SEED = 2**64 - 1
 
 
 def check(options: CheckOptions, watcher: Watcher | None = None) -> Report:
@@ -64,7 +75,7 @@ def collect_with_cases(
         run.plan()
         done = executor.collect(run.units)
         cases = {unit.node: each.cases for unit, each in zip(run.units, done, strict=True)}
-        return run.results(done), cases
+        return run.listed(done), cases
 
 
 class _Run:
@@ -72,7 +83,7 @@ class _Run:
 
     def __init__(self, options: CheckOptions, executor: Executor) -> None:
         self.interrupted = False
-        self._agenda = Agenda(options)
+        self._plan = RunPlan(options)
         self._executor = executor
         self._options = options
         self._modules: list[Module] = []
@@ -80,102 +91,154 @@ class _Run:
 
     def plan(self) -> None:
         """Find out what there is to check."""
-        for engine in self._agenda.engines:
+        for engine in self._plan.engines:
             require_engine(engine)
-        self._executor.require_devices(self._agenda.devices)
-        self._modules = self._agenda.modules(self._executor.survey(self._agenda.surveys()))
+        self._executor.require_devices(self._plan.devices)
+        self._modules = self._plan.modules(self._executor.survey(self._plan.surveys()))
 
     @property
     def units(self) -> list[Unit]:
         """All that there is to check."""
         return [unit for module in self._modules for unit in module.units]
 
-    @property
-    def _asked(self) -> list[Unit]:
-        """The same, with each of the seeds."""
-        return with_seeds(self.units, self._options.flake or 1)
-
     def check(self, watcher: Watcher) -> None:
         """Find out what there is to check, and check it."""
         self.plan()
-        units = self._asked
+        units = with_seeds(self.units, self._seeds)
         watcher.started(len(units))
-        first = self._options.first
-        self._outcome = checked_in_order(self._executor, units, first, watcher)
+        self._outcome = check_in_order(self._executor, units, self._options.first, watcher)
         self.interrupted = self._outcome.interrupted
 
-    def results(self, done: Sequence[Done | None]) -> tuple[ModuleResult, ...]:
-        """The results of units in the order of `units`, by module."""
-        answers = iter(done)
-        modules = [(module, _answered(module, answers)) for module in self._modules]
-        return tuple(
-            ModuleResult(
-                path=module.shown,
-                functions=tuple(each.function for each in found),
-                checks=(module.problem,) if module.problem else (),
-            )
-            for module, found in modules
-            if found or not module.units
-        )
-
-    def _heeded(self, done: Sequence[Done | None]) -> list[Done | None]:
-        """The answers without what comments ignore."""
-        if self._options.no_ignores:
-            return list(done)
-        heeded = self._agenda.ignores.heeded
-        return [each and heeded(each, unit) for each, unit in zip(done, self._asked, strict=False)]
-
-    def _folded(self) -> Folded:
-        """One answer for each of `units`."""
-        done = self._heeded(self._outcome.done)
-        count = self._options.flake or 1
-        return Folded(done) if count == 1 else folded(self.units, done, count)
-
-    def _notices(self, found: Folded, modules: Sequence[ModuleResult]) -> tuple[str, ...]:
-        lines = [*self._agenda.notices.lines(modules), *self._agenda.selection.notices]
-        lines += in_force(modules)
-        if self._options.flake and not self.interrupted:
-            same = f"no verdict differs between {self._options.flake} seeds"
-            lines += found.differing or ([same] if modules else [])
-        lines += map(_incomplete, self._outcome.faults)
-        return tuple(lines)
+    def listed(self, done: Sequence[Done]) -> tuple[ModuleResult, ...]:
+        """The modules with their Functions and cases; `done` is in the order of `units`."""
+        raw = Report(environment=self._environment(), modules=self._results(done, 1))
+        return apply(policies_of_listing(self._scope(done)), raw).modules
 
     def report(self, seconds: float) -> Report:
-        """All that was found out."""
-        agenda, options = self._agenda, self._options
-        found = self._folded()
-        done = found.done
-        modules = self.results(done)
-        report = Report(
-            environment=environment(self._executor.numpy, agenda.settings),
+        """Everything that was found out."""
+        options, done = self._options, self._outcome.done
+        policies = policies_of_run(
+            self._scope(done),
+            None if options.no_ignores else self._plan.comments,
+            seeds=self._seeds,
+            requirements=Requirements(options.require_functions, options.require_double_backward),
+        )
+        return apply(policies, self._raw_report(seconds))
+
+    @property
+    def _seeds(self) -> int:
+        return self._options.flake or 1
+
+    def _raw_report(self, seconds: float) -> Report:
+        """What the checks said, before any policy."""
+        plan, done = self._plan, self._outcome.done
+        modules = self._results(done, self._seeds)
+        return Report(
+            environment=self._environment(),
             command=self._options.command,
-            seed=agenda.settings.seed,
-            seeds=options.flake or 1,
-            strict=agenda.strict,
+            seed=plan.settings.seed,
+            seeds=self._seeds,
+            strict=plan.strict,
             modules=modules,
-            configs=agenda.configs,
-            left_out=left_out(agenda.settings),
-            deselected=sum(each.deselected for each in done if each),
-            passed_over=tuple(agenda.selection.passed_over),
-            may_be_empty=self._options.allow_empty or agenda.selection.is_unchanged,
-            notices=self._notices(found, modules),
-            rules=rulebook(modules),
+            configs=plan.configs,
+            left_out=left_out(plan.settings),
+            deselected=sum(map(self._deselected, range(len(self.units)))),
+            passed_over=tuple(plan.selection.passed_over),
+            may_be_empty=self._options.allow_empty or plan.selection.is_unchanged,
+            notices=(*plan.notices.lines(modules), *plan.selection.notices),
             faults=self._outcome.faults,
             seconds=seconds,
             interrupted=self.interrupted,
-            shard=agenda.shard(),
+            shard=plan.shard(),
         )
-        return held_to(report, options.require_functions, options.require_double_backward)
+
+    def _deselected(self, place: int) -> int:
+        """Cases that ``-k`` deselected of the unit at `place`, with its first seed."""
+        by_seed = self._outcome.done[place :: len(self.units)]
+        return next((each.deselected for each in by_seed if each), 0)
+
+    def _environment(self) -> Environment:
+        return environment(self._executor.numpy, self._plan.settings)
+
+    def _scope(self, done: Sequence[Done | None]) -> RunSettings:
+        units = self.units
+        return RunSettings(
+            units={unit.node: unit for unit in units},
+            modules={module.shown: module.settings for module in self._modules},
+            partial=frozenset(
+                unit.node
+                for unit, each in zip(units, done, strict=False)
+                if each and each.deselected
+            ),
+        )
+
+    def _results(self, done: Sequence[Done | None], seeds: int) -> tuple[ModuleResult, ...]:
+        """The results by module, those of a Function with several seeds in a row."""
+        places = itertools.count()
+        count = len(self.units)
+        modules = []
+        for module in self._modules:
+            found = [_functions(unit, done[next(places) :: count], seeds) for unit in module.units]
+            functions = tuple(itertools.chain.from_iterable(found))
+            if functions or not module.units:
+                problem = (module.problem,) if module.problem else ()
+                modules.append(ModuleResult(path=module.shown, functions=functions, checks=problem))
+        return tuple(modules)
 
 
-def _incomplete(fault: OwnFault) -> str:
-    return f"warning: gradtool itself failed at {fault.node}: {fault.summary}"
+def _functions(unit: Unit, done: Sequence[Done | None], seeds: int) -> list[FunctionResult]:
+    """The results of a unit, one for each seed; none where there is nothing to report."""
+    if not any(each and not each.unwanted for each in done):
+        return []
+    missing = [None] * (seeds - len(done))
+    nothing = FunctionResult(name=unit.function, location=Location(path=unit.shown, line=unit.line))
+    return [each.function if each else nothing for each in (*done, *missing)]
 
 
-def _answered(module: Module, answers: Iterator[Done | None]) -> list[Done]:
-    """The next answers, one for each unit of the module, without those that say nothing."""
-    found = [next(answers, None) for _ in module.units]
-    return [each for each in found if each is not None and not each.unwanted]
+def check_in_order(
+    executor: Executor, units: Sequence[Unit], first: Collection[str], watcher: Watcher
+) -> Outcome:
+    """Check `units`; the results come in their order, whatever was begun first.
+
+    So a report does not depend on what ``--ff`` begins with.
+
+    Args:
+        executor: Where the work is done.
+        units: What there is to check.
+        first: Node ids of Functions, and paths of modules, that are begun before the others.
+        watcher: Hears of the work.
+
+    Raises:
+        UsageError: A Function has no case of the name that was asked for.
+    """
+    wanted = frozenset(first)
+    places = sorted(range(len(units)), key=lambda at: not _is_among(units[at], wanted))
+    outcome = executor.check([units[place] for place in places], watcher)
+    done: list[Done | None] = [None] * len(units)
+    for place, answer in zip(places, outcome.done, strict=True):
+        done[place] = answer
+    return Outcome(done, outcome.interrupted, outcome.faults)
+
+
+def _is_among(unit: Unit, wanted: frozenset[str]) -> bool:
+    return unit.node in wanted or unit.shown in wanted
+
+
+def with_seeds(units: Sequence[Unit], count: int) -> list[Unit]:
+    """All units with their seed, then all with the next, `count` times.
+
+    Raises:
+        UsageError: The last seed is no machine integer.
+    """
+    first = max((unit.settings.seed for unit in units), default=0)
+    if first > _LARGEST_SEED - (count - 1):
+        raise UsageError(f"--flake {count} goes beyond the largest seed when it begins at {first}")
+    return [_with_seed_moved(unit, by) for by in range(count) for unit in units]
+
+
+def _with_seed_moved(unit: Unit, by: int) -> Unit:
+    settings = msgspec.structs.replace(unit.settings, seed=unit.settings.seed + by)
+    return msgspec.structs.replace(unit, settings=settings) if by else unit
 
 
 def environment(numpy: str, settings: Settings) -> Environment:

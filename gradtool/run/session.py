@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from pathlib import Path
 
 import msgspec
 
 from gradtool.adapters.engines import require_engine
-from gradtool.checking.unit import Done, Unit
+from gradtool.checking.unit import Unit
 from gradtool.config.files import Configs
 from gradtool.config.options import CheckOptions
-from gradtool.policy.ignores import Ignores
+from gradtool.config.settings import Settings
+from gradtool.policy.changes import RunSettings, apply
+from gradtool.policy.ignores import Comments
+from gradtool.policy.pipeline import policies_of_listing, policies_of_run
+from gradtool.results.report import FunctionResult, ModuleResult, Report
 from gradtool.run.executors.executor import Executor, executing
-from gradtool.run.run_plan import Agenda, Module
+from gradtool.run.run_plan import Module, RunPlan
+from gradtool.run.runner import environment
 from gradtool.run.watching import Unwatched
 
 
@@ -27,7 +33,7 @@ class Session:
     def __init__(self, options: CheckOptions) -> None:
         self._options = options
         self._configs = Configs(options)
-        self._ignores = Ignores()
+        self._comments = Comments()
         self._stack = contextlib.ExitStack()
         self._executor: Executor | None = None
 
@@ -51,22 +57,33 @@ class Session:
                 there.
         """
         options = msgspec.structs.replace(self._options, paths=(str(path),))
-        agenda, executor = Agenda(options), self._workers()
-        for engine in agenda.engines:
+        plan, executor = RunPlan(options), self._workers()
+        for engine in plan.engines:
             require_engine(engine)
-        executor.require_devices(agenda.devices)
+        executor.require_devices(plan.devices)
         surveys = [
-            msgspec.structs.replace(survey, named=not is_walked) for survey in agenda.surveys()
+            msgspec.structs.replace(survey, named=not is_walked) for survey in plan.surveys()
         ]
-        modules = agenda.modules(executor.survey(surveys))
-        return (modules[0] if modules else None), agenda.strict
+        modules = plan.modules(executor.survey(surveys))
+        return (self._judged(modules[0]) if modules else None), plan.strict
 
-    def listed(self, unit: Unit) -> Done:
+    def _judged(self, module: Module) -> Module:
+        """The module with its problem as the configuration wants it reported."""
+        if module.problem is None:
+            return module
+        raw = self._report(
+            ModuleResult(path=module.shown, checks=(module.problem,)), module.settings
+        )
+        scope = RunSettings(units={}, modules={module.shown: module.settings})
+        (judged,) = apply(policies_of_listing(scope), raw).modules
+        return dataclasses.replace(module, problem=judged.checks[0])
+
+    def listed(self, unit: Unit) -> FunctionResult:
         """A Function with its cases, none of them checked."""
         (done,) = self._workers().collect([unit])
-        return done
+        return done.function
 
-    def check(self, unit: Unit) -> Done:
+    def check(self, unit: Unit) -> FunctionResult:
         """Check one Function.
 
         Raises:
@@ -78,7 +95,16 @@ class Session:
         (done,) = outcome.done
         if done is None or outcome.interrupted:
             raise KeyboardInterrupt
-        return done if self._options.no_ignores else self._ignores.heeded(done, unit)
+        scope = RunSettings(
+            units={unit.node: unit}, partial=frozenset([unit.node] if done.deselected else [])
+        )
+        policies = policies_of_run(scope, None if self._options.no_ignores else self._comments)
+        raw = self._report(ModuleResult(path=unit.shown, functions=(done.function,)), unit.settings)
+        (module,) = apply(policies, raw).modules
+        return module.functions[0]
+
+    def _report(self, module: ModuleResult, settings: Settings) -> Report:
+        return Report(environment=environment(self._workers().numpy, settings), modules=(module,))
 
     def close(self) -> None:
         """End the workers."""

@@ -161,7 +161,7 @@ def test_what_failed_last_is_not_known_without_the_cache(run: Run, flag: str) ->
     write(ops=WRONG)
     code, out, err = check(run, ".", flag, "--no-cache")
     assert (code, out) == (2, "")
-    assert err == f"error: {flag} needs the cache: leave --no-cache away\n"
+    assert err == f"error: {flag} needs the cache: omit --no-cache\n"
 
 
 def test_where_nothing_failed_failed_first_is_as_always(run: Run) -> None:
@@ -268,7 +268,7 @@ def test_fewer_functions_than_required_fail(run: Run) -> None:
     for part in (("-k", "Square"), ("--shard", "1/2"), ("--lf",), ("--changed-since", "HEAD")):
         code, _, err = check(run, ".", "--require-functions", "1", *part)
         assert code == 2
-        assert f"leave {part[0]} away" in err
+        assert f"omit {part[0]}" in err
 
 
 def test_what_shards_checked_together_is_held_to_the_number(run: Run) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gradtool.results.report import Report, Verdict
+from gradtool.results.report import Report
 from tests.user_modules import GOOD, WRONG
 
 Run = Callable[..., tuple[int, str, str]]
@@ -172,26 +172,3 @@ def test_seeds_beyond_the_largest_are_refused(run: Run) -> None:
         "error: --flake 3 goes beyond the largest seed when it begins at 18446744073709551614\n"
     )
     assert run("check", "ops.py", "--seed", str(2**64 - 2), "--flake", "2")[0] == 0
-
-
-def test_unverified_is_a_verdict_of_its_own() -> None:
-    from gradtool.checking.unit import Done, Unit
-    from gradtool.config.settings import Settings
-    from gradtool.policy.flaky_seeds import folded
-    from gradtool.results.report import CaseResult, CheckResult, FunctionResult, Location
-
-    def done(verdict: Verdict, reason: str | None = None) -> Done:
-        check = CheckResult(rule="GT101", verdict=verdict, reason=reason)
-        case = CaseResult(name="c", checks=(check,))
-        function = FunctionResult(name="F", location=Location(path="m.py"), cases=(case,))
-        return Done(function=function)
-
-    unit = Unit(path="/m.py", shown="m.py", function="F", settings=Settings(seed=2))
-    answers = [done(Verdict.PASS), done(Verdict.UNVERIFIED, "noise"), done(Verdict.SKIPPED)]
-    found = folded([unit], answers, 3)
-    (one,) = found.done
-    assert one is not None
-    (check_,) = one.function.cases[0].checks
-    assert check_.verdict is Verdict.UNVERIFIED
-    assert check_.reason == "unverified for 1 of 3 seeds: 3; at seed 3: noise"
-    assert found.differing == ["GT101 at m.py::F[c] unverified for 1 of 3 seeds: 3"]

@@ -31,7 +31,7 @@ from gradtool.errors import UsageError
 from gradtool.policy.baseline import Baseline, entries_of, read_baseline
 from gradtool.report.formats import FORMATS
 from gradtool.results.report import ModuleResult, Report, Shard
-from gradtool.run.run_plan import Agenda
+from gradtool.run.run_plan import RunPlan
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = (ROOT / "tests" / "report" / "golden" / "report.json").read_bytes()
@@ -102,11 +102,11 @@ class Stand(ModuleType):
         super().__init__("gradtool.run.runner")
 
     def check(self, options: CheckOptions, watcher: Any) -> Report:
-        Agenda(options)
+        RunPlan(options)
         return REPORT
 
     def collect(self, options: CheckOptions) -> tuple[ModuleResult, ...]:
-        Agenda(options)
+        RunPlan(options)
         return REPORT.modules
 
 

@@ -138,9 +138,9 @@ def test_options_that_are_given_hold(run: Run) -> None:
         (["out.json", "--replay", "ops.py::Cube[inferred]::GT102"], "out.json has no finding"),
         (["ops.py", "--replay", NODE], "ops.py is no JSON report of gradtool"),
         (["no.json", "--replay", NODE], "no.json cannot be read: No such file or directory"),
-        (["--replay", NODE, "--lf"], "leave --lf away"),
-        (["--replay", NODE, "-k", "Cube"], "leave -k away"),
-        (["--replay", NODE, "--select", "GT2"], "leave --select away"),
+        (["--replay", NODE, "--lf"], "omit --lf"),
+        (["--replay", NODE, "-k", "Cube"], "omit -k"),
+        (["--replay", NODE, "--select", "GT2"], "omit --select"),
     ],
 )
 def test_a_finding_that_is_not_there_is_one_line(

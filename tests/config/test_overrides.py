@@ -175,7 +175,7 @@ def test_isolated_reads_no_file_not_even_a_broken_one(write: Write) -> None:
     found = configs("check.seed=9", no_config=True)
     assert found.nearest(Path("ops.py")).check.seed == 9
     assert found.read() == ("no file (--isolated)", "--config check.seed=9")
-    with pytest.raises(UsageError, match=r"--isolated reads no file: leave --config x.yaml away"):
+    with pytest.raises(UsageError, match=r"--isolated reads no file: omit --config x.yaml"):
         configs(no_config=True, config="x.yaml")
 
 

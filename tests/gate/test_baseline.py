@@ -13,7 +13,7 @@ import pytest
 from gradtool.cli.exit_codes import ExitCode, exit_code
 from gradtool.config.options import CheckOptions
 from gradtool.errors import UsageError
-from gradtool.policy.baseline import Baseline, entries_of, read_baseline, with_known
+from gradtool.policy.baseline import Baseline, entries_of, mark_known, read_baseline
 from gradtool.policy.baseline_shrink import vanished
 from gradtool.results.report import Report
 from gradtool.run.runner import check
@@ -40,9 +40,9 @@ def recorded(report: Report, name: str = "known.json") -> Baseline:
 def test_what_is_known_does_not_fail_and_what_is_new_does(write: Write) -> None:
     write({"ops.py": WRONG})
     baseline = recorded(run()[0])
-    assert exit_code(with_known(run()[0], baseline), strict=True) is ExitCode.PASSED
+    assert exit_code(mark_known(baseline)(run()[0]), strict=True) is ExitCode.PASSED
     write({"ops.py": "\n\n\n" + TWO})
-    report = with_known(run(seed=7)[0], baseline)
+    report = mark_known(baseline)(run(seed=7)[0])
     assert [(f.node_id, f.known) for f in report.findings()] == [
         ("ops.py::Cube[inferred]::GT101", True),
         ("ops.py::Other[inferred]::GT101", False),
@@ -129,7 +129,7 @@ def test_what_could_not_run_can_be_known_too(write: Write) -> None:
     write({"ops.py": "class A(int): pass\nimport no_such_thing\n", "fine.py": GOOD})
     baseline = recorded(run()[0])
     assert [entry.rule for entry in baseline.entries] == ["GT001"]
-    assert exit_code(with_known(run()[0], baseline), strict=True) is ExitCode.PASSED
+    assert exit_code(mark_known(baseline)(run()[0]), strict=True) is ExitCode.PASSED
     write({"ops.py": GOOD})
     assert vanished(baseline, *run()) == baseline.entries
 

@@ -13,7 +13,7 @@ from gradtool.config.options import Watcher
 from gradtool.config.settings import Settings
 from gradtool.results.report import FunctionResult, Location
 from gradtool.run.executors.executor import Outcome
-from gradtool.run.order import checked_in_order
+from gradtool.run.runner import check_in_order
 from gradtool.run.watching import Unwatched
 
 UNITS = [
@@ -68,7 +68,7 @@ def test_what_failed_is_begun_first_in_its_own_order(
     first: tuple[str, ...], begun: list[int]
 ) -> None:
     executor = Recorder()
-    outcome = checked_in_order(executor, UNITS, first, Unwatched())
+    outcome = check_in_order(executor, UNITS, first, Unwatched())
     assert executor.begun == [NODES[i] for i in begun]
     assert names(outcome) == NODES
 
@@ -76,7 +76,7 @@ def test_what_failed_is_begun_first_in_its_own_order(
 @given(st.sets(st.sampled_from([*NODES, "a.py", "b.py"])), st.integers(0, 6))
 def test_each_answer_is_at_the_place_of_its_unit(first: set[str], at_most: int) -> None:
     executor = Recorder(at_most)
-    outcome = checked_in_order(executor, UNITS, first, Unwatched())
+    outcome = check_in_order(executor, UNITS, first, Unwatched())
     answered = set(executor.begun[:at_most])
     assert names(outcome) == [node if node in answered else None for node in NODES]
     assert outcome.interrupted is (at_most < len(UNITS))

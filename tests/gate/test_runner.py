@@ -27,7 +27,7 @@ from gradtool.results.report import (
     SkipKind,
     Verdict,
 )
-from gradtool.run.run_plan import Agenda
+from gradtool.run.run_plan import RunPlan
 from gradtool.run.runner import check, collect
 from gradtool.run.watching import Unwatched
 from gradtool.sandbox import timeout as deadline
@@ -561,7 +561,7 @@ def test_the_global_generators_are_left_alone(write: Write) -> None:
 def test_a_unit_of_work_crosses_a_process_boundary(write: Write) -> None:
     config = "version: 1\nfunctions:\n  Square: {cases: [{args: [{shape: [2]}, 1.5, null]}]}"
     write({"ops.py": GOOD, "gradtool.yaml": config})
-    agenda = Agenda(CheckOptions(paths=("ops.py",)))
+    agenda = RunPlan(CheckOptions(paths=("ops.py",)))
     (survey,) = agenda.surveys()
     (module,) = agenda.modules([Bench().survey(survey)])
     assert [unit.function for unit in module.units] == ["Square", "Product"]

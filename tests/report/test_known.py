@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from gradtool.cli.exit_codes import ExitCode, exit_code
-from gradtool.policy.rewriting import with_checks
+from gradtool.policy.changes import change_checks
 from gradtool.report.formats import renderer
 from gradtool.report.summary import summarize, summary_line
 from gradtool.report.terminal import plain
@@ -26,7 +26,7 @@ def knowing(report: Report, *rules: str) -> Report:
         found = (msgspec.structs.replace(finding, known=True) for finding in check.findings)
         return msgspec.structs.replace(check, findings=tuple(found))
 
-    return msgspec.structs.replace(report, modules=with_checks(report.modules, mark))
+    return msgspec.structs.replace(report, modules=change_checks(report.modules, mark))
 
 
 @pytest.fixture

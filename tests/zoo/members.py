@@ -20,7 +20,7 @@ from gradtool.checking.worker_session import Bench
 from gradtool.collect.discovery import function_location
 from gradtool.config.options import CheckOptions
 from gradtool.results.report import Finding, FunctionResult, Report, Severity
-from gradtool.run.run_plan import Agenda
+from gradtool.run.run_plan import RunPlan
 
 ZOO = Path(__file__).resolve().parent
 
@@ -102,8 +102,8 @@ def by_id(member: Member) -> str:
 @cache
 def planned(kind: str) -> list[PlannedFunction]:
     """The Functions in ``wrong`` or ``right`` with their cases, in the order of their names."""
-    agenda, bench = Agenda(CheckOptions(paths=(str(ZOO / kind),))), Bench()
-    modules = agenda.modules([bench.survey(survey) for survey in agenda.surveys()])
+    plan, bench = RunPlan(CheckOptions(paths=(str(ZOO / kind),))), Bench()
+    modules = plan.modules([bench.survey(survey) for survey in plan.surveys()])
     return [bench.plan(unit) for module in modules for unit in module.units]
 
 

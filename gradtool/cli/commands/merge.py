@@ -16,6 +16,7 @@ from gradtool.cli.options.choices import choose, printed_form
 
 if TYPE_CHECKING:
     from gradtool.cli.output.display import Display
+    from gradtool.policy.requirements import Requirements
     from gradtool.report.terminal.console import Color
 
 
@@ -35,19 +36,20 @@ def merge(
 ) -> Callable[[], ExitCode]:
     """Unite the JSON reports of shards, and end with the exit code of the whole."""
     from gradtool.cli.output.display import Display
+    from gradtool.policy.requirements import Requirements
 
     display = Display(
         form=form and printed_form(form),
         color=cast("Color", choose(color, cli.COLORS, "value of --color:")),
         verbosity=verbose - quiet,
     )
-    required = (require_functions, require_double_backward)
+    required = Requirements(require_functions, require_double_backward)
     return partial(_merge, parts, required, reports or (), display, context.obj)
 
 
 def _merge(
     parts: Sequence[str],
-    required: tuple[int | None, bool],
+    required: Requirements,
     reports: Sequence[str],
     display: Display,
     command: str,
@@ -55,11 +57,12 @@ def _merge(
     import msgspec
 
     from gradtool.cli.output.reports import claimed, write_all
-    from gradtool.policy import requirements
+    from gradtool.policy.changes import apply
+    from gradtool.policy.pipeline import policies_of_merge
     from gradtool.run import merging
 
     united = merging.merge([merging.read_part(name) for name in parts], command)
-    united = requirements.held_to(united, *required)
+    united = apply(policies_of_merge(required), united)
     code = exit_code(united, strict=united.strict)
     united = msgspec.structs.replace(united, exit_code=int(code))
     with (

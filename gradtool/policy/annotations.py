@@ -1,0 +1,73 @@
+"""Add what a report needs to be understood: hints, gradtool's own failures, the rules it names."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gradtool.policy.changes import add_notices, change_functions
+from gradtool.results.report import (
+    CaseResult,
+    CheckResult,
+    Finding,
+    FunctionResult,
+    Report,
+    RuleInfo,
+    Verdict,
+)
+from gradtool.verify.rules import RULES, codes
+
+_INFERRED = "its arguments were inferred: where they make no sense, give it a case in gradtool.yaml"
+
+
+def hint_at_inferred_arguments(report: Report) -> Report:
+    """Say where a backward raised for arguments that nobody chose."""
+
+    def function(_: str, result: FunctionResult) -> FunctionResult:
+        cases = tuple(map(_with_hints, result.cases))
+        return msgspec.structs.replace(result, cases=cases)
+
+    return change_functions(report, function)
+
+
+def _with_hints(case: CaseResult) -> CaseResult:
+    if case.source != "inferred":
+        return case
+    return msgspec.structs.replace(case, checks=tuple(map(_with_hint, case.checks)))
+
+
+def _with_hint(check: CheckResult) -> CheckResult:
+    if check.rule != codes.BACKWARD_RAISED:
+        return check
+    findings = tuple(map(_hinted, check.findings))
+    return msgspec.structs.replace(check, findings=findings)
+
+
+def _hinted(finding: Finding) -> Finding:
+    hint = f"{finding.hint}; {_INFERRED}" if finding.hint else _INFERRED
+    return msgspec.structs.replace(finding, hint=hint)
+
+
+def warn_of_faults(report: Report) -> Report:
+    """Add a notice for each Function at which gradtool itself failed."""
+    lines = (f"warning: gradtool itself failed at {f.node}: {f.summary}" for f in report.faults)
+    return add_notices(report, lines)
+
+
+def describe_rules(report: Report) -> Report:
+    """Describe every rule that did not simply pass somewhere, in the order of the codes."""
+    named = {check.rule for check in report.checks() if check.findings or _is_notable(check)}
+    infos = tuple(
+        RuleInfo(
+            code=rule.code,
+            name=rule.name,
+            severity=rule.severity,
+            summary=rule.summary,
+            page=rule.page.strip(),
+        )
+        for rule in map(RULES.__getitem__, sorted(named))
+    )
+    return msgspec.structs.replace(report, rules=infos)
+
+
+def _is_notable(check: CheckResult) -> bool:
+    return check.verdict not in (Verdict.PASS, Verdict.SKIPPED)
