@@ -112,7 +112,7 @@ class SecondEngine:
     ) -> Flaw | None:
         """What is left of `flaw` nearby, where equal entries leave open which of them is meant."""
         with self._running(first):
-            if not here.given.is_bent:
+            if not here.given.is_nondifferentiable:
                 return flaw
             at = here.given.at
             _ = at.baseline

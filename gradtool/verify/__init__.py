@@ -1,5 +1,5 @@
-"""How a Function is checked: the derivative oracle, the comparison, the rules.
+"""Checks a Function: the derivative oracle, the comparison, the rules.
 
-The way in is `gradtool.verify.examine.examine`; what it sees of an engine is
-`gradtool.verify.protocol.differentiable.Differentiable`, and nothing else.
+The entry point is `gradtool.verify.examine.examine`. Its only view of an engine is
+`gradtool.verify.protocol.differentiable.Differentiable`.
 """

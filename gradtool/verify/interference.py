@@ -1,7 +1,7 @@
 """Calls that may come between the forward and the backward of a case's own call.
 
-What a Function keeps outside of ctx shows only where the other call keeps something else there:
-another mask, another index, another shape, another number.
+State that a Function keeps outside of ctx shows only where the other call keeps something else
+there: another mask, another index, another shape, another number.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class OtherCall:
+class InterferingCall:
     """A call that works on its own, with the gradients that it gives then."""
 
     function: Examinable
@@ -34,7 +34,7 @@ class OtherCall:
     """In what it is unlike the case's own."""
 
 
-def other_calls(subject: Subject) -> Iterator[OtherCall]:
+def interfering_calls(subject: Subject) -> Iterator[InterferingCall]:
     """Calls with a point nearby, with other values throughout, and of another shape."""
     own = subject.first.primals
     nearby = shifted(own, OTHER_CALL_SHIFT, generator(subject.seed, "another call"))
@@ -48,7 +48,7 @@ def other_calls(subject: Subject) -> Iterator[OtherCall]:
 
 def _working(
     subject: Subject, functions: Sequence[Examinable], primals: Sequence[Array], how: str
-) -> Iterator[OtherCall]:
+) -> Iterator[InterferingCall]:
     """The call of the first of the `functions` that accepts `primals`, if there is one."""
     for function in functions:
         forward = function.call(primals)
@@ -57,7 +57,7 @@ def _working(
         cotangents = _cotangents(subject, forward)
         alone = function.call(primals, cotangents)
         if alone.failure is None and alone.gradients is not None:
-            yield OtherCall(function, primals, cotangents, alone.gradients, how)
+            yield InterferingCall(function, primals, cotangents, alone.gradients, how)
             return
 
 

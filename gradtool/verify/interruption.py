@@ -1,9 +1,9 @@
 """A timer that interrupts a block, and that is off again when the block ends.
 
-It is a signal, which Python delivers between two of its instructions: it ends loops in Python,
-not a single call that never returns from compiled code. Where an error would do harm, none is
-raised, and the timer goes off again: while the block is entered or left, where the timer would
-stay on, and in what traces it, a debugger or a measurement of coverage, whose locks would.
+It is a signal, which Python delivers between two of its instructions: it ends loops in Python, not
+a single call that never returns from compiled code. Where an error would do harm none is raised,
+and the timer goes off again: while the block is entered or left, since the timer would stay on,
+and inside a debugger or a measurement of coverage, since their locks would stay taken.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What rules look at: one Function at one case, with everything that was ever computed of it.
+"""One Function at one case, with everything that was ever computed of it.
 
-Rules share a `Subject`, so a call, a Jacobian or a second derivative that several of them
-need is made once.
+Rules share a `Subject`, so a call, a Jacobian or a second derivative that several of them need is
+made once.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import numpy as np
 
 from gradtool.results.report import Cost
 from gradtool.verify.comparison.derivatives import Derivatives
-from gradtool.verify.comparison.forward_mode import JvpError, Push, pushes
+from gradtool.verify.comparison.forward_mode import JvpComparison, JvpError, compare_jvps
 from gradtool.verify.comparison.judgement import Judgement, judge
-from gradtool.verify.oracle.roughness import Roughness, rough_gradients
+from gradtool.verify.diagnosis.low_precision import PrecisionLoss, low_precision_gradients
 from gradtool.verify.oracle.steps import scales
 from gradtool.verify.protocol.coordinates import FloatArray, is_continuous
 from gradtool.verify.protocol.counting import Counted, Counter
@@ -101,10 +101,10 @@ class Subject:
         return first, again
 
     @cached_property
-    def rough_gradients(self) -> list[Roughness] | str:
+    def low_precision_gradients(self) -> list[PrecisionLoss] | str:
         """The gradients that have lost digits; or why that cannot be told."""
         try:
-            return rough_gradients(self.given.at, self._seed)
+            return low_precision_gradients(self.given.at, self._seed)
         except Exception as error:  # What backward may raise without a graph has no bounds.
             return f"{type(error).__name__}: {error}"
 
@@ -136,7 +136,7 @@ class Subject:
         return self._seed
 
     @cached_property
-    def pushes(self) -> list[Push]:
+    def jvps(self) -> list[JvpComparison]:
         """What the Function's jvp makes of a few tangents.
 
         Raises:
@@ -144,19 +144,18 @@ class Subject:
         """
         given, withheld = self.given, self.withheld
         same = given.at is withheld.at
-        return pushes(self.function, [given, withheld] if same else [given], self._seed)
+        return compare_jvps(self.function, [given, withheld] if same else [given], self._seed)
 
     @cached_property
     def jvp_failure(self) -> str | None:
         """What the user's jvp does instead of returning tangents; None when it returns them."""
         try:
-            _ = self.pushes
+            _ = self.jvps
         except JvpError as raised:
-            if raised.alone is None:
+            if raised.only_argument is None:
                 return str(raised)
-            return (
-                f"{raised}, where only `{self.function.arguments[raised.alone].name}` has a tangent"
-            )
+            name = self.function.arguments[raised.only_argument].name
+            return f"{raised}, where only `{name}` has a tangent"
         return None
 
     @cached_property
@@ -180,16 +179,16 @@ class Subject:
             return ChangedByJvp()
 
     @cached_property
-    def pushed(self) -> Derivatives:
+    def jvp_derivatives(self) -> Derivatives:
         """The derivatives of what jvp returns, at the point where the first were judged."""
         point = [*self.given.at.primals, *(t for t in self.tangents if t is not None)]
         return self._derivatives(self.function.tangent_map(self.tangents), point, ungraphed=True)
 
     @cached_property
-    def bending(self) -> Judgement:
+    def jvp_curvature(self) -> Judgement:
         """What is to be said of the derivatives of what jvp returns."""
-        pushed = self.pushed
-        judgement = judge(pushed, pushed.inputs, lambda: self._nearby(pushed))
+        derivatives = self.jvp_derivatives
+        judgement = judge(derivatives, derivatives.inputs, lambda: self._nearby(derivatives))
         self.judgements.append(judgement)
         return judgement
 
@@ -203,7 +202,9 @@ class Subject:
         cotangents = self.given.at.cotangents
         point = [*primals, *(c for c in cotangents if c is not None)]
         backward = self.function.backward_map(cotangents)
-        return self._derivatives(backward, point, ungraphed=True, beside=self._slopes(primals))
+        return self._derivatives(
+            backward, point, ungraphed=True, cancellation_scale=self._slopes(primals)
+        )
 
     def _slopes(self, primals: Sequence[Array]) -> FloatArray:
         """For each entry of a gradient the slope of an output that follows it all the way."""
@@ -239,7 +240,9 @@ class Subject:
             second.backward_map(cotangents),
             point,
             ungraphed=True,
-            beside=THIRD_DERIVATIVE_ROUNDINGS * float(slopes.max(initial=0.0)) / lengths,
+            cancellation_scale=THIRD_DERIVATIVE_ROUNDINGS
+            * float(slopes.max(initial=0.0))
+            / lengths,
             rtol=max(self._rtol or 0.0, THIRD_DERIVATIVE_RTOL),
         )
         if third.failure:
@@ -251,7 +254,12 @@ class Subject:
         rng = generator(self._seed, "nearby")
         points = [shifted(start.primals, part, rng) for part in NEARBY_POINT_SHIFTS]
         return [
-            self._derivatives(start.function, point, ungraphed=start.ungraphed, beside=start.beside)
+            self._derivatives(
+                start.function,
+                point,
+                ungraphed=start.ungraphed,
+                cancellation_scale=start.cancellation_scale,
+            )
             for point in points
         ]
 
@@ -261,7 +269,7 @@ class Subject:
         primals: Sequence[Array],
         *,
         ungraphed: bool = False,
-        beside: FloatArray | None = None,
+        cancellation_scale: FloatArray | None = None,
         rtol: float | None = None,
     ) -> Derivatives:
         return Derivatives(
@@ -269,7 +277,7 @@ class Subject:
             primals,
             seed=self._seed,
             ungraphed=ungraphed,
-            beside=beside,
+            cancellation_scale=cancellation_scale,
             atol=self._atol,
             rtol=self._rtol if rtol is None else rtol,
         )

@@ -1,7 +1,7 @@
 """The case in another dtype: in the other real precision, or complex.
 
-A variant is asked only where forward accepts it, returns that dtype and computes the same as in
-the case. What is held against its gradient is the gradient of the case, at the same numbers.
+A variant is tried only where forward accepts it, returns that dtype and computes the same as in the
+case. Its gradient is compared with the gradient of the case, at the same numbers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from gradtool.results.report import Severity
 from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.comparison.derivatives import Derivatives
-from gradtool.verify.oracle.evaluation_timeout import Patience
+from gradtool.verify.oracle.evaluation_timeout import EvaluationTimeout
 from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.protocol.observation import Array, Observation
@@ -43,7 +43,7 @@ _OTHER = {"f8": "f4", "c16": "c8", "f4": "f8", "c8": "c16"}
 _COMPLEX = {"f8": np.complex128, "f4": np.complex64}
 
 
-_SPEAKS = re.compile(r"\b(conj\w*|is_complex|complex\w*|view_as_real|imag)\b")
+_MENTIONS_COMPLEX = re.compile(r"\b(conj\w*|is_complex|complex\w*|view_as_real|imag)\b")
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def _cast(array: Array, kind: str) -> Array:
 def _evaluated(subject: Subject, point: Sequence[Array]) -> Sequence[Array | None] | None:
     with np.errstate(all="ignore"):
         try:
-            with Patience().limited():
+            with EvaluationTimeout().limited():
                 outputs = subject.function.evaluate(point)
             return [None if o is None else np.array(o) for o in outputs]
         except Exception:  # It may refuse another dtype as it likes, or never end.
@@ -224,7 +224,7 @@ def lost_digits(subject: Subject, seen: Observation, when: str) -> Iterator[Flaw
 def wrong_when_complex(subject: Subject) -> Iterator[Flaw]:
     """Notes on inputs whose gradient is wrong when they are complex, if the code speaks of that."""
     primals = subject.first.primals
-    if not _speaks_of_complex(subject) or any(p.dtype.kind == "c" for p in primals):
+    if not _mentions_complex(subject) or any(p.dtype.kind == "c" for p in primals):
         return
     flat = [_complex(p, None) for p in primals]
     outputs = _evaluated(subject, flat)
@@ -243,9 +243,9 @@ def wrong_when_complex(subject: Subject) -> Iterator[Flaw]:
             )
 
 
-def _speaks_of_complex(subject: Subject) -> bool:
+def _mentions_complex(subject: Subject) -> bool:
     lines = subject.function.lines
-    return any(_SPEAKS.search(linecache.getline(each.path, each.line)) for each in lines)
+    return any(_MENTIONS_COMPLEX.search(linecache.getline(each.path, each.line)) for each in lines)
 
 
 def _complex(primal: Array, rng: np.random.Generator | None) -> Array:

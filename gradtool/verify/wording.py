@@ -1,4 +1,4 @@
-"""How findings word numbers, places and counts."""
+"""The wording of numbers, places and counts in findings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from gradtool.verify.comparison.derivatives import Comparison
-from gradtool.verify.diagnosis.worst import Worst, entry_of, place_of_column
+from gradtool.verify.diagnosis.evidence import Worst, entry_of, place_of_column
 from gradtool.verify.oracle.estimate import Status
 from gradtool.verify.thresholds.diagnosis import MOST_SHOWN_DIGITS, SHOWN_DIGITS
 

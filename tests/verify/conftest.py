@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradtool.verify.oracle.difference_quotients import Sampler, coordinate_line
+from gradtool.verify.oracle.classification import classify
+from gradtool.verify.oracle.difference_quotients import coordinate_line
 from gradtool.verify.oracle.estimate import Status
 from gradtool.verify.oracle.noise import measure
-from gradtool.verify.oracle.point import read
+from gradtool.verify.oracle.sampler import Sampler
 from gradtool.verify.oracle.step_ladder import climb
 from gradtool.verify.oracle.steps import epsilon, scales
 from gradtool.verify.protocol.coordinates import Coordinates
@@ -179,7 +180,7 @@ def _scalar_estimate(f: Callable[[Any], Any], x: float, dtype: Any, scale: float
         eps = np.array([epsilon(layout.blocks[0].dtype)])
         noise = measure(sampler, eps, np.random.default_rng(3))
         line = coordinate_line(sampler, 0, 0, float(scales(primal)[0]) if scale is None else scale)
-        estimate = read(climb(line, noise, np.array([True])))
+        estimate = classify(climb(line, noise, np.array([True])))
     return Point(
         Status(int(estimate.status[0, 0])),
         float(estimate.value[0, 0]),

@@ -7,7 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from gradtool.verify.comparison.compare import Decision, decide, is_trifling, is_unresolved
+from gradtool.verify.comparison.compare import (
+    Decision,
+    decide,
+    is_below_rounding_floor,
+    is_unresolved,
+)
 from gradtool.verify.comparison.tolerance import Tolerance
 from gradtool.verify.oracle.estimate import Estimate, Status
 
@@ -106,10 +111,10 @@ def _estimate(values, errors, status=Status.KNOWN, slope=NAN):
     )
 
 
-def _unresolved(analytic, estimate, decisions, trifles=1e-6):
+def _unresolved(analytic, estimate, decisions, rounding_floor=1e-6):
     row = np.array([analytic], dtype=float)
     decision = np.array([decisions], np.int8)
-    return is_unresolved(row, estimate, np.full(row.shape, trifles), decision)[0].tolist()
+    return is_unresolved(row, estimate, np.full(row.shape, rounding_floor), decision)[0].tolist()
 
 
 @pytest.mark.parametrize(
@@ -180,13 +185,17 @@ def test_of_steps_the_slope_is_what_is_not_known(slope, expected):
     ],
 )
 def test_a_trifle_is_one_on_both_sides(analytic, value, error, expected):
-    trifles = np.full((1, 1), 1e-6)
-    found = is_trifling(np.array([[analytic]]), _estimate([value], [error]), trifles)
+    rounding_floor = np.full((1, 1), 1e-6)
+    found = is_below_rounding_floor(
+        np.array([[analytic]]), _estimate([value], [error]), rounding_floor
+    )
     assert found.tolist() == [[expected]]
 
 
 @pytest.mark.parametrize(("slope", "expected"), [(9e-7, True), (1.1e-6, False)])
 def test_steps_are_a_trifle_by_their_slope(slope, expected):
-    trifles = np.full((1, 1), 1e-6)
+    rounding_floor = np.full((1, 1), 1e-6)
     estimate = _estimate([NAN], [NAN], Status.STEPPED, slope)
-    assert is_trifling(np.zeros((1, 1)), estimate, trifles).tolist() == [[expected]]
+    assert is_below_rounding_floor(np.zeros((1, 1)), estimate, rounding_floor).tolist() == [
+        [expected]
+    ]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gradtool.verify.comparison.compare import Decision
-from gradtool.verify.oracle.widening import widened
+from gradtool.verify.oracle.sampler import widened
 from gradtool.verify.protocol.coordinates import Coordinates
 from gradtool.verify.subject import Subject
 

@@ -42,7 +42,7 @@ class FunctionDifferentiable:
     """A Function of the library, or a plain callable of its tensors, at one case.
 
     Implements `gradtool.verify.protocol.differentiable.Examinable`. Every call gets fresh tensors,
-    so
+
     nothing that the user's code does to them lasts.
 
     Args:

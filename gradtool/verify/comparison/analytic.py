@@ -1,8 +1,8 @@
-"""The analytic Jacobian: what backward returns for one cotangent after another.
+"""The analytic Jacobian: the gradients that backward returns, one cotangent after another.
 
-Each row is asked for with a cotangent of random sign and size, and divided by it. A backward
-that ignores its cotangent, or squares it, or takes its absolute value, is then wrong in a row
-where a cotangent of exactly one would have hidden it.
+Each row has a cotangent of random sign and size, and is divided by it. A backward that ignores its
+cotangent, or squares it, or takes its absolute value, is then wrong in a row where a cotangent of
+exactly one would have hidden it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def analytic_jacobian(
     user's code or the engine raises in backward.
     """
     rows = _Rows(function, primals, layout, scaling)
-    asked = layout.asked()
+    asked = layout.graphed_rows()
     found = None
     if at_once and len(asked) >= BATCH_FEWEST and rows.most_at_once >= BATCH_FEWEST:
         found = rows.batched(asked)
@@ -102,9 +102,9 @@ class _Rows:
             if not stacked.batched:
                 return None
             self._put(found, chunk, [_column(array, len(chunk)) for array in stacked.arrays])
-        return found if self._is_borne_out(found, asked) else None
+        return found if self._is_confirmed(found, asked) else None
 
-    def _is_borne_out(self, found: _Found, asked: NDArray[np.intp]) -> bool:
+    def _is_confirmed(self, found: _Found, asked: NDArray[np.intp]) -> bool:
         """Whether a row that is redone alone is the same."""
         row = np.random.default_rng(len(asked)).choice(asked, 1)
         alone = self.one_by_one(row)

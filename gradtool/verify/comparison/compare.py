@@ -1,10 +1,10 @@
-"""Pass, fail or unverified: what an analytic Jacobian is, held against the oracle's estimate.
+"""Pass, fail or unverified: the decision on each entry of an analytic Jacobian.
 
 An entry passes when it lies within the oracle's value ± (error + tolerance) and that error is
 small enough to mean something: next to its block, or, where that is zero, next to the largest
-entry of all. It fails when it lies outside. All else is unverified. So a
-sharp oracle makes a sharp check, and an ill-conditioned function is neither blamed nor
-waved through. A value that is not a number never passes.
+entry of all. It fails when it lies outside. All else is unverified. So a sharp oracle makes a
+sharp check, and an ill-conditioned function neither fails nor passes for lack of digits. NaN never
+passes.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ def decide(
 
 
 def is_unresolved(
-    analytic: FloatArray, numeric: Estimate, trifles: FloatArray, decision: DecisionArray
+    analytic: FloatArray, numeric: Estimate, rounding_floor: FloatArray, decision: DecisionArray
 ) -> BoolArray:
     """Which undecided entries are told as well as the roundings of their output ever allow.
 
-    The error lies below `trifles`. Those are relative to the output, and one with a large
+    The error lies below `rounding_floor`. Those are relative to the output, and one with a large
     constant in it may still be meant to follow its input: so other entries must have been told
     well, or these roughly, or they are next to nothing as they stand.
     """
@@ -71,10 +71,12 @@ def is_unresolved(
     size = np.fmax(np.abs(analytic), np.where(stepped, slope, np.abs(numeric.value)))
     told = bool(((decision == Decision.PASS) & (analytic != 0)).any())
     clear = told | (error <= ROUGHLY_KNOWN * size) | (size + error <= NEXT_TO_NOTHING)
-    return np.asarray((decision == Decision.UNVERIFIED) & (error <= trifles) & clear)
+    return np.asarray((decision == Decision.UNVERIFIED) & (error <= rounding_floor) & clear)
 
 
-def is_trifling(analytic: FloatArray, numeric: Estimate, trifles: FloatArray) -> BoolArray:
+def is_below_rounding_floor(
+    analytic: FloatArray, numeric: Estimate, rounding_floor: FloatArray
+) -> BoolArray:
     """Which entries are lost in roundings, on both sides: whatever they say means nothing.
 
     What is not a number on the one side, or not known on the other, is no trifle.
@@ -82,7 +84,7 @@ def is_trifling(analytic: FloatArray, numeric: Estimate, trifles: FloatArray) ->
     sided = np.isin(numeric.status, (Status.STEPPED, Status.KINK))
     slope = np.fmax(np.abs(numeric.left), np.abs(numeric.right))
     bound = np.where(sided, slope, np.abs(numeric.value) + numeric.error)
-    return np.asarray((np.abs(analytic) <= trifles) & (bound <= trifles))
+    return np.asarray((np.abs(analytic) <= rounding_floor) & (bound <= rounding_floor))
 
 
 def is_inside(analytic: FloatArray, numeric: Estimate, tolerance: Tolerance) -> BoolArray:

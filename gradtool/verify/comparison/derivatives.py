@@ -1,6 +1,6 @@
-"""One function at one point: its analytic Jacobian, the numeric one, and what to say of them.
+"""One function at one point: its analytic Jacobian, the numeric one, and the comparison of both.
 
-Everything is computed when it is first asked for, and once.
+Everything is computed when it is first needed, and once.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from gradtool.verify.comparison.compare import (
     Decision,
     DecisionArray,
     decide,
-    is_trifling,
+    is_below_rounding_floor,
     is_unresolved,
 )
+from gradtool.verify.comparison.locate import EntrySearch, Located, Projection
 from gradtool.verify.comparison.tolerance import Tolerance
-from gradtool.verify.diagnosis.locate import Located, Projection, Search
 from gradtool.verify.oracle.estimate import Estimate, Status
 from gradtool.verify.oracle.layout import Layout, lay_out, only
 from gradtool.verify.oracle.numeric import Numeric
@@ -64,7 +64,7 @@ class Derivatives:
         seed: Of all that is random here.
         ungraphed: Whether outputs that require no gradient are compared too, as claims that
             their derivative is zero.
-        beside: For each coordinate of the outputs the size of the numbers that it is a
+        cancellation_scale: For each coordinate of the outputs the size of the numbers that it is a
             difference of: what it changes by less than their roundings is nothing.
         atol: Overrides the default absolute tolerance.
         rtol: Overrides the default relative tolerance.
@@ -77,7 +77,7 @@ class Derivatives:
         *,
         seed: int,
         ungraphed: bool = False,
-        beside: FloatArray | None = None,
+        cancellation_scale: FloatArray | None = None,
         atol: float | None = None,
         rtol: float | None = None,
     ) -> None:
@@ -85,7 +85,7 @@ class Derivatives:
         self.primals = tuple(primals)
         self._seed = seed
         self.ungraphed = ungraphed
-        self.beside = beside
+        self.cancellation_scale = cancellation_scale
         self._atol = atol
         self._rtol = rtol
         self._comparisons: dict[int, Comparison] = {}
@@ -163,7 +163,7 @@ class Derivatives:
             self._comparisons[argument] = self._compare(argument)
         return self._comparisons[argument]
 
-    def is_bent(self, comparison: Comparison) -> bool:
+    def is_nondifferentiable(self, comparison: Comparison) -> bool:
         """Whether outputs that look wrong have no derivative here, hidden from all coordinates.
 
         Among three equal numbers none moves the second largest, and yet all three together do.
@@ -181,7 +181,7 @@ class Derivatives:
         comparison = self._judged(argument)
         if self._is_batched and comparison.decision.any():
             self._at_once = False
-            for name in ("analytic", "_numeric", "_wavering"):
+            for name in ("analytic", "_numeric", "_rounding_sensitivity"):
                 self.__dict__.pop(name, None)
             comparison = self._judged(argument)
         return comparison
@@ -198,7 +198,7 @@ class Derivatives:
         )
         comparison = self._compared(argument, tolerance)
         if _may_be_rounding(comparison, at_any_size=self.ungraphed):
-            jitter = SENSITIVITY_SAFETY * self._wavering[argument]
+            jitter = SENSITIVITY_SAFETY * self._rounding_sensitivity[argument]
             comparison = self._compared(argument, replace(tolerance, jitter=jitter))
         return self._searched(comparison)
 
@@ -235,7 +235,7 @@ class Derivatives:
             float(off),
         )
         numeric = self._numeric
-        search = Search(
+        search = EntrySearch(
             self.function, self.primals, numeric.point, layout, numeric.working_eps, self._rtol
         )
         try:
@@ -267,20 +267,25 @@ class Derivatives:
 
         A gradient that moves in steps, and is constant between them, is that of straight pieces.
         """
-        trifles = self._numeric.trifles(argument)
-        lost = is_unresolved(analytic, numeric, trifles, decision)
-        if self.beside is not None and self.beside.shape == analytic.shape[:1]:
-            lost |= is_trifling(analytic, numeric, self._numeric.trifles(argument, self.beside))
+        rounding_floor = self._numeric.rounding_floor(argument)
+        lost = is_unresolved(analytic, numeric, rounding_floor, decision)
+        if (
+            self.cancellation_scale is not None
+            and self.cancellation_scale.shape == analytic.shape[:1]
+        ):
+            lost |= is_below_rounding_floor(
+                analytic, numeric, self._numeric.rounding_floor(argument, self.cancellation_scale)
+            )
             stepped = (decision == Decision.UNVERIFIED) & (numeric.status == Status.STEPPED)
-            coarse = self._numeric.is_made_of_roundings(self.beside)[:, None]
+            coarse = self._numeric.is_made_of_roundings(self.cancellation_scale)[:, None]
             lost |= stepped & (coarse | (analytic == 0))
         return lost
 
     @cached_property
-    def _wavering(self) -> tuple[FloatArray, ...]:
+    def _rounding_sensitivity(self) -> tuple[FloatArray, ...]:
         """How much the analytic Jacobians change when the inputs change by a rounding."""
         rng = generator(self._seed, "wavering")
-        wavering = [np.zeros_like(matrix) for matrix in self.analytic.matrices]
+        sensitivity = [np.zeros_like(matrix) for matrix in self.analytic.matrices]
         for _ in range(SENSITIVITY_LOOKS):
             point = rounded_differently(self.primals, rng)
             scaling = self.analytic.scaling
@@ -288,11 +293,11 @@ class Derivatives:
                 self.function, point, self.layout, scaling, at_once=self._at_once
             )
             for most, here, there in zip(
-                wavering, self.analytic.matrices, other.matrices, strict=True
+                sensitivity, self.analytic.matrices, other.matrices, strict=True
             ):
                 with np.errstate(invalid="ignore"):  # Both may be infinite.
                     np.fmax(most, np.abs(there - here), out=most)
-        return tuple(wavering)
+        return tuple(sensitivity)
 
     @cached_property
     def _numeric(self) -> Numeric:

@@ -1,9 +1,8 @@
-"""What a Function's jvp says, beside what its derivative is.
+"""A Function's jvp compared with its derivative, along random tangents.
 
-Random tangents are pushed forward: of all inputs at once, then of each alone, since a caller may
-have a tangent for one only. The product of the numeric Jacobian with the same tangent is what
-should come out, and the product of the analytic one is what backward, whose transpose the jvp
-is, would have it.
+Tangents are pushed forward for all inputs at once, then for each alone, since a caller may have a
+tangent for one only. The numeric Jacobian times the same tangent is the reference; the analytic one
+times it is the value to which backward, the transpose of jvp, commits itself.
 """
 
 from __future__ import annotations
@@ -25,30 +24,32 @@ from gradtool.verify.thresholds.effort import JVP_TANGENTS
 
 
 @dataclass(frozen=True)
-class Push:
+class JvpComparison:
     """One tangent pushed forward. All vectors have the rows of the layout.
 
     `allowed` is how far `pushed` may be from `numeric`; `size` is the sum of the terms' sizes.
-    `alone` is the argument that alone had a tangent; None where all had.
+    `only_argument` is the argument that only_argument had a tangent; None where all had.
     """
 
-    pushed: FloatArray
+    jvp: FloatArray
     numeric: FloatArray
     analytic: FloatArray
     allowed: FloatArray
     size: FloatArray
-    alone: int | None
+    only_argument: int | None
 
 
 class JvpError(Exception):
     """The user's jvp raised, or returned what is no tangent of the outputs; it says which."""
 
-    def __init__(self, told: str, alone: int | None) -> None:
-        super().__init__(told)
-        self.alone = alone
+    def __init__(self, message: str, only_argument: int | None) -> None:
+        super().__init__(message)
+        self.only_argument = only_argument
 
 
-def pushes(function: Examinable, judgements: list[Judgement], seed: int) -> list[Push]:
+def compare_jvps(
+    function: Examinable, judgements: list[Judgement], seed: int
+) -> list[JvpComparison]:
     """A few tangents pushed through the Function's jvp.
 
     Raises:
@@ -57,21 +58,23 @@ def pushes(function: Examinable, judgements: list[Judgement], seed: int) -> list
     at = judgements[0].at
     comparisons = [each for judgement in judgements for each in judgement.comparisons]
     return [
-        _push(
+        _compared(
             at.layout,
             [each for each in comparisons if each.argument in weights],
             weights,
-            _rows(at.layout, _pushed(function, at, weights, alone)),
-            alone,
+            _rows(at.layout, _jvp(function, at, weights, only_argument)),
+            only_argument,
         )
-        for weights, alone in _chosen(at.layout, [each.argument for each in comparisons], seed)
+        for weights, only_argument in _chosen(
+            at.layout, [each.argument for each in comparisons], seed
+        )
     ]
 
 
 def _chosen(
     layout: Layout, arguments: list[int], seed: int
 ) -> Iterator[tuple[dict[int, FloatArray], int | None]]:
-    """Weights of the columns of each argument with a tangent, and which has one alone."""
+    """Weights of the columns of each argument with a tangent, and which has one only_argument."""
     rng = generator(seed, "tangents")
     for _ in range(JVP_TANGENTS):
         yield {each: signed(rng, width(layout, each)) for each in arguments}, None
@@ -80,17 +83,17 @@ def _chosen(
             yield {each: signed(rng, width(layout, each))}, each
 
 
-def _pushed(
-    function: Examinable, at: Derivatives, weights: dict[int, FloatArray], alone: int | None
+def _jvp(
+    function: Examinable, at: Derivatives, weights: dict[int, FloatArray], only_argument: int | None
 ) -> tuple[Array | None, ...]:
     try:
         (outputs,) = function.jvps(at.primals, [_tangents(at, weights)])
     except Exception as error:  # What the user's jvp may raise has no bounds.
-        raise JvpError(f"jvp raised {type(error).__name__}: {error}", alone) from error
+        raise JvpError(f"jvp raised {type(error).__name__}: {error}", only_argument) from error
     for number, (output, block) in enumerate(zip(outputs, at.layout.outputs.blocks, strict=True)):
         if output is not None and output.dtype.kind == "c" and not block.is_complex:
-            told = f"jvp returns a complex tangent for output {number}, which is {block.dtype}"
-            raise JvpError(told, alone)
+            message = f"jvp returns a complex tangent for output {number}, which is {block.dtype}"
+            raise JvpError(message, only_argument)
     return outputs
 
 
@@ -114,13 +117,13 @@ def _rows(layout: Layout, outputs: tuple[Array | None, ...]) -> FloatArray:
     return vector if layout.functionals is None else layout.functionals.of(vector)
 
 
-def _push(
+def _compared(
     layout: Layout,
     comparisons: list[Comparison],
     weights: dict[int, FloatArray],
-    pushed: FloatArray,
-    alone: int | None,
-) -> Push:
+    jvp: FloatArray,
+    only_argument: int | None,
+) -> JvpComparison:
     numeric, analytic, allowed, size = (np.zeros(layout.rows) for _ in range(4))
     for each in comparisons:
         weight = weights[each.argument]
@@ -129,4 +132,4 @@ def _push(
         analytic += each.analytic @ weight
         allowed += np.nan_to_num(each.allowed, nan=np.inf, posinf=np.inf) @ np.abs(weight)
         size += np.abs(each.analytic) @ np.abs(weight)
-    return Push(pushed, numeric, analytic, allowed, size, alone)
+    return JvpComparison(jvp, numeric, analytic, allowed, size, only_argument)

@@ -1,10 +1,10 @@
-"""Which point decides: the case's own, or one nearby where the derivative exists.
+"""The point that decides: the case's own, or one nearby where the derivative exists.
 
-At a kink, or where no limit is found, there is little to hold a gradient against; nor is there
-where slopes along the coordinates do not make up the slope across them. The same formula is
-then judged a small step away. Only where that does not help either does the case's own point
-decide, kinks and doubts included. An oracle that is merely blunt, because the function is noisy
-or moves in steps, would be as blunt anywhere.
+At a kink, or where no limit is found, there is little to compare a gradient with; nor is there
+where slopes along the coordinates do not add up to the slope across them. The same formula is then
+judged a small step away. Only where that does not help either does the case's own point decide,
+kinks included. Where the oracle is merely blunt, because the function is noisy or moves in steps,
+it would be as blunt anywhere.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Judgement:
         return self.comparisons is not self.own
 
     @property
-    def is_bent(self) -> bool:
+    def is_nondifferentiable(self) -> bool:
         """Whether what looks wrong at the case's own point is right at the one that decides."""
         return _worst(self.own) is Decision.FAIL and self.worst is Decision.PASS
 
@@ -62,7 +62,7 @@ def _wants_another(own: Derivatives, comparisons: Sequence[Comparison]) -> bool:
     """Whether another point might decide where this one does not, or wrongly."""
     if _worst(comparisons) in _DECISIVE:
         wrong = [c for c in comparisons if (c.decision == Decision.FAIL).any()]
-        return bool(wrong) and all(own.is_bent(c) for c in wrong)
+        return bool(wrong) and all(own.is_nondifferentiable(c) for c in wrong)
     return any(_is_singular(c) for c in comparisons)
 
 

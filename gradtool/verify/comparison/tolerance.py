@@ -1,9 +1,9 @@
-"""How far an analytic value may lie from the derivative, the oracle's error apart.
+"""The tolerance of an entry, on top of the oracle's error.
 
-The default follows the precision the function computes in and is relative to each entry,
-so that a derivative of 1e-6 is held to as many digits as one of 1e6. It does not grow with
-the size of anything. The only absolute part is what rounding leaves of an entry next to much
-larger ones in the same call of backward, or of the same input.
+The default follows the precision the function computes in and is relative to each entry, so that a
+derivative of 1e-6 must have as many right digits as one of 1e6. It does not grow with the size of
+anything. The only absolute part is for rounding: an entry carries the roundings of much larger ones
+in the same call of backward, or of the same input.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What is wrong with a gradient, and where."""
+"""Names the mistake in a gradient, finds its place, and collects the evidence."""

@@ -1,10 +1,10 @@
-"""Names the mistake: tries what people get wrong, and reports the guess that fits.
+"""Names the mistake: tries common ones, and reports the first that fits.
 
-A guess is a Jacobian made from the numeric one, as the mistake would have made it. It is
-named only when the analytic Jacobian agrees with it in every entry, to the tolerance by which
-the analytic one was found wrong. Guesses are tried from the most particular to the
-most general, since a gradient that ignores its cotangent is also off by some factor. Where
-none fits all of it, the parts that are wrong are told from those that are right.
+A guess is a Jacobian made from the numeric one, as the mistake would have made it. It is named
+only when the analytic Jacobian agrees with it in every entry, to the tolerance by which the
+analytic one was found wrong. Guesses are tried from the most particular to the most general, since
+a gradient that ignores its cotangent is also off by some factor. Where none fits all of it, the
+parts that are wrong are distinguished from those that are right.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.diagnosis.guesses import GUESSES, agrees
-from gradtool.verify.diagnosis.partial_errors import PARTS
+from gradtool.verify.diagnosis.partial_errors import PARTIAL_ERRORS
 from gradtool.verify.protocol.coordinates import FloatArray
 
 
@@ -49,7 +49,7 @@ class Diagnosis:
 
 def diagnose(derivatives: Derivatives, comparison: Comparison, name: str) -> Diagnosis | None:
     """The first mistake that explains what is wrong with the gradient of `name`."""
-    for guess in (*GUESSES, *PARTS):
+    for guess in (*GUESSES, *PARTIAL_ERRORS):
         for text, expected in guess(derivatives, comparison):
             if expected is None:
                 return Diagnosis(f"the gradient of `{name}` {text}")

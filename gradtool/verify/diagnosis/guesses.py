@@ -1,23 +1,24 @@
-"""What mistakes would make of the whole Jacobian.
+"""The whole Jacobian as common mistakes would have made it.
 
-Each guess yields what it would say and the Jacobian that the mistake leads to. NaN stands where
-the guess cannot tell; None for a Jacobian that nothing is claimed of.
+Each guess yields a text and the Jacobian that the mistake leads to. NaN stands where the guess does
+not say; None for a Jacobian of which nothing is claimed.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 import numpy as np
 
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
-from gradtool.verify.diagnosis.factor import common_factor, factor_words
 from gradtool.verify.oracle.fixed_step import numeric_jacobian
-from gradtool.verify.protocol.coordinates import Block, FloatArray
+from gradtool.verify.protocol.coordinates import Block, BoolArray, FloatArray
 from gradtool.verify.thresholds.diagnosis import (
     AT_OUTPUT_MOST_COLUMNS,
     AT_OUTPUT_STEP,
+    FACTOR_EXACT,
+    FACTOR_MOST_DENOMINATOR,
     PERMUTED_MOST_AXES,
     REARRANGED_NORM_DIFFERENCE,
     ROLLED_MOST_SHIFTS,
@@ -253,3 +254,29 @@ def _cube(comparison: Comparison) -> FloatArray:
     """The numeric Jacobian with its columns in the shape of the argument."""
     block = input_block(comparison)
     return comparison.numeric.value.reshape(-1, *block.shape, 2 if block.is_complex else 1)
+
+
+def common_factor(comparison: Comparison, where: BoolArray) -> float | None:
+    """The factor that brings the numeric Jacobian closest to the analytic one in some entries."""
+    analytic, numeric = comparison.analytic[where], comparison.numeric.value[where]
+    known = np.isfinite(numeric) & np.isfinite(analytic)
+    with np.errstate(all="ignore"):
+        square = float(np.sum(numeric[known] ** 2))
+        product = float(np.sum(analytic[known] * numeric[known]))
+    return product / square if square else None
+
+
+def factor_words(factor: float, counts: Collection[int] = ()) -> str:
+    """The factor as a whole number or a fraction, if it is one.
+
+    `counts` are numbers of entries that a sum or a mean may run over.
+    """
+    for denominator in range(1, FACTOR_MOST_DENOMINATOR + 1):
+        whole = round(factor * denominator)
+        if whole and abs(factor * denominator - whole) <= FACTOR_EXACT * abs(whole):
+            if denominator == 1:
+                return f"{whole}{': a sum for a mean?' if whole > 1 and whole in counts else ''}"
+            if abs(whole) == 1:
+                mean = whole == 1 and denominator in counts
+                return f"{whole}/{denominator}{': a mean for a sum?' if mean else ''}"
+    return f"{factor:.6g}"

@@ -1,4 +1,4 @@
-"""By which quantities at hand a gradient is off: the input, the output, another argument.
+"""Gradients that are off by a product of quantities at hand: inputs and outputs.
 
 A forgotten inner derivative, an exponent that was kept, a division left out: the gradient is the
 derivative times some product of powers of what backward has. In logarithms that is a linear
@@ -14,8 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
-from gradtool.verify.diagnosis.factor import factor_words
-from gradtool.verify.diagnosis.guesses import Guesses, has_entries, input_block
+from gradtool.verify.diagnosis.guesses import Guesses, factor_words, has_entries, input_block
 from gradtool.verify.protocol.coordinates import Block, BoolArray, FloatArray
 from gradtool.verify.protocol.observation import Array
 from gradtool.verify.thresholds.diagnosis import (

@@ -1,4 +1,4 @@
-"""Where a gradient is right and where it is not, when no mistake explains all of it."""
+"""The parts in which a gradient is right and wrong, when no single mistake explains all of it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import numpy as np
 
 from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
-from gradtool.verify.diagnosis.factor import common_factor, factor_words
 from gradtool.verify.diagnosis.guesses import (
     Guess,
     Guesses,
+    common_factor,
+    factor_words,
     has_entries,
     input_block,
     is_taken_at_output,
@@ -201,7 +202,7 @@ def _has_few_digits(_: Derivatives, comparison: Comparison) -> Guesses:
         yield f"{text}: is something rounded or computed in lower precision?", None
 
 
-PARTS: Sequence[Guess] = (
+PARTIAL_ERRORS: Sequence[Guess] = (
     _misses_outputs,
     _takes_one_slice,
     _is_wrong_in_a_region,

@@ -1,4 +1,4 @@
-"""Parts of an array that a mask, a branch or a loop may treat in another way than the rest."""
+"""Parts of an array that a mask, a branch or a loop may treat differently from the rest."""
 
 from __future__ import annotations
 

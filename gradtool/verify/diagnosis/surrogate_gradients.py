@@ -1,7 +1,7 @@
-"""Recognises gradients that are another than the derivative on purpose.
+"""Recognises gradients that differ from the derivative on purpose.
 
 Straight-through estimators, surrogate gradients and gradient reversal replace a derivative that is
-useless for training. They break GT101 all the same: whoever means it says so.
+useless for training. They break GT101 all the same, until they are declared.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gradtool.verify.protocol.observation import Array
 DECLARE = "if it is meant, declare it under `functions`: `ignore: {%s: the reason}`"
 
 
-def pattern_of(comparison: Comparison) -> str | None:
+def surrogate_pattern(comparison: Comparison) -> str | None:
     """What a wrong gradient looks like when it is meant; None when it looks like nothing known.
 
     Asked of maps from each entry to the entry in its place, compared in full.
@@ -50,6 +50,6 @@ def _is_diagonal(matrix: FloatArray, own: FloatArray) -> bool:
     return bool(np.array_equal(matrix, np.diag(own)))
 
 
-def is_passed_on(primals: Sequence[Array], outputs: Sequence[Array | None]) -> bool:
+def passes_input_through(primals: Sequence[Array], outputs: Sequence[Array | None]) -> bool:
     """Whether the first output is an input as it came: then a gradient is all that is changed."""
     return any(outputs[0] is not None and np.array_equal(outputs[0], each) for each in primals)

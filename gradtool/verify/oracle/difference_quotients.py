@@ -1,8 +1,8 @@
 """Lines through a point, and difference quotients along them.
 
-A `Line` is the function along one direction of one input: one coordinate, or a random
-direction where there are too many. Everything numeric is built from lines. Where there are
-many points to evaluate, of one line or of several, they are asked of the sampler together.
+A `Line` is the function along one direction of one input: one coordinate, or a random direction
+where there are too many. Everything numeric is built from lines. Where there are many points to
+evaluate, of one line or of several, the sampler gets them together.
 """
 
 from __future__ import annotations
@@ -12,13 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gradtool.verify.oracle.functionals import parts
-from gradtool.verify.oracle.sampler import Evaluate, Point, Sampler, moved
+from gradtool.verify.oracle.sampler import Point, Sampler
 from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.coordinates import FloatArray, real_view
 from gradtool.verify.protocol.observation import Array
-
-__all__ = ["Differences", "Evaluate", "Line", "Sampler", "central_differences", "moved"]
+from gradtool.verify.randomness import parts
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What the oracle answers, entry by entry: value ± error, no derivative here, or cannot tell."""
+"""The oracle's result, entry by entry: value ± error, no derivative here, or unknown."""
 
 from __future__ import annotations
 

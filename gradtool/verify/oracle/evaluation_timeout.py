@@ -1,9 +1,8 @@
-"""How long one evaluation may take that the checker asks for, and the user never did.
+"""A time limit for single evaluations that the checker makes and the user never asked for.
 
-An iteration that ends when it has converged to 1e-10 never ends in float32, nor where its
-numbers are not numbers any more. The limit is on the processor's time, which a busy machine
-does not use up. Where there is no such timer, or on another thread than the main one, there is
-no limit.
+An iteration that ends when it has converged to 1e-10 never ends in float32, nor where its numbers
+have become NaN. The limit is on processor time, which a busy machine does not use up. Where there
+is no such timer, or on another thread than the main one, there is no limit.
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ from gradtool.verify.thresholds.effort import (
 )
 
 
-class OutOfPatienceError(Exception):
+class EvaluationTimeoutError(Exception):
     """An evaluation took far too long."""
 
 
-class _Interrupt(BaseException):
+class _Interruption(BaseException):
     """What is raised in the user's code: nothing that it handles as an error."""
 
 
-class Patience:
+class EvaluationTimeout:
     """A limit for many evaluations of one function."""
 
     def __init__(self) -> None:
@@ -36,7 +35,7 @@ class Patience:
         self._least = FIRST_EVALUATION_SECONDS
 
     @contextmanager
-    def learning(self) -> Iterator[None]:
+    def calibrated(self) -> Iterator[None]:
         """Time an evaluation that is known to end."""
         started = time.process_time()
         yield
@@ -46,14 +45,14 @@ class Patience:
         """Interrupt the block when it takes far longer than that, for so many evaluations.
 
         Raises:
-            OutOfPatienceError: It did.
+            EvaluationTimeoutError: It did.
         """
         seconds = times * max(self._least, EVALUATION_TIMES * self._known)
         return interrupted_after(
-            seconds, PROCESSOR, LATER_EVALUATION_SECONDS, _Interrupt, self._give_up
+            seconds, PROCESSOR, LATER_EVALUATION_SECONDS, _Interruption, self._timed_out
         )
 
-    def _give_up(self) -> OutOfPatienceError:
+    def _timed_out(self) -> EvaluationTimeoutError:
         """The next evaluations have less time."""
         self._least = LATER_EVALUATION_SECONDS
-        return OutOfPatienceError("an evaluation took far too long")
+        return EvaluationTimeoutError("an evaluation took far too long")

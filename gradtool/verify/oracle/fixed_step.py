@@ -1,8 +1,8 @@
 """Derivatives by one fixed absolute step, as torch's ``gradcheck`` takes them.
 
-This is what users of ``gradcheck(eps=1e-6)`` ask for by name, faults included: nothing here
-adapts the step or estimates an error. The gate uses `gradtool.verify.oracle.oracle` instead.
-Everything is in real coordinates; see `gradtool.verify.protocol.coordinates` for complex numbers.
+Users of ``gradcheck(eps=1e-6)`` ask for exactly this, faults included: nothing here adapts the
+step or estimates an error. The checker itself uses `gradtool.verify.oracle.oracle`. Everything is
+in real coordinates; see `gradtool.verify.protocol.coordinates` for complex numbers.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from gradtool.verify.oracle.difference_quotients import Evaluate, moved
+from gradtool.verify.oracle.sampler import Evaluate, moved
 from gradtool.verify.protocol.coordinates import BoolArray, Coordinates, FloatArray, real_view
 from gradtool.verify.protocol.observation import Array
 from gradtool.verify.thresholds.effort import COMPARED_ENTRIES_AT_ONCE

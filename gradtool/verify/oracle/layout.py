@@ -1,8 +1,8 @@
-"""Which rows and columns of a Jacobian are compared: all of them, or random products.
+"""The rows and columns of a Jacobian that are compared: all of them, or random products.
 
-Up to a budget every coordinate of the outputs is a row and every coordinate of an input a
-column. Beyond it a few random functionals of the outputs stand for the rows, and a few random
-directions for the columns.
+Up to a budget every coordinate of the outputs is a row and every coordinate of an input a column.
+Beyond it a few random functionals of the outputs stand for the rows, and a few random directions
+for the columns.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gradtool.verify.oracle.functionals import Directions, Functionals
 from gradtool.verify.protocol.coordinates import BoolArray, Coordinates, FloatArray
 from gradtool.verify.protocol.observation import Array
-from gradtool.verify.randomness import generator
+from gradtool.verify.randomness import Directions, Functionals, generator
 from gradtool.verify.thresholds.effort import (
     MOST_COLUMNS,
     MOST_ROWS,
@@ -51,7 +50,7 @@ class Layout:
         """Whether there is an output to differentiate."""
         return any(self.graphed)
 
-    def asked(self) -> NDArray[np.intp]:
+    def graphed_rows(self) -> NDArray[np.intp]:
         """The rows that have a cotangent for an output with a graph."""
         if self.functionals is not None:
             return np.arange(self.rows if self.has_graph else 0)

@@ -1,11 +1,11 @@
-"""The noise floor: by how much the outputs of a function jitter without the inputs' doing.
+"""The noise floor: the jitter of a function's outputs that its inputs do not cause.
 
-Rounding to the output's dtype is the least of it. A function may compute in float32 and
-return float64, subtract numbers that nearly cancel, or stop an iteration early; then the
-jitter is far larger, and a step chosen in ignorance of it measures nothing else. The jitter
-is measured: at points so close together that any smooth function is a low polynomial there,
-high-order differences vanish and leave only noise. Reference: J. J. Moré and S. M. Wild,
-"Estimating computational noise", SIAM J. Sci. Comput. 33 (2011).
+Rounding to the output's dtype is the least of it. A function may compute in float32 and return
+float64, subtract numbers that nearly cancel, or stop an iteration early; then the jitter is far
+larger, and a step chosen in ignorance of it measures nothing else. The jitter is measured: at
+points so close together that any smooth function is a low polynomial there, high-order differences
+vanish and leave only noise. Reference: J. J. Moré and S. M. Wild, "Estimating computational
+noise", SIAM J. Sci. Comput. 33 (2011).
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gradtool.verify.oracle.functionals import parts
 from gradtool.verify.oracle.sampler import Sampler
-from gradtool.verify.oracle.steps import epsilon, scales_beside, typical_scale
+from gradtool.verify.oracle.steps import epsilon, scales_given_typical, typical_scale
 from gradtool.verify.protocol.coordinates import BoolArray, FloatArray, is_continuous, real_view
 from gradtool.verify.protocol.observation import Array
+from gradtool.verify.randomness import parts
 from gradtool.verify.thresholds.noise import (
     NOISE_CLEARANCE,
     NOISE_COARSE_SPACING,
@@ -46,12 +46,12 @@ _DIFFERENCES = np.diff(np.eye(NOISE_POINTS), NOISE_DIFFERENCE_ORDER, axis=0)
 class Noise:
     """A bound on the jitter of each output: `floor` near the base, `relative` to its size.
 
-    `rests` says which outputs do not move at all over a distance of a few millionths.
+    `constant_nearby` says which outputs do not move at all over a distance of a few millionths.
     """
 
     floor: FloatArray
     relative: FloatArray
-    rests: BoolArray
+    constant_nearby: BoolArray
 
     def at(self, size: FloatArray) -> FloatArray:
         """The bound where the outputs have this size."""
@@ -60,7 +60,7 @@ class Noise:
     def is_plain(self, base: FloatArray) -> BoolArray:
         """Whether each output shows no more than the rounding of a number of its size.
 
-        An output that jitters more and yet rests, when an input moves, may move in steps.
+        An output that jitters more and yet rests when an input moves may move in steps.
         """
         return np.asarray(self.floor <= PLAIN_NOISE_ROUNDINGS * self.relative * np.abs(base))
 
@@ -74,16 +74,18 @@ def measure(sampler: Sampler, eps: FloatArray, rng: np.random.Generator) -> Nois
     rounding = OUTPUT_ROUNDINGS * eps * size
     with np.errstate(all="ignore"):
         directions = [_direction(primal, rng) for primal in sampler.primals]
-        measured, rests = _seen(sampler, directions)
-        if rests.any():
+        measured, constant_nearby = _seen(sampler, directions)
+        if constant_nearby.any():
             coarse, _ = _looks(sampler, directions, NOISE_COARSE_SPACING)
-            measured = np.where(rests, coarse[NOISE_LOOK_RANK], measured)
+            measured = np.where(constant_nearby, coarse[NOISE_LOOK_RANK], measured)
         if (measured > PLAIN_NOISE_ROUNDINGS * rounding).any() and any(
             map(_is_wide, sampler.primals)
         ):
             measured = np.fmin(measured, _nearby(sampler, directions))
         shared = _shared(measured, size, sampler.blocks)
-    return Noise(np.max([rounding, measured, shared], axis=0), OUTPUT_ROUNDINGS * eps, rests)
+    return Noise(
+        np.max([rounding, measured, shared], axis=0), OUTPUT_ROUNDINGS * eps, constant_nearby
+    )
 
 
 def _shared(measured: FloatArray, size: FloatArray, blocks: Sequence[slice]) -> FloatArray:
@@ -115,8 +117,8 @@ def _nearby(sampler: Sampler, directions: Sequence[Array | None]) -> FloatArray:
         direction if direction is None else _shortened(direction, primal)
         for direction, primal in zip(directions, sampler.primals, strict=True)
     ]
-    found, rests = _seen(sampler, own)
-    return np.where(rests, np.inf, found)
+    found, constant_nearby = _seen(sampler, own)
+    return np.where(constant_nearby, np.inf, found)
 
 
 def _seen(sampler: Sampler, directions: Sequence[Array | None]) -> tuple[FloatArray, BoolArray]:
@@ -125,14 +127,14 @@ def _seen(sampler: Sampler, directions: Sequence[Array | None]) -> tuple[FloatAr
     Where as many looks are quiet as are not, it may be hidden from those or a kink be seen by
     these. Looks from elsewhere tell.
     """
-    looks, rests = _looks(sampler, directions, 1.0)
+    looks, constant_nearby = _looks(sampler, directions, 1.0)
     measured, louder = looks[NOISE_LOOK_RANK], looks[NOISE_LOOK_RANK + 1]
-    torn = louder > NOISE_LOOKS_RATIO * measured
-    if torn.any() and sampler.size <= NOISE_MOST_COORDINATES:
+    inconsistent = louder > NOISE_LOOKS_RATIO * measured
+    if inconsistent.any() and sampler.size <= NOISE_MOST_COORDINATES:
         elsewhere, _ = _looks(sampler, directions, NOISE_ELSEWHERE_SPACING)
-        heard = np.fmax(measured, np.fmin(louder, elsewhere[NOISE_LOOK_RANK]))
-        measured = np.where(torn, heard, measured)
-    return measured, rests
+        confirmed = np.fmax(measured, np.fmin(louder, elsewhere[NOISE_LOOK_RANK]))
+        measured = np.where(inconsistent, confirmed, measured)
+    return measured, constant_nearby
 
 
 def _shortened(direction: Array, primal: Array) -> Array:
@@ -155,7 +157,7 @@ def _direction(primal: Array, rng: np.random.Generator) -> Array | None:
     direction = np.empty(primal.shape, np.result_type(primal.dtype, np.float64))
     flat = real_view(direction)
     for part in parts(flat.size):
-        length = scales_beside(coordinates[part], typical) * stretch
+        length = scales_given_typical(coordinates[part], typical) * stretch
         sign = rng.choice([-1.0, 1.0], length.shape)
         flat[part] = length * rng.uniform(0.6, 1.0, length.shape) * sign
     return direction
@@ -176,5 +178,5 @@ def _looks(
     values -= values[:, :1].copy()
     remainders = _DIFFERENCES @ values
     noise = NOISE_SAFETY * np.sqrt(NOISE_VARIANCE_FACTOR * np.mean(remainders**2, axis=1))
-    rests = np.asarray(~values.any(axis=(0, 1)))
-    return np.nan_to_num(np.sort(noise, axis=0), nan=0.0, posinf=0.0), rests
+    constant_nearby = np.asarray(~values.any(axis=(0, 1)))
+    return np.nan_to_num(np.sort(noise, axis=0), nan=0.0, posinf=0.0), constant_nearby

@@ -1,4 +1,4 @@
-"""The numeric side of a function at a point: its sampler, its noise and its lines."""
+"""The numeric side of a function at a point: its sampler, noise, lines and quotients."""
 
 from __future__ import annotations
 
@@ -8,22 +8,20 @@ from functools import partial
 
 import numpy as np
 
-from gradtool.results.report import LadderCurve
+from gradtool.results.evidence import Scalar
+from gradtool.results.report import LadderCurve, scalar
 from gradtool.verify.comparison.tolerance import Tolerance
-from gradtool.verify.oracle.curve import ladder_curve
 from gradtool.verify.oracle.difference_quotients import Line, coordinate_line, part_line
 from gradtool.verify.oracle.estimate import Estimate, Status
-from gradtool.verify.oracle.functionals import Directions
 from gradtool.verify.oracle.layout import Layout
-from gradtool.verify.oracle.noise import measure
-from gradtool.verify.oracle.oracle import Question, answer, working_eps
-from gradtool.verify.oracle.sampler import Sampler
-from gradtool.verify.oracle.steps import epsilon, scales
-from gradtool.verify.oracle.widening import widened
+from gradtool.verify.oracle.noise import Noise, measure
+from gradtool.verify.oracle.oracle import Query, numeric_derivative, working_eps
+from gradtool.verify.oracle.sampler import Sampler, widened
+from gradtool.verify.oracle.steps import epsilon, power_of_two, scales
 from gradtool.verify.protocol.coordinates import BoolArray, FloatArray
 from gradtool.verify.protocol.differentiable import Differentiable
 from gradtool.verify.protocol.observation import Array
-from gradtool.verify.randomness import generator
+from gradtool.verify.randomness import Directions, generator
 from gradtool.verify.thresholds.comparison import ADDITIVE_SLOPE_DIFFERENCE
 from gradtool.verify.thresholds.noise import (
     CANCELLED_ROUNDINGS,
@@ -31,6 +29,11 @@ from gradtool.verify.thresholds.noise import (
     ROUNDING_FLOOR_LEAST_NOISE,
     ROUNDING_FLOOR_MOST_NOISE,
     ROUNDING_FLOOR_ROUNDINGS,
+)
+from gradtool.verify.thresholds.steps import (
+    CURVE_MOST_STEPS,
+    CURVE_STEP_RATIO,
+    SMALLEST_STEP_SPACINGS,
 )
 
 
@@ -89,8 +92,8 @@ class Numeric:
         expected = known.value @ along
         line = self._line(argument, directions, 0)
         jitter = np.broadcast_to(tolerance.jitter, known.value.shape) @ np.abs(along)
-        wavering = replace(tolerance, jitter=jitter[:, None])
-        across = self._answer(argument, [line], np.nan_to_num(expected)[:, None], wavering)
+        rerounded = replace(tolerance, jitter=jitter[:, None])
+        across = self._answer(argument, [line], np.nan_to_num(expected)[:, None], rerounded)
         size = np.abs(known.value) @ np.abs(along) + np.abs(across.value[:, 0])
         slack = known.error @ np.abs(along) + across.error[:, 0] + ADDITIVE_SLOPE_DIFFERENCE * size
         bent = np.abs(expected - across.value[:, 0]) > slack
@@ -100,7 +103,9 @@ class Numeric:
         """What is added to every error for the case's own precision."""
         return self._resolution(self._lines(argument))
 
-    def trifles(self, argument: int, beside: FloatArray | float = 0.0) -> FloatArray:
+    def rounding_floor(
+        self, argument: int, cancellation_scale: FloatArray | float = 0.0
+    ) -> FloatArray:
         """For each entry a slope that is lost in the roundings of its output.
 
         Far out on a sigmoid the output still creeps, by a rounding here and there. `beside` are
@@ -111,15 +116,16 @@ class Numeric:
             ROUNDING_FLOOR_MOST_NOISE * self._own_eps * size, ROUNDING_FLOOR_LEAST_NOISE
         )
         roundings = np.maximum(
-            np.minimum(self._noise.floor, quiet), 2 * self._own_eps * np.maximum(size, beside)
+            np.minimum(self._noise.floor, quiet),
+            2 * self._own_eps * np.maximum(size, cancellation_scale),
         )
         lengths = np.array([line.scale for line in self._lines(argument)])
         return np.asarray(ROUNDING_FLOOR_ROUNDINGS * roundings[:, None] / lengths)
 
-    def is_made_of_roundings(self, beside: FloatArray) -> BoolArray:
+    def is_made_of_roundings(self, cancellation_scale: FloatArray) -> BoolArray:
         """Which outputs move in coarse steps because they are small next to `beside`."""
         return np.asarray(
-            np.abs(self._sampler.base) <= CANCELLED_ROUNDINGS * self._own_eps * beside
+            np.abs(self._sampler.base) <= CANCELLED_ROUNDINGS * self._own_eps * cancellation_scale
         )
 
     def curve(self, argument: int, row: int, column: int) -> LadderCurve:
@@ -129,8 +135,8 @@ class Numeric:
     def _answer(
         self, argument: int, lines: Sequence[Line], analytic: FloatArray, tolerance: Tolerance
     ) -> Estimate:
-        return answer(
-            Question(
+        return numeric_derivative(
+            Query(
                 lines=lines,
                 base=self._sampler.base,
                 analytic=analytic,
@@ -171,3 +177,21 @@ class Numeric:
         reach = directions.reach(number)
         add = partial(directions.part, number)
         return part_line(self._sampler, argument, add, reach, epsilon(dtype))
+
+
+def ladder_curve(line: Line, noise: Noise, row: int) -> LadderCurve:
+    """Central difference quotients of one output along `line`; two evaluations for each."""
+    steps: list[float] = []
+    quotients: list[Scalar] = []
+    floors: list[Scalar] = []
+    step = power_of_two(line.scale / 2)
+    while len(steps) < CURVE_MOST_STEPS and step >= SMALLEST_STEP_SPACINGS * line.resolution:
+        (ahead, plus), (back, minus) = line.at(step), line.at(-step)
+        with np.errstate(all="ignore"):
+            quotient = (plus[row] - minus[row]) / (ahead - back)
+            size = np.nan_to_num(np.fmax(np.abs(plus), np.abs(minus)))
+        steps.append(step)
+        quotients.append(scalar(quotient))
+        floors.append(scalar(noise.at(size)[row] / step))
+        step *= CURVE_STEP_RATIO
+    return LadderCurve(steps=tuple(steps), quotients=tuple(quotients), noise=tuple(floors))

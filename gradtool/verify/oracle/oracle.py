@@ -1,10 +1,10 @@
-"""The derivative oracle: a numeric Jacobian that knows how far it can be trusted.
+"""The derivative oracle: a numeric Jacobian with the error of each of its entries.
 
 First a cheap pass: one central difference for each input, with a step that suits a smooth
-function. Whatever agrees with the analytic value, shows no kink and is not drowned in noise
-is settled. Only what disagrees goes to appeal: a ladder of halving steps, which answers value
-± error, no derivative here, or cannot tell. Appeals start with the worst disagreement, and
-end as soon as one stands: a wrong backward is found out at the price of a few columns.
+function. An entry that agrees with the analytic value, shows no kink and is not drowned in noise
+is settled. The others are refined on a ladder of halving steps, which gives value ± error, no
+derivative here, or unknown. Refinement starts with the columns that disagree most, and ends as
+soon as a disagreement is certain: a wrong backward costs a few columns.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import numpy as np
 
 from gradtool.verify.comparison.compare import Decision, block_scale, decide, is_inside
 from gradtool.verify.comparison.tolerance import Tolerance
+from gradtool.verify.oracle.classification import classify
 from gradtool.verify.oracle.difference_quotients import Differences, Line, central_differences
 from gradtool.verify.oracle.estimate import Estimate, Status
 from gradtool.verify.oracle.noise import Noise
-from gradtool.verify.oracle.point import read
-from gradtool.verify.oracle.step_ladder import climb_all
+from gradtool.verify.oracle.step_ladder import sample_ladders
 from gradtool.verify.oracle.steps import cheap_step
 from gradtool.verify.protocol.coordinates import BoolArray, FloatArray
 from gradtool.verify.thresholds.effort import FIRST_REFINED_COLUMNS
@@ -33,7 +33,7 @@ from gradtool.verify.thresholds.steps import (
 
 
 @dataclass(frozen=True)
-class Question:
+class Query:
     """What the oracle is asked: the derivative along `lines`, given what is claimed of it.
 
     `analytic` has one column for each line and one row for each output; `blocks` are the rows
@@ -51,15 +51,15 @@ class Question:
     least: FloatArray
 
 
-def answer(question: Question) -> Estimate:
+def numeric_derivative(query: Query) -> Estimate:
     """The derivative along every line, as sharp as the claim about it demands."""
     with np.errstate(all="ignore"):
-        eps = working_eps(question.noise, question.base, question.eps)
-        steps = [cheap_step(line.scale, eps) for line in question.lines]
-        differences = central_differences(question.lines, steps, len(question.analytic))
-        estimate = _cheap(question, differences)
-        doubt = _doubt(question, differences, estimate)
-        _appeal(question, estimate, doubt)
+        eps = working_eps(query.noise, query.base, query.eps)
+        steps = [cheap_step(line.scale, eps) for line in query.lines]
+        differences = central_differences(query.lines, steps, len(query.analytic))
+        estimate = _cheap(query, differences)
+        unsettled = _unsettled(query, differences, estimate)
+        _refine(query, estimate, unsettled)
     return estimate
 
 
@@ -77,80 +77,80 @@ def _median(values: FloatArray) -> float:
     return float(ordered[middle] + ordered[~middle]) / 2
 
 
-def _cheap(question: Question, differences: Differences) -> Estimate:
+def _cheap(query: Query, differences: Differences) -> Estimate:
     known = np.isfinite(differences.value)
-    rests = (differences.value == 0) & (differences.gap == 0) & (question.analytic == 0)
-    rests &= question.noise.is_plain(question.base)[:, None]
-    status = np.where(rests, Status.FLAT, np.where(known, Status.KNOWN, Status.UNKNOWN))
-    status[~np.isfinite(question.base)] = Status.OUTSIDE
+    constant = (differences.value == 0) & (differences.gap == 0) & (query.analytic == 0)
+    constant &= query.noise.is_plain(query.base)[:, None]
+    status = np.where(constant, Status.FLAT, np.where(known, Status.KNOWN, Status.UNKNOWN))
+    status[~np.isfinite(query.base)] = Status.OUTSIDE
     nothing = np.full(known.shape, np.nan)
-    noise = question.noise.floor[:, None]
+    noise = query.noise.floor[:, None]
     return Estimate(
         value=np.where(known, differences.value, np.nan),
-        error=np.where(known, noise / differences.step + question.least, np.nan),
+        error=np.where(known, noise / differences.step + query.least, np.nan),
         status=status.astype(np.int8),
         left=nothing,
         right=nothing.copy(),
     )
 
 
-def _doubt(question: Question, differences: Differences, estimate: Estimate) -> BoolArray:
+def _unsettled(query: Query, differences: Differences, estimate: Estimate) -> BoolArray:
     """Which entries the cheap pass does not settle."""
-    slope = np.fmax(np.abs(question.analytic), np.abs(estimate.value))
+    slope = np.fmax(np.abs(query.analytic), np.abs(estimate.value))
     kinked = differences.gap > CHEAP_KINK_GAP * slope + 4 * estimate.error
-    outside = ~is_inside(question.analytic, estimate, question.tolerance)
+    outside = ~is_inside(query.analytic, estimate, query.tolerance)
     settled = (estimate.status == Status.FLAT) | (estimate.status == Status.OUTSIDE)
-    return np.asarray(~settled & (kinked | outside)) | _loud(question, estimate)
+    return np.asarray(~settled & (kinked | outside)) | _noisy(query, estimate)
 
 
-def _loud(question: Question, estimate: Estimate) -> BoolArray:
+def _noisy(query: Query, estimate: Estimate) -> BoolArray:
     """Which entries are known too poorly for the scale of their block, as far as that is seen."""
-    scale = block_scale(question.analytic, estimate, question.blocks)
-    bearable = CHEAP_NOISE_SHARE * question.tolerance.meaningful(scale)[:, None]
+    scale = block_scale(query.analytic, estimate, query.blocks)
+    bearable = CHEAP_NOISE_SHARE * query.tolerance.meaningful(scale)[:, None]
     return np.asarray((estimate.status == Status.KNOWN) & (estimate.error > bearable))
 
 
-def _appeal(question: Question, estimate: Estimate, doubt: BoolArray) -> None:
+def _refine(query: Query, estimate: Estimate, unsettled: BoolArray) -> None:
     """Replace the doubtful entries of `estimate`, worst columns first, until one is found wrong."""
     cheap = estimate.value.copy()
-    tried = np.zeros_like(doubt)
+    tried = np.zeros_like(unsettled)
     batch = FIRST_REFINED_COLUMNS
-    while (pending := doubt & ~tried).any():
-        columns = _by_disagreement(question, estimate, pending)[:batch]
-        climbed = climb_all(
-            [question.lines[column] for column in columns],
-            question.noise,
+    while (pending := unsettled & ~tried).any():
+        columns = _by_disagreement(query, estimate, pending)[:batch]
+        climbed = sample_ladders(
+            [query.lines[column] for column in columns],
+            query.noise,
             [pending[:, column] for column in columns],
-            [_contested(question, column) for column in columns],
+            [_contested(query, column) for column in columns],
         )
         for column, samples in zip(columns, climbed, strict=True):
             rows = pending[:, column]
-            estimate.put(column, read(samples), rows)
-            estimate.error[rows, column] += question.least[rows, column]
+            estimate.put(column, classify(samples), rows)
+            estimate.error[rows, column] += query.least[rows, column]
             tried[rows, column] = True
-        _distrust(question, estimate)
-        if _is_wrong(question, estimate, tried):
+        _mark_stepped(query, estimate)
+        if _is_wrong(query, estimate, tried):
             pending &= ~tried
             off = _how_far_off(cheap[tried], estimate.value[tried])
             estimate.error[pending] += off * np.abs(estimate.value[pending])
             break
-        doubt = doubt | _loud(question, estimate)
+        unsettled = unsettled | _noisy(query, estimate)
         batch *= 2
 
 
-def _contested(question: Question, column: int) -> BoolArray:
+def _contested(query: Query, column: int) -> BoolArray:
     """Which rows are claimed to move by more than their noise, and are too noisy to be sure."""
-    reach = question.lines[column].scale
-    moves = np.abs(question.analytic[:, column]) * reach > question.noise.floor
-    return np.asarray(moves & ~question.noise.is_plain(question.base))
+    reach = query.lines[column].scale
+    moves = np.abs(query.analytic[:, column]) * reach > query.noise.floor
+    return np.asarray(moves & ~query.noise.is_plain(query.base))
 
 
-def _distrust(question: Question, estimate: Estimate) -> None:
+def _mark_stepped(query: Query, estimate: Estimate) -> None:
     """An output that moves in steps at one entry is not called constant at another."""
-    for block in question.blocks:
+    for block in query.blocks:
         status = estimate.status[block]
         if (status == Status.STEPPED).any():
-            constant = (status == Status.FLAT) & (question.analytic[block] != 0)
+            constant = (status == Status.FLAT) & (query.analytic[block] != 0)
             status[constant] = Status.STEPPED
             estimate.value[block][constant] = estimate.error[block][constant] = np.nan
 
@@ -161,17 +161,17 @@ def _how_far_off(cheap: FloatArray, sharp: FloatArray) -> float:
     return UNREFINED_ERROR_MARGIN * float(np.max(off[np.isfinite(off)], initial=0.0))
 
 
-def _by_disagreement(question: Question, estimate: Estimate, doubt: BoolArray) -> list[int]:
+def _by_disagreement(query: Query, estimate: Estimate, unsettled: BoolArray) -> list[int]:
     """The doubtful columns, those that disagree most first; what is unknown comes last."""
-    excess = np.abs(question.analytic - estimate.value) / (
-        question.tolerance.allowed(question.analytic, estimate.value) + estimate.error
+    excess = np.abs(query.analytic - estimate.value) / (
+        query.tolerance.allowed(query.analytic, estimate.value) + estimate.error
     )
-    worst = np.where(doubt, np.nan_to_num(excess, nan=0.0), -1.0).max(axis=0, initial=-1.0)
+    worst = np.where(unsettled, np.nan_to_num(excess, nan=0.0), -1.0).max(axis=0, initial=-1.0)
     order = np.argsort(-worst, kind="stable")
     return [int(column) for column in order if worst[column] >= 0]
 
 
-def _is_wrong(question: Question, estimate: Estimate, tried: BoolArray) -> bool:
+def _is_wrong(query: Query, estimate: Estimate, tried: BoolArray) -> bool:
     """Whether an entry that was tried fails for good."""
-    decision = decide(question.analytic, estimate, question.tolerance, question.blocks)
+    decision = decide(query.analytic, estimate, query.tolerance, query.blocks)
     return bool((decision[tried] == Decision.FAIL).any())

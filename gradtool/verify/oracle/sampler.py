@@ -1,9 +1,12 @@
-"""Where the function is sampled: the only place in the checker that evaluates it for numbers.
+"""The only place in the checker that evaluates a function for numbers.
 
-Many points are evaluated in one batched call, where the function allows that. A batch is held
-against single evaluations: its first example is the base, and one of its other points is
-evaluated again alone. Where either differs, batches are given up. What they lead to is only
+Many points are evaluated in one batched call, where the function allows that. A batch is compared
+with single evaluations: its first example is the base, and one of its other points is evaluated
+again alone. Where either differs, the function is no longer batched. Results of a batch are only
 ever relied on to let something pass; see `gradtool.verify.comparison.derivatives`.
+
+A function in lower precision is sampled in float64 if it computes the same there: a difference
+quotient in float32 has lost half of its few digits. Chainer's gradient check does the same.
 """
 
 from __future__ import annotations
@@ -14,12 +17,14 @@ from itertools import islice
 
 import numpy as np
 
-from gradtool.verify.oracle.evaluation_timeout import OutOfPatienceError, Patience
-from gradtool.verify.oracle.functionals import Functionals
-from gradtool.verify.protocol.coordinates import Coordinates, FloatArray
+from gradtool.verify.oracle.evaluation_timeout import EvaluationTimeout, EvaluationTimeoutError
+from gradtool.verify.oracle.steps import epsilon
+from gradtool.verify.protocol.coordinates import Coordinates, FloatArray, is_continuous
 from gradtool.verify.protocol.observation import Array, Stacked
+from gradtool.verify.randomness import Functionals
 from gradtool.verify.thresholds.comparison import BATCHED_OUTPUT_ROUNDINGS
 from gradtool.verify.thresholds.effort import BATCH_BYTES, BATCH_FEWEST
+from gradtool.verify.thresholds.noise import WIDENED_OUTPUT_DIFFERENCE
 
 Evaluate = Callable[[Sequence[Array]], Sequence[Array | None]]
 """Outputs at the given primals. May raise whatever the user's code raises."""
@@ -54,11 +59,11 @@ class Sampler:
         self._evaluate_many = evaluate_many
         self._outputs = outputs
         self._rows = rows
-        self._redone = np.random.default_rng(0)
+        self._rng = np.random.default_rng(0)
         self.primals = [np.asarray(primal, order="C") for primal in primals]
         self.size = outputs.size if rows is None else len(rows)
-        self._patience = Patience()
-        with self._patience.learning():
+        self._timeout = EvaluationTimeout()
+        with self._timeout.calibrated():
             self.base = self._at(self.primals)
         self.is_batched = False
         """Whether anything came of a batch."""
@@ -79,9 +84,9 @@ class Sampler:
     def at(self, primals: Point) -> FloatArray:
         """The outputs at `primals`."""
         try:
-            with self._patience.limited():
+            with self._timeout.limited():
                 return self._at(primals)
-        except OutOfPatienceError:
+        except EvaluationTimeoutError:
             return np.full(self.size, np.nan)
 
     def _at(self, primals: Point) -> FloatArray:
@@ -127,11 +132,11 @@ class Sampler:
             return None
         with np.errstate(all="ignore"):
             try:
-                with self._patience.limited(count):
+                with self._timeout.limited(count):
                     found = self._batch(*stacks(), count)
             except Exception:  # One of the points may be out of the domain.
                 return None
-        if found is None or not self._is_borne_out(point, found):
+        if found is None or not self._is_confirmed(point, found):
             self._evaluate_many = None
             return None
         self.is_batched = True
@@ -159,9 +164,9 @@ class Sampler:
         rows = self._outputs.flatten_many(found.arrays, count + 1)
         return rows if self._rows is None else np.array([self._rows.of(row) for row in rows])
 
-    def _is_borne_out(self, point: Callable[[int], Point], found: FloatArray) -> bool:
+    def _is_confirmed(self, point: Callable[[int], Point], found: FloatArray) -> bool:
         """Whether two examples of a batch are what they are alone."""
-        chosen = int(self._redone.integers(len(found) - 1))
+        chosen = int(self._rng.integers(len(found) - 1))
         return self._is_close(found[0], self.base) and self._is_close(
             found[1 + chosen], self.at(point(chosen))
         )
@@ -204,3 +209,42 @@ def _stacks_moved(
         for primal, direction in zip(primals, directions, strict=True)
     ]
     return stacks, [direction is not None for direction in directions]
+
+
+def widened(
+    evaluate: Evaluate, primals: Sequence[Array], outputs: Coordinates
+) -> Sequence[Array] | None:
+    """`primals` in double precision, if the function is the same there; None otherwise.
+
+    `outputs` is the layout of the outputs in the case's own precision.
+    """
+    wide = [_wide(primal) for primal in primals]
+    if all(new.dtype == old.dtype for new, old in zip(wide, primals, strict=True)):
+        return None
+    with np.errstate(all="ignore"):
+        try:
+            own, other = evaluate(primals), evaluate(wide)
+            before, after = outputs.flatten(own), outputs.flatten(other)
+        except Exception:  # A function may refuse another dtype in any way it likes.
+            return None
+        largest = np.max(np.abs(before[np.isfinite(before)]), initial=0.0)
+        same = np.allclose(
+            before, after, rtol=0.0, atol=WIDENED_OUTPUT_DIFFERENCE * largest, equal_nan=True
+        )
+    return wide if same and _is_double(other, outputs) else None
+
+
+def _wide(primal: Array) -> Array:
+    if not is_continuous(primal.dtype):
+        return primal
+    return primal.astype(np.result_type(primal.dtype, np.float64))
+
+
+def _is_double(arrays: Sequence[Array | None], outputs: Coordinates) -> bool:
+    """Whether all outputs that are compared came out in double precision."""
+    finest = epsilon(np.dtype(np.float64))
+    return all(
+        array is not None and epsilon(array.dtype) == finest
+        for array, block in zip(arrays, outputs.blocks, strict=True)
+        if block.stop > block.start
+    )

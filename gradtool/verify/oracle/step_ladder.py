@@ -1,12 +1,19 @@
-"""The derivative along one line as a limit, with an honest estimate of its own error.
+"""The derivative along one line as a limit, with an error estimate that can be believed.
 
 Steps halve from half the input's scale downwards. At each rung there are three difference
-quotients: from the right, from the left, and central; each sequence is extrapolated to step
-zero. Coarse rungs that agree on an alias lose to fine ones that resolve the function.
+quotients: from the right, from the left, and central. Each sequence is extrapolated to step zero
+(L. F. Richardson, 1911), and the rung with the least error is taken, as in C. Ridders, "Accurate
+computation of F'(x) and F'(x)F''(x)", Advances in Engineering Software 4 (1982). Coarse rungs that
+agree on an alias lose to fine ones that resolve the function.
 
-Left and right limits that differ by more than their errors are a kink. A one-sided quotient
-that grows with every halving is a jump or a vertical tangent. Where one side is outside the
-domain, the other side's limit stands.
+The published error estimates of such schemes are no bounds: one small step from rung to rung can
+be an accident. Here a rung counts only with the two before it, slow convergence is charged for the
+part of the series that is still to come, and the noise of the outputs is added with the weight
+that extrapolation gives it.
+
+Left and right limits that differ by more than their errors are a kink. A one-sided quotient that
+grows with every halving is a jump or a vertical tangent. Where one side is outside the domain, the
+other side's limit stands.
 """
 
 from __future__ import annotations
@@ -18,13 +25,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradtool.verify.oracle.difference_quotients import Line, sample
-from gradtool.verify.oracle.extrapolation import CENTRAL, ONE_SIDED, Limit, extrapolate
 from gradtool.verify.oracle.noise import Noise
 from gradtool.verify.oracle.steps import power_of_two
 from gradtool.verify.protocol.coordinates import BoolArray, FloatArray
 from gradtool.verify.thresholds.steps import (
     BELOW_NOISE_MOVES,
+    CENTRAL_NOISE_SPREAD,
     CONSTANT_RUNGS,
+    EXTRAPOLATION_LONGEST_TAIL,
+    EXTRAPOLATION_SAFETY,
+    EXTRAPOLATION_WITNESSES,
     FLAT_BREAK_MOVES,
     FLAT_FROM_RUNG,
     FLAT_MOVES,
@@ -33,6 +43,7 @@ from gradtool.verify.thresholds.steps import (
     LADDER_LEAST_RUNGS,
     LADDER_MOST_RUNGS,
     LADDER_RUNGS_AT_A_TIME,
+    ONE_SIDED_NOISE_SPREAD,
     SMALLEST_STEP_SPACINGS,
     UNMASKING_RUNGS,
     UNMASKING_SLOPE_RATIO,
@@ -52,7 +63,7 @@ class Samples:
     """How far the output moved, on the side where it moved further."""
     noise: FloatArray
 
-    def has_come_to_rest(self) -> BoolArray:
+    def is_constant(self) -> BoolArray:
         """Whether a row does not move at all at the finest rungs."""
         return np.asarray((self.moves[-CONSTANT_RUNGS:] == 0).all(axis=0))
 
@@ -174,10 +185,10 @@ def limits(samples: Samples) -> Limits:
 
 def climb(line: Line, noise: Noise, wanted: BoolArray) -> Samples:
     """Sample `line` until no smaller step can sharpen a limit of a `wanted` row."""
-    return climb_all([line], noise, [wanted], [np.zeros_like(wanted)])[0]
+    return sample_ladders([line], noise, [wanted], [np.zeros_like(wanted)])[0]
 
 
-def climb_all(
+def sample_ladders(
     lines: Sequence[Line],
     noise: Noise,
     wanted: Sequence[BoolArray],
@@ -216,8 +227,8 @@ def _goes_on(ladder: Ladder, wanted: BoolArray, contested: BoolArray, noise: Noi
     if (contested & is_flat).any():
         return True
     wanted = wanted | contested
-    restless = wanted & noise.rests & ~samples.has_come_to_rest()
-    return bool(restless.any()) or _can_sharpen(samples, wanted)
+    still_moving = wanted & noise.constant_nearby & ~samples.is_constant()
+    return bool(still_moving.any()) or _can_sharpen(samples, wanted)
 
 
 def _can_sharpen(samples: Samples, wanted: BoolArray) -> bool:
@@ -233,3 +244,81 @@ def _can_sharpen(samples: Samples, wanted: BoolArray) -> bool:
         bool((wanted & ((floor < limit.error) | (limit.error > crude))).any())
         for limit in (found.central, found.right, found.left)
     )
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A limit and its error for each row; NaN and infinity where there is none."""
+
+    value: FloatArray
+    error: FloatArray
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """How a sequence of quotients converges when the step is halved.
+
+    `factors` are 2 to the powers of the error's terms, in the order in which they are
+    eliminated; `spread` bounds what extrapolation makes of noise of size one in the outputs,
+    in units of one over the smallest step.
+    """
+
+    factors: tuple[int, ...]
+    spread: float
+
+
+CENTRAL = Scheme((4, 16), CENTRAL_NOISE_SPREAD)
+"""Even powers of the step only. The noise of two outputs over twice the step is its start."""
+
+ONE_SIDED = Scheme((2, 4, 8), ONE_SIDED_NOISE_SPREAD)
+"""All powers of the step; the noise of two outputs over one step is its start."""
+
+
+def extrapolate(
+    quotients: FloatArray, steps: FloatArray, noise: FloatArray, scheme: Scheme
+) -> Limit:
+    """The limit at step zero of `quotients`, one row for each of `steps`, from the best rung.
+
+    `noise` bounds the noise of the outputs that each quotient was made of.
+    """
+    rungs = quotients
+    for factor in scheme.factors:
+        rungs = (factor * rungs[1:] - rungs[:-1]) / (factor - 1)
+    order = len(scheme.factors)
+    rounding = scheme.spread * noise[: len(rungs)] / steps[order:, None]
+    values = rungs[EXTRAPOLATION_WITNESSES:]
+    errors = _moving(rungs) + rounding[EXTRAPOLATION_WITNESSES:]
+    errors[_contradicted(values, errors)] = np.inf
+    best = np.argmin(errors, axis=0)[None]
+    value = np.take_along_axis(values, best, axis=0)[0]
+    error = np.take_along_axis(errors, best, axis=0)[0]
+    return Limit(np.where(np.isfinite(error), value, np.nan), error)
+
+
+def _moving(rungs: FloatArray) -> FloatArray:
+    """The error of each rung that has its witnesses, from how much it moved; infinite if unknown.
+
+    Where each change is the same part of the one before, those still to come add up to a
+    geometric series, which is its tail.
+    """
+    changes = np.abs(np.diff(rungs, axis=0))
+    last, before = changes[1:], changes[:-1]
+    ratio = last / before
+    tail = np.where(ratio < 1, ratio / (1 - ratio), 1.0).clip(1.0, EXTRAPOLATION_LONGEST_TAIL)
+    return np.asarray(
+        np.nan_to_num(EXTRAPOLATION_SAFETY * np.fmax(last * tail, before), nan=np.inf)
+    )
+
+
+def _contradicted(values: FloatArray, errors: FloatArray) -> BoolArray:
+    """Whether a rung's interval misses that of some finer rung.
+
+    Then the coarse rungs had settled on an alias, or on the slope of a neighbourhood.
+    """
+    low, high = (
+        np.nan_to_num(values - errors, nan=-np.inf),
+        np.nan_to_num(values + errors, nan=np.inf),
+    )
+    finer_low = np.maximum.accumulate(low[::-1], axis=0)[::-1]
+    finer_high = np.minimum.accumulate(high[::-1], axis=0)[::-1]
+    return (high < finer_low) | (low > finer_high)

@@ -1,9 +1,10 @@
-"""How far to step: the scale of each coordinate and the powers of two derived from it.
+"""The scale of each coordinate, and the powers of two that steps are made of.
 
-A step is a power of two so that adding it to a coordinate loses as few bits as possible, and
-it is measured against the coordinate's own scale so that inputs of 1e-8 and of 1e9 are
-treated alike. References: FiniteDifferences.jl for balancing truncation against rounding,
-which puts a central difference near ``eps ** (1/3)``; MXNet for steps that are powers of two.
+A step is a power of two so that adding it to a coordinate loses as few bits as possible, and it is
+relative to the coordinate's own scale so that inputs of 1e-8 and of 1e9 are treated alike.
+References: FiniteDifferences.jl for balancing truncation
+against rounding, which puts a central difference
+near ``eps ** (1/3)``; MXNet for steps that are powers of two.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def scales(primal: Array) -> FloatArray:
     about how far the function can be followed. An array of zeros has scale one.
     """
     coordinates = real_view(np.ascontiguousarray(primal))
-    return scales_beside(coordinates, typical_scale(coordinates))
+    return scales_given_typical(coordinates, typical_scale(coordinates))
 
 
 def typical_scale(coordinates: Array) -> float:
@@ -49,7 +50,7 @@ def typical_scale(coordinates: Array) -> float:
     return float(largest * np.sqrt(total / count)) if largest else 1.0
 
 
-def scales_beside(coordinates: Array, typical: float) -> FloatArray:
+def scales_given_typical(coordinates: Array, typical: float) -> FloatArray:
     """The scale of each of some coordinates of an array whose typical scale is known."""
     size = np.abs(coordinates.astype(np.float64))
     return np.where(np.isfinite(size), np.maximum(size, typical), 1.0)

@@ -1,1 +1,1 @@
-"""What `verify` sees of an engine, and the coordinates it compares in."""
+"""The view that `verify` has of an engine, and the coordinates it compares in."""

@@ -1,4 +1,4 @@
-"""Counts what a check costs in evaluations of the user's code.
+"""Counts the evaluations of the user's code that a check makes.
 
 An evaluation is one point for forward, or one cotangent for backward. A batched call of many of
 them counts as that many.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradtool.results.report import Evidence
-from gradtool.verify.diagnosis.worst import scalar
+from gradtool.verify.diagnosis.evidence import scalar
 from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.coordinates import BoolArray
 from gradtool.verify.protocol.observation import Array, Observation

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gradtool.verify.comparison.compare import Decision
-from gradtool.verify.diagnosis.worst import evidence, find_worst
+from gradtool.verify.diagnosis.evidence import evidence, find_worst
 from gradtool.verify.rules._rule import Flaw
 from gradtool.verify.wording import listed, off
 

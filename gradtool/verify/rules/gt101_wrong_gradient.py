@@ -68,18 +68,25 @@ estimating the error of the numeric side.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from gradtool.results.report import Evidence, Severity
 from gradtool.verify.comparison.compare import Decision
-from gradtool.verify.diagnosis.additivity import surplus
+from gradtool.verify.comparison.derivatives import Comparison, Derivatives
+from gradtool.verify.comparison.tolerance import default_rtol
 from gradtool.verify.diagnosis.diagnosis import diagnose
-from gradtool.verify.diagnosis.rounding import is_only_rounded
-from gradtool.verify.diagnosis.surrogate_gradients import pattern_of
-from gradtool.verify.diagnosis.worst import evidence, find_worst, place_of_column, scalar
+from gradtool.verify.diagnosis.evidence import evidence, find_worst, place_of_column, scalar
+from gradtool.verify.diagnosis.low_precision import is_explained_by_jitter
+from gradtool.verify.diagnosis.surrogate_gradients import surrogate_pattern
+from gradtool.verify.oracle.steps import epsilon
+from gradtool.verify.protocol.coordinates import BoolArray
 from gradtool.verify.rules._failures import KEEPS_CONTRACT
 from gradtool.verify.rules._judged import answer
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, blocked, skipped
+from gradtool.verify.thresholds.comparison import GRADIENT_ROUNDINGS
 from gradtool.verify.wording import apart, at_column, off, outputs
 
 if TYPE_CHECKING:
@@ -90,12 +97,49 @@ if TYPE_CHECKING:
 _ALONE = "found by halving a random direction; as far as it shows, no other entry is wrong"
 
 
+@dataclass(frozen=True)
+class SumMismatch:
+    """Where the gradient for all cotangents together is not the sum of its parts.
+
+    `column` is the worst, `chosen` says which columns are off at all.
+    """
+
+    column: int
+    chosen: BoolArray
+    together: float
+    summed: float
+    allowed: float
+
+
+def sum_mismatch(derivatives: Derivatives, comparison: Comparison) -> SumMismatch | None:
+    """The disagreement in the gradient of one argument; None when there is none to see."""
+    layout = comparison.layout
+    if layout.functionals is not None or not comparison.analytic.size:
+        return None
+    together = derivatives.together(comparison.argument)
+    summed = derivatives.cotangent @ comparison.analytic
+    size = np.abs(derivatives.cotangent) @ np.abs(comparison.analytic)
+    eps = max(float(layout.eps().max()), epsilon(derivatives.primals[comparison.argument].dtype))
+    error = np.abs(derivatives.cotangent) @ np.nan_to_num(comparison.numeric.error)
+    rounding = GRADIENT_ROUNDINGS * eps * (size.max() + 10 * comparison.tolerance.largest)
+    allowed = default_rtol(eps) * size + error + rounding
+    with np.errstate(all="ignore"):
+        excess = np.abs(together - summed)
+        chosen = ~(excess <= allowed)
+    if not chosen.any() or not np.isfinite(comparison.analytic).all():
+        return None
+    column = int(np.argmax(np.where(chosen, np.nan_to_num(excess, nan=np.inf), -1.0)))
+    return SumMismatch(
+        column, chosen, float(together[column]), float(summed[column]), float(allowed[column])
+    )
+
+
 def _check(subject: Subject) -> Answer:
     if subject.nothing_to_compare:
         return skipped(subject.nothing_to_compare)
     if not subject.given.comparisons:
         return skipped("backward returns no gradient")
-    if is_only_rounded(subject):
+    if is_explained_by_jitter(subject):
         return blocked("GT601")
     return answer(subject.given, _flaws(subject))
 
@@ -110,7 +154,7 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
 
 
 def _not_additive(subject: Subject, comparison: Comparison) -> Iterator[Flaw]:
-    found = surplus(subject.given.at, comparison)
+    found = sum_mismatch(subject.given.at, comparison)
     if found is None:
         return
     name = subject.function.arguments[comparison.argument].name
@@ -147,7 +191,7 @@ def _wrong(subject: Subject, comparison: Comparison) -> Flaw:
 
 def _hint(subject: Subject, comparison: Comparison, name: str) -> str | None:
     """The mistake that explains it, and what it is if it is none."""
-    diagnosis, pattern = diagnose(subject.given.at, comparison, name), pattern_of(comparison)
+    diagnosis, pattern = diagnose(subject.given.at, comparison, name), surrogate_pattern(comparison)
     if pattern and (diagnosis is None or diagnosis.misfit is None):
         return pattern
     return "; ".join(each for each in (diagnosis and diagnosis.hint, pattern) if each) or None

@@ -63,8 +63,8 @@ import numpy as np
 
 from gradtool.results.report import Severity
 from gradtool.verify.comparison.compare import Decision
-from gradtool.verify.diagnosis.surrogate_gradients import DECLARE, is_passed_on
-from gradtool.verify.oracle.evaluation_timeout import Patience
+from gradtool.verify.diagnosis.surrogate_gradients import DECLARE, passes_input_through
+from gradtool.verify.oracle.evaluation_timeout import EvaluationTimeout
 from gradtool.verify.protocol.observation import Array, Cotangents
 from gradtool.verify.rules._failures import KEEPS_CONTRACT
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
@@ -99,7 +99,9 @@ def _check(subject: Subject) -> Answer:
 
 
 def _is_rough(subject: Subject) -> bool:
-    return bool(subject.rough_gradients) and not isinstance(subject.rough_gradients, str)
+    return bool(subject.low_precision_gradients) and not isinstance(
+        subject.low_precision_gradients, str
+    )
 
 
 def _far_out(subject: Subject, plain: Gradients) -> Flaw | None:
@@ -107,7 +109,7 @@ def _far_out(subject: Subject, plain: Gradients) -> Flaw | None:
     for factor in (each for each in FAR_COTANGENT_FACTORS if _is_in_range(plain, each)):
         row = _times(subject.first.cotangents, factor)
         try:
-            with Patience().limited():
+            with EvaluationTimeout().limited():
                 (found,) = subject.function.vjps(subject.first.primals, [row])
         except Exception:  # An iteration may need cotangents of the usual size to end.
             continue
@@ -172,7 +174,7 @@ def _unlike(
 
 def _hint(subject: Subject) -> str:
     first = subject.first
-    if not is_passed_on(first.primals, first.baseline.outputs):
+    if not passes_input_through(first.primals, first.baseline.outputs):
         return _HINT
     return f"{_HINT}; this looks like gradient clipping: {DECLARE % 'GT107'}"
 

@@ -71,8 +71,8 @@ import numpy as np
 from gradtool.results.report import Severity
 from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.comparison.derivatives import Derivatives
-from gradtool.verify.interference import OtherCall, other_calls
-from gradtool.verify.oracle.suspicion import suspects
+from gradtool.verify.interference import InterferingCall, interfering_calls
+from gradtool.verify.oracle.spot_check import looks_wrong
 from gradtool.verify.randomness import generator, shifted
 from gradtool.verify.rules._failures import KEEPS_CONTRACT
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
@@ -92,12 +92,12 @@ def _check(subject: Subject) -> Answer:
         return skipped(subject.nothing_to_compare)
     with warnings.catch_warnings():  # The other call is none that the user asked for.
         warnings.simplefilter("ignore")
-        found = (_met(subject, other) for other in other_calls(subject))
+        found = (_met(subject, other) for other in interfering_calls(subject))
         flaw = next((each for each in found if each), None) or _stale(subject)
     return failed(flaw) if flaw else passed()
 
 
-def _met(subject: Subject, other: OtherCall) -> Flaw | None:
+def _met(subject: Subject, other: InterferingCall) -> Flaw | None:
     """What is wrong when the `other` call comes between forward and backward; None if nothing."""
     first, second = subject.function.interleaved(
         (subject.first.primals, other.primals),
@@ -128,7 +128,7 @@ def _stale(subject: Subject) -> Flaw | None:
         return None
     try:
         if not any(
-            suspects(subject.function, point, seed + look) for look in range(LATER_CALL_LOOKS)
+            looks_wrong(subject.function, point, seed + look) for look in range(LATER_CALL_LOOKS)
         ):
             return None
     except Exception:  # The user's code need not be defined there.

@@ -81,7 +81,7 @@ import numpy as np
 
 from gradtool.results.report import Severity
 from gradtool.verify.comparison.compare import Decision
-from gradtool.verify.diagnosis.worst import evidence, find_worst
+from gradtool.verify.diagnosis.evidence import evidence, find_worst
 from gradtool.verify.rules._judged import answer
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, not_offered, passed, skipped
 from gradtool.verify.rules._second import nothing_to_differentiate

@@ -83,7 +83,7 @@ import numpy as np
 
 from gradtool.results.report import Evidence, Severity
 from gradtool.verify.comparison.compare import Decision
-from gradtool.verify.diagnosis.worst import scalar
+from gradtool.verify.diagnosis.evidence import scalar
 from gradtool.verify.rules._failures import RUNS
 from gradtool.verify.rules._rule import (
     Answer,
@@ -99,7 +99,7 @@ from gradtool.verify.thresholds.rules import JVP_NEARLY, JVP_ROUNDED
 from gradtool.verify.wording import apart
 
 if TYPE_CHECKING:
-    from gradtool.verify.comparison.forward_mode import Push
+    from gradtool.verify.comparison.forward_mode import JvpComparison
     from gradtool.verify.subject import Subject
 
 NO_JVP = "no jvp"
@@ -128,52 +128,52 @@ def _changes_what_it_gets(subject: Subject) -> bool:
 
 
 def _flaws(subject: Subject) -> Iterator[Flaw]:
-    for push in subject.pushes:
-        wrong = ~(np.abs(push.pushed - push.numeric) <= push.allowed) & ~_is_rounded(push)
+    for found in subject.jvps:
+        wrong = ~(np.abs(found.jvp - found.numeric) <= found.allowed) & ~_is_rounded(found)
         if wrong.any():
-            yield _flaw(push, np.asarray(wrong), _tangents_of(subject, push))
+            yield _flaw(found, np.asarray(wrong), _tangents_of(subject, found))
 
 
-def _is_rounded(push: Push) -> np.ndarray:
+def _is_rounded(found: JvpComparison) -> np.ndarray:
     """Which entries single precision in jvp explains: GT302 tells of those."""
-    off = np.abs(push.pushed - push.numeric)
-    largest = push.size.max(initial=0.0)
-    return np.asarray((off <= JVP_ROUNDED * largest) & (off <= JVP_NEARLY * push.size))
+    off = np.abs(found.jvp - found.numeric)
+    largest = found.size.max(initial=0.0)
+    return np.asarray((off <= JVP_ROUNDED * largest) & (off <= JVP_NEARLY * found.size))
 
 
-def _tangents_of(subject: Subject, push: Push) -> str:
-    if push.alone is None:
+def _tangents_of(subject: Subject, found: JvpComparison) -> str:
+    if found.only_argument is None:
         return "for a random tangent"
-    return f"where only `{subject.function.arguments[push.alone].name}` has a tangent"
+    return f"where only `{subject.function.arguments[found.only_argument].name}` has a tangent"
 
 
-def _flaw(push: Push, wrong: np.ndarray, tangents: str) -> Flaw:
+def _flaw(found: JvpComparison, wrong: np.ndarray, tangents: str) -> Flaw:
     with np.errstate(all="ignore"):
-        excess = np.abs(push.pushed - push.numeric) / push.allowed
+        excess = np.abs(found.jvp - found.numeric) / found.allowed
     row = int(np.argmax(np.where(wrong, np.nan_to_num(excess, nan=np.inf), -1.0)))
-    pushed, numeric = float(push.pushed[row]), float(push.numeric[row])
-    shown = apart(pushed, numeric)
+    jvp, numeric = float(found.jvp[row]), float(found.numeric[row])
+    shown = apart(jvp, numeric)
     return Flaw(
         message=f"jvp differs from the derivative of the outputs in {wrong.sum()} of {wrong.size} "
         f"entries, {tangents}; worst: analytic {shown[0]}, numeric {shown[1]}",
-        hint=_ratio(push),
+        hint=_ratio(found),
         evidence=Evidence(
-            analytic=scalar(pushed),
+            analytic=scalar(jvp),
             numeric=scalar(numeric),
-            difference=scalar(abs(pushed - numeric)),
-            tolerance=scalar(float(push.allowed[row])),
+            difference=scalar(abs(jvp - numeric)),
+            tolerance=scalar(float(found.allowed[row])),
             wrong=int(wrong.sum()),
             compared=wrong.size,
         ),
     )
 
 
-def _ratio(push: Push) -> str | None:
+def _ratio(found: JvpComparison) -> str | None:
     """A constant factor between what jvp says and what it should, if there is one."""
-    usable = np.abs(push.numeric) > push.allowed
+    usable = np.abs(found.numeric) > found.allowed
     if not usable.any():
         return None
-    ratios = push.pushed[usable] / push.numeric[usable]
+    ratios = found.jvp[usable] / found.numeric[usable]
     factor = float(np.median(ratios))
     if not np.allclose(ratios, factor, rtol=1e-6, atol=0) or not np.isfinite(factor):
         return None

@@ -79,7 +79,7 @@ import numpy as np
 
 from gradtool.results.report import Evidence, Severity
 from gradtool.verify.comparison.compare import Decision
-from gradtool.verify.diagnosis.worst import scalar
+from gradtool.verify.diagnosis.evidence import scalar
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped
 from gradtool.verify.rules.gt301_wrong_jvp import NO_JVP
 from gradtool.verify.thresholds.rules import ADJOINT_ROUNDINGS
@@ -97,26 +97,28 @@ def _check(subject: Subject) -> Answer:
     if {subject.given.worst, subject.withheld.worst} != {Decision.PASS}:
         return skipped("the gradient is not known to be right")
     eps = subject.given.at.layout.eps().max(initial=0.0)
-    for push in subject.pushes:
-        apart_by = np.abs(push.pushed - push.analytic)
-        allowed = ADJOINT_ROUNDINGS * eps * np.maximum(push.size, 1e-3 * push.size.max(initial=0.0))
+    for found in subject.jvps:
+        apart_by = np.abs(found.jvp - found.analytic)
+        allowed = (
+            ADJOINT_ROUNDINGS * eps * np.maximum(found.size, 1e-3 * found.size.max(initial=0.0))
+        )
         wrong = ~(apart_by <= allowed + 1e-290)
         if wrong.any():
-            return failed(_flaw(push.pushed, push.analytic, allowed, np.asarray(wrong)))
+            return failed(_flaw(found.jvp, found.analytic, allowed, np.asarray(wrong)))
     return passed()
 
 
-def _flaw(pushed: np.ndarray, pulled: np.ndarray, allowed: np.ndarray, wrong: np.ndarray) -> Flaw:
-    row = int(np.argmax(np.where(wrong, np.abs(pushed - pulled), -1.0)))
-    shown = apart(float(pushed[row]), float(pulled[row]))
+def _flaw(by_jvp: np.ndarray, by_vjp: np.ndarray, allowed: np.ndarray, wrong: np.ndarray) -> Flaw:
+    row = int(np.argmax(np.where(wrong, np.abs(by_jvp - by_vjp), -1.0)))
+    shown = apart(float(by_jvp[row]), float(by_vjp[row]))
     return Flaw(
         message=f"jvp and backward are not adjoint in {wrong.sum()} of {wrong.size} entries: "
         f"by jvp {shown[0]}, by backward {shown[1]}",
         hint="one of the two computes with less precision, or leaves out a small term",
         evidence=Evidence(
-            analytic=scalar(float(pushed[row])),
-            numeric=scalar(float(pulled[row])),
-            difference=scalar(float(abs(pushed[row] - pulled[row]))),
+            analytic=scalar(float(by_jvp[row])),
+            numeric=scalar(float(by_vjp[row])),
+            difference=scalar(float(abs(by_jvp[row] - by_vjp[row]))),
             tolerance=scalar(float(allowed[row])),
             wrong=int(wrong.sum()),
             compared=wrong.size,

@@ -81,7 +81,7 @@ from typing import TYPE_CHECKING
 
 from gradtool.results.report import Severity
 from gradtool.verify.comparison.compare import Decision
-from gradtool.verify.diagnosis.worst import evidence, find_worst
+from gradtool.verify.diagnosis.evidence import evidence, find_worst
 from gradtool.verify.rules._judged import answer
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, not_offered, skipped
 from gradtool.verify.rules._second import nothing_to_differentiate
@@ -103,19 +103,19 @@ def _check(subject: Subject) -> Answer:
     reason = nothing_to_differentiate(subject)
     if reason:
         return skipped(reason)
-    if not any(any(push.pushed) for push in subject.pushes):
+    if not any(any(found.jvp) for found in subject.jvps):
         return skipped("the tangent is zero")
-    failure = subject.pushed.failure
+    failure = subject.jvp_derivatives.failure
     if failure:
         return skipped(f"jvp cannot be differentiated: {failure.message}")
-    return answer(subject.bending, _flaws(subject))
+    return answer(subject.jvp_curvature, _flaws(subject))
 
 
 def _flaws(subject: Subject) -> Iterator[Flaw]:
-    for comparison in subject.bending.comparisons:
+    for comparison in subject.jvp_curvature.comparisons:
         chosen = comparison.decision == Decision.FAIL
         if chosen.any():
-            name = subject.pushed.function.arguments[comparison.argument].name
+            name = subject.jvp_derivatives.function.arguments[comparison.argument].name
             worst = find_worst(comparison, chosen)
             yield Flaw(
                 message=f"derivative by `{name}` of the tangent that jvp returns is wrong"

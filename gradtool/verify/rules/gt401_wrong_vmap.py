@@ -83,7 +83,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradtool.results.report import Evidence, Severity
-from gradtool.verify.diagnosis.worst import scalar
+from gradtool.verify.diagnosis.evidence import scalar
 from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.protocol.observation import Array

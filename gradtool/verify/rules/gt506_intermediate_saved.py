@@ -79,7 +79,7 @@ import numpy as np
 
 from gradtool.results.report import Severity
 from gradtool.verify.comparison.compare import Decision
-from gradtool.verify.oracle.suspicion import suspects
+from gradtool.verify.oracle.spot_check import looks_wrong
 from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.randomness import generator, shifted
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
@@ -137,7 +137,7 @@ def _wrong(subject: Subject, point: list[Array]) -> list[str]:
     try:
         with np.errstate(all="ignore"):
             looks = range(subject.seed, subject.seed + INTERMEDIATE_LOOKS)
-            if not any(suspects(second.function, second.primals, look) for look in looks):
+            if not any(looks_wrong(second.function, second.primals, look) for look in looks):
                 return []
             if second.failure:
                 return []

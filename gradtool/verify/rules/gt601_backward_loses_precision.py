@@ -69,12 +69,12 @@ from typing import TYPE_CHECKING
 
 from gradtool.results.report import Evidence, Severity
 from gradtool.verify.comparison.compare import Decision
-from gradtool.verify.diagnosis.rounding import is_only_rounded
-from gradtool.verify.diagnosis.worst import scalar
+from gradtool.verify.diagnosis.evidence import scalar
+from gradtool.verify.diagnosis.low_precision import is_explained_by_jitter
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
 
 if TYPE_CHECKING:
-    from gradtool.verify.oracle.roughness import Roughness
+    from gradtool.verify.diagnosis.low_precision import PrecisionLoss
     from gradtool.verify.subject import Subject
 
 _HINT = "compute backward in the dtype of forward, without differences that nearly cancel"
@@ -83,28 +83,28 @@ _HINT = "compute backward in the dtype of forward, without differences that near
 def _check(subject: Subject) -> Answer:
     if subject.nothing_to_compare:
         return skipped(subject.nothing_to_compare)
-    is_wrong = subject.given.worst is Decision.FAIL and not is_only_rounded(subject)
+    is_wrong = subject.given.worst is Decision.FAIL and not is_explained_by_jitter(subject)
     if is_wrong or subject.first.failure:
         return skipped("the gradient is not known to be right")
-    found = subject.rough_gradients
+    found = subject.low_precision_gradients
     if isinstance(found, str):
         return skipped(f"backward cannot be evaluated by itself: {found}")
     flaws = [_flaw(subject, each) for each in found]
     return failed(*flaws) if flaws else passed()
 
 
-def _flaw(subject: Subject, rough: Roughness) -> Flaw:
-    name = subject.function.arguments[rough.argument].name
-    place = f" at [{', '.join(map(str, rough.index))}]" if rough.index else ""
+def _flaw(subject: Subject, loss: PrecisionLoss) -> Flaw:
+    name = subject.function.arguments[loss.argument].name
+    place = f" at [{', '.join(map(str, loss.index))}]" if loss.index else ""
     return Flaw(
-        message=f"gradient of `{name}` jitters by {rough.gradient:.1g} of its size{place}, the "
-        f"outputs by {rough.outputs:.1g}: backward loses digits",
+        message=f"gradient of `{name}` jitters by {loss.gradient:.1g} of its size{place}, the "
+        f"outputs by {loss.outputs:.1g}: backward loses digits",
         hint=_HINT,
         evidence=Evidence(
             argument=name,
-            input_index=rough.index,
-            analytic=scalar(rough.value),
-            error=scalar(rough.gradient * abs(rough.value)),
+            input_index=loss.index,
+            analytic=scalar(loss.value),
+            error=scalar(loss.gradient * abs(loss.value)),
         ),
     )
 

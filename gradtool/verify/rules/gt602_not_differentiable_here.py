@@ -72,7 +72,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gradtool.results.report import Severity
-from gradtool.verify.diagnosis.worst import evidence, find_worst
+from gradtool.verify.diagnosis.evidence import evidence, find_worst
 from gradtool.verify.oracle.estimate import Status
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
 from gradtool.verify.wording import at_column, number

@@ -62,7 +62,7 @@ from typing import TYPE_CHECKING
 
 from gradtool.results.report import Severity
 from gradtool.verify.comparison.compare import Decision
-from gradtool.verify.diagnosis.worst import evidence, find_worst
+from gradtool.verify.diagnosis.evidence import evidence, find_worst
 from gradtool.verify.oracle.estimate import Status
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, passed, skipped, unverified
 from gradtool.verify.wording import number, share
@@ -70,7 +70,7 @@ from gradtool.verify.wording import number, share
 if TYPE_CHECKING:
     from gradtool.verify.comparison.derivatives import Comparison
     from gradtool.verify.comparison.judgement import Judgement
-    from gradtool.verify.diagnosis.worst import Worst
+    from gradtool.verify.diagnosis.evidence import Worst
     from gradtool.verify.subject import Subject
 
 _WHY = {

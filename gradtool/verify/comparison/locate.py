@@ -1,9 +1,9 @@
 """Finds the wrong entry of a Jacobian that is too large to be compared as a whole.
 
-A random direction of the inputs, seen through a random functional of the outputs, tells that
+A random direction of the inputs, seen through a random functional of the outputs, shows that
 something is wrong, not where. One run of backward has the analytic side of every part of the
-direction; two evaluations have the numeric side. So the half that disagrees more is halved
-again, until one input is left; then the outputs are halved, at one run of backward each time.
+direction; two evaluations have the numeric side. So the half that disagrees more is halved again,
+until one input is left; then the outputs are halved, at one run of backward each time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from gradtool.verify.comparison.tolerance import default_rtol
 from gradtool.verify.oracle.layout import Layout, only
-from gradtool.verify.oracle.steps import cheap_step, scales_beside, typical_scale
+from gradtool.verify.oracle.steps import cheap_step, scales_given_typical, typical_scale
 from gradtool.verify.protocol.coordinates import FloatArray, real_view
 from gradtool.verify.protocol.differentiable import Differentiable
 from gradtool.verify.protocol.observation import Array, Primals
@@ -59,7 +59,7 @@ class Projection:
     off: float
 
 
-class Search:
+class EntrySearch:
     """Looks for a wrong entry.
 
     Args:
@@ -155,7 +155,7 @@ class Search:
         """The derivatives of all outputs by one coordinate, and their errors."""
         coordinates = real_view(self._point[argument])
         part = slice(column, column + 1)
-        scale = float(scales_beside(coordinates[part], typical_scale(coordinates))[0])
+        scale = float(scales_given_typical(coordinates[part], typical_scale(coordinates))[0])
         step = cheap_step(scale, self._eps)
         coarse, size = self._quotient(argument, part, 2 * step)
         fine, _ = self._quotient(argument, part, step)

@@ -1,6 +1,6 @@
 """A cheap look at a derivative: one direction, one difference quotient.
 
-It decides nothing. It tells where the oracle should look.
+It decides nothing; it says where to ask the oracle.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gradtool.verify.randomness import generator, signed
 from gradtool.verify.thresholds.steps import SPOT_CHECK_DIFFERENCE
 
 
-def suspects(function: Differentiable, primals: Sequence[Array], seed: int) -> bool:
+def looks_wrong(function: Differentiable, primals: Sequence[Array], seed: int) -> bool:
     """Whether a directional derivative looks different from what vjps say of it.
 
     Costs one backward and three forwards. Raises what the user's code raises.

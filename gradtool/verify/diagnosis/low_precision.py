@@ -1,21 +1,27 @@
-"""How rough a gradient is next to the function that it belongs to.
+"""Gradients that have lost more digits than the function they belong to.
 
 Rounding makes a smooth function jitter between points that lie close together. A backward that
 goes through float32, or that subtracts large numbers which nearly cancel, makes the gradient
-jitter far more than the outputs: it has lost digits that forward has. What both share, because
-the function is ill-conditioned at this point, is no fault of backward.
+jitter far more than the outputs. Jitter that both share, because the function is ill-conditioned
+at this point, is not backward's doing.
+
+A backward in single precision is off by a few roundings of its largest term. Where terms cancel
+that is more than the tolerance of one entry, at one point and not at the next. The mistake is the
+same: `is_explained_by_jitter` recognises it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.comparison.derivatives import Derivatives
-from gradtool.verify.oracle.difference_quotients import Sampler
 from gradtool.verify.oracle.noise import Noise, measure
+from gradtool.verify.oracle.sampler import Sampler
 from gradtool.verify.oracle.steps import epsilon, scales
 from gradtool.verify.protocol.coordinates import Coordinates, FloatArray, is_continuous
 from gradtool.verify.protocol.differentiable import Differentiable
@@ -23,16 +29,22 @@ from gradtool.verify.protocol.observation import Array
 from gradtool.verify.randomness import generator
 from gradtool.verify.thresholds.noise import (
     BEARABLE_JITTER,
+    EXPLAINED_JITTERS,
     JITTER_FEW_COORDINATES,
     JITTER_OVER_OUTPUTS,
     JITTER_RETRIED_SIZE,
     JITTER_SIGNIFICANT_ENTRY,
     JITTER_TRIES,
+    LARGEST_SINGLE_JITTER,
 )
+
+if TYPE_CHECKING:
+    from gradtool.verify.comparison.derivatives import Comparison
+    from gradtool.verify.subject import Subject
 
 
 @dataclass(frozen=True)
-class Roughness:
+class PrecisionLoss:
     """The entry of a gradient that has lost most, relative to the size of that entry.
 
     `gradient` and `outputs` are relative jitters. `index` is the entry's index in the argument.
@@ -45,7 +57,7 @@ class Roughness:
     outputs: float
 
 
-def rough_gradients(at: Derivatives, seed: int) -> list[Roughness]:
+def low_precision_gradients(at: Derivatives, seed: int) -> list[PrecisionLoss]:
     """The gradients that are far rougher than the outputs, one entry of each."""
     cotangents = at.cotangents
     backward = at.function.backward_map(cotangents)
@@ -57,15 +69,15 @@ def rough_gradients(at: Derivatives, seed: int) -> list[Roughness]:
         else 1
     )
     for number in range(tries):
-        found = _rough(at, backward, point, seed + number)
+        found = _one_look(at, backward, point, seed + number)
         if found:
             return found
     return []
 
 
-def _rough(
+def _one_look(
     at: Derivatives, backward: Differentiable, point: Sequence[Array], seed: int
-) -> list[Roughness]:
+) -> list[PrecisionLoss]:
     sampler, noise = _noise(backward, point, seed)
     suspects = [
         (argument, block)
@@ -116,7 +128,7 @@ def _worst(
     gradient: FloatArray,
     jitter: FloatArray,
     forward: tuple[FloatArray, Noise],
-) -> Roughness | None:
+) -> PrecisionLoss | None:
     """The entry that is furthest beyond what the outputs' own jitter explains."""
     primal = at.primals[argument]
     base, noise = forward
@@ -135,4 +147,30 @@ def _worst(
         return None
     block = at.layout.inputs[argument].blocks[0]
     value, relative_jitter = float(gradient[worst]), float(jitter[worst] / size[worst])
-    return Roughness(argument, block.index(worst), value, relative_jitter, relative)
+    return PrecisionLoss(argument, block.index(worst), value, relative_jitter, relative)
+
+
+def is_explained_by_jitter(subject: Subject) -> bool:
+    """Whether the jitter of the gradients explains everything in which they are wrong."""
+    wrong = [c for c in subject.given.comparisons if (c.decision == Decision.FAIL).any()]
+    if not wrong or not all(_is_explained(each, LARGEST_SINGLE_JITTER) for each in wrong):
+        return False  # Measuring the jitter costs some runs of backward.
+    if isinstance(subject.low_precision_gradients, str):
+        return False
+    loss = {each.argument: each for each in subject.low_precision_gradients}
+    return all(
+        each.argument in loss and _is_explained(each, loss[each.argument].gradient)
+        for each in wrong
+    )
+
+
+def _is_explained(comparison: Comparison, jitter: float) -> bool:
+    """Whether a jitter of this part of the gradient's size can be what is wrong."""
+    if comparison.located and comparison.located.explains_all:
+        return False
+    failed = comparison.decision == Decision.FAIL
+    off = np.abs(comparison.analytic - comparison.numeric.value)[failed]
+    largest = np.abs(comparison.analytic).max(initial=0.0)
+    return bool(
+        jitter <= LARGEST_SINGLE_JITTER and (off <= EXPLAINED_JITTERS * jitter * largest).all()
+    )

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gradtool.verify.comparison.compare import Decision
-from gradtool.verify.diagnosis.rounding import is_only_rounded
+from gradtool.verify.diagnosis.low_precision import is_explained_by_jitter
 
 LARGEST = 2.0
 
@@ -24,7 +24,7 @@ def _subject(off, jitter, *, located=None, arguments=(0,)):
     )
     rough = [SimpleNamespace(argument=each, gradient=jitter) for each in arguments]
     given = SimpleNamespace(comparisons=(comparison,))
-    return SimpleNamespace(given=given, rough_gradients=rough)
+    return SimpleNamespace(given=given, low_precision_gradients=rough)
 
 
 @pytest.mark.parametrize(
@@ -40,18 +40,18 @@ def _subject(off, jitter, *, located=None, arguments=(0,)):
     ],
 )
 def test_so_many_times_the_jitter_of_single_precision_explains_an_entry(off, jitter, expected):
-    assert is_only_rounded(_subject(off, jitter)) is expected
+    assert is_explained_by_jitter(_subject(off, jitter)) is expected
 
 
 def test_a_gradient_that_does_not_jitter_is_wrong():
-    assert not is_only_rounded(_subject(1e-6, 1e-7, arguments=()))
-    assert not is_only_rounded(_subject(1e-6, 1e-7, arguments=(1,)))
+    assert not is_explained_by_jitter(_subject(1e-6, 1e-7, arguments=()))
+    assert not is_explained_by_jitter(_subject(1e-6, 1e-7, arguments=(1,)))
 
 
 def test_nothing_wrong_is_not_rounded():
     subject = _subject(1e-6, 1e-7)
     subject.given.comparisons[0].decision[:] = Decision.PASS
-    assert not is_only_rounded(subject)
+    assert not is_explained_by_jitter(subject)
 
 
 def test_every_wrong_gradient_must_be_explained():
@@ -59,15 +59,15 @@ def test_every_wrong_gradient_must_be_explained():
     other = _subject(1e-2, 1e-7).given.comparisons[0]
     other.argument = 1
     subject.given = SimpleNamespace(comparisons=(*subject.given.comparisons, other))
-    assert not is_only_rounded(subject)
+    assert not is_explained_by_jitter(subject)
 
 
 def test_a_single_entry_that_explains_everything_is_a_mistake():
     located = SimpleNamespace(explains_all=True)
-    assert not is_only_rounded(_subject(1e-6, 1e-7, located=located))
+    assert not is_explained_by_jitter(_subject(1e-6, 1e-7, located=located))
 
 
 def test_a_backward_that_cannot_be_evaluated_shows_no_jitter():
     subject = _subject(1e-6, 1e-7)
-    subject.rough_gradients = "RuntimeError: no"
-    assert not is_only_rounded(subject)
+    subject.low_precision_gradients = "RuntimeError: no"
+    assert not is_explained_by_jitter(subject)

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from gradtool.verify.oracle import evaluation_timeout as patience
-from gradtool.verify.oracle.evaluation_timeout import OutOfPatienceError, Patience
+from gradtool.verify.oracle.evaluation_timeout import EvaluationTimeout, EvaluationTimeoutError
 from gradtool.verify.oracle.sampler import Sampler
 from gradtool.verify.protocol.coordinates import Coordinates
 from gradtool.verify.protocol.observation import Array
 
 
 def test_what_ends_soon_is_left_alone() -> None:
-    with Patience().limited():
+    with EvaluationTimeout().limited():
         total = sum(range(1000))
     assert total == 499_500
 
@@ -27,7 +27,7 @@ def test_an_endless_loop_is_interrupted_although_it_handles_errors(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(patience, "FIRST_EVALUATION_SECONDS", 0.05)
-    with pytest.raises(OutOfPatienceError), Patience().limited():
+    with pytest.raises(EvaluationTimeoutError), EvaluationTimeout().limited():
         _never_ends()
 
 
@@ -37,7 +37,7 @@ def test_a_limit_at_the_end_of_the_block_leaves_no_timer_behind(
     monkeypatch.setattr(patience, "FIRST_EVALUATION_SECONDS", 1e-3)
     handler = signal.getsignal(signal.SIGVTALRM)
     for number in range(100):
-        with contextlib.suppress(OutOfPatienceError), Patience().limited():
+        with contextlib.suppress(EvaluationTimeoutError), EvaluationTimeout().limited():
             end = time.process_time() + 1e-3 - 2e-5 * (number % 20)
             while time.process_time() < end:
                 pass
