@@ -53,7 +53,7 @@ _SUBMODULES = frozenset(
     testing utils
     """.split()  # noqa: SIM905 - as below
 )
-"""What is imported when it is first asked for."""
+"""Submodules that are imported on first use."""
 
 _OF_NN = frozenset(
     """
@@ -74,17 +74,17 @@ _methods.attach()
 
 
 def is_tensor(value: object) -> bool:
-    """Whether it is a Tensor."""
+    """Return True for a Tensor."""
     return isinstance(value, Tensor)
 
 
 def is_floating_point(tensor: Tensor) -> bool:
-    """Whether the dtype is a real floating one."""
+    """Return True if the dtype is a real floating one."""
     return tensor.is_floating_point()
 
 
 def is_complex(tensor: Tensor) -> bool:
-    """Whether the dtype is a complex one."""
+    """Return True if the dtype is a complex one."""
     return tensor.is_complex()
 
 
@@ -94,7 +94,7 @@ def detach(input: Tensor) -> Tensor:
 
 
 def typename(obj: Any) -> str:
-    """The type of a tensor as ``torch.FloatTensor``, of anything else by its full name."""
+    """Return ``torch.FloatTensor`` or the like for a tensor, else the full name of the type."""
     if isinstance(obj, Tensor):
         return str(obj.type())
     kind = obj if isinstance(obj, type) else type(obj)
@@ -102,7 +102,7 @@ def typename(obj: Any) -> str:
 
 
 def _assert(condition: Any, message: str) -> None:
-    """``assert`` as a function: tracing compilers follow it, here it is the statement."""
+    """Assert, as a function: PyTorch's tracing compilers need one."""
     if not condition:
         raise AssertionError(message)
 

@@ -1,4 +1,4 @@
-"""Constructors of old: ``torch.FloatTensor(2, 3)`` is a tensor of that size, of that dtype."""
+"""Legacy constructors: ``torch.FloatTensor(2, 3)`` is a tensor of that size and dtype."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from gradtool.engine._tensor import Tensor
 
 
 class _OfDtype(type):
-    """A class of no instances: the tensors of one dtype are its instances."""
+    """Class whose instances are the tensors of one dtype."""
 
     kind: _dtypes.dtype
 
     def __call__(cls, *given: Any, device: Any = None) -> Any:
-        """Of a size, given as integers or a `Size`; of data, which is copied; or empty."""
+        """Make a tensor of a size, given as integers or a `Size`; of data, copied; or empty."""
         sized = all(isinstance(each, int) for each in given) or hasattr(given[0], "numel")
         if len(given) == 1 and isinstance(given[0], Tensor):
             return given[0].to(cls.kind).clone()
@@ -51,4 +51,4 @@ TYPES: dict[str, Any] = {
         "ShortTensor": _dtypes.int16,
     }.items()
 }
-"""Every such name of torch's."""
+"""All of torch's legacy constructors."""

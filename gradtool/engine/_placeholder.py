@@ -1,8 +1,7 @@
-"""What stands for a name of PyTorch that the engine lacks.
+"""Placeholders for the names of PyTorch that the engine lacks.
 
-Code may mention such a name as much as it likes: import it, take attributes of it, derive
-from it, annotate and decorate with it, ask ``isinstance`` about it. Using it raises an error
-that names it.
+Code may mention such a name in any way: import it, take attributes of it, derive from it, annotate
+and decorate with it, pass it to ``isinstance``. Using it raises an error that names it.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _KERNELS = (
     "torch.utils.cpp_extension",
     "triton",
 )
-"""What reaches beneath PyTorch's Python, to code that only PyTorch itself can run."""
+"""Names that reach PyTorch's compiled code, which only PyTorch can run."""
 
 _KEPT_CALLS = frozenset(
     {
@@ -36,25 +35,25 @@ _KEPT_CALLS = frozenset(
     }
 )
 _KEPT_OWNERS = ("torch.library",)
-"""Calls, and owners of calls, that stand at the top of modules: they decorate, register, build.
+"""Calls, and owners of calls, made at module level to decorate, register or build.
 
-The result is a placeholder in turn, so that only what really needs it fails.
+The result is another placeholder, so that only its use fails.
 """
 
 
 _PRESENCE = ("is_available", "is_built", "is_initialized")
-"""Questions that have an answer: what the engine lacks is not there."""
+"""Calls that return False: what the engine lacks is not available."""
 
 
 class EngineLacksError(NotImplementedError):
-    """A name of PyTorch was used that the engine does not have."""
+    """Raised when a name of PyTorch is used that the engine lacks."""
 
     def __init__(self, name: str, on_behalf_of: str = "") -> None:
         super().__init__(_message(name) + on_behalf_of)
 
 
 class EngineLacksAttributeError(EngineLacksError, AttributeError):
-    """The same for a method of Tensor, which ``hasattr`` then does not find."""
+    """Raised for a method of Tensor, so that ``hasattr`` is False."""
 
 
 def _message(name: str) -> str:
@@ -67,26 +66,26 @@ def _message(name: str) -> str:
 
 
 def _is_below(name: str, owners: tuple[str, ...]) -> bool:
-    """Whether `name` is one of `owners`, the result of calling one, or what one of them has."""
+    """Return True if `name` is one of `owners`, the result of calling one, or below one."""
     return any(name == each or name.startswith((f"{each}.", f"{each}(")) for each in owners)
 
 
 class Placeholder:
-    """A name that the engine lacks. Made by `placeholder`, which makes one for each name."""
+    """A name that the engine lacks. `placeholder` returns the one for each name."""
 
     def __init__(self, name: str) -> None:
         self.__name__ = self.__qualname__ = self._full_name = name
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
-            # Python asks for these to learn what an object can do.
+            # Python looks these up to learn what an object supports.
             raise AttributeError(f"{self!r} has no attribute {name!r}")
         return placeholder(f"{self._full_name}.{name}")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused, but for calls that ask whether it is there, or that decorate or register.
+        """Raise, except in calls that ask for availability, decorate or register.
 
-        A decorated function is refused when it is called.
+        A decorated function raises when it is called.
         """
         if len(args) == 1 and not kwargs and isinstance(args[0], _DECORATED):
             return _decorated(self, args[0])
@@ -106,7 +105,7 @@ class Placeholder:
         return self._full_name in {each.__dict__.get("_lacking") for each in subclass.__mro__}
 
     def __getitem__(self, key: Any) -> Placeholder:
-        """Itself: ``Dataset[int]`` is an annotation or a base class."""
+        """Return itself: ``Dataset[int]`` is an annotation or a base class."""
         return self
 
     def __or__(self, other: Any) -> Any:
@@ -147,24 +146,24 @@ for _use in _USES:
 
 @functools.cache
 def placeholder(name: str) -> Placeholder:
-    """The placeholder for ``torch.…``; the same object every time."""
+    """Return the placeholder for ``torch.…``; the same object every time."""
     return Placeholder(name)
 
 
 class _Decorated(Placeholder):
-    """A function that was decorated with what the engine lacks: it can no longer be called."""
+    """Function decorated with a placeholder: calling it raises."""
 
     def __init__(self, by: str, function: Callable[..., Any]) -> None:
         super().__init__(by)
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refused."""
+        """Raise."""
         raise EngineLacksError(self._full_name, f" ({self.__qualname__} is decorated with it)")
 
 
 def _decorated(by: Placeholder, target: Any) -> Any:
-    """What `by` makes of a function or a class."""
+    """Decorate a function or a class with the placeholder `by`."""
     if isinstance(target, type):
         return by
     if isinstance(target, staticmethod | classmethod):
@@ -173,7 +172,7 @@ def _decorated(by: Placeholder, target: Any) -> Any:
 
 
 class _LackingBase:
-    """What a class statement gets for a base that the engine lacks: it cannot be instantiated."""
+    """Base class in place of one that the engine lacks: instantiating raises."""
 
     _lacking: ClassVar[str]
 
@@ -191,14 +190,14 @@ def _base(name: str) -> type:
 
 @functools.cache
 def exception(name: str) -> type[Exception]:
-    """An exception type that the engine lacks: it may be caught and raised like any other."""
+    """Return an exception type in place of one that the engine lacks."""
     return type(name.rpartition(".")[2], (RuntimeError,), {"__module__": name.rpartition(".")[0]})
 
 
 class LackingMethod:
-    """A method or property of Tensor that the engine lacks.
+    """Method or property of Tensor that the engine lacks.
 
-    The class has it, as code that mentions it expects; a tensor does not.
+    The class has it, for code that mentions it; a tensor does not.
     """
 
     def __init__(self, name: str) -> None:

@@ -1,7 +1,7 @@
-"""Which names PyTorch has, to tell a name that the engine lacks from one that never was.
+"""PyTorch's names, which distinguish a name that the engine lacks from an unknown one.
 
-The list beside this file is written by ``tests/engine/write_torch_names.py`` from the real
-package. It is read when a name is first looked for that the engine does not have.
+``tests/engine/write_torch_names.py`` writes the list next to this file from the real package. It is
+read on the first look-up of a name that the engine lacks.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ _LIST = Path(__file__).with_name("_torch_names.txt")
 
 
 class Names(NamedTuple):
-    """What one module or class of PyTorch has."""
+    """Names in one module or class of PyTorch."""
 
     plain: frozenset[str]
     modules: frozenset[str]
     exceptions: frozenset[str]
     complete: bool
-    """Whether that is all; else any other name may be there too."""
+    """False if there may be other names too."""
 
     def has(self, name: str) -> bool:
-        """Whether there is, or may be, such a name."""
+        """Return True if there is, or may be, such a name."""
         known = name in self.plain or name in self.modules or name in self.exceptions
         return known or not self.complete
 
@@ -32,13 +32,13 @@ _UNKNOWN = Names(frozenset(), frozenset(), frozenset(), complete=False)
 
 
 def names_of(owner: str) -> Names:
-    """What the module or class `owner` has; of private and deep modules nothing is known."""
+    """Return the names in a module or class; nothing is known about private and deep modules."""
     line = _lines().get(owner)
     return _UNKNOWN if line is None else _parsed(line)
 
 
 def is_module(name: str) -> bool:
-    """Whether PyTorch has a module ``name``, or a private package that may hold one."""
+    """Return True if PyTorch has a module ``name``, or a private package that may hold it."""
     parts = name.split(".")
     for end in range(1, len(parts)):
         if parts[end] not in names_of(".".join(parts[:end])).modules:

@@ -1,4 +1,4 @@
-"""torch.compile and torch.compiler: the engine compiles nothing, so functions stay as they are."""
+"""``torch.compile`` and ``torch.compiler``, which return functions unchanged."""
 
 from __future__ import annotations
 
@@ -20,42 +20,42 @@ _T = TypeVar("_T")
 
 
 def compile(model: Any = None, **_: Any) -> Any:
-    """`model` itself; without it, a decorator that returns what it decorates."""
+    """Return `model` unchanged; without it, a decorator that does so."""
     return _same if model is None else model
 
 
 def disable(fn: Any = None, recursive: bool = True, **_: Any) -> Any:
-    """`fn` itself; without it, a decorator that returns what it decorates."""
+    """Return `fn` unchanged; without it, a decorator that does so."""
     return _same if fn is None else fn
 
 
 def allow_in_graph(fn: _T) -> _T:
-    """`fn` itself."""
+    """Return `fn` unchanged."""
     return fn
 
 
 def assume_constant_result(fn: _T) -> _T:
-    """`fn` itself."""
+    """Return `fn` unchanged."""
     return fn
 
 
 def is_compiling() -> bool:
-    """Never."""
+    """Return False."""
     return False
 
 
 def is_dynamo_compiling() -> bool:
-    """Never."""
+    """Return False."""
     return False
 
 
 def is_exporting() -> bool:
-    """Never."""
+    """Return False."""
     return False
 
 
 def reset() -> None:
-    """There is no compiled code to forget."""
+    """Do nothing: there is no compiled code to drop."""
 
 
 def _same(fn: Callable[..., Any]) -> Callable[..., Any]:

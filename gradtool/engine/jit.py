@@ -1,4 +1,4 @@
-"""torch.jit, whose compiler the engine does not have: functions and Modules stay as they are."""
+"""``torch.jit``, which returns functions and Modules unchanged: the engine has no compiler."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ _isinstance = isinstance
 
 
 def script(obj: _T, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, **_: Any) -> _T:
-    """`obj` itself."""
+    """Return `obj` unchanged."""
     return obj
 
 
 def script_if_tracing(fn: _T) -> _T:
-    """`fn` itself."""
+    """Return `fn` unchanged."""
     return fn
 
 
 def export(fn: _T) -> _T:
-    """`fn` itself."""
+    """Return `fn` unchanged."""
     return fn
 
 
 def unused(fn: _T) -> _T:
-    """`fn` itself."""
+    """Return `fn` unchanged."""
     return fn
 
 
 def ignore(drop: Any = False, **_: Any) -> Any:
-    """The decorated function itself, with arguments or without."""
+    """Return the decorated function unchanged, with arguments or without."""
     return drop if callable(drop) else _same
 
 
@@ -52,20 +52,20 @@ def _same(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def is_scripting() -> bool:
-    """Never."""
+    """Return False."""
     return False
 
 
 def is_tracing() -> bool:
-    """Never."""
+    """Return False."""
     return False
 
 
 def annotate(the_type: Any, the_value: _T) -> _T:
-    """`the_value` itself."""
+    """Return `the_value`."""
     return the_value
 
 
 def isinstance(obj: Any, target_type: Any) -> bool:
-    """Python's own ``isinstance``."""
+    """Call Python's ``isinstance``."""
     return _isinstance(obj, target_type)

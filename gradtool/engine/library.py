@@ -1,8 +1,8 @@
-"""Custom operators: ``torch.library`` as far as Python goes.
+"""Custom operators: the Python part of ``torch.library``.
 
-An operator is a function of the user's with a formula for its gradient beside it. Here it is a
-custom Function and nothing else: there is no dispatcher to register it with, no compiler to trace
-it, and what is registered for those is kept and not used. ``torch.ops`` finds operators by name.
+An operator is a function with a formula for its gradient. Here it is a custom Function and nothing
+else: there is no dispatcher to register it with and no compiler to trace it, so registrations for
+those are kept but not used. ``torch.ops`` finds operators by name.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ __all__ = [
 _Register = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 DEFINED: dict[str, CustomOpDef] = {}
-"""Every operator by its qualified name."""
+"""All operators by qualified name."""
 
 
 class CustomOpDef:
-    """An operator. Made by `custom_op`."""
+    """An operator, made by `custom_op`."""
 
     def __init__(self, name: str, function: Callable[..., Any], mutates: Iterable[str]) -> None:
         self._namespace, _, self._name = name.partition("::")
@@ -48,7 +48,7 @@ class CustomOpDef:
         return f"<CustomOpDef({self._namespace}::{self._name})>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The outputs, with the registered formula as their graph."""
+        """Compute the outputs, with the registered formula as their graph."""
         if self._function is None:
             self._function = _function(self)
         return self._function.apply(*args, **kwargs)
@@ -56,7 +56,7 @@ class CustomOpDef:
     def register_autograd(
         self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None
     ) -> None:
-        """Give the gradient as a Function does: a backward and a ``setup_context``.
+        """Register the gradient as for a Function: a backward and a ``setup_context``.
 
         Raises:
             RuntimeError: the operator changes arguments in place.
@@ -69,7 +69,7 @@ class CustomOpDef:
         self._backward_fn, self._setup_context_fn = backward, setup_context
 
     def register_vmap(self, func: Callable[..., Any] | None = None) -> Any:
-        """Give the batching rule: ``func(info, in_dims, *args)``, as `Function.vmap` is."""
+        """Register the batching rule ``func(info, in_dims, *args)``, as for `Function.vmap`."""
 
         def register(func: Callable[..., Any]) -> Callable[..., Any]:
             self._vmap_fn, self._function = func, None
@@ -80,7 +80,7 @@ class CustomOpDef:
     def register_kernel(
         self, device_types: str | Sequence[str] | None, fn: Callable[..., Any] | None = None, /
     ) -> Any:
-        """Give what computes on these devices, in the place of the function itself."""
+        """Register the implementation for devices, in place of the function itself."""
 
         def register(fn: Callable[..., Any]) -> Callable[..., Any]:
             for device in [device_types] if isinstance(device_types, str) else device_types or ():
@@ -93,11 +93,11 @@ class CustomOpDef:
         return register if fn is None else register(fn)
 
     def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
-        """Say shapes and dtypes of the outputs. Nothing asks for them here."""
+        """Register shapes and dtypes of the outputs, which are not used here."""
         return fn
 
     def _compute(self, *args: Any) -> Any:
-        """The outputs on the device of the first tensor.
+        """Compute the outputs on the device of the first tensor.
 
         Raises:
             RuntimeError: an output is an input, or a view of one.
@@ -125,7 +125,7 @@ def _alias(output: Any, tensor: Tensor) -> bool:
 
 
 def _function(op: CustomOpDef) -> type[Function]:
-    """The custom Function that an operator is."""
+    """Make the custom Function of an operator."""
 
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
         if op._setup_context_fn is not None:
@@ -163,15 +163,15 @@ def custom_op(
     schema: str | None = None,
     tags: Any = None,
 ) -> Any:
-    """Make an operator of a function, or decorate one.
+    """Make an operator from a function, or return a decorator.
 
     Args:
         name: ``namespace::name``.
-        fn: What computes the outputs, which may not be views of the inputs.
+        fn: Computes the outputs, which may not be views of the inputs.
         mutates_args: Names of arguments that it changes in place.
-        device_types: The devices that it computes on; None: all.
-        schema: Types of arguments and outputs, which nothing asks for here.
-        tags: What a compiler may rely on, which nothing asks for here.
+        device_types: The devices that it supports; None for all.
+        schema: Types of arguments and outputs; ignored.
+        tags: Properties for a compiler; ignored.
 
     Raises:
         ValueError: the name has no namespace.
@@ -193,14 +193,14 @@ def register_autograd(
     setup_context: Callable[..., Any] | None = None,
     lib: Any = None,
 ) -> None:
-    """`CustomOpDef.register_autograd` of an operator or the one of this name."""
+    """Call `CustomOpDef.register_autograd` of an operator, given itself or by name."""
     _found(op).register_autograd(backward, setup_context=setup_context)
 
 
 def register_vmap(
     op: str | CustomOpDef, func: Callable[..., Any] | None = None, /, *, lib: Any = None
 ) -> Any:
-    """`CustomOpDef.register_vmap` of an operator or the one of this name."""
+    """Call `CustomOpDef.register_vmap` of an operator, given itself or by name."""
     return _found(op).register_vmap(func)
 
 
@@ -212,14 +212,14 @@ def register_kernel(
     *,
     lib: Any = None,
 ) -> Any:
-    """`CustomOpDef.register_kernel` of an operator or the one of this name."""
+    """Call `CustomOpDef.register_kernel` of an operator, given itself or by name."""
     return _found(op).register_kernel(device_types, func)
 
 
 def register_fake(
     op: str | CustomOpDef, func: Callable[..., Any] | None = None, /, **options: Any
 ) -> Any:
-    """`CustomOpDef.register_fake` of an operator or the one of this name."""
+    """Call `CustomOpDef.register_fake` of an operator, given itself or by name."""
     register: _Register = _found(op).register_fake
     return register if func is None else register(func)
 
@@ -228,10 +228,10 @@ impl_abstract = register_fake
 
 
 def _found(op: str | CustomOpDef) -> CustomOpDef:
-    """The operator that is meant.
+    """Return an operator, given itself or by name.
 
     Raises:
-        EngineLacksError: no operator of this name was made by `custom_op`.
+        EngineLacksError: `custom_op` made no operator of this name.
     """
     if isinstance(op, CustomOpDef):
         return op

@@ -1,4 +1,4 @@
-"""``torch.ops``: the operators that `gradtool.engine.library.custom_op` made, by their names."""
+"""``torch.ops``: operators made by `gradtool.engine.library.custom_op`, by name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gradtool.engine.library import DEFINED
 
 
 class _Namespace:
-    """``torch.ops.mine``."""
+    """Namespace of operators, such as ``torch.ops.mine``."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -22,7 +22,7 @@ class _Namespace:
 
 
 def __getattr__(name: str) -> Any:
-    """A namespace. Operators that are PyTorch's own are named when they are used."""
+    """Return a namespace. PyTorch's own operators raise by name when used."""
     if name.startswith("__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return _Namespace(name)

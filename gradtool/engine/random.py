@@ -1,4 +1,4 @@
-"""``torch.random``: the generator of the CPU, under the names it has at the top too."""
+"""``torch.random``: the CPU generator, under its names in ``torch``."""
 
 from gradtool.engine._ops.creation.generators import (
     default_generator,

@@ -1,6 +1,6 @@
-"""``torch.save`` and ``torch.load``: tensors, and what holds them, in a file and back.
+"""``torch.save`` and ``torch.load``: tensors and containers of them in files.
 
-Files are the engine's own: a mark, then a pickle. Those of PyTorch it does not read.
+The format is the engine's own: a mark, then a pickle. Files of PyTorch cannot be read.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ def save(
     pickle_protocol: int = 2,
     _use_new_zipfile_serialization: bool = True,
 ) -> None:
-    """Write an object to a file, given by its path or open for writing bytes."""
+    """Write an object to a path or a binary file."""
     held = io.BytesIO()
     _Pickler(held, protocol=pickle.HIGHEST_PROTOCOL).dump(obj)
     if hasattr(f, "write"):
         f.write(_MARK + held.getvalue())
         return
     path = Path(f)
-    beside = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
-        beside.write_bytes(_MARK + held.getvalue())
-        beside.replace(path)
+        temporary.write_bytes(_MARK + held.getvalue())
+        temporary.replace(path)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def load(
@@ -55,7 +55,7 @@ def load(
 ) -> Any:
     """Read an object from a file that `save` wrote.
 
-    With `weights_only`, the default, tensors, numbers, texts and containers of them alone.
+    With `weights_only`, the default, it may contain tensors, numbers, strings and containers only.
 
     Raises:
         UnpicklingError: the file is another library's, or holds what `weights_only` forbids.
@@ -75,10 +75,10 @@ def _read(file: BinaryIO, map_location: Any, weights_only: bool) -> Any:
 
 
 class _Pickler(pickle.Pickler):
-    """Writes the array of a tensor, and what it is besides."""
+    """Pickler that writes tensors as arrays with their properties."""
 
     def reducer_override(self, obj: Any) -> Any:
-        """Tensors as arrays; dtypes and devices by their names."""
+        """Reduce tensors to arrays, and dtypes and devices to their names."""
         if isinstance(obj, Tensor):
             kind = "parameter" if isinstance(obj, Parameter) else "tensor"
             array = to_numpy(obj._array).copy()
@@ -105,7 +105,7 @@ _ALLOWED: dict[tuple[str, str], Any] = {
     for each in (OrderedDict, Size, device_type, set, frozenset, complex, bytearray, slice, range)
 } | {(__name__, each.__name__): each for each in (_tensor, _dtype)}
 _ALLOWED |= {("torch", each.__name__): each for each in (Size, device_type)}
-"""Classes have torch's names in the process of a script."""
+"""Find classes by torch's names, which they have in the process of a script."""
 
 _OF_ARRAYS = ("numpy", "numpy.core.multiarray", "numpy._core.multiarray", "numpy._core.numeric")
 _ARRAY_PARTS = ("_reconstruct", "ndarray", "dtype", "scalar", "_frombuffer")
@@ -117,7 +117,7 @@ class _Unpickler(pickle.Unpickler):
         self._place, self._weights_only = map_location, weights_only
 
     def find_class(self, module: str, name: str) -> Any:
-        """What a pickle names: with `weights_only` nothing but parts of tensors."""
+        """Find a global; with `weights_only`, parts of tensors only."""
         if (module, name) == (__name__, "_tensor"):
             return self._placed
         allowed = (module, name) in _ALLOWED or (module in _OF_ARRAYS and name in _ARRAY_PARTS)
@@ -132,7 +132,7 @@ class _Unpickler(pickle.Unpickler):
         return super().find_class(module, name)
 
     def _placed(self, kind: str, array: Any, place: str, requires_grad: bool) -> Tensor:
-        """The tensor where `map_location` wants it."""
+        """Move the tensor as `map_location` says."""
         where: Any = self._place
         if isinstance(where, dict):
             place = where.get(place, place)

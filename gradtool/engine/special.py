@@ -1,4 +1,4 @@
-"""Special functions under the names that ``torch.special`` has for them."""
+"""``torch.special``: special functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The version of PyTorch whose behaviour the engine follows."""
+"""Version of PyTorch whose behaviour the engine follows."""
 
 __all__ = ["__version__", "cuda", "debug", "hip"]
 

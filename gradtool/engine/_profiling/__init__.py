@@ -1,1 +1,1 @@
-"""What a profiler records, and how it gets to hear of it; loaded with the first profiler."""
+"""Recording of operations for the profilers; loaded with the first one."""

@@ -1,7 +1,7 @@
-"""The part of a profile that the CUDA runtime has: copies, allocations, waiting.
+"""Profile of the CUDA runtime: copies, allocations and synchronization.
 
-What CuPy does inside one call cannot be looked into. A blocking copy is therefore made as one
-that does not block and a wait for its stream, which is what it is, so that each is told of.
+A single call of CuPy cannot be split. A blocking copy is therefore made as an asynchronous copy and
+a wait for its stream, which is equivalent, so that each gets its own span.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _CALLS: tuple[tuple[Any, str, str], ...] = (
     (CudaStream, "synchronize", "cudaStreamSynchronize"),
     (CudaEvent, "synchronize", "cudaEventSynchronize"),
 )
-"""Methods, and the calls of the runtime that they stand for."""
+"""Methods, and the runtime calls that they make."""
 
 
 def calls() -> Iterator[Undo]:
-    """Listen at copies and waits."""
+    """Hook copies and synchronization."""
     for owner, name, called in _CALLS:
         before = vars(owner)[name]
         setattr(owner, name, timed(called, before))
@@ -64,7 +64,7 @@ def _copying(moved_to: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _to_pageable(array: Any) -> Any:
-    """A blocking copy to host memory, in its two steps."""
+    """Copy to host memory and block, in two steps."""
     out = np.empty(array.shape, array.dtype)
     with CUDA.select(array.device.id):
         computing("cudaMemcpyAsync", array.get)(out=out, blocking=False)
@@ -78,7 +78,7 @@ def _wait_on(index: int) -> None:
 
 
 def marker() -> Callable[[], Any] | None:
-    """What marks a point in the current stream's work; None without CUDA."""
+    """Return a function that marks the current stream; None without CUDA."""
     if not CUDA.count():
         return None
 
@@ -91,7 +91,7 @@ def marker() -> Callable[[], Any] | None:
 
 
 def allocations() -> contextlib.AbstractContextManager[Any]:
-    """Listen at the allocations of this thread, where CuPy is loaded and has a device."""
+    """Hook the allocations of this thread, if CuPy is loaded and has a device."""
     if "cupy" not in sys.modules or not CUDA.count():
         return contextlib.nullcontext()
     hook: contextlib.AbstractContextManager[Any] = _hook_class()()
@@ -100,14 +100,14 @@ def allocations() -> contextlib.AbstractContextManager[Any]:
 
 @functools.cache
 def _hook_class() -> Any:
-    """A hook of CuPy's; its class exists once CuPy is loaded."""
+    """Make a CuPy hook; its class exists once CuPy is loaded."""
 
     class Listening(array_module("cuda").cuda.MemoryHook):  # type: ignore[misc]
-        """Spans for what arrays take from the pool, and for what the pool takes."""
+        """Spans for allocations of arrays from the pool, and of the pool from CUDA."""
 
         def __init__(self) -> None:
             super().__init__()
-            self.name = f"gradtool profiler {id(self)}"  # CuPy takes each name once
+            self.name = f"gradtool profiler {id(self)}"  # CuPy accepts each name once
             self._open: list[Span | None] = []
 
         def _begin(self, name: str) -> None:

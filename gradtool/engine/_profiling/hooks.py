@@ -1,8 +1,8 @@
-"""Puts the profiler's ears into the engine, and takes them out: nothing of it costs otherwise.
+"""Hooks of the profiler in the engine, which are removed afterwards: they cost nothing otherwise.
 
-Three kinds of place are listened at, whatever name a module has imported an operation by: what
-primitives compute; methods and functions, which may be made of several primitives; and nodes
-of the graph, with the Functions of users.
+Three kinds of place are hooked, so that an operation is seen under any name that a module imported
+it by: the `compute` of primitives; methods and functions, which may call several primitives; and
+nodes of the graph, with users' Functions.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gradtool.engine.autograd.function import BackwardCFunction, Function
 Undo = Callable[[], None]
 
 _TORCH_NAMES = {"to_copy": "_to_copy", "unsafe_view": "_unsafe_view"}
-"""Primitives that torch has under another name."""
+"""Primitives with another name in torch."""
 
 _lock = threading.Lock()
 _undo: list[Undo] = []
@@ -35,7 +35,7 @@ _listeners = 0
 
 @contextlib.contextmanager
 def listening(recorder: Recorder) -> Iterator[None]:
-    """Let a recorder hear of what this thread does; profilers may be nested."""
+    """Record what this thread does; profilers may be nested."""
     before = recording.recorder
     _begin()
     recording.recorder = recorder
@@ -66,12 +66,12 @@ def _end() -> None:
 
 
 def aten(name: str) -> str:
-    """The name that torch has for an operation: ``aten::add``."""
+    """Return torch's name of an operation: ``aten::add``."""
     return f"aten::{_TORCH_NAMES.get(name, name)}"
 
 
 def replaced(owner: Any, name: str, value: Any) -> Undo:
-    """Set an attribute; gives what sets it back."""
+    """Set an attribute; return a function that restores it."""
     before = vars(owner)[name]
     setattr(owner, name, value)
     return lambda: setattr(owner, name, before)
@@ -87,7 +87,7 @@ def _primitives() -> Iterator[Undo]:
 
 
 def _operations() -> Iterator[Undo]:
-    """Operations that call what they compute without asking their primitive: the hot paths."""
+    """Hook operations that call `compute` directly, not through their primitive: the hot paths."""
     for family in methods.FAMILIES:
         for value in vars(family).values():
             cells = _cells(value)
@@ -101,7 +101,7 @@ def _operations() -> Iterator[Undo]:
 
 
 def _cells(value: Any) -> dict[str, Any]:
-    """The variables that a function has from the one that made it."""
+    """Return the closure of a function by variable name."""
     if not isinstance(value, FunctionType) or value.__closure__ is None:
         return {}
     return dict(zip(value.__code__.co_freevars, value.__closure__))
@@ -115,7 +115,7 @@ def _methods() -> Iterator[Undo]:
 
 
 def _operation_names() -> dict[str, str]:
-    """Attribute of Tensor -> the operation that it is."""
+    """Map attributes of Tensor to their operations."""
     names = {name: name for name in METHODS if name != "prelu"}  # timed in nn.functional
     operators = methods.OPERATORS | methods.COMPARISONS | methods.REFLECTED
     augmented = {dunder: f"{name}_" for dunder, name in methods.AUGMENTED.items()}
@@ -123,7 +123,7 @@ def _operation_names() -> dict[str, str]:
 
 
 def _functions() -> Iterator[Undo]:
-    """Those of the namespace, and of ``nn.functional`` where it is loaded."""
+    """Hook functions of the namespace, and of ``nn.functional`` if it is loaded."""
     engine = sys.modules["gradtool.engine"]
     functional = sys.modules.get("gradtool.engine.nn.functional")
     for module, public in ((engine, FUNCTIONS), (functional, getattr(functional, "__all__", ()))):
@@ -134,14 +134,14 @@ def _functions() -> Iterator[Undo]:
 
 
 def _like(function: FunctionType, wrapper: Any) -> Any:
-    """The wrapper under the function's name, with its signature."""
+    """Give the wrapper the function's name and signature."""
     wrapper.__name__, wrapper.__qualname__ = function.__name__, function.__qualname__
     wrapper.__wrapped__ = function
     return wrapper
 
 
 def _graph() -> Iterator[Undo]:
-    """Nodes of the backward walk, and the forward of Functions, under their own names."""
+    """Hook nodes in backward, and the forward of Functions, under their own names."""
     for kind in (PrimitiveNode, BackwardCFunction):
         yield replaced(kind, "apply", _by_name(vars(kind)["apply"], lambda node: node._name()))
     forward = vars(Function)["_run_forward"].__func__

@@ -1,4 +1,4 @@
-"""Spans of time, one inside the other: what a thread did while it was profiled."""
+"""Nested spans of time that record a profiled thread."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gradtool.measure.clock import CLOCK, Clock
 
 
 class Span:
-    """One call of something that has a name. Times are nanoseconds."""
+    """One call of a named operation. Times are nanoseconds."""
 
     __slots__ = ("children", "depth", "device", "end", "inner_device", "marks", "name", "start")
 
@@ -21,33 +21,33 @@ class Span:
         self.children = 0
         """Time in spans directly inside."""
         self.marks: list[tuple[Any, Any]] = []
-        """Pairs of device events around work that was given to a device."""
+        """Pairs of device events around work launched on a device."""
         self.device = self.inner_device = 0
-        """Time that the device took for the span's own work, and for that of spans inside."""
+        """Device time of the span's own work, and of spans inside."""
 
     @property
     def total(self) -> int:
-        """From its start to its end."""
+        """Time from start to end."""
         return self.end - self.start
 
     @property
     def own(self) -> int:
-        """The part of it in no span inside."""
+        """Time outside nested spans."""
         return self.total - self.children
 
 
 class Recorder:
-    """The spans of one thread, in the order in which they started."""
+    """Recorder of one thread's spans, in the order of their starts."""
 
     def __init__(self, clock: Clock = CLOCK, mark: Callable[[], Any] | None = None) -> None:
-        """`mark` makes and records a device event; None without a device to be timed."""
+        """Take `mark`, which makes and records a device event; None if no device is timed."""
         self.spans: list[Span] = []
         self.mark = mark
         self._clock = clock
         self._open: list[Span] = []
 
     def enter(self, name: str) -> Span | None:
-        """Start a span; None if the one that is open has the name: then it is the same call."""
+        """Start a span; return None if the open one has that name: then it is the same call."""
         opened = self._open
         if opened and opened[-1].name == name:
             return None
@@ -68,7 +68,7 @@ class Recorder:
             self._open[-1].children += span.total
 
     def around_work(self, work: Callable[..., Any], *args: Any, **params: Any) -> Any:
-        """Let the device's time of `work` count for the span that is open."""
+        """Run `work`, and count its device time for the open span."""
         if self.mark is None or not self._open:
             return work(*args, **params)
         holder, before = self._open[-1], self.mark()
@@ -78,7 +78,7 @@ class Recorder:
             holder.marks.append((before, self.mark()))
 
     def close(self) -> None:
-        """End what is open, and ask the device how long its work took."""
+        """End open spans, and read the device times."""
         while self._open:
             self.leave(self._open[-1])
         for span in self.spans:
@@ -90,7 +90,7 @@ class Recorder:
 
 
 def _add_up_device(spans: list[Span]) -> None:
-    """Give every span the device's time of those inside."""
+    """Add to every span the device time of spans inside."""
     above: list[Span] = []
     for span in spans:
         del above[span.depth :]
@@ -104,11 +104,11 @@ class _Recording(threading.local):
 
 
 recording = _Recording()
-"""The recorder of this thread, if it is profiled."""
+"""Recorder of this thread, if it is profiled."""
 
 
 def timed(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function`, whose calls are spans where the thread is profiled."""
+    """Wrap `function` so that its calls are spans while the thread is profiled."""
 
     def spanned(*args: Any, **params: Any) -> Any:
         recorder = recording.recorder
@@ -124,7 +124,7 @@ def timed(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def computing(name: str, compute: Callable[..., Any]) -> Callable[..., Any]:
-    """`timed` for what gives work to a device, whose own time is taken as well."""
+    """Wrap a function that launches work on a device, and record the device time as well."""
 
     def spanned(*args: Any, **params: Any) -> Any:
         recorder = recording.recorder

@@ -1,4 +1,4 @@
-"""Automatic mixed precision, which the engine never turns on: operations keep their dtypes."""
+"""Automatic mixed precision, which the engine never enables: operations keep their dtypes."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ __all__ = [
 class autocast(contextlib.ContextDecorator):
     """Leave operations inside as they would be outside.
 
-    Turned on for a device that is not there it does nothing but warn, as in torch.
+    Enabled for a device that is not available, it only warns, as in torch.
 
     Raises:
-        EngineLacksError: It is turned on for a device on which it would change dtypes.
+        EngineLacksError: It is enabled for a device on which it would change dtypes.
     """
 
     def __init__(
@@ -60,19 +60,19 @@ def is_autocast_enabled(device_type: str | None = None) -> bool:
 
 
 def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) -> Any:
-    """Decorates the ``forward`` of a Function, which stays as it is without autocast.
+    """Return the ``forward`` of a Function unchanged: without autocast it needs no casts.
 
     Args:
         fwd: The method; without it, a decorator is returned.
-        device_type: The device whose autocast is meant.
-        cast_inputs: What inputs are cast to inside autocast.
+        device_type: The device of the autocast.
+        cast_inputs: The dtype of inputs inside autocast; ignored.
     """
     _check(device_type)
     return _same if fwd is None else fwd
 
 
 def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
-    """Decorates the ``backward`` of a Function, which stays as it is without autocast."""
+    """Return the ``backward`` of a Function unchanged: without autocast it needs no casts."""
     _check(device_type)
     return _same if bwd is None else bwd
 

@@ -1,7 +1,7 @@
 """CUDA devices through CuPy, laid out as ``torch.cuda`` is.
 
-Importing it loads no CuPy. Without CuPy or a driver, `is_available` is False, `device_count`
-is 0, and what needs a device says why there is none.
+Importing it does not load CuPy. Without CuPy or a driver, `is_available` is False, `device_count`
+is 0, and calls that need a device raise an error with the reason.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which CUDA devices there are, what they say of themselves, and which one is current."""
+"""CUDA devices: their number, properties and the current one."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from gradtool.engine._tensor import Tensor
 
 
 def index_of(given: Any) -> int:
-    """The number of a CUDA device; that of the current one for None or ``cuda``.
+    """Return the index of a CUDA device; that of the current one for None or ``cuda``.
 
     Raises:
-        ValueError: `given` is no CUDA device.
+        ValueError: `given` is not a CUDA device.
         DeviceUnavailableError: there is no such device, or CUDA cannot be used.
     """
     index = given if isinstance(given, int) and given >= 0 else _named_index(given)
@@ -25,7 +25,7 @@ def index_of(given: Any) -> int:
 
 def _named_index(given: Any) -> int | None:
     if given is None or isinstance(given, int):
-        return None  # in torch, a negative number leaves the current device as it is
+        return None  # in torch, a negative index means the current device
     place = device_type(given)
     if place.type != "cuda":
         raise ValueError(f"Expected a cuda device, but got: {place}")
@@ -33,17 +33,17 @@ def _named_index(given: Any) -> int | None:
 
 
 def device_count() -> int:
-    """How many CUDA devices can be used: none without CuPy or without a driver."""
+    """Return the number of usable CUDA devices: 0 without CuPy or a driver."""
     return CUDA.count()
 
 
 def is_available() -> bool:
-    """Whether there is a CUDA device that can be used."""
+    """Return True if there is a usable CUDA device."""
     return CUDA.count() > 0
 
 
 def is_initialized() -> bool:
-    """Whether CUDA can be used: there is nothing to initialize beyond what CuPy does by itself."""
+    """Return True if CUDA can be used: CuPy initializes itself."""
     return is_available()
 
 
@@ -51,44 +51,44 @@ def init() -> None:
     """Make sure that CUDA can be used.
 
     Raises:
-        DeviceUnavailableError: it cannot; the text says why.
+        DeviceUnavailableError: it cannot; the message has the reason.
     """
     CUDA.require()
 
 
 def current_device() -> int:
-    """The number of the device that ``cuda`` without a number means, in this thread."""
+    """Return the index of this thread's current device."""
     return index_of(None)
 
 
 def set_device(device: Any) -> None:
-    """Make a device the current one of this thread; a negative number changes nothing."""
+    """Make a device this thread's current one; a negative index changes nothing."""
     CUDA.set_current(index_of(device))
 
 
 def synchronize(device: Any = None) -> None:
-    """Wait until a device has done all work on all of its streams."""
+    """Wait until a device has finished all work on all of its streams."""
     CUDA.synchronize(index_of(device))
 
 
 def get_device_properties(device: Any = None) -> Properties:
-    """Name, memory in bytes, compute capability and number of multiprocessors of a device."""
+    """Return name, memory in bytes, compute capability and multiprocessors of a device."""
     return CUDA.properties(index_of(device))
 
 
 def get_device_name(device: Any = None) -> str:
-    """What the driver calls a device."""
+    """Return the driver's name of a device."""
     return get_device_properties(device).name
 
 
 def get_device_capability(device: Any = None) -> tuple[int, int]:
-    """Major and minor compute capability of a device."""
+    """Return major and minor compute capability of a device."""
     found = get_device_properties(device)
     return found.major, found.minor
 
 
 class device:
-    """Makes a device the current one for as long as the context lasts; None changes nothing."""
+    """Context with a device as the current one; None changes nothing."""
 
     def __init__(self, device: Any) -> None:
         unchanged = device is None or (isinstance(device, int) and device < 0)
@@ -106,7 +106,7 @@ class device:
 
 
 class device_of(device):
-    """Makes the device of a tensor the current one; a tensor of the CPU changes nothing."""
+    """Context with a tensor's device as the current one; a CPU tensor changes nothing."""
 
     def __init__(self, obj: Tensor) -> None:
         super().__init__(obj.device if obj.is_cuda else None)

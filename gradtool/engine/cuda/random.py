@@ -1,6 +1,6 @@
-"""Seeds of the random numbers that are drawn for CUDA.
+"""Seeds of random numbers on CUDA.
 
-They come from one generator on the host for all CUDA devices, apart from that of the CPU.
+One generator on the host serves all CUDA devices; the CPU has another.
 """
 
 from __future__ import annotations
@@ -9,25 +9,25 @@ from gradtool.engine._ops.creation.generators import cuda_generator
 
 
 def manual_seed(seed: int) -> None:
-    """Start the generator anew from a seed."""
+    """Restart the generator from a seed."""
     cuda_generator.manual_seed(seed)
 
 
 def manual_seed_all(seed: int) -> None:
-    """Start the generator anew from a seed."""
+    """Restart the generator from a seed."""
     cuda_generator.manual_seed(seed)
 
 
 def seed() -> None:
-    """Start the generator anew from a seed that cannot be foreseen."""
+    """Restart the generator from an unpredictable seed."""
     cuda_generator.seed()
 
 
 def seed_all() -> None:
-    """Start the generator anew from a seed that cannot be foreseen."""
+    """Restart the generator from an unpredictable seed."""
     cuda_generator.seed()
 
 
 def initial_seed() -> int:
-    """The seed that the generator started from."""
+    """Return the generator's seed."""
     return cuda_generator.initial_seed()

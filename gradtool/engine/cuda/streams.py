@@ -1,4 +1,4 @@
-"""Streams and events: work that a device does in order, and marks in it."""
+"""Streams and events: queues of work on a device, and marks in them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class Event:
     """A mark in the work of a stream.
 
     Args:
-        enable_timing: whether it notes the time, for `elapsed_time`.
-        blocking: whether waiting for it sleeps rather than spins.
+        enable_timing: record the time, for `elapsed_time`.
+        blocking: sleep rather than spin while waiting.
         interprocess: not supported.
     """
 
@@ -31,29 +31,29 @@ class Event:
         self.inner: CudaEvent = CUDA.event(timing=enable_timing, blocking=blocking)
 
     def record(self, stream: Stream | None = None) -> None:
-        """Mark the end of what a stream (the current one) has been given so far."""
+        """Mark the current end of a stream, by default the current stream."""
         self.inner.record(None if stream is None else stream.inner)
         self._recorded = True
 
     def wait(self, stream: Stream | None = None) -> None:
-        """Let further work of a stream (the current one) wait for this event."""
+        """Let further work of a stream, by default the current one, wait for this event."""
         (stream or current_stream()).wait_event(self)
 
     def query(self) -> bool:
-        """Whether the work before the mark is done; True if nothing was marked."""
+        """Return True if the work before the mark is finished, or nothing was marked."""
         return not self._recorded or self.inner.query()
 
     def synchronize(self) -> None:
-        """Wait until the work before the mark is done."""
+        """Wait until the work before the mark is finished."""
         if self._recorded:
             self.inner.synchronize()
 
     def elapsed_time(self, end_event: Event) -> float:
-        """Milliseconds from this mark to that of `end_event`.
+        """Return the milliseconds from this mark to that of `end_event`.
 
         Raises:
-            ValueError: one of the events notes no time.
-            RuntimeError: one was not recorded, or the work before one is not done yet.
+            ValueError: one of the events does not record the time.
+            RuntimeError: one was not recorded, or the work before one is unfinished.
         """
         if not (self._timing and end_event._timing):
             raise ValueError("Both events must be created with argument 'enable_timing=True'.")
@@ -68,11 +68,11 @@ class Event:
 
 
 class Stream:
-    """Work that a device does in order, beside that of its other streams.
+    """Queue of work that a device does in order, concurrently with other streams.
 
     Args:
-        device: the current one for None.
-        priority: lower numbers go first.
+        device: None for the current one.
+        priority: lower numbers run first.
     """
 
     def __init__(self, device: Any = None, priority: int = 0, **_options: Any) -> None:
@@ -89,19 +89,19 @@ class Stream:
 
     @property
     def cuda_stream(self) -> int:
-        """The handle that the CUDA runtime knows it by."""
+        """Handle of the CUDA runtime."""
         return self.inner.ptr
 
     def query(self) -> bool:
-        """Whether all of its work is done."""
+        """Return True if all of its work is finished."""
         return self.inner.query()
 
     def synchronize(self) -> None:
-        """Wait until all of its work is done."""
+        """Wait until all of its work is finished."""
         self.inner.synchronize()
 
     def record_event(self, event: Event | None = None) -> Event:
-        """Mark the end of what it has been given so far, with a new event unless one is given."""
+        """Mark its current end with an event, by default a new one."""
         event = Event() if event is None else event
         event.record(self)
         return event
@@ -112,7 +112,7 @@ class Stream:
             self.inner.wait_event(event.inner)
 
     def wait_stream(self, stream: Stream) -> None:
-        """Let further work wait for what another stream has been given so far."""
+        """Let further work wait for the current work of another stream."""
         self.wait_event(stream.record_event())
 
     def __eq__(self, other: object) -> bool:
@@ -128,7 +128,7 @@ class Stream:
 
 
 class StreamContext:
-    """Gives work to a stream, and to its device, for as long as the context lasts."""
+    """Context in which work goes to a stream and its device."""
 
     def __init__(self, stream: Stream | None) -> None:
         self.stream = stream
@@ -146,24 +146,24 @@ class StreamContext:
 
 
 def stream(stream: Stream | None) -> StreamContext:
-    """A context in which work is given to `stream`; None changes nothing."""
+    """Return a context in which work goes to `stream`; None changes nothing."""
     return StreamContext(stream)
 
 
 def set_stream(stream: Stream | None) -> None:
-    """Give this thread's work to a stream from now on; None changes nothing."""
+    """Send this thread's further work to a stream; None changes nothing."""
     if stream is not None:
         CUDA.set_current(stream.device.index or 0)
         stream.inner.use()
 
 
 def current_stream(device: Any = None) -> Stream:
-    """The stream that this thread gives a device's work to."""
+    """Return this thread's current stream of a device."""
     index = index_of(device)
     with CUDA.select(index):
         return Stream.__new__(Stream)._fill(CUDA.current_stream(), index)
 
 
 def default_stream(device: Any = None) -> Stream:
-    """The stream that is current unless another is made so."""
+    """Return the default stream of a device."""
     return Stream.__new__(Stream)._fill(CUDA.default_stream(), index_of(device))

@@ -38,7 +38,7 @@ from gradtool.engine._tensor import Tensor
 
 
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:  # noqa: N803 - torch's name
-    """The diagonals of matrices, as a view."""
+    """Diagonals of matrices, as a view."""
     return A.diagonal(offset, dim1, dim2)
 
 

@@ -1,4 +1,4 @@
-"""``torch.profiler``: `torch.autograd.profiler` under the names of today."""
+"""``torch.profiler``, the successor of `torch.autograd.profiler`."""
 
 from gradtool.engine.autograd.profiler import record_function
 from gradtool.engine.profiler.profiler import ProfilerActivity, profile, supported_activities

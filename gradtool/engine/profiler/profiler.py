@@ -1,4 +1,4 @@
-"""The profiler of today: told by `activities` what to time."""
+"""``torch.profiler.profile``; `activities` select what is timed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gradtool.measure.clock import CLOCK, Clock
 
 
 class ProfilerActivity(enum.Enum):
-    """What can be timed."""
+    """Activities that can be timed."""
 
     CPU = 0
     XPU = 1
@@ -24,22 +24,22 @@ class ProfilerActivity(enum.Enum):
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """What can be timed here."""
+    """Return the activities that can be timed here."""
     found = {ProfilerActivity.CPU}
     return found | {ProfilerActivity.CUDA} if CUDA.count() else found
 
 
 class profile:
-    """A context in which operations of this thread are timed by name.
+    """Context that times the operations of this thread by name.
 
     Args:
-        activities: With `ProfilerActivity.CUDA` the time of the device is taken too, where
-            there is one; by default all that is supported.
-        schedule: Must be None: all between start and stop is recorded.
+        activities: `ProfilerActivity.CUDA` adds the time of the device, if there is one; by
+            default all supported ones.
+        schedule: Must be None: everything between start and stop is recorded.
         on_trace_ready: Called with the profile at its end.
-        record_shapes: Accepted, as are `profile_memory`, `with_stack` and what torch has
-            besides; calls are told apart by name alone.
-        clock: Where times are read, for tests.
+        record_shapes: Ignored, as are `profile_memory`, `with_stack` and torch's other options;
+            calls are distinguished by name alone.
+        clock: Source of times, for tests.
 
     Raises:
         NotImplementedError: there is a schedule.
@@ -77,30 +77,30 @@ class profile:
         self.stop()
 
     def start(self) -> None:
-        """Begin to record."""
+        """Start recording."""
         self.profiler.__enter__()
 
     def stop(self) -> None:
-        """Record no more."""
+        """Stop recording."""
         self.profiler.__exit__(None, None, None)
         if self.on_trace_ready is not None:
             self.on_trace_ready(self)
 
     def step(self) -> None:
-        """The end of a step, which only a schedule would heed."""
+        """Do nothing: steps matter to a schedule only."""
 
     def events(self) -> EventList:
-        """Every call, in order."""
+        """Return every call, in order."""
         return self.profiler.function_events
 
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0
     ) -> EventList:
-        """The calls of each name as one; `EventList.table` prints them."""
+        """Return the calls grouped by name; `EventList.table` formats them."""
         return self.profiler.key_averages()
 
     def export_chrome_trace(self, path: str) -> None:
-        """Write the calls as a file that ``chrome://tracing`` and Perfetto read."""
+        """Write the calls to a file for ``chrome://tracing`` or Perfetto."""
         self.profiler.export_chrome_trace(path)
 
 

@@ -25,18 +25,18 @@ def make_tensor(
     exclude_zero: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Uniform numbers of [low, high): by default from -9 to 9, or to 10 for integers.
+    """Draw uniform numbers from [low, high): by default from -9 to 9, or to 10 for integers.
 
     Args:
         shape: Integers, or a sequence of them.
-        dtype: Of the tensor.
-        device: Where it lies.
-        low: The least that is drawn.
-        high: What is drawn lies below this.
-        requires_grad: Whether the tensor does.
+        dtype: The dtype of the tensor.
+        device: The device of the tensor.
+        low: Lower bound, included.
+        high: Upper bound, excluded.
+        requires_grad: Set on the tensor.
         noncontiguous: Take every other element of a tensor twice as long.
         exclude_zero: Replace zeros by the smallest number above them.
-        memory_format: Makes no difference.
+        memory_format: Ignored.
     """
     size = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
     least, end = _BOUNDS.get(dtype, (-9, 9 if dtype.is_differentiable else 10))

@@ -1,4 +1,4 @@
-"""Whether tensors are as expected, and where they are not."""
+"""Comparison of tensors with expected ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TOLERANCES = {
     "float16": (1e-3, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7),
     "complex64": (1.3e-6, 1e-5), "complex128": (1e-7, 1e-7),
 }  # fmt: skip
-"""(relative, absolute) of each dtype, as torch documents them; exact for the rest."""
+"""Relative and absolute tolerance of each dtype, from torch's docs; others are exact."""
 
 
 def assert_close(
@@ -32,9 +32,9 @@ def assert_close(
     check_stride: bool = False,
     msg: str | Callable[[str], str] | None = None,
 ) -> None:
-    """Both agree to ``atol + rtol * |expected|``, in every tensor of sequences and mappings.
+    """Require agreement to ``atol + rtol * |expected|``, also within sequences and mappings.
 
-    Without tolerances the wider of those of both dtypes count.
+    The default tolerances are the larger ones of both dtypes.
 
     Raises:
         ValueError: one tolerance is given without the other.
@@ -62,7 +62,7 @@ def _worded(message: str, msg: str | Callable[[str], str] | None) -> str:
 
 
 def _pairs(actual: Any, expected: Any, where: str) -> list[tuple[str, Any, Any]]:
-    """(where, actual, expected) of every leaf of both."""
+    """Yield (path, actual, expected) for every leaf."""
     if isinstance(expected, Mapping):
         if not isinstance(actual, Mapping) or actual.keys() != expected.keys():
             raise AssertionError(f"The keys of the mappings do not match{where}")
@@ -82,7 +82,7 @@ def _at(where: str, key: Any) -> str:
 
 
 def _compared(value: Any) -> Tensor:
-    """A tensor of what is compared: numbers with the precision that Python has."""
+    """Convert a value to a tensor; numbers keep Python's precision."""
     if isinstance(value, float | complex) and not isinstance(value, np.generic):
         return as_tensor(np.asarray(value))
     return as_tensor(value)
@@ -97,7 +97,7 @@ def _difference(
     check_device: bool,
     check_dtype: bool,
 ) -> str:
-    """What is not as expected; empty where all is."""
+    """Describe the difference; empty if there is none."""
     if actual.shape != expected.shape:
         return f"The values for attribute 'shape' do not match: {actual.shape} != {expected.shape}."
     for name, checked in (("device", check_device), ("dtype", check_dtype)):
@@ -137,7 +137,7 @@ def _mismatch(actual: Any, expected: Any, rtol: float, atol: float, equal_nan: b
 
 
 def _differences(actual: Any, expected: Any, close: Any) -> tuple[Any, Any]:
-    """The absolute and the relative ones, in the precision of what is compared."""
+    """Return absolute and relative differences, in the precision of the values."""
     if actual.dtype.kind in "biu" and expected.dtype.kind in "biu":
         actual, expected = (each.astype(np.int64) for each in (actual, expected))
     with np.errstate(all="ignore"):

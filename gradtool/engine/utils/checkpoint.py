@@ -1,7 +1,7 @@
-"""``torch.utils.checkpoint``: a part of a computation that is computed again in the backward walk.
+"""``torch.utils.checkpoint``: functions that are recomputed in backward.
 
-In the forward nothing of it is kept but its arguments. The walk calls the function anew, with the
-random numbers of the first call, and takes from there what it needs.
+Forward keeps the arguments alone. Backward calls the function again, with the random numbers of the
+first call, and takes the saved tensors from there.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ def checkpoint(
     preserve_rng_state: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """`function` of the arguments, which is called once more in the backward walk.
+    """Call `function`, which is called again in backward.
 
     Raises:
-        ValueError: there are keyword arguments, which the reentrant way does not take.
+        ValueError: there are keyword arguments, which the reentrant variant does not take.
     """
     if use_reentrant is None:
         warnings.warn(
@@ -53,7 +53,7 @@ def checkpoint(
 
 
 def check_backward_validity(inputs: Sequence[Any]) -> None:
-    """Warn where no argument requires a gradient: none would come through."""
+    """Warn if no argument requires a gradient: none would pass."""
     if not any(isinstance(each, Tensor) and each.requires_grad for each in inputs):
         warnings.warn(
             "None of the inputs have requires_grad=True. Gradients will be None", stacklevel=3
@@ -61,11 +61,11 @@ def check_backward_validity(inputs: Sequence[Any]) -> None:
 
 
 class CheckpointFunction(Function):
-    """The reentrant way: a Function whose backward records the call and walks it."""
+    """Reentrant variant: a Function whose backward records the call and differentiates it."""
 
     @staticmethod
     def forward(ctx: Any, run_function: Any, preserve_rng_state: bool, *args: Any) -> Any:
-        """The function of the arguments, not recorded."""
+        """Call the function without recording."""
         ctx.run_function = run_function
         ctx.state = get_rng_state() if preserve_rng_state else None
         ctx.tensor_places = [n for n, each in enumerate(args) if isinstance(each, Tensor)]
@@ -76,7 +76,7 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        """The gradients of the arguments; those of what the function closes over accumulate."""
+        """Return the gradients of the arguments; those of closed-over tensors accumulate."""
         inputs = list(ctx.inputs)
         for place, each in zip(ctx.tensor_places, ctx.saved_tensors, strict=True):
             inputs[place] = each.detach().requires_grad_(each.requires_grad)
@@ -98,7 +98,7 @@ class CheckpointFunction(Function):
 
 
 class _Part:
-    """The other way: the saved tensors of a call are taken from a second call when asked for."""
+    """Non-reentrant variant: unpacking a saved tensor takes it from a second call."""
 
     def __init__(
         self, function: Callable[..., Any], args: Any, kwargs: Any, preserve_rng_state: bool
@@ -109,7 +109,7 @@ class _Part:
         self._again: dict[int, Tensor] = {}
 
     def run(self) -> Any:
-        """Call the function, and keep numbers in the place of tensors."""
+        """Call the function; save indices in place of tensors."""
         with saved_tensors_hooks(self._number, self._tensor):
             return self._call()
 
@@ -144,7 +144,7 @@ class _Part:
 
 @contextlib.contextmanager
 def _random_numbers_of(state: Tensor | None) -> Iterator[None]:
-    """Draw what was drawn from a state on, and go on after it as if nothing had been drawn."""
+    """Replay random numbers from a state; restore the current state afterwards."""
     if state is None:
         yield
         return
@@ -159,10 +159,10 @@ def _random_numbers_of(state: Tensor | None) -> Iterator[None]:
 def checkpoint_sequential(
     functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
 ) -> Any:
-    """One function after another, in so many parts, all but the last of them checkpointed.
+    """Call functions one after the other, in segments that are checkpointed but for the last.
 
     Raises:
-        ValueError: there are to be no segments, or more than functions.
+        ValueError: `segments` is less than 1, or more than there are functions.
     """
     steps: list[Callable[..., Any]] = list(functions)
     if not 0 < segments <= len(steps):

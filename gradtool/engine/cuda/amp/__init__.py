@@ -1,4 +1,4 @@
-"""The names that ``torch.amp`` had when it was for CUDA alone. All of them warn, as in torch."""
+"""``torch.cuda.amp``: deprecated names of ``torch.amp``. All of them warn, as in torch."""
 
 from __future__ import annotations
 

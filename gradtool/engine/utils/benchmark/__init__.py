@@ -1,4 +1,4 @@
-"""``torch.utils.benchmark``: how long a statement takes, told with its spread."""
+"""``torch.utils.benchmark``: the time of a statement, with its spread."""
 
 from gradtool.engine.utils.benchmark import utils
 from gradtool.engine.utils.benchmark.utils.common import (

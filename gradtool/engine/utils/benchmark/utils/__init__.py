@@ -1,4 +1,4 @@
-"""Where torch keeps what ``torch.utils.benchmark`` offers."""
+"""``torch.utils.benchmark.utils``: the modules of ``torch.utils.benchmark``."""
 
 from gradtool.engine.utils.benchmark.utils import common, compare, timer
 

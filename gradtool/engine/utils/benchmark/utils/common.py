@@ -1,4 +1,4 @@
-"""What timing a statement gave: the times, what they say, and how that is printed."""
+"""Measurements of a statement: the times, their statistics and their text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FEWEST_DIGITS, _MOST_DIGITS = 2, 5
 
 @dataclass(init=True, repr=False, eq=True, frozen=True)
 class TaskSpec:
-    """What was timed, and by which names it is told of."""
+    """The timed statement, and its labels in reports."""
 
     stmt: str
     setup: str
@@ -30,7 +30,7 @@ class TaskSpec:
 
     @property
     def title(self) -> str:
-        """The label, or the statement where it is one line."""
+        """The label, or the statement if it has a single line."""
         if self.label is not None:
             return self.label + (f": {self.sub_label}" if self.sub_label else "")
         if "\n" not in self.stmt:
@@ -38,13 +38,13 @@ class TaskSpec:
         return f"stmt:{f' ({self.sub_label})' if self.sub_label else ''}\n{_indented(self.stmt)}"
 
     def setup_str(self) -> str:
-        """The setup as it is printed; empty for none."""
+        """Return the setup as it is printed; empty if there is none."""
         if self.setup in ("", "pass"):
             return ""
         return f"setup:\n{_indented(self.setup)}" if "\n" in self.setup else f"setup: {self.setup}"
 
     def summarize(self) -> str:
-        """Title, description and setup, one below the other."""
+        """Return title, description and setup, one below the other."""
         parts = [self.title, self.description or "", self.setup_str()]
         return "\n".join(part for part in parts if part)
 
@@ -53,8 +53,8 @@ class TaskSpec:
 class Measurement:
     """Samples of the time of a statement.
 
-    `raw_times` are the seconds of each sample, of `number_per_run` runs; `times` those of one
-    run. `median`, `mean` and `iqr` (p75 - p25) are of `times`.
+    `raw_times` are the seconds of each sample of `number_per_run` runs; `times`, and `median`,
+    `mean` and `iqr` (p75 - p25), are seconds per run.
     """
 
     number_per_run: int
@@ -64,7 +64,7 @@ class Measurement:
 
     @property
     def times(self) -> list[float]:
-        """Seconds of one run, by sample."""
+        """Seconds per run of each sample."""
         return [time / self.number_per_run for time in self.raw_times]
 
     @property
@@ -73,57 +73,57 @@ class Measurement:
 
     @property
     def median(self) -> float:
-        """The median of `times`."""
+        """Median of `times`."""
         return self._summary.median
 
     @property
     def mean(self) -> float:
-        """The mean of `times`, which outliers pull at."""
+        """Mean of `times`, which is sensitive to outliers."""
         return math.fsum(self.times) / len(self.times)
 
     @property
     def iqr(self) -> float:
-        """The range that holds the middle half of `times`."""
+        """Interquartile range of `times`."""
         return self._summary.p75 - self._summary.p25
 
     @property
     def has_warnings(self) -> bool:
-        """Whether the spread is too large to trust the median."""
+        """True if the spread is too large to trust the median."""
         return self._summary.relative_iqr > NOISY
 
     @property
     def significant_figures(self) -> int:
-        """How many digits of the median mean something, from 2 to 5.
+        """Number of significant digits of the median, from 2 to 5.
 
         The standard error of a median is about ``1.25 sigma / sqrt(n)``, and sigma about
         ``iqr / 1.35`` where times are normally distributed.
         """
-        told = self._summary
-        error = 1.25 * (self.iqr / 1.35) / math.sqrt(told.n)
-        if error <= 0 or told.median <= 0:
+        summary = self._summary
+        error = 1.25 * (self.iqr / 1.35) / math.sqrt(summary.n)
+        if error <= 0 or summary.median <= 0:
             return _MOST_DIGITS
-        digits = math.floor(math.log10(told.median) - math.log10(error)) + 1
+        digits = math.floor(math.log10(summary.median) - math.log10(error)) + 1
         return min(max(digits, _FEWEST_DIGITS), _MOST_DIGITS)
 
     @property
     def title(self) -> str:
-        """As `TaskSpec.title`."""
+        """`TaskSpec.title` of the task."""
         return self.task_spec.title
 
     @property
     def as_row_name(self) -> str:
-        """What a row of `Compare` is called."""
+        """Title of the row in `Compare`."""
         return self.sub_label or self.stmt or "[Unknown]"
 
     def meets_confidence(self, threshold: float = NOISY) -> bool:
-        """Whether the middle half of the times lies within `threshold` of the median."""
+        """Return True if the relative interquartile range is below `threshold`."""
         return len(self.raw_times) > 1 and self._summary.relative_iqr < threshold
 
     @staticmethod
     def merge(measurements: Iterable[Measurement]) -> list[Measurement]:
-        """Put samples of one task together; one measurement for each task.
+        """Merge the samples of each task into one measurement.
 
-        Times are told per run, since the number of runs may differ from sample to sample.
+        Times are per run, since the number of runs may differ between samples.
         """
         found: dict[TaskSpec, list[float]] = {}
         for each in measurements:
@@ -131,7 +131,7 @@ class Measurement:
         return [Measurement(1, times, spec) for spec, times in found.items()]
 
     def __getattr__(self, name: str) -> Any:
-        """What the task says of itself: ``stmt``, ``setup``, ``label``, ``num_threads``, …."""
+        """Return an attribute of the task: ``stmt``, ``setup``, ``label``, ``num_threads``, …."""
         if name.startswith("_") or name == "task_spec":
             raise AttributeError(name)
         return getattr(self.task_spec, name)
@@ -143,37 +143,37 @@ class Measurement:
         return "\n".join(lines)
 
     def _figures(self) -> Iterable[str]:
-        told, n = self._summary, len(self.raw_times)
-        unit, scale = select_unit(told.median)
+        summary, n = self._summary, len(self.raw_times)
+        unit, scale = select_unit(summary.median)
         threads = f"{self.task_spec.num_threads} thread{_s(self.task_spec.num_threads)}"
         if n == 1:
-            yield f"{told.median / scale:.2f} {unit}"
+            yield f"{summary.median / scale:.2f} {unit}"
             yield f"1 measurement, {self.number_per_run} runs , {threads}"
             return
-        low, high = told.p25 / scale, told.p75 / scale
-        yield f"Median: {told.median / scale:.2f} {unit}"
+        low, high = summary.p25 / scale, summary.p75 / scale
+        yield f"Median: {summary.median / scale:.2f} {unit}"
         yield f"IQR:    {high - low:.2f} {unit} ({low:.2f} to {high:.2f})"
         yield f"{n} measurements, {self.number_per_run} runs per measurement, {threads}"
-        if told.relative_iqr > NOISY:
+        if summary.relative_iqr > NOISY:
             yield (
-                f"WARNING: the interquartile range is {told.relative_iqr:.1%} of the median: "
-                f"{'do not use it' if told.relative_iqr > UNUSABLE else 'the machine is busy'}."
+                f"WARNING: the interquartile range is {summary.relative_iqr:.1%} of the median: "
+                f"{'do not use it' if summary.relative_iqr > UNUSABLE else 'the machine is busy'}."
             )
 
 
 def select_unit(t: float) -> tuple[str, float]:
-    """The unit that suits a time in seconds, and how many seconds it is."""
+    """Return a suitable unit for a time in seconds, and the seconds per unit."""
     scale, unit = next((pair for pair in _UNITS if t >= pair[0]), _UNITS[-1])
     return unit, scale
 
 
 def unit_to_english(u: str) -> str:
-    """The name of a unit of `select_unit`."""
+    """Return the English name of a unit of `select_unit`."""
     return _ENGLISH[u]
 
 
 def trim_sigfig(x: float, n: int) -> float:
-    """`x` to `n` significant digits."""
+    """Round `x` to `n` significant digits."""
     return float(f"{x:.{n}g}")
 
 

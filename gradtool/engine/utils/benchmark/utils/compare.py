@@ -1,6 +1,6 @@
-"""Measurements side by side: a row for each statement or sub-label, a column for each description.
+"""Tables of measurements: a row for each statement or sub-label, a column for each description.
 
-One table for each label, and in it a block for each number of threads.
+Each label has a table, with a block for each number of threads.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _BETWEEN = "  |  "
 
 
 class Compare:
-    """A table of measurements, which `print` prints and ``str`` gives."""
+    """Tables of measurements; `print` prints them and ``str`` returns them."""
 
     def __init__(self, results: Sequence[Measurement]) -> None:
         self._results: list[Measurement] = []
@@ -30,7 +30,7 @@ class Compare:
         """Add measurements.
 
         Raises:
-            ValueError: one of them is something else.
+            ValueError: one of them is not a `Measurement`.
         """
         for result in results:
             if not isinstance(result, Measurement):
@@ -38,11 +38,11 @@ class Compare:
         self._results.extend(results)
 
     def trim_significant_figures(self) -> None:
-        """Print the digits that mean something, and no others."""
+        """Print significant digits only."""
         self._trim = True
 
     def highlight_warnings(self) -> None:
-        """Mark times with a large spread, by ``(! 12%)``."""
+        """Mark times with a large spread with ``(! 12%)``."""
         self._warn = True
 
     def print(self) -> None:
@@ -93,7 +93,7 @@ class Compare:
 
 
 def _boxed(title: str, lines: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Lines of cells as a table; a line of one cell heads those below it."""
+    """Lay out lines of cells as a table; a line with one cell is a heading."""
     full = [line for line in lines if len(line) > 1]
     widths = [max(map(len, cells)) for cells in zip(*full, strict=True)]
     length = sum(widths) + len(_BETWEEN) * (len(widths) - 1) + 1

@@ -1,7 +1,7 @@
-"""Times a statement: in blocks that the clock can resolve, until the spread is small.
+"""Timer for statements, in blocks that the clock can resolve, until the spread is small.
 
-Where CUDA is in use, each block ends when the device has done its work, so that what is timed
-is the work and not the asking for it.
+With CUDA, a block ends when the device has finished its work, so that the work is timed and not
+its launch.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from gradtool.measure.batching import WARM_SECONDS, WINDOW, runs_per_sample
 from gradtool.measure.stopping import StopRule
 
 _BLOCKS = 100
-"""Of `Timer.blocked_autorange`: about how many fill the least time, unless blocks get short."""
+"""Approximate number of blocks of `Timer.blocked_autorange`, unless they become too short."""
 
 
 def timer() -> float:
-    """Seconds on the host's clock, once CUDA has done its work where CuPy is loaded."""
+    """Return the host's clock in seconds; if CuPy is loaded, after CUDA has finished its work."""
     if "cupy" in sys.modules and CUDA.count():
         CUDA.synchronize()
     return time.perf_counter()
 
 
 class Timer:
-    """Times ``stmt``, run after ``setup``, with the names in ``globals``.
+    """Timer of ``stmt``, run after ``setup``, with the names in ``globals``.
 
     Args:
         stmt: The statement.
@@ -40,16 +40,15 @@ class Timer:
         global_setup: For statements in C++; must be empty.
         timer: A clock in seconds; the default waits for CUDA.
         globals: Names that the statement uses.
-        label: What is timed, in words, for tables.
-        sub_label: What tells it from others of the label: a row.
-        description: The same: a column.
-        env: Where it was timed, where that differs from one to the other.
-        num_threads: Threads that libraries of linear algebra may use, where threadpoolctl
-            can be asked to set it.
-        language: Only Python.
+        label: Description of the timed code, for tables.
+        sub_label: Title of the row, among others with the same label.
+        description: Title of the column, among others with the same label.
+        env: The environment, if it differs between measurements.
+        num_threads: Threads for libraries of linear algebra; needs threadpoolctl.
+        language: Must be Python.
 
     Raises:
-        ValueError: the language is another one, or there is a global setup.
+        ValueError: the language is not Python, or there is a global setup.
     """
 
     def __init__(
@@ -78,13 +77,13 @@ class Timer:
         self._task_spec = TaskSpec(stmt, setup, "", label, sub_label, description, env, num_threads)
 
     def timeit(self, number: int = 1_000_000) -> Measurement:
-        """One sample of `number` runs, after a hundredth as many to warm up."""
+        """Take one sample of `number` runs, after a hundredth as many for warm-up."""
         with _threads(self._task_spec.num_threads):
             self._timer.timeit(max(number // 100, 2))
             return self._measured(number, [self._timer.timeit(number)])
 
     def repeat(self, repeat: int = -1, number: int = -1) -> None:
-        """Not offered, as in torch: `blocked_autorange` and `adaptive_autorange` tell more.
+        """Raise, as in torch: `blocked_autorange` and `adaptive_autorange` report more.
 
         Raises:
             NotImplementedError: always.
@@ -96,9 +95,9 @@ class Timer:
         callback: Callable[[int, float], Any] | None = None,
         min_run_time: float = 0.2,
     ) -> Measurement:
-        """Samples until `min_run_time` seconds were measured, each long enough for the clock.
+        """Take samples until `min_run_time` seconds, each long enough for the clock.
 
-        `callback` is told the runs and seconds of each sample.
+        `callback` receives the runs and seconds of each sample.
         """
         with _threads(self._task_spec.num_threads):
             number = self._number(max(WINDOW, min_run_time / _BLOCKS), min_run_time)
@@ -117,9 +116,9 @@ class Timer:
         max_run_time: float = 10.0,
         callback: Callable[[int, float], Any] | None = None,
     ) -> Measurement:
-        """Samples until their relative interquartile range is below `threshold`.
+        """Take samples until their relative interquartile range is below `threshold`.
 
-        At least 15 samples and `min_run_time` seconds, unless `max_run_time` is over before.
+        At least 15 samples and `min_run_time` seconds, unless `max_run_time` is over first.
         """
         rule = StopRule(spread=threshold)
         with _threads(self._task_spec.num_threads):
@@ -134,7 +133,7 @@ class Timer:
         return self._measured(number, times)
 
     def _number(self, window: float, least: float) -> int:
-        """How many runs make a sample; finding out warms up."""
+        """Choose the number of runs of a sample, which also warms up."""
         return runs_per_sample(self._timer.timeit, window=window, warm=min(WARM_SECONDS, least))
 
     def _measured(self, number: int, times: list[float]) -> Measurement:
@@ -143,7 +142,7 @@ class Timer:
 
 @contextlib.contextmanager
 def _threads(number: int) -> Iterator[None]:
-    """Let libraries of linear algebra use so many threads, where threadpoolctl is installed."""
+    """Limit libraries of linear algebra to so many threads, if threadpoolctl is installed."""
     try:
         from threadpoolctl import threadpool_limits  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
