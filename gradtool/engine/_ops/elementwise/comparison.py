@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradtool.engine._ops.core import return_types
 from gradtool.engine._ops.core.batching import unchanged
 from gradtool.engine._ops.core.dtype_support import (
     BITS,
@@ -36,6 +35,7 @@ from gradtool.engine._ops.core.kinds import (
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.promotion import require_tensor
 from gradtool.engine._ops.core.quiet import quiet
+from gradtool.engine._ops.core.return_types import return_type
 from gradtool.engine._tensor import Tensor
 
 # ---- comparisons of two tensors or numbers ---------------------------------------------------
@@ -309,8 +309,16 @@ _exponent = constant(
 )
 
 
+@return_type("frexp")
+class Frexp(NamedTuple):
+    """Result of `frexp`."""
+
+    mantissa: Tensor
+    exponent: Tensor
+
+
 @op(method=True, node="FrexpBackward0")
-def frexp(x: Tensor) -> return_types.frexp:
+def frexp(x: Tensor) -> Frexp:
     """Numbers of magnitude [0.5, 1) and exponents of two whose product is `x`.
 
     Raises:
@@ -320,4 +328,4 @@ def frexp(x: Tensor) -> return_types.frexp:
         raise not_implemented("frexp", x._array.dtype)
     exponent = _exponent(x)
     # A power of two, so the product is exact and is its own derivative.
-    return return_types.frexp(x * (-exponent).to(x.dtype).exp2(), exponent)
+    return Frexp(x * (-exponent).to(x.dtype).exp2(), exponent)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import FACTORED
 from gradtool.engine._ops.core.kinds import conjugate, general
 from gradtool.engine._ops.core.node_names import node_name
+from gradtool.engine._ops.core.return_types import return_type
 from gradtool.engine._ops.elementwise.complex_parts import real
 from gradtool.engine._ops.linalg.inverses import solve, solve_triangular
 from gradtool.engine._ops.linalg.linalg import matmul
@@ -25,7 +26,6 @@ from gradtool.engine._ops.linalg.matrices import (
     require_square,
     unpacked,
 )
-from gradtool.engine._ops.linalg.matrix_types import linalg_eig, linalg_eigh, linalg_qr, linalg_svd
 from gradtool.engine._ops.shape.axes import adjoint
 from gradtool.engine._ops.shape.diagonals import diag_embed, tril, triu
 from gradtool.engine._ops.shape.joining import cat
@@ -138,8 +138,16 @@ _qr_without_derivative = general(
 )
 
 
+@return_type("linalg_qr")
+class LinalgQR(NamedTuple):
+    """Orthonormal columns, and the triangle that they make the matrix with."""
+
+    Q: Tensor
+    R: Tensor
+
+
 @node_name("LinalgQrBackward0")
-def qr(A: Tensor, mode: str = "reduced") -> linalg_qr:  # noqa: N803
+def qr(A: Tensor, mode: str = "reduced") -> LinalgQR:  # noqa: N803
     """Orthonormal Q and upper triangular R with ``A = Q R``.
 
     `mode` is ``reduced``, ``complete`` (Q is square) or ``r`` (Q is left empty). The gradient
@@ -157,22 +165,22 @@ def qr(A: Tensor, mode: str = "reduced") -> linalg_qr:  # noqa: N803
     rows, columns = A.shape[-2:]
     if mode == "r":
         _, r = unpacked(_qr_without_derivative(A, mode=mode), *_qr_shapes(A.shape))
-        return linalg_qr(A.new_empty((0,)), r)
+        return LinalgQR(A.new_empty((0,)), r)
     if mode == "complete" and rows > columns:
         both = _qr_without_derivative(A, mode=mode)
-        return linalg_qr(*unpacked(both, (rows, rows), (rows, columns)))
+        return LinalgQR(*unpacked(both, (rows, rows), (rows, columns)))
     return _qr_of_wide(A, rows) if rows < columns else _qr_of_tall(A)
 
 
-def _qr_of_tall(x: Tensor) -> linalg_qr:
-    return linalg_qr(*unpacked(_qr(x), *_qr_shapes(x.shape)))
+def _qr_of_tall(x: Tensor) -> LinalgQR:
+    return LinalgQR(*unpacked(_qr(x), *_qr_shapes(x.shape)))
 
 
-def _qr_of_wide(x: Tensor, rows: int) -> linalg_qr:
+def _qr_of_wide(x: Tensor, rows: int) -> LinalgQR:
     """From the square matrix in front, whose Q takes the other columns along."""
     q, r = _qr_of_tall(x.narrow(-1, 0, rows))
     rest = matmul(adjoint(q), x.narrow(-1, rows, x.shape[-1] - rows))
-    return linalg_qr(q, cat([r, rest], -1))
+    return LinalgQR(q, cat([r, rest], -1))
 
 
 # ---- eigenvalues of Hermitian matrices -------------------------------------------------------
@@ -209,8 +217,16 @@ _eigh = general(
 )
 
 
+@return_type("linalg_eigh")
+class LinalgEigh(NamedTuple):
+    """Eigenvalues in ascending order, and eigenvectors as columns."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+
 @node_name("LinalgEighBackward0")
-def eigh(A: Tensor, UPLO: str = "L") -> linalg_eigh:  # noqa: N803
+def eigh(A: Tensor, UPLO: str = "L") -> LinalgEigh:  # noqa: N803
     """Eigenvalues and eigenvectors of a Hermitian matrix, of which one triangle is looked at.
 
     Raises:
@@ -219,7 +235,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> linalg_eigh:  # noqa: N803
     require_square(A, "eigh")
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
-    return linalg_eigh(*_eigen_factors(_eigh(A, UPLO=UPLO.upper()), A.shape[-1]))
+    return LinalgEigh(*_eigen_factors(_eigh(A, UPLO=UPLO.upper()), A.shape[-1]))
 
 
 @node_name("LinalgEighBackward0")
@@ -289,15 +305,24 @@ _svd = general(
 )
 
 
+@return_type("linalg_svd")
+class LinalgSVD(NamedTuple):
+    """Singular values in descending order, between singular vectors: columns, then rows."""
+
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+
+
 @node_name("LinalgSvdBackward0")
-def svd(A: Tensor, full_matrices: bool = True) -> linalg_svd:  # noqa: N803
+def svd(A: Tensor, full_matrices: bool = True) -> LinalgSVD:  # noqa: N803
     """Singular values S and vectors with ``A = U diag(S) Vh``.
 
     Raises:
         RuntimeError: it is no matrix of floating or complex numbers.
     """
     require_matrices(A, "svd")
-    return linalg_svd(*_svd_factors(_svd(A, full=full_matrices), A.shape, full_matrices))
+    return LinalgSVD(*_svd_factors(_svd(A, full=full_matrices), A.shape, full_matrices))
 
 
 @node_name("LinalgSvdBackward0")
@@ -351,8 +376,16 @@ _eig = general(
 )
 
 
+@return_type("linalg_eig")
+class LinalgEig(NamedTuple):
+    """Eigenvalues in no particular order, and eigenvectors as columns."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+
 @node_name("LinalgEigBackward0")
-def eig(A: Tensor) -> linalg_eig:  # noqa: N803 - torch's name
+def eig(A: Tensor) -> LinalgEig:  # noqa: N803 - torch's name
     """Eigenvalues, in no particular order, and eigenvectors as columns of norm one.
 
     Raises:
@@ -360,7 +393,7 @@ def eig(A: Tensor) -> linalg_eig:  # noqa: N803 - torch's name
     """
     require_square(A, "eig")
     both = _eig(A)
-    return linalg_eig(*unpacked(both, *_extents(both)))
+    return LinalgEig(*unpacked(both, *_extents(both)))
 
 
 def eigvals(A: Tensor) -> Tensor:  # noqa: N803

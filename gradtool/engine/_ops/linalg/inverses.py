@@ -7,7 +7,7 @@ Least Squares Problems Whose Variables Separate", 1973.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from gradtool.engine._ops.core.kinds import general
 from gradtool.engine._ops.core.node_names import node_name
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive
+from gradtool.engine._ops.core.return_types import return_type
 from gradtool.engine._ops.creation.creation import zeros
 from gradtool.engine._ops.linalg.linalg import matmul
 from gradtool.engine._ops.linalg.matrices import (
@@ -27,8 +28,6 @@ from gradtool.engine._ops.linalg.matrices import (
     require_matrices,
     require_square,
 )
-from gradtool.engine._ops.linalg.matrix_types import linalg_inv_ex
-from gradtool.engine._ops.linalg.matrix_types import triangular_solve as solved_triangle
 from gradtool.engine._ops.shape.axes import adjoint
 from gradtool.engine._ops.shape.diagonals import tril, triu
 from gradtool.engine._ops.shape.expansion import broadcast_shapes
@@ -74,15 +73,23 @@ def inv(A: Tensor) -> Tensor:  # noqa: N803 - torch's name
 inverse = op(inv, name="inverse", method=True)
 
 
-def inv_ex(A: Tensor, *, check_errors: bool = False) -> linalg_inv_ex:  # noqa: N803
+@return_type("linalg_inv_ex")
+class LinalgInvEx(NamedTuple):
+    """An inverse, and zero where there is one."""
+
+    inverse: Tensor
+    info: Tensor
+
+
+def inv_ex(A: Tensor, *, check_errors: bool = False) -> LinalgInvEx:  # noqa: N803
     """The inverse and, where there is none and errors are not asked for, NaN and one."""
     info = zeros(tuple(A.shape[:-2]), dtype=_dtypes.int32)
     try:
-        return linalg_inv_ex(inv(A), info)
+        return LinalgInvEx(inv(A), info)
     except LinAlgError:
         if check_errors:
             raise
-        return linalg_inv_ex(A.new_full(A.shape, float("nan")), info + 1)
+        return LinalgInvEx(A.new_full(A.shape, float("nan")), info + 1)
 
 
 @node_name("LinalgSolveExBackward0")
@@ -160,6 +167,14 @@ def _diagonal_offset(upper: bool, unitriangular: bool) -> int:
     return 0 if not unitriangular else 1 if upper else -1
 
 
+@return_type("triangular_solve")
+class TriangularSolve(NamedTuple):
+    """The solution of a triangular system, and a copy of its matrix."""
+
+    solution: Tensor
+    cloned_coefficient: Tensor
+
+
 @op(method=True, node="TriangularSolveBackward0")
 def triangular_solve(
     b: Tensor,
@@ -167,11 +182,11 @@ def triangular_solve(
     upper: bool = True,
     transpose: bool = False,
     unitriangular: bool = False,
-) -> solved_triangle:
+) -> TriangularSolve:
     """`solve_triangular` under its old name and order of arguments."""
     matrix, kind = (A.mT, not upper) if transpose else (A, upper)
     solution = solve_triangular(matrix, b, upper=kind, unitriangular=unitriangular)
-    return solved_triangle(solution, A.clone())
+    return TriangularSolve(solution, A.clone())
 
 
 @op(method=True, node="CholeskySolveBackward0")

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from gradtool.engine._ops.core.node_names import node_name
+from gradtool.engine._ops.core.return_types import return_type
 from gradtool.engine._ops.linalg.inverses import pinv
 from gradtool.engine._ops.linalg.linalg import matmul
-from gradtool.engine._ops.linalg.matrix_types import linalg_lstsq
 from gradtool.engine._ops.linalg.norms import matrix_rank
 from gradtool.engine._tensor import Tensor
 
 _DRIVERS = ("gels", "gelsd", "gelss", "gelsy")
+
+
+@return_type("linalg_lstsq")
+class LinalgLstsq(NamedTuple):
+    """The solution of a least squares problem, with its residuals and rank."""
+
+    solution: Tensor
+    residuals: Tensor
+    rank: Tensor
+    singular_values: Tensor
 
 
 @node_name("LinalgLstsqBackward0")
@@ -19,7 +31,7 @@ def lstsq(
     rcond: float | None = None,
     *,
     driver: str | None = None,
-) -> linalg_lstsq:
+) -> LinalgLstsq:
     """The solution of smallest norm, by the pseudoinverse.
 
     The residuals are empty unless A has more rows than columns and full rank. Rank and singular
@@ -39,7 +51,7 @@ def lstsq(
     rank = A.new_empty((0,)).long() if driver == "gels" else matrix_rank(A, rtol=rcond)
     nothing = A.new_empty((0,))
     residuals = _residuals(A, right, solution) if A.shape[-2] > A.shape[-1] else nothing
-    return linalg_lstsq(solution.squeeze(-1) if vectors else solution, residuals, rank, nothing)
+    return LinalgLstsq(solution.squeeze(-1) if vectors else solution, residuals, rank, nothing)
 
 
 def _residuals(A: Tensor, right: Tensor, solution: Tensor) -> Tensor:  # noqa: N803

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.op import op
+from gradtool.engine._ops.core.return_types import return_type
 from gradtool.engine._ops.creation.creation import zeros
-from gradtool.engine._ops.linalg import factorizations, matrix_types
+from gradtool.engine._ops.linalg import factorizations
 from gradtool.engine._ops.linalg import lu as _lu
 from gradtool.engine._ops.shape.axes import adjoint
 from gradtool.engine._tensor import Tensor
@@ -19,20 +20,37 @@ def cholesky(x: Tensor, upper: bool = False) -> Tensor:
     return factorizations.cholesky(x, upper=upper)
 
 
+@return_type("qr")
+class QR(NamedTuple):
+    """Orthonormal columns, and the triangle that they make the matrix with."""
+
+    Q: Tensor
+    R: Tensor
+
+
 @op(method=True)
-def qr(x: Tensor, some: bool = True) -> matrix_types.qr:
+def qr(x: Tensor, some: bool = True) -> QR:
     """`linalg.qr`: reduced, or else complete."""
-    return matrix_types.qr(*factorizations.qr(x, "reduced" if some else "complete"))
+    return QR(*factorizations.qr(x, "reduced" if some else "complete"))
+
+
+@return_type("svd")
+class SVD(NamedTuple):
+    """Singular values in descending order, between singular vectors as columns."""
+
+    U: Tensor
+    S: Tensor
+    V: Tensor
 
 
 @op(method=True)
-def svd(x: Tensor, some: bool = True, compute_uv: bool = True) -> matrix_types.svd:
+def svd(x: Tensor, some: bool = True, compute_uv: bool = True) -> SVD:
     """`linalg.svd` with the right vectors as columns; zeros for vectors not asked for."""
     left, values, right = factorizations.svd(x, full_matrices=not some and compute_uv)
     if compute_uv:
-        return matrix_types.svd(left, values, adjoint(right))
+        return SVD(left, values, adjoint(right))
     rows, columns = x.shape[-2:]
-    return matrix_types.svd(
+    return SVD(
         x.new_zeros((*x.shape[:-2], rows, rows)),
         values,
         x.new_zeros((*x.shape[:-2], columns, columns)),
@@ -55,7 +73,7 @@ def lu_solve(x: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:  # noqa: 
 
 
 @op(method=True)
-def geqrf(x: Tensor) -> _lu.geqrf:
+def geqrf(x: Tensor) -> _lu.ReflectorsAndFactors:
     """The QR factorization as LAPACK leaves it: reflectors below R. It has no derivative."""
     return _lu.qr_of_reflectors(x)
 

@@ -14,6 +14,7 @@ from gradtool.engine._ops.core.kinds import conjugate, constant, general
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._ops.core.quiet import quiet
+from gradtool.engine._ops.core.return_types import return_type
 from gradtool.engine._ops.creation.creation import arange
 from gradtool.engine._ops.indexing.gathering import take_along_dim
 from gradtool.engine._ops.linalg.inverses import solve_triangular
@@ -39,7 +40,8 @@ from gradtool.engine._tensor import Tensor
 # Factorization", 2011.
 
 
-class linalg_lu(NamedTuple):
+@return_type("linalg_lu")
+class LinalgLU(NamedTuple):
     """A permutation, and the triangles below and above the diagonal."""
 
     P: Tensor
@@ -47,14 +49,16 @@ class linalg_lu(NamedTuple):
     U: Tensor
 
 
-class linalg_lu_factor(NamedTuple):
+@return_type("linalg_lu_factor")
+class LinalgLUFactor(NamedTuple):
     """Both triangles in one matrix, and which row each was exchanged with, counted from 1."""
 
     LU: Tensor
     pivots: Tensor
 
 
-class linalg_lu_factor_ex(NamedTuple):
+@return_type("linalg_lu_factor_ex")
+class LinalgLUFactorEx(NamedTuple):
     """The same, and the number of the first pivot that is zero, or zero."""
 
     LU: Tensor
@@ -137,7 +141,7 @@ def _compact(x: Tensor) -> Tensor:
     return square
 
 
-def lu_factor(A: Tensor, *, pivot: bool = True) -> linalg_lu_factor:  # noqa: N803 - torch's name
+def lu_factor(A: Tensor, *, pivot: bool = True) -> LinalgLUFactor:  # noqa: N803 - torch's name
     """Both triangular factors in one matrix, the ones on the diagonal of L left out.
 
     Raises:
@@ -147,11 +151,11 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> linalg_lu_factor:  # noqa: N8
     rows, count = A.shape[-2], min(A.shape[-2:])
     if not pivot:
         exchanges = arange(1, count + 1, dtype=_dtypes.int32).expand(*A.shape[:-2], count)
-        return linalg_lu_factor(_compact(A), exchanges)
+        return LinalgLUFactor(_compact(A), exchanges)
     found = _rows(A.detach())
     order, exchanges = found.narrow(-1, 0, rows), found.narrow(-1, rows, count)
     compact = _compact(take_along_dim(A, order.unsqueeze(-1), -2))
-    return linalg_lu_factor(compact, exchanges.to(_dtypes.int32))
+    return LinalgLUFactor(compact, exchanges.to(_dtypes.int32))
 
 
 def lu_factor_ex(
@@ -159,7 +163,7 @@ def lu_factor_ex(
     *,
     pivot: bool = True,
     check_errors: bool = False,
-) -> linalg_lu_factor_ex:
+) -> LinalgLUFactorEx:
     """`lu_factor`, and where the first pivot is zero, counted from 1; zero if none is.
 
     Raises:
@@ -171,7 +175,7 @@ def lu_factor_ex(
     info = (first * missing.any(-1)).to(_dtypes.int32)
     if check_errors and bool(info.any()):
         raise RuntimeError(f"lu_factor: a pivot is zero, and U singular: info is {info.tolist()}")
-    return linalg_lu_factor_ex(compact, exchanges, info)
+    return LinalgLUFactorEx(compact, exchanges, info)
 
 
 # ---- taken apart -----------------------------------------------------------------------------
@@ -198,7 +202,7 @@ def lu_unpack(
     LU_pivots: Tensor,  # noqa: N803
     unpack_data: bool = True,
     unpack_pivots: bool = True,
-) -> linalg_lu:
+) -> LinalgLU:
     """The permutation matrix P and the factors L and U of which ``P @ L @ U`` is the matrix."""
     compact = LU_data
     rows, columns = compact.shape[-2:]
@@ -213,7 +217,7 @@ def lu_unpack(
         below = tril(compact.narrow(-1, 0, count), -1)
         lower = below + _ones_on_diagonal(below)
         upper = triu(compact.narrow(-2, 0, count))
-    return linalg_lu(permutation, lower, upper)
+    return LinalgLU(permutation, lower, upper)
 
 
 def _ones_on_diagonal(x: Tensor) -> Tensor:
@@ -222,7 +226,7 @@ def _ones_on_diagonal(x: Tensor) -> Tensor:
     return place.to(x.dtype)
 
 
-def lu(A: Tensor, *, pivot: bool = True) -> linalg_lu:  # noqa: N803
+def lu(A: Tensor, *, pivot: bool = True) -> LinalgLU:  # noqa: N803
     """P, L and U with ``A = P L U``; without pivoting P is left empty.
 
     Raises:
@@ -284,7 +288,8 @@ _adjoint = adjoint
 # ---- Householder reflectors ------------------------------------------------------------------
 
 
-class geqrf(NamedTuple):
+@return_type("geqrf")
+class ReflectorsAndFactors(NamedTuple):
     """R with the reflectors below it, and the factor of each reflector."""
 
     a: Tensor
@@ -299,7 +304,7 @@ def _raw_qr(x: Any) -> Any:
 _raw = constant("geqrf", _raw_qr, batch=unchanged)
 
 
-def qr_of_reflectors(x: Tensor) -> geqrf:
+def qr_of_reflectors(x: Tensor) -> ReflectorsAndFactors:
     """``torch.geqrf``: the QR factorization as LAPACK leaves it. It has no derivative.
 
     Raises:
@@ -307,7 +312,7 @@ def qr_of_reflectors(x: Tensor) -> geqrf:
     """
     require_matrices(x, "geqrf", "input")
     rows, columns = x.shape[-2:]
-    return geqrf(*unpacked(_raw(x), (rows, columns), (min(rows, columns),)))
+    return ReflectorsAndFactors(*unpacked(_raw(x), (rows, columns), (min(rows, columns),)))
 
 
 def _directions(x: Tensor, count: int) -> list[Tensor]:

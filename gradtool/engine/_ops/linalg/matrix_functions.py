@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,13 +13,12 @@ from gradtool.engine._ops.core.kinds import conjugate, general
 from gradtool.engine._ops.core.node_names import node_name
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive
+from gradtool.engine._ops.core.return_types import return_type
 from gradtool.engine._ops.creation.creation import zeros_like
 from gradtool.engine._ops.elementwise.elementwise import log
 from gradtool.engine._ops.linalg.inverses import inv
 from gradtool.engine._ops.linalg.linalg import matmul
 from gradtool.engine._ops.linalg.matrices import of_matrices, require_square
-from gradtool.engine._ops.linalg.matrix_types import linalg_slogdet
-from gradtool.engine._ops.linalg.matrix_types import slogdet as signed_logarithm
 from gradtool.engine._ops.shape.axes import adjoint
 from gradtool.engine._ops.shape.joining import cat
 from gradtool.engine._tensor import Tensor
@@ -157,21 +156,37 @@ _logarithm = general(
 )
 
 
+@return_type("slogdet")
+class Slogdet(NamedTuple):
+    """Sign, or phase, of a determinant, and the logarithm of its magnitude."""
+
+    sign: Tensor
+    logabsdet: Tensor
+
+
 @op(method=True)
-def slogdet(A: Tensor) -> signed_logarithm:  # noqa: N803
+def slogdet(A: Tensor) -> Slogdet:  # noqa: N803
     """The sign of the determinant, a phase where it is complex, and its magnitude's logarithm.
 
     Raises:
         RuntimeError: it is no square matrix of floating or complex numbers.
     """
     require_square(A, "slogdet")
-    return signed_logarithm(_sign(A), _logarithm(A))
+    return Slogdet(_sign(A), _logarithm(A))
+
+
+@return_type("linalg_slogdet")
+class LinalgSlogdet(NamedTuple):
+    """Sign, or phase, of a determinant, and the logarithm of its magnitude."""
+
+    sign: Tensor
+    logabsdet: Tensor
 
 
 @node_name("LinalgSlogdetBackward0")
-def linalg_slogdet_of(A: Tensor) -> linalg_slogdet:  # noqa: N803
+def linalg_slogdet_of(A: Tensor) -> LinalgSlogdet:  # noqa: N803
     """`slogdet`, as ``torch.linalg`` names its result."""
-    return linalg_slogdet(*slogdet(A))
+    return LinalgSlogdet(*slogdet(A))
 
 
 @op(method=True)

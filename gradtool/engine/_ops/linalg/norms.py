@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.core import return_types
 from gradtool.engine._ops.core.batching import broadcasting
 from gradtool.engine._ops.core.dims import Ints, as_ints, wrap_dim, wrap_dims
 from gradtool.engine._ops.core.dtype_support import FACTORED
 from gradtool.engine._ops.core.kinds import constant
 from gradtool.engine._ops.core.node_names import node_name
 from gradtool.engine._ops.core.op import op
+from gradtool.engine._ops.core.return_types import return_type
 from gradtool.engine._ops.linalg.factorizations import svdvals
 from gradtool.engine._ops.linalg.inverses import inv, tolerances
 from gradtool.engine._ops.linalg.matrices import of_matrices, require_matrices, require_square
@@ -203,8 +203,16 @@ def renorm(x: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     return x * scale.masked_fill(size <= maxnorm, 1)
 
 
+@return_type("aminmax")
+class Aminmax(NamedTuple):
+    """Result of `aminmax`."""
+
+    min: Tensor
+    max: Tensor
+
+
 @op(method=True, node="AminmaxBackward0")
-def aminmax(x: Tensor, *, dim: Any = None, keepdim: bool = False) -> return_types.aminmax:
+def aminmax(x: Tensor, *, dim: Any = None, keepdim: bool = False) -> Aminmax:
     """The smallest and the largest element, of all or along a dimension."""
     dims: Any = () if dim is None else dim
-    return return_types.aminmax(amin(x, dims, keepdim), amax(x, dims, keepdim))
+    return Aminmax(amin(x, dims, keepdim), amax(x, dims, keepdim))

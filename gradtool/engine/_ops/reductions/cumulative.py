@@ -9,13 +9,13 @@ import numpy as np
 
 from gradtool.device import accumulated, module_of
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.core import return_types
 from gradtool.engine._ops.core.batching import along_dim
 from gradtool.engine._ops.core.dims import wrap_dim
 from gradtool.engine._ops.core.dtype_support import NUMBERS, ORDERED, not_implemented, takes
 from gradtool.engine._ops.core.kinds import constant, linear
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive
+from gradtool.engine._ops.core.return_types import ValuesAndIndices, return_type
 from gradtool.engine._ops.elementwise.arithmetic import mul
 from gradtool.engine._ops.elementwise.powers import logaddexp
 from gradtool.engine._ops.indexing.gathering import gathering
@@ -122,18 +122,32 @@ _last_smallest = constant("cummin", _latest(np.minimum), dtypes=ORDERED, batch=a
 _largest, _smallest = gathering("cummax", dtypes=ORDERED), gathering("cummin", dtypes=ORDERED)
 
 
+@return_type("cummax")
+class CumulativeMax(ValuesAndIndices):
+    """Result of `cummax`."""
+
+    __slots__ = ()
+
+
 @op(method=True, node="CummaxBackward0")
 @numpy_names
-def cummax(x: Tensor, dim: int) -> return_types.cummax:
+def cummax(x: Tensor, dim: int) -> CumulativeMax:
     """The largest element so far along a dimension, and where it was last met."""
-    return return_types.cummax(*_extreme(x, dim, _last_largest, _largest))
+    return CumulativeMax(*_extreme(x, dim, _last_largest, _largest))
+
+
+@return_type("cummin")
+class CumulativeMin(ValuesAndIndices):
+    """Result of `cummin`."""
+
+    __slots__ = ()
 
 
 @op(method=True, node="CumminBackward0")
 @numpy_names
-def cummin(x: Tensor, dim: int) -> return_types.cummin:
+def cummin(x: Tensor, dim: int) -> CumulativeMin:
     """The smallest element so far along a dimension, and where it was last met."""
-    return return_types.cummin(*_extreme(x, dim, _last_smallest, _smallest))
+    return CumulativeMin(*_extreme(x, dim, _last_smallest, _smallest))
 
 
 def _extreme(x: Tensor, dim: int, find: Primitive, take: Primitive) -> tuple[Tensor, Tensor]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradtool.engine._ops.core import return_types
 from gradtool.engine._ops.core.batching import along_dim, over_dims
 from gradtool.engine._ops.core.dims import Ints, wrap_dim
 from gradtool.engine._ops.core.dtype_support import ORDERED, not_implemented
@@ -15,6 +14,7 @@ from gradtool.engine._ops.core.kinds import constant, general
 from gradtool.engine._ops.core.node_names import along_dimension
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive
+from gradtool.engine._ops.core.return_types import ValuesAndIndices, return_type
 from gradtool.engine._ops.elementwise.selection import maximum, minimum
 from gradtool.engine._ops.indexing.gathering import gather
 from gradtool.engine._ops.reductions.reduction import (
@@ -136,6 +136,13 @@ def _node_of(name: str) -> Callable[..., str | None]:
     return node
 
 
+@return_type("max")
+class Max(ValuesAndIndices):
+    """Result of `max` along a dimension."""
+
+    __slots__ = ()
+
+
 @op(method=True, node=_node_of("Max"))
 @numpy_names
 def max(x: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
@@ -152,7 +159,14 @@ def max(x: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None)
         return maximum(x, other)
     if dim is None:
         return _max(x, dims=_dims_with_elements("max", x, None), keepdim=False)
-    return return_types.max(*_along("max", _argmax, x, dim, keepdim))
+    return Max(*_along("max", _argmax, x, dim, keepdim))
+
+
+@return_type("min")
+class Min(ValuesAndIndices):
+    """Result of `min` along a dimension."""
+
+    __slots__ = ()
 
 
 @op(method=True, node=_node_of("Min"))
@@ -171,7 +185,7 @@ def min(x: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None)
         return minimum(x, other)
     if dim is None:
         return _min(x, dims=_dims_with_elements("min", x, None), keepdim=False)
-    return return_types.min(*_along("min", _argmin, x, dim, keepdim))
+    return Min(*_along("min", _argmin, x, dim, keepdim))
 
 
 def _along(

@@ -9,7 +9,6 @@ import numpy as np
 from gradtool.device import accumulated, module_of
 from gradtool.engine import _dtypes
 from gradtool.engine._levels import Outline
-from gradtool.engine._ops.core import return_types
 from gradtool.engine._ops.core.batching import along_dim
 from gradtool.engine._ops.core.dims import wrap_dim
 from gradtool.engine._ops.core.dtype_support import (
@@ -23,6 +22,7 @@ from gradtool.engine._ops.core.dtype_support import (
 from gradtool.engine._ops.core.kinds import constant, general
 from gradtool.engine._ops.core.node_names import along_dimension, numbered
 from gradtool.engine._ops.core.op import op
+from gradtool.engine._ops.core.return_types import ValuesAndIndices, return_type
 from gradtool.engine._ops.elementwise.comparison import isnan
 from gradtool.engine._ops.elementwise.elementwise import ceil, floor, round
 from gradtool.engine._ops.elementwise.selection import where
@@ -89,16 +89,21 @@ _median = general(
 )
 
 
+@return_type("sort")
+class Sorted(ValuesAndIndices):
+    """Result of `sort`."""
+
+    __slots__ = ()
+
+
 @op(method=True, node="SortBackward0")
-def sort(
-    x: Tensor, dim: int = -1, descending: bool = False, stable: bool = False
-) -> return_types.sort:
+def sort(x: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Sorted:
     """The elements in order along a dimension, and where each came from."""
     if x.ndim == 0:
-        return return_types.sort(*[each.reshape(()) for each in sort(x.reshape(1), dim)])
+        return Sorted(*[each.reshape(()) for each in sort(x.reshape(1), dim)])
     dim = wrap_dim(dim, x.ndim)
     order = argsort(x, dim, descending, stable)
-    return return_types.sort(_sorted(x, order, dim=dim), order)
+    return Sorted(_sorted(x, order, dim=dim), order)
 
 
 @op(method=True)
@@ -116,10 +121,15 @@ def argsort(x: Tensor, dim: int = -1, descending: bool = False, stable: bool = F
     return _argsort(x, dim=dim, descending=descending)
 
 
+@return_type("topk")
+class TopK(ValuesAndIndices):
+    """Result of `topk`."""
+
+    __slots__ = ()
+
+
 @op(method=True, node="TopkBackward0")
-def topk(
-    x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
-) -> return_types.topk:
+def topk(x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> TopK:
     """The k largest, or smallest, elements along a dimension, and where they are."""
     if x.dtype is _dtypes.bool_:
         raise RuntimeError("topk does not support bool dtypes on CPU")
@@ -128,22 +138,36 @@ def topk(
         raise RuntimeError("selected index k out of range")
     if x.ndim == 0:
         found = topk(x.reshape(1), k)
-        return return_types.topk(*[each.reshape(()) if k else each for each in found])
+        return TopK(*[each.reshape(()) if k else each for each in found])
     order = argsort(x, dim, descending=largest).narrow(dim, 0, k).clone()
-    return return_types.topk(_topk(x, order, dim=dim), order)
+    return TopK(_topk(x, order, dim=dim), order)
+
+
+@return_type("kthvalue")
+class Kthvalue(ValuesAndIndices):
+    """Result of `kthvalue`."""
+
+    __slots__ = ()
 
 
 @op(method=True, node="KthvalueBackward0")
-def kthvalue(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> return_types.kthvalue:
+def kthvalue(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Kthvalue:
     """The k-th smallest element along a dimension, counted from one, and where it is."""
     refuse("b", "kthvalue_cpu", x._array)
     dim = wrap_dim(dim, x.ndim)
     if not 1 <= k <= (x.shape[dim] if x.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")
     if x.ndim == 0:
-        return return_types.kthvalue(x.clone(), argsort(x))
+        return Kthvalue(x.clone(), argsort(x))
     index = argsort(x, dim).select(dim, k - 1).clone()
-    return return_types.kthvalue(*picked(_kthvalue, x, index, dim, keepdim))
+    return Kthvalue(*picked(_kthvalue, x, index, dim, keepdim))
+
+
+@return_type("median")
+class Median(ValuesAndIndices):
+    """Result of `median` along a dimension."""
+
+    __slots__ = ()
 
 
 @op(method=True, node=numbered("Median", along_dimension))
@@ -157,11 +181,11 @@ def median(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     refuse("b", "median_out", x._array)
     dim = wrap_dim(dim, x.ndim)
     if x.ndim == 0:
-        return return_types.median(x.clone(), argsort(x))
+        return Median(x.clone(), argsort(x))
     if x.shape[dim] == 0:
         raise IndexError(f"median(): Expected reduction dim {dim} to have non-zero size.")
     index = _median_index_of(x, dim=dim)
-    return return_types.median(*picked(_median_along, x, index, dim, keepdim))
+    return Median(*picked(_median_along, x, index, dim, keepdim))
 
 
 def picked(
@@ -323,6 +347,13 @@ _nanmedian_index_of = constant(
 _nanmedian_along = picking("nanmedian", dtypes=MEASURED)
 
 
+@return_type("nanmedian")
+class Nanmedian(ValuesAndIndices):
+    """Result of `nanmedian` along a dimension."""
+
+    __slots__ = ()
+
+
 @op(method=True, node=numbered("Nanmedian", along_dimension))
 @numpy_names
 def nanmedian(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
@@ -332,9 +363,7 @@ def nanmedian(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
         if flat.numel() == 0:
             return flat.sum() * np.nan
         return _nanmedian_along(flat, _nanmedian_index_of(flat, dim=0), dim=0)
-    return return_types.nanmedian(
-        *_along("nanmedian", _nanmedian_index_of, _nanmedian_along, x, dim, keepdim)
-    )
+    return Nanmedian(*_along("nanmedian", _nanmedian_index_of, _nanmedian_along, x, dim, keepdim))
 
 
 # ---- the most frequent value -----------------------------------------------------------------
@@ -358,11 +387,18 @@ _mode_index_of = constant(
 _mode_along = picking("mode", dtypes=ORDERED)
 
 
+@return_type("mode")
+class Mode(ValuesAndIndices):
+    """Result of `mode`."""
+
+    __slots__ = ()
+
+
 @op(method=True, node="ModeBackward0")
 @numpy_names
-def mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.mode:
+def mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> Mode:
     """The most frequent value along a dimension, the smallest of several, and where it is."""
-    return return_types.mode(*_along("mode", _mode_index_of, _mode_along, x, dim, keepdim))
+    return Mode(*_along("mode", _mode_index_of, _mode_along, x, dim, keepdim))
 
 
 def _along(
