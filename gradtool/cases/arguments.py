@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from gradtool.adapters.common.binding import bind, names_of
-from gradtool.adapters.common.seeding import generator
+from gradtool.adapters.common.random_state import generator
 from gradtool.adapters.library import library
 from gradtool.collect.subject import Subject
 from gradtool.config.settings import Settings

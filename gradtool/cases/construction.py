@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from gradtool.adapters.common.module_call import ModuleCall, is_module, is_module_class
-from gradtool.adapters.common.seeding import global_generators, stable_seed
+from gradtool.adapters.common.random_state import global_generators, stable_seed
 from gradtool.adapters.library import library
 from gradtool.cases.arguments import make_value, shown_value
 from gradtool.collect.subject import Subject

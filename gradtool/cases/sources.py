@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from gradtool.adapters.common.module_call import ModuleCall
-from gradtool.adapters.common.seeding import global_generators, stable_seed
+from gradtool.adapters.common.random_state import global_generators, stable_seed
 from gradtool.cases.arguments import adopt, bind_arguments, make_value, show_arguments
 from gradtool.cases.case import Case
 from gradtool.cases.inference.clues import read_clues

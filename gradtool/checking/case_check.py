@@ -10,7 +10,7 @@ from functools import cache
 import msgspec
 
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
-from gradtool.adapters.common.seeding import global_generators
+from gradtool.adapters.common.random_state import global_generators
 from gradtool.cases.arguments import on_host
 from gradtool.cases.sources import ResolvedCase
 from gradtool.checking.function_checks import Checked, configured_ignores

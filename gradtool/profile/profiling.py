@@ -7,7 +7,7 @@ from contextlib import nullcontext
 
 from msgspec.structs import replace
 
-from gradtool.adapters.common.seeding import global_generators
+from gradtool.adapters.common.random_state import global_generators
 from gradtool.cases.sources import ResolvedCase
 from gradtool.checking.plan import PlannedFunction
 from gradtool.checking.unit import Unit

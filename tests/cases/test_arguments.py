@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradtool.adapters.common.seeding import generator
+from gradtool.adapters.common.random_state import generator
 from gradtool.cases.arguments import make_array
 from gradtool.config.tensor_spec import TensorSpec, problem_with
 

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gradtool.adapters.common.seeding import generator
+from gradtool.adapters.common.random_state import generator
 from gradtool.cases.arguments import make_array
 from gradtool.config.files import load_config
 from gradtool.config.schema import CaseConfig, Defaults, File, FunctionConfig

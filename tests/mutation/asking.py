@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
-from gradtool.adapters.common.seeding import global_generators
+from gradtool.adapters.common.random_state import global_generators
 from gradtool.cases.sources import ResolvedCase
 from gradtool.results.report import Severity, Verdict
 from gradtool.sandbox.timeout import TimedOut, time_limit

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import gradtool.engine
 from gradtool.adapters.common.binding import bind
-from gradtool.adapters.common.seeding import global_generators
+from gradtool.adapters.common.random_state import global_generators
 from gradtool.cases.sources import ResolvedCase
 from gradtool.engine import Tensor
 from gradtool.engine.autograd import Function

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import gradtool.engine
-from gradtool.adapters.common.seeding import generator
+from gradtool.adapters.common.random_state import generator
 from gradtool.cases.sources import ResolvedCase
 from tests.mutation.expected import Expected
 from tests.mutation.originals import Original

@@ -1,10 +1,11 @@
-"""The arguments of a case, of which the tensors are made anew for every call.
+"""Arguments of a case, of which the tensors are recreated for every call.
 
-What one call does to a tensor then reaches neither the case nor the next call.
+The case and the next call then see nothing of what one call does to a tensor.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -12,28 +13,27 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.adapters.common.memory_layout import laid
 from gradtool.adapters.library import library
 from gradtool.verify.protocol.observation import Argument, Array, MemoryLayout, Primals
 
 
 @dataclass(frozen=True)
-class _Home:
-    """How the case's own tensor lies in memory."""
+class _Placement:
+    """Device and memory layout of the case's own tensor."""
 
     device: Any
     """None for the CPU."""
     template: Array | None
-    """An array with its strides; None where they are those of row-major order."""
+    """An array with its strides; None for row-major order."""
 
     @classmethod
-    def of(cls, tensor: Any) -> _Home:
+    def of(cls, tensor: Any) -> _Placement:
         if tensor.is_cuda:
             return cls(tensor.device, None)
         return cls(None, None if tensor.is_contiguous() else library().array(tensor))
 
     def tensor(self, primal: Array) -> Any:
-        """A new tensor of these values."""
+        """Return a new tensor of these values."""
         if self.template is None or self.template.shape != primal.shape:
             return self.plain(primal)
         array = np.empty_like(self.template, dtype=primal.dtype)
@@ -41,7 +41,7 @@ class _Home:
         return library().tensor(array)
 
     def plain(self, primal: Array) -> Any:
-        """A new tensor of these values, of any shape, in row-major order."""
+        """Return a new tensor of these values, of any shape, in row-major order."""
         tensor = library().tensor(np.array(primal, order="C"))
         return tensor if self.device is None else tensor.to(self.device)
 
@@ -49,8 +49,8 @@ class _Home:
 class Arguments:
     """The arguments of one case.
 
-    Tensors inside lists, tuples and dicts are passed as they are, and so is all else. Those named
-    in `parameters` are a module's.
+    Everything else is passed as it is, tensors inside lists, tuples and dicts too. Tensors named in
+    `parameters` are a module's.
     """
 
     def __init__(
@@ -61,14 +61,14 @@ class Arguments:
         parameters: Collection[str] = (),
     ) -> None:
         self.names = (*names, *kwargs)
-        """Of all arguments, tensors or not, by position; keyword arguments come last."""
+        """Names of all arguments, tensors or not, by position; keyword arguments come last."""
         self._values = (*args, *kwargs.values())
         self._keywords = tuple(kwargs)
         self.positions = tuple(
             at for at, value in enumerate(self._values) if isinstance(value, library().Tensor)
         )
         tensors = [self._values[at] for at in self.positions]
-        self._homes = tuple(_Home.of(tensor) for tensor in tensors)
+        self._placements = tuple(_Placement.of(tensor) for tensor in tensors)
         self.primals: tuple[Array, ...] = tuple(
             np.array(library().array(tensor), order="C") for tensor in tensors
         )
@@ -80,15 +80,15 @@ class Arguments:
         self.differentiable = tuple(argument.differentiable for argument in self.tensors)
         needed = {each.position for each in self.tensors if each.differentiable}
         self.needs_input_grad = tuple(at in needed for at in range(len(self._values)))
-        """As ctx says it: for each argument of ``forward``, tensors or not."""
+        """As on ctx: for each argument of ``forward``, tensor or not."""
 
     def others(self) -> list[tuple[str, Any]]:
-        """The names and values of the arguments that are no tensors, passed as they are."""
+        """Return the names and values of the arguments that are no tensors."""
         named = enumerate(zip(self.names, self._values, strict=True))
         return [pair for at, pair in named if at not in self.positions]
 
     def extended(self, defaults: Mapping[int, tuple[str, Any]]) -> Arguments | None:
-        """These and the `defaults`, by position, that come after; None where none does."""
+        """Append the `defaults`, by position, that come after these; None if there are none."""
         count = len(self._values)
         added = [defaults[at] for at in sorted(defaults) if at >= count]
         tensors = any(isinstance(value, library().Tensor) for _, value in added)
@@ -100,9 +100,9 @@ class Arguments:
         other.needs_input_grad = (*self.needs_input_grad, *(False for _ in added))
         return other
 
-    def siblings(self) -> list[Arguments]:
-        """These with other numbers: in all places of numbers, in each of them, and in none."""
-        changed = {at: _another(self._values[at]) for at, _ in enumerate(self._values)}
+    def variants(self) -> list[Arguments]:
+        """Return variants with other numbers: in all places of numbers, in each, in none."""
+        changed = {at: _other_number(self._values[at]) for at, _ in enumerate(self._values)}
         numbers = [at for at, value in changed.items() if value is not None]
         each = [[at] for at in numbers] if len(numbers) > 1 else []
         return [
@@ -116,16 +116,22 @@ class Arguments:
         return other
 
     def fresh(self, primals: Primals) -> list[Any]:
-        """New leaves with the values `primals`; they require gradients as the case's do."""
-        tensors = [home.tensor(primal) for home, primal in zip(self._homes, primals, strict=True)]
+        """Return new leaves with the values `primals`; they require gradients as the case's do."""
+        tensors = [
+            placement.tensor(primal)
+            for placement, primal in zip(self._placements, primals, strict=True)
+        ]
         for tensor, primal, needed in zip(tensors, primals, self.differentiable, strict=True):
             if needed and primal.dtype.kind in "fc":
                 tensor.requires_grad = True
         return tensors
 
     def stacked(self, primals: Primals) -> list[Any]:
-        """New tensors of the values of many examples, on the devices of the case's tensors."""
-        return [home.plain(primal) for home, primal in zip(self._homes, primals, strict=True)]
+        """Return new tensors of the values of many examples, on the case's devices."""
+        return [
+            placement.plain(primal)
+            for placement, primal in zip(self._placements, primals, strict=True)
+        ]
 
     def tracked(
         self,
@@ -133,29 +139,33 @@ class Arguments:
         needs: Sequence[bool] | None = None,
         layout: MemoryLayout | None = None,
     ) -> tuple[list[Any], list[Any]]:
-        """A leaf for each primal that needs a gradient, and what to hand to the function.
+        """Return a leaf for each primal that needs a gradient, and the tensors for the function.
 
-        The function gets copies computed from the leaves: it may change them in place, which
-        a leaf that requires a gradient forbids. They lie in memory as `layout` says; None,
-        and parameters of a module: as the case's tensors do.
+        Those are computed from the leaves: the function may change them in place, which a leaf
+        that requires a gradient forbids.
+
+        Args:
+            primals: Values of the tensors.
+            needs: True for those that need a gradient; None: as in the case.
+            layout: Layout in memory. None, and always for parameters of a module: as in the case.
         """
         leaves: list[Any] = []
         tensors: list[Any] = []
         needs = self.differentiable if needs is None else needs
-        places = zip(self._homes, primals, needs, self._is_parameter, strict=True)
-        for home, primal, needed, is_parameter in places:
-            tensor = home.tensor(primal)
+        places = zip(self._placements, primals, needs, self._is_parameter, strict=True)
+        for placement, primal, needed, is_parameter in places:
+            tensor = placement.tensor(primal)
             leaf = None
             if needed and primal.dtype.kind in "fc":
                 leaf = tensor
                 leaf.requires_grad = True
                 tensor = leaf.clone()
             leaves.append(leaf)
-            tensors.append(tensor if layout is None or is_parameter else laid(tensor, layout))
+            tensors.append(tensor if layout is None or is_parameter else laid_out(tensor, layout))
         return leaves, tensors
 
     def placed(self, tensors: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
-        """All positional and keyword arguments, with `tensors` in the tensors' places."""
+        """Return all positional and keyword arguments, with `tensors` in the tensors' places."""
         values = list(self._values)
         for position, tensor in zip(self.positions, tensors, strict=True):
             values[position] = tensor
@@ -165,8 +175,8 @@ class Arguments:
         return values[:count], dict(zip(self._keywords, values[count:], strict=True))
 
 
-def _another(value: Any) -> Any:
-    """A number of the same kind as `value`; None where that is no number."""
+def _other_number(value: Any) -> Any:
+    """Return another number of the type of `value`; None if that is no number."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, int):
@@ -183,3 +193,46 @@ def _argument(name: str, position: int, tensor: Any) -> Argument:
         dtype=dtype,
         differentiable=tensor.requires_grad and dtype.kind in "fc",
     )
+
+
+def laid_out(tensor: Any, layout: MemoryLayout) -> Any:
+    """Change the memory layout of `tensor`, which nothing else may hold, and return it."""
+    with library().torch.no_grad():
+        tensor.data = _LAID_OUT[layout](tensor.detach())
+    return tensor
+
+
+def _contiguous(tensor: Any) -> Any:
+    return tensor.contiguous()
+
+
+def _transposed(tensor: Any) -> Any:
+    backwards = tuple(reversed(range(tensor.dim())))
+    return tensor.permute(backwards).contiguous().permute(backwards)
+
+
+def _gapped(tensor: Any) -> Any:
+    """Leave gaps of NaN, if the dtype has it: reading one does not go unnoticed."""
+    gap = math.nan if tensor.is_floating_point() or tensor.is_complex() else 0
+    buffer = tensor.new_full([2 * extent for extent in tensor.shape], gap)
+    view = buffer[(slice(None, None, 2),) * tensor.dim()]
+    view.copy_(tensor)
+    return view
+
+
+def _expanded(tensor: Any) -> Any:
+    """Use stride 0 along each dimension along which all entries are equal."""
+    values = library().array(tensor)
+    kept = tensor
+    for axis, extent in enumerate(values.shape):
+        if extent > 1 and (values == values.take([0], axis)).all():
+            kept = kept.narrow(axis, 0, 1)
+    return kept.clone().contiguous().expand(tensor.shape)
+
+
+_LAID_OUT = {
+    "contiguous": _contiguous,
+    "transposed": _transposed,
+    "gapped": _gapped,
+    "expanded": _expanded,
+}

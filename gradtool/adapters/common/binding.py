@@ -1,4 +1,4 @@
-"""What a case's arguments are called, and which place of ``forward`` each one takes.
+"""Names of a case's arguments, and their positions in ``forward``.
 
 ``forward`` is called without ctx here: position 0 is the first argument after it.
 """
@@ -15,7 +15,7 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 
 def function_class(function: Any) -> type[Any] | None:
-    """The Function that `function` is, or is the ``apply`` of; None for another callable."""
+    """Return the Function that `function` is, or is the ``apply`` of; None for other callables."""
     owner = function
     if getattr(function, "__name__", None) == "apply":
         owner = getattr(function, "__self__", None)
@@ -23,12 +23,12 @@ def function_class(function: Any) -> type[Any] | None:
 
 
 def takes_ctx(cls: type[Any]) -> bool:
-    """Whether a Function's ``forward`` takes ctx: it has no ``setup_context`` of its own."""
+    """Return True if a Function's ``forward`` takes ctx: it does not define ``setup_context``."""
     return bool(cls.setup_context is library().Function.setup_context)
 
 
 def parameters_of(function: Any) -> tuple[inspect.Parameter, ...]:
-    """The parameters that arguments fill, ctx left out; none where there is no signature."""
+    """Return the parameters of a call, without ctx; none if there is no signature."""
     cls = function_class(function)
     try:
         parameters = tuple(inspect.signature(cls.forward if cls else function).parameters.values())
@@ -42,11 +42,11 @@ def parameters_of(function: Any) -> tuple[inspect.Parameter, ...]:
 def bind(
     function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of ``apply`` with the keyword ones moved to their positions.
+    """Move keyword arguments of ``apply`` to their positions.
 
-    A gradient belongs to a position, so a keyword argument needs one. The places between the
-    positional arguments and the last keyword argument take their defaults; later ones stay
-    away, as in a call. What the signature takes by keyword only remains so.
+    A gradient belongs to a position, so a keyword argument needs one. Parameters between the
+    positional arguments and the last keyword argument take their defaults; later ones are
+    omitted, as in a call. Keyword-only arguments remain so.
 
     Raises:
         TypeError: ``forward`` has no such parameter, has it twice, or lacks one before it.
@@ -72,7 +72,7 @@ def _value(bound: inspect.BoundArguments, parameter: inspect.Parameter) -> Any:
 
 
 def defaults_of(function: Any) -> dict[int, tuple[str, Any]]:
-    """The name and the default of each positional parameter that has one, by its position."""
+    """Map the position of each parameter that has a default to its name and default."""
     places = [each for each in parameters_of(function) if each.kind in _POSITIONAL]
     return {
         at: (each.name, each.default)
@@ -82,7 +82,7 @@ def defaults_of(function: Any) -> dict[int, tuple[str, Any]]:
 
 
 def names_of(function: Any, count: int) -> tuple[str, ...]:
-    """Names of the first `count` positional arguments."""
+    """Return the names of the first `count` positional arguments."""
     names: list[str] = []
     for parameter in parameters_of(function):
         if parameter.kind in _POSITIONAL:

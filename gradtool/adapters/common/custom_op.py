@@ -1,8 +1,8 @@
-"""A custom operator of ``torch.library`` as the custom Function that it is.
+"""Custom operators of ``torch.library`` as custom Functions.
 
 An operator with ``register_autograd`` has a forward, a ``setup_context`` and a backward. As a
-Function, all that the checker sees of Functions is seen of it: raw gradients, what is saved, what
-lies on ctx. Its forward is the operator itself, below autograd.
+Function it shows the checker all that Functions do: raw gradients, saved tensors, attributes of
+ctx. Its forward is the operator itself, below autograd.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from gradtool.adapters.library import library
 
 
 def is_custom_op(value: object) -> bool:
-    """Whether `value` is an operator that ``torch.library.custom_op`` made."""
+    """Return True for an operator made by ``torch.library.custom_op``."""
     made = sys.modules.get(f"{library().torch.__name__}.library")
     return made is not None and isinstance(value, made.CustomOpDef)
 
 
 def implementation(op: Any) -> Any:
-    """The function of the user's that an operator was made of."""
+    """Return the user's function of which an operator was made."""
     return op._init_fn
 
 
 def has_gradient(op: Any) -> bool:
-    """Whether ``register_autograd`` was called for an operator."""
+    """Return True if ``register_autograd`` was called for an operator."""
     return op._backward_fn is not None
 
 
 def function_of(value: Any) -> type[Any] | None:
-    """The Function that an operator is.
+    """Make a Function of an operator.
 
-    None for what is no operator, one without a gradient, and one that has arguments by keyword
-    only, which ``apply`` of a Function cannot take.
+    None for anything else, for an operator without a gradient, and for one with keyword-only
+    arguments, which ``apply`` of a Function cannot take.
     """
     if not is_custom_op(value) or not has_gradient(value) or _has_keyword_only(value):
         return None
-    return _made(value)
+    return _function_class(value)
 
 
 def _has_keyword_only(op: Any) -> bool:
@@ -47,7 +47,7 @@ def _has_keyword_only(op: Any) -> bool:
     return any(each.kind is inspect.Parameter.KEYWORD_ONLY for each in parameters)
 
 
-def _made(op: Any) -> type[Any]:
+def _function_class(op: Any) -> type[Any]:
     user = implementation(op)
 
     @functools.wraps(user)
@@ -56,7 +56,7 @@ def _made(op: Any) -> type[Any]:
 
     methods = {
         "forward": forward,
-        "setup_context": op._setup_context_fn or _nothing_kept,
+        "setup_context": op._setup_context_fn or _save_nothing,
         "backward": op._backward_fn,
     }
     if op._vmap_fn is not None:
@@ -69,5 +69,5 @@ def _made(op: Any) -> type[Any]:
     return made
 
 
-def _nothing_kept(ctx: Any, inputs: Any, output: Any) -> None:
+def _save_nothing(ctx: Any, inputs: Any, output: Any) -> None:
     """The ``setup_context`` of an operator that has none."""

@@ -1,7 +1,4 @@
-"""A Function, or a callable of tensors, as the checker sees it: over whichever library computes.
-
-Every method is one line here: what it does is in a file of its own beside this one.
-"""
+"""A Function, or a callable of tensors, as the checker sees it, over whichever library computes."""
 
 from __future__ import annotations
 
@@ -13,15 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.adapters.common import batching, forward_mode, many
-from gradtool.adapters.common.backward_map import BackwardMap
-from gradtool.adapters.common.bound import BoundFunction
-from gradtool.adapters.common.leaks import leak
-from gradtool.adapters.common.lines import lines_of, traced
-from gradtool.adapters.common.orders import Orders
-from gradtool.adapters.common.seeding import global_generators
-from gradtool.adapters.common.tangent_map import TangentMap
-from gradtool.adapters.common.vjp import copied, cotangent_tensors, vjp
+from gradtool.adapters.common import batching, forward_mode
+from gradtool.adapters.common.bound_function import BoundFunction
+from gradtool.adapters.common.calls import Calls, find_leak
+from gradtool.adapters.common.executable_lines import lines_of, traced
+from gradtool.adapters.common.forward_mode import TangentMap
+from gradtool.adapters.common.random_state import global_generators
+from gradtool.adapters.common.vjp import BackwardMap, copied, cotangent_tensors, vjp
 from gradtool.adapters.library import library
 from gradtool.verify.protocol.differentiable import Examinable
 from gradtool.verify.protocol.observation import (
@@ -42,19 +37,18 @@ class FunctionDifferentiable:
     """A Function of the library, or a plain callable of its tensors, at one case.
 
     Implements `gradtool.verify.protocol.differentiable.Examinable`. Every call gets fresh tensors,
-
-    nothing that the user's code does to them lasts.
+    so nothing that the user's code does to them lasts.
 
     Args:
         function: A `Function` subclass, its ``apply``, or any callable that takes and returns
-            tensors. Of the last, ``raw`` gradients and what concerns ctx are not seen.
+            tensors. For the last, ``raw`` gradients and everything about ctx are not seen.
         args: The case's positional arguments. A tensor that requires a gradient is
             differentiated with respect to; tensors inside containers are passed as they are.
         kwargs: Its keyword arguments. A Function's are moved to the positions that its
             ``forward`` gives their names, with defaults in the gaps, because gradients
             belong to positions. A plain callable gets them as they are.
-        name: What the user calls it.
-        names: Names of the positional arguments, where the signature does not say.
+        name: The user's name for it.
+        names: Names of the positional arguments, if the signature has none.
 
     Raises:
         TypeError: `kwargs` do not fit the signature of ``forward``.
@@ -71,30 +65,30 @@ class FunctionDifferentiable:
     ) -> None:
         self.name = name
         self._bound = BoundFunction(function, args, kwargs, names)
-        self._orders = Orders(self._bound)
+        self._calls = Calls(self._bound)
         self.arguments = self._bound.arguments.tensors
         self.primals = self._bound.arguments.primals
         cls = self._bound.cls
         self.defines_both_backward_and_vjp = cls is not None and _has_both(cls)
         self.declares_once_differentiable = cls is not None and _is_once_differentiable(cls)
         self.defines_jvp = cls is not None and cls.jvp is not library().Function.jvp
-        self.defines_vmap = cls is not None and batching.is_declared(cls)
+        self.defines_vmap = cls is not None and batching.declares_batching(cls)
         self.generates_vmap = cls is not None and bool(cls.generate_vmap_rule)
 
     @cached_property
     def lines(self) -> frozenset[SourceLine]:
-        """The lines of the Function's own methods that can be executed."""
+        """Lines of the Function's own methods that can be executed."""
         return lines_of(self._bound.cls)
 
     @property
     def draws_random_numbers(self) -> bool:
-        """A call drew from a global generator; every call draws the same numbers."""
+        """True if a call drew from a global generator; every call draws the same numbers."""
         return self._bound.draws.is_needed
 
     # ---- values -----------------------------------------------------------------------
 
     def evaluate(self, primals: Primals) -> tuple[Array | None, ...]:
-        """Outputs at `primals`, without building a graph. Exceptions of the user's code pass.
+        """Return the outputs at `primals`, without a graph. Exceptions of the user's code pass.
 
         The arrays may be memory that the function itself holds and writes to again.
         """
@@ -103,7 +97,7 @@ class FunctionDifferentiable:
         return tuple([None if out is None else library().array(out) for out in outputs])
 
     def vjps(self, primals: Primals, rows: Sequence[Cotangents]) -> list[tuple[Array | None, ...]]:
-        """One forward, then one backward for each row; None where no gradient arrives.
+        """Run one forward, then one backward for each row; None if no gradient arrives.
 
         Raises what the user's code or the engine raises.
         """
@@ -114,37 +108,37 @@ class FunctionDifferentiable:
             return [tuple([copied(each) for each in gradients]) for gradients in found]
 
     def jvps(self, primals: Primals, rows: Sequence[Tangents]) -> list[tuple[Array | None, ...]]:
-        """The tangent of each output for each row, by the Function's own ``jvp``."""
+        """Return the tangent of each output for each row, by the Function's own ``jvp``."""
         return forward_mode.jvps(self._bound, primals, rows)
 
     def changed_by_jvp(self, primals: Primals, row: Tangents) -> ChangedByJvp:
-        """What one push changes in place of what is not its own."""
-        return forward_mode.changed(self._bound, primals, row)
+        """Find everything that one jvp changes in place, apart from its own tangents."""
+        return forward_mode.changed_by_jvp(self._bound, primals, row)
 
     # ---- many values at once ----------------------------------------------------------
 
     def evaluate_many(
         self, primals: Primals, stacked: Sequence[bool], *, or_loop: bool = True
     ) -> Stacked:
-        """The outputs at many points, in one call of ``forward`` where its code allows that."""
+        """Return the outputs at many points, in one call of ``forward`` if its code allows that."""
         loop = self.evaluate if or_loop else None
-        return many.evaluate_many(self._bound, loop, primals, stacked)
+        return batching.evaluate_many(self._bound, loop, primals, stacked)
 
     def vjps_many(
         self, primals: Primals, cotangents: Cotangents, *, or_loop: bool = True
     ) -> Stacked:
-        """The gradients for many cotangents, in one run of ``backward`` where that can be."""
+        """Return the gradients for many cotangents, in one run of ``backward`` if possible."""
         loop = self.vjps if or_loop else None
-        return many.vjps_many(self._bound, loop, primals, cotangents)
+        return batching.vjps_many(self._bound, loop, primals, cotangents)
 
     def vmapped(self, primals: Primals, in_dims: Sequence[int | None]) -> tuple[Array | None, ...]:
-        """The outputs for a batch, by the Function's own batching, examples first in each."""
+        """Return the outputs for a batch by the Function's own batching, examples first in each."""
         return batching.vmapped(self._bound, primals, in_dims)
 
     def vmapped_vjp(
         self, primals: Primals, in_dims: Sequence[int | None], cotangents: Cotangents
     ) -> tuple[Array | None, ...]:
-        """The gradients of `primals` through the Function's own batching."""
+        """Return the gradients of `primals` through the Function's own batching."""
         return batching.vmapped_vjp(self._bound, primals, in_dims, cotangents)
 
     # ---- observed calls ---------------------------------------------------------------
@@ -158,25 +152,25 @@ class FunctionDifferentiable:
         input_layout: MemoryLayout | None = None,
         cotangent_layout: MemoryLayout = "contiguous",
     ) -> Observation:
-        """One fully observed call: forward, and backward when `cotangents` are given.
+        """Make one observed call: forward, and backward if `cotangents` are given.
 
-        Where all cotangents are None, a custom Function's backward is run all the same.
+        A custom Function's backward is run even if all cotangents are None.
         """
-        return self._orders.straight(primals, cotangents, needs, (input_layout, cotangent_layout))
+        return self._calls.call(primals, cotangents, needs, (input_layout, cotangent_layout))
 
     def with_defaults(self) -> FunctionDifferentiable | None:
-        """This with the defaults passed that the case leaves to ``forward``."""
+        """Pass the defaults that the case leaves to ``forward``; None if there are none."""
         bound = self._bound.with_defaults()
         return None if bound is None else self._with(bound)
 
     def siblings(self) -> list[FunctionDifferentiable]:
-        """The same Function at cases unlike this one in all that is no tensor."""
-        return [self._with(bound) for bound in self._bound.siblings()]
+        """Return the same Function at cases that differ in all arguments but tensors."""
+        return [self._with(bound) for bound in self._bound.variants()]
 
     def _with(self, bound: BoundFunction) -> FunctionDifferentiable:
-        """This, with other arguments that are no tensors."""
+        """Copy this with other arguments that are no tensors."""
         other = copy(self)
-        other._bound, other._orders = bound, Orders(bound)
+        other._bound, other._calls = bound, Calls(bound)
         return other
 
     def interleaved(
@@ -185,42 +179,42 @@ class FunctionDifferentiable:
         cotangents: tuple[Cotangents, Cotangents],
         second: Examinable | None = None,
     ) -> tuple[Observation, Observation]:
-        """Two calls: first both forwards, then both backwards in the same order."""
-        other = second._orders if isinstance(second, FunctionDifferentiable) else None
-        return self._orders.interleaved(primals, cotangents, other)
+        """Make two calls: both forwards, then both backwards in the same order."""
+        other = second._calls if isinstance(second, FunctionDifferentiable) else None
+        return self._calls.interleaved(primals, cotangents, other)
 
     def call_with_input_changed_between(
         self, primals: Primals, cotangents: Cotangents, argument: int
     ) -> Observation:
-        """One call between whose forward and backward an input is changed in place."""
-        return self._orders.changed_between(primals, cotangents, argument=argument)
+        """Make one call, and change an input in place between forward and backward."""
+        return self._calls.changed_between(primals, cotangents, argument=argument)
 
     def call_with_output_changed_between(
         self, primals: Primals, cotangents: Cotangents, output: int
     ) -> Observation:
-        """One call between whose forward and backward an output is changed in place."""
-        return self._orders.changed_between(primals, cotangents, output=output)
+        """Make one call, and change an output in place between forward and backward."""
+        return self._calls.changed_between(primals, cotangents, output=output)
 
     # ---- surroundings -----------------------------------------------------------------
 
     def leaks(self, primals: Primals) -> Leak | None:
-        """Whether the ctx of a call outlives its outputs, without the garbage collector."""
-        return leak(self._bound, primals)
+        """Find why the ctx of a call outlives its outputs, if it does, without a collection."""
+        return find_leak(self._bound, primals)
 
     @contextmanager
     def seeded(self, seed: int) -> Iterator[None]:
-        """Seeds every global random number generator, and puts them back at the end."""
+        """Seed every global random number generator, and restore them at the end."""
         with global_generators(seed), self._bound.draws.freed():
             yield
 
     def traced(self) -> AbstractContextManager[set[SourceLine]]:
-        """Collects those of `lines` that are executed in the block, in the set it returns."""
+        """Collect those of `lines` that are executed in the block, in the set it returns."""
         return traced(self._bound.cls)
 
     # ---- the next order ---------------------------------------------------------------
 
     def backward_map(self, cotangents: Cotangents) -> FunctionDifferentiable:
-        """The map (primals, cotangents) -> gradients, as a Differentiable of its own."""
+        """Return the map (primals, cotangents) -> gradients, as a Differentiable of its own."""
         given = [(at, array) for at, array in enumerate(cotangents) if array is not None]
         arguments = self._bound.arguments
         function = BackwardMap(self._bound, arguments.differentiable, [at for at, _ in given])
@@ -233,7 +227,7 @@ class FunctionDifferentiable:
         return self._derived(function, tensors, names)
 
     def tangent_map(self, tangents: Tangents) -> FunctionDifferentiable:
-        """The map (primals, tangents) -> tangents, as a Differentiable of its own."""
+        """Return the map (primals, tangents) -> tangents, as a Differentiable of its own."""
         arguments = self._bound.arguments
         tensors = arguments.fresh(self.primals)
         names = [argument.name for argument in self.arguments]
@@ -242,13 +236,13 @@ class FunctionDifferentiable:
                 tensors.append(library().tensor(np.array(array)))
                 tensors[-1].requires_grad = True
                 names.append(f"tangent of {name}")
-        moving = [array is not None for array in tangents]
-        return self._derived(TangentMap(self._bound, moving), tensors, names)
+        differentiable = [array is not None for array in tangents]
+        return self._derived(TangentMap(self._bound, differentiable), tensors, names)
 
     def _derived(
         self, function: Callable[..., Any], tensors: Sequence[Any], names: Sequence[str]
     ) -> FunctionDifferentiable:
-        """A map of more arguments than this, of the next order."""
+        """Make a Differentiable of the next order, which has more arguments than this."""
         derived = FunctionDifferentiable(function, tensors, {}, name=self.name, names=names)
         derived.declares_once_differentiable = self.declares_once_differentiable
         derived._bound.home = self._bound.home
@@ -256,7 +250,7 @@ class FunctionDifferentiable:
 
 
 def _cotangent_names(given: Sequence[int], count: int, taken: Sequence[str]) -> list[str]:
-    """``grad_output``, or ``grad_output[i]`` where there are several outputs."""
+    """Return ``grad_output``, or ``grad_output[i]`` for each of several outputs."""
     stem = "grad_output"
     while any(name.partition("[")[0] == stem for name in taken):
         stem = f"grad_{stem}"
@@ -269,6 +263,6 @@ def _has_both(cls: type[Any]) -> bool:
 
 
 def _is_once_differentiable(cls: type[Any]) -> bool:
-    """Whether the method that computes gradients carries the mark of `once_differentiable`."""
+    """Return True if the method that computes gradients is marked ``once_differentiable``."""
     methods = (cls.vjp, cls.backward)
     return any(library().is_once_differentiable(method) for method in methods)

@@ -1,4 +1,4 @@
-"""Tangents pushed forward through a Function's own jvp."""
+"""Forward mode: tangents by a Function's own jvp, and the jvp as a function of its own."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.adapters.common.bound import BoundFunction
-from gradtool.adapters.common.vjp import copied
+from gradtool.adapters.common.bound_function import BoundFunction
+from gradtool.adapters.common.vjp import Apply, copied
 from gradtool.adapters.library import library
 from gradtool.verify.protocol.observation import Array, ChangedByJvp, Primals, Tangents
 
@@ -16,27 +16,27 @@ from gradtool.verify.protocol.observation import Array, ChangedByJvp, Primals, T
 def jvps(
     bound: BoundFunction, primals: Primals, rows: Sequence[Tangents]
 ) -> list[tuple[Array | None, ...]]:
-    """The tangent of each output for each row; None where an output has none."""
+    """Return the tangent of each output for each row; None if an output has none."""
     return [_jvp(bound, primals, row) for row in rows]
 
 
 def _jvp(bound: BoundFunction, primals: Primals, row: Tangents) -> tuple[Array | None, ...]:
     with library().torch.enable_grad():
-        tensors = _handed(bound, primals)
-        return _pushed(bound, tensors, _tangents(tensors, row))[1]
+        tensors = _computed_tensors(bound, primals)
+        return _outputs_and_tangents(bound, tensors, _tangents(tensors, row))[1]
 
 
-def changed(bound: BoundFunction, primals: Primals, row: Tangents) -> ChangedByJvp:
-    """What one push changes in place, beside the outputs' tangents.
+def changed_by_jvp(bound: BoundFunction, primals: Primals, row: Tangents) -> ChangedByJvp:
+    """Find everything that one jvp changes in place, apart from the outputs' tangents.
 
     Raises what the user's jvp raises.
     """
     with library().torch.enable_grad():
-        plain = _handed(bound, primals)
+        plain = _computed_tensors(bound, primals)
         expected = [copied(output) for output in bound(plain)]
-        tensors = _handed(bound, primals)
+        tensors = _computed_tensors(bound, primals)
         tangents = _tangents(tensors, row)
-        outputs, _ = _pushed(bound, tensors, tangents)
+        outputs, _ = _outputs_and_tangents(bound, tensors, tangents)
         return ChangedByJvp(
             tangents=_differing([copied(each) for each in tangents], row),
             arguments=_differing(map(copied, tensors), [copied(each) for each in plain]),
@@ -44,8 +44,8 @@ def changed(bound: BoundFunction, primals: Primals, row: Tangents) -> ChangedByJ
         )
 
 
-def _handed(bound: BoundFunction, primals: Primals) -> list[Any]:
-    """No leaves: PyTorch drops the tangent of a leaf that is changed in place."""
+def _computed_tensors(bound: BoundFunction, primals: Primals) -> list[Any]:
+    """Return no leaves: PyTorch drops the tangent of a leaf that is changed in place."""
     return bound.arguments.tracked(primals)[1]
 
 
@@ -60,19 +60,18 @@ def _same(one: Array | None, other: Array | None) -> bool:
     return np.array_equal(one, other, equal_nan=one.dtype.kind in "fc")
 
 
-def _pushed(
+def _outputs_and_tangents(
     bound: BoundFunction, tensors: Sequence[Any], tangents: Sequence[Any]
 ) -> tuple[tuple[Array | None, ...], tuple[Array | None, ...]]:
-    """The outputs and their tangents."""
     forward_ad = library().torch.autograd.forward_ad
     with forward_ad.dual_level():
-        moving = [
+        duals = [
             tensor if tangent is None else forward_ad.make_dual(tensor, tangent)
             for tensor, tangent in zip(tensors, tangents, strict=True)
         ]
         unpacked = [
             (None, None) if output is None else forward_ad.unpack_dual(output)
-            for output in bound(moving)
+            for output in bound(duals)
         ]
         return (
             tuple([copied(primal) for primal, _ in unpacked]),
@@ -90,3 +89,34 @@ def _tangents(tensors: Sequence[Any], row: Tangents) -> list[Any]:
 def _tangent(tensor: Any, values: Array) -> Any:
     dtype = library().dtype(tensor)
     return library().tensor(np.array(values, dtype=dtype)).to(tensor.device)
+
+
+class TangentMap:
+    """A Function's jvp as a function of its own: (primals, tangents) -> tangents.
+
+    Its derivative is the second derivative by reverse over forward.
+
+    Takes the tensor arguments of a function, then a tangent for each in `differentiable`.
+    Returns the tangent of each output; None if it has none.
+    """
+
+    def __init__(self, apply: Apply, differentiable: Sequence[bool]) -> None:
+        self._apply = apply
+        self._differentiable = tuple(differentiable)
+
+    def __call__(self, *tensors: Any) -> tuple[Any, ...]:
+        """Return the tangents, with a graph if one is being recorded."""
+        forward_ad = library().torch.autograd.forward_ad
+        count = len(self._differentiable)
+        tangents = iter(tensors[count:])
+        with forward_ad.dual_level():
+            duals = [
+                forward_ad.make_dual(tensor.clone(), next(tangents)) if needed else tensor
+                for tensor, needed in zip(tensors[:count], self._differentiable, strict=True)
+            ]
+            return tuple(
+                [
+                    None if output is None else forward_ad.unpack_dual(output).tangent
+                    for output in self._apply(duals)
+                ]
+            )

@@ -1,8 +1,8 @@
-"""An ``nn.Module`` as a function of its inputs and parameters.
+"""Modules (``nn.Module``) as functions of their inputs and parameters.
 
-Both libraries can call a module with other tensors in the place of its own. So a parameter is
-an argument like any other, named ``weight`` or ``layers.0.bias``, and no call leaves a trace in
-the module's parameters or buffers.
+Both libraries can call a module with other tensors in place of its own. So a parameter is an
+argument like any other, named ``weight`` or ``layers.0.bias``, and no call changes the module's
+parameters or buffers.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from gradtool.adapters.library import library
 
 
 def is_module_class(value: object) -> bool:
-    """Whether `value` is a class of modules."""
+    """Return True for a class of modules."""
     return isinstance(value, type) and issubclass(value, _module_classes())
 
 
 def is_module(value: object) -> bool:
-    """Whether `value` is a module."""
+    """Return True for a module."""
     return isinstance(value, _module_classes())
 
 
 def _module_classes() -> tuple[type[Any], ...]:
-    """``nn.Module`` of the library; nothing before it is loaded, for then nothing derives of it."""
+    """Return ``nn.Module``, or nothing while it is not loaded and so has no subclasses."""
     nn = sys.modules.get(f"{library().torch.__name__}.nn")
     return () if nn is None else (nn.Module,)
 
 
 class ModuleCall:
-    """Calls `module`; what is passed under the name of a parameter takes its place.
+    """Calls `module`; arguments with the name of a parameter take its place.
 
     Args:
         module: The module, which is not changed.
-        dtype: Of its floating parameters and buffers; None: as they are.
-        device: Where its parameters are; None: where they are.
+        dtype: Dtype for its floating parameters and buffers; None keeps theirs.
+        device: Device for its parameters; None keeps theirs.
     """
 
     def __init__(self, module: Any, dtype: Any = None, device: str | None = None) -> None:
@@ -50,10 +50,10 @@ class ModuleCall:
         }
         """The values of the parameters, by their names."""
         self.buffers = {name: _as(each, dtype, device) for name, each in module.named_buffers()}
-        """What the buffers hold at the start of every call."""
+        """Values of the buffers at the start of every call."""
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
-        """The outputs; `named` are parameters and keyword arguments."""
+        """Return the outputs; `named` are parameters and keyword arguments."""
         state = {name: named.pop(name, own) for name, own in self.parameters.items()}
         device = _device((*inputs, *named.values(), *state.values()))
         for name, buffer in self.buffers.items():
@@ -69,6 +69,6 @@ def _as(tensor: Any, dtype: Any, device: str | None) -> Any:
 
 
 def _device(values: tuple[Any, ...]) -> Any:
-    """The device of the first tensor."""
+    """Return the device of the first tensor."""
     kind = library().Tensor
     return next((value.device for value in values if isinstance(value, kind)), None)

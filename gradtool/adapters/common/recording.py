@@ -1,7 +1,7 @@
-"""Sees what a user's Function does, through a subclass of it made on the spot.
+"""Recording of a user's Function, through a subclass of it made at run time.
 
 The subclass wraps the methods that the user overrides, and nothing else: names, class
-attributes and the rules the engine derives from what is overridden stay as they are.
+attributes, and the engine's conclusions from what is overridden, stay the same.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ Method = Callable[..., Any]
 
 
 _MATERIALIZES = "_materializes"
-"""Attribute of ctx that says what `set_materialize_grads` was told: PyTorch tells nobody."""
+"""Attribute of ctx with the choice made by `set_materialize_grads`: PyTorch has none to read."""
 
-_SAID_TO_THE_LIBRARY = {
+_LIBRARY_ATTRIBUTES = {
     "dirty_tensors",
     "materialize_grads",
     "needs_input_grad",
@@ -33,31 +33,31 @@ _SAID_TO_THE_LIBRARY = {
     "to_save",
     _MATERIALIZES,
 }
-"""Attributes of ctx in which its methods keep what they are told."""
+"""Attributes of ctx that its own methods set."""
 
 
 @dataclass
 class Record:
-    """What one call of a Function left behind. Stays empty for a plain callable."""
+    """Record of one call of a Function. Stays empty for a plain callable."""
 
     ctx: Any = None
     inputs: tuple[Any, ...] = ()
     outputs: tuple[Any, ...] = ()
-    """As ``forward`` returned them, before the engine gives them their place in the graph."""
+    """As ``forward`` returned them, before the engine connects them to the graph."""
     saved: tuple[Any, ...] = ()
     dirty: tuple[Any, ...] = ()
     non_differentiable: tuple[Any, ...] = ()
     attributes: dict[str, Any] = field(default_factory=dict)
-    """What the user set on ctx."""
+    """Attributes that the user set on ctx."""
     materializes: bool = True
-    """Undefined cotangents are to reach ``backward`` as zeros."""
+    """True if undefined cotangents reach ``backward`` as zeros."""
     received: tuple[bool, ...] | None = None
-    """Which cotangents ``backward`` got; None when it was not run."""
+    """For each cotangent, True if ``backward`` got one; None if it was not run."""
     returned: tuple[Gradient, ...] | None = None
-    """What ``backward`` returned; None when it was not run or raised."""
+    """Gradients that ``backward`` returned; None if it was not run or raised."""
 
     def see_forward(self, ctx: Any, inputs: tuple[Any, ...], output: Any, before: set[str]) -> None:
-        """Remember a forward; `before` are the names that ctx had by then."""
+        """Record a forward; `before` are the names that ctx had at its start."""
         self.ctx = ctx
         self.inputs = inputs
         self.outputs = output if isinstance(output, tuple) else (output,)
@@ -65,11 +65,11 @@ class Record:
         self.dirty = tuple(ctx.dirty_tensors or ())
         self.non_differentiable = tuple(ctx.non_differentiable or ())
         self.materializes = bool(vars(ctx).get(_MATERIALIZES, True))
-        own = before | _SAID_TO_THE_LIBRARY
+        own = before | _LIBRARY_ATTRIBUTES
         self.attributes = {name: value for name, value in vars(ctx).items() if name not in own}
 
     def see_backward(self, returned: Any) -> None:
-        """Remember the gradients, before the engine casts or reduces them."""
+        """Record the gradients, before the engine casts or reduces them."""
         gradients = returned if isinstance(returned, tuple) else (returned,)
         self.returned = tuple(_gradient(each) for each in gradients)
 
@@ -90,7 +90,7 @@ class Recorder:
         self._base = function
         self._records: list[Record] = []
         self.function = self._subclass()
-        """To be applied in the Function's place."""
+        """The subclass to apply in the Function's place."""
 
     @contextmanager
     def recording(self) -> Iterator[Record]:
@@ -120,8 +120,8 @@ class Recorder:
         for name in ("__module__", "__qualname__", "__doc__"):
             namespace[name] = getattr(base, name)
         metaclass: Any = type(base)
-        made: Any = metaclass(base.__name__, (_Unannounced, base), namespace)
-        _remember_materializing(made._backward_cls)
+        made: Any = metaclass(base.__name__, (_SilentSubclass, base), namespace)
+        _record_materializing(made._backward_cls)
         function: type[Any] = made
         return function
 
@@ -161,19 +161,19 @@ class Recorder:
         return backward
 
 
-def _remember_materializing(node: type[Any]) -> None:
-    """Let the ctx of a Function keep what it is told of undefined cotangents."""
-    tell = node.set_materialize_grads
+def _record_materializing(node: type[Any]) -> None:
+    """Let the ctx of a Function keep its choice for undefined cotangents."""
+    original = node.set_materialize_grads
 
     def set_materialize_grads(ctx: Any, value: bool) -> None:
         vars(ctx)[_MATERIALIZES] = value
-        tell(ctx, value)
+        original(ctx, value)
 
     node.set_materialize_grads = set_materialize_grads
 
 
-class _Unannounced:
-    """Keeps a user's ``__init_subclass__`` from hearing of a subclass that nobody wrote."""
+class _SilentSubclass:
+    """Hides from a user's ``__init_subclass__`` a subclass that the user did not write."""
 
     def __init_subclass__(cls) -> None:
-        """Tell nobody."""
+        """Call no other ``__init_subclass__``."""

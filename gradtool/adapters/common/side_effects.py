@@ -1,7 +1,7 @@
-"""Makes sure that a batched run of a user's code computes and does nothing else.
+"""Detection and undoing of side effects in a batched run of a user's code.
 
 A buffer written to once for a whole batch is not what it would be after a run for each
-example, and may be left batched. Such a run is an error here, and the buffers are put back.
+example, and may be left batched. Such a run is an error here, and the buffers are restored.
 """
 
 from __future__ import annotations
@@ -13,32 +13,34 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.adapters.common.captured import is_of_the_engine, visited
-from gradtool.adapters.common.generators import drawn
+from gradtool.adapters.common.buffers import is_of_the_engine, visited
+from gradtool.adapters.common.random_state import generator_state
 from gradtool.adapters.library import Snapshot, library
 from gradtool.verify.protocol.observation import Array
 
 
 class SideEffectError(Exception):
-    """A batched run did more than compute."""
+    """A batched run had a side effect."""
 
 
 @contextmanager
 def without_side_effects(roots: Sequence[tuple[str, Any]]) -> Iterator[None]:
-    """Let the block compute and nothing else that can be seen from `roots`, (name, object) pairs.
+    """Undo the side effects of the block if it has any or raises.
+
+    Args:
+        roots: (name, object) pairs from which to look for what the block can change.
 
     Raises:
-        SideEffectError: It changed a buffer that can be reached, put something in the place of
-            another, or drew random numbers that are not the engine's (which refuses to draw
-            them for a batch).
+        SideEffectError: The block changed a reachable buffer, replaced an object, or drew random
+            numbers from another generator than the engine's (which raises by itself in a batch).
     """
     buffers, objects = visited(roots)
     holders = [_Holder(each) for each in objects if _Holder.has_entries(each)]
     before = [(name, _snapshot(buffer)) for name, buffer in buffers]
-    draws = drawn()
+    state = generator_state()
     try:
         yield
-        if drawn() != draws:
+        if generator_state() != state:
             raise SideEffectError("it draws random numbers")
         for name, snapshot in before:
             if snapshot.is_changed():
@@ -54,7 +56,7 @@ def without_side_effects(roots: Sequence[tuple[str, Any]]) -> Iterator[None]:
 
 
 class _Holder:
-    """What a class, an object, a dict, a list or a module's variables held."""
+    """The entries of a class, an object, a dict, a list or a module's variables, as they were."""
 
     def __init__(self, holder: Any) -> None:
         self._holder = holder
@@ -62,7 +64,7 @@ class _Holder:
 
     @staticmethod
     def has_entries(value: Any) -> bool:
-        """Whether something in it can be replaced, and is not the engine's to replace."""
+        """Return True if the user's code can replace something in it."""
         if is_of_the_engine(value):
             return False
         if isinstance(value, type | dict | list | FunctionType):

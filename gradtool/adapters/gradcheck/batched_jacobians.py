@@ -21,7 +21,7 @@ from gradtool.verify.oracle.fixed_step import write_columns_at_once
 from gradtool.verify.protocol.coordinates import Coordinates, FloatArray
 from gradtool.verify.protocol.observation import Array
 
-_BYTES_AT_ONCE = 2**21
+_MAX_BATCH_BYTES = 2**21
 """Bytes of the arrays that go into a batch and come out of it: about the size of a cache."""
 
 _MIN_RUNS = 3
@@ -123,7 +123,7 @@ def _parts(count: int, each: int) -> list[range]:
     Raises:
         CannotBatchError: The ranges would be too short for a batch to gain anything.
     """
-    step = _BYTES_AT_ONCE // (each + 1)
+    step = _MAX_BATCH_BYTES // (each + 1)
     if count and step < _MIN_RUNS:
         raise CannotBatchError
     return [range(start, min(start + step, count)) for start in range(0, count, step)]

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradtool.adapters.common.binding import function_class
-from gradtool.adapters.common.captured import roots_of
+from gradtool.adapters.common.buffers import roots_of
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.engine import Tensor
 from gradtool.engine._tensor import to_numpy, wrap

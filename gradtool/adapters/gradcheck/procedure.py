@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from gradtool.adapters.common.undefined import undefined_gradients
+from gradtool.adapters.common.vjp import undefined_gradients
 from gradtool.adapters.gradcheck.batched_gradients import (
     expect_batched_backward,
     expect_batched_forward,

@@ -24,7 +24,7 @@ import numpy as np
 from tests.engine.ops.case import Arg, OpCase, Shape
 
 Kind = Callable[..., Arg]
-"""Draws the elements of a tensor of any shape: `normal`, `distinct`, …"""
+"""RepeatedDraws the elements of a tensor of any shape: `normal`, `distinct`, …"""
 
 Pick = Callable[[st.SearchStrategy[Any]], Any]
 Build = Callable[[Pick, Shape], "Call"]

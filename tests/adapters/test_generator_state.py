@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from gradtool.adapters.common.generators import drawn, go_to
+from gradtool.adapters.common.random_state import generator_state, set_generator_state
 
 
 @pytest.fixture(autouse=True)
@@ -35,22 +35,22 @@ def test_whatever_is_drawn_is_seen_and_drawn_again(draw: str, held: bool) -> Non
     np.random.seed(0)
     if held:
         np.random.randn()  # Two normal numbers are drawn at a time, and the second is held.
-    before = drawn()
-    assert drawn() == before
+    before = generator_state()
+    assert generator_state() == before
     first = DRAWS[draw]()
-    assert drawn() != before
-    go_to(before)
-    assert drawn() == before
+    assert generator_state() != before
+    set_generator_state(before)
+    assert generator_state() == before
     assert DRAWS[draw]() == first
 
 
 def test_another_generator_in_the_place_of_the_first_is_seen_and_asked() -> None:
     np.random.seed(0)
-    before = drawn()
+    before = generator_state()
     np.random.set_bit_generator(np.random.PCG64(0))
-    other = drawn()
+    other = generator_state()
     assert other != before
     first = np.random.rand()
-    assert drawn() != other
-    go_to(other)
+    assert generator_state() != other
+    set_generator_state(other)
     assert np.random.rand() == first

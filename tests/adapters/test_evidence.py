@@ -10,7 +10,7 @@ import pytest
 
 import gradtool.engine as torch
 from gradtool.engine.autograd import Function
-from tests.gate.adapters.at_a_case import at, leaf
+from tests.adapters.case_functions import at, leaf
 
 ONES = np.ones(3)
 X = (2.0, 3.0, 5.0)

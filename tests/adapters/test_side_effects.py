@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import gradtool
-from gradtool.adapters.common.captured import is_of_the_engine
+from gradtool.adapters.common.buffers import is_of_the_engine
 from gradtool.adapters.common.side_effects import SideEffectError, without_side_effects
 from gradtool.engine._modes import modes
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradtool.engine.autograd import Function
 from gradtool.engine.autograd.function import once_differentiable
-from tests.gate.adapters.at_a_case import at, leaf
+from tests.adapters.case_functions import at, leaf
 
 X = (2.0, 3.0)
 

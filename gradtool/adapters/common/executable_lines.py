@@ -1,4 +1,4 @@
-"""Which lines of a Function's own methods can be executed, and which are."""
+"""Lines of a Function's own methods: all that can be executed, and those that were."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _METHODS = ("forward", "setup_context", "backward", "vjp", "jvp", "vmap")
 
 
 def lines_of(function: type[Any] | None) -> frozenset[SourceLine]:
-    """The lines that can be executed, those of functions inside the methods included."""
+    """Return the lines that can be executed, also those of functions inside the methods."""
     return frozenset(
         SourceLine(method, code.co_filename, line)
         for code, method in _codes(function).items()
@@ -28,7 +28,7 @@ def lines_of(function: type[Any] | None) -> frozenset[SourceLine]:
 def traced(function: type[Any] | None) -> Iterator[set[SourceLine]]:
     """Collect the lines that this thread executes in the block.
 
-    A tracer that is set already, as by a debugger or to measure coverage, rests meanwhile.
+    A tracer that a debugger or a coverage tool has set is off meanwhile.
     """
     codes = _codes(function)
     seen: set[SourceLine] = set()
@@ -51,7 +51,7 @@ def traced(function: type[Any] | None) -> Iterator[set[SourceLine]]:
 
 
 def _codes(function: type[Any] | None) -> dict[CodeType, str]:
-    """The code of the methods that the user wrote, by the method that it is part of."""
+    """Map the code of the user's methods, and of functions inside, to the method's name."""
     codes: dict[CodeType, str] = {}
     for name in _METHODS if function is not None else ():
         method = getattr(function, name)
@@ -69,6 +69,6 @@ def _with_inner(code: CodeType) -> Iterator[CodeType]:
 
 
 def _executable(code: CodeType) -> set[int]:
-    """Line numbers of the body; that of ``def`` itself is not among them, unless shared."""
+    """Return the line numbers of the body, without that of ``def`` unless both share it."""
     starts = {line for _, _, line in code.co_lines() if line is not None}
     return starts if len(starts) == 1 else starts - {code.co_firstlineno}

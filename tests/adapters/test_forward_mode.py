@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gradtool.engine as torch
-from tests.gate.adapters.at_a_case import Product, at, leaf
+from tests.adapters.case_functions import Product, at, leaf
 
 X, Y = (2.0, 3.0), (0.5, -1.0)
 

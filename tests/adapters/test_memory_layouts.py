@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gradtool.engine.autograd import Function
-from tests.gate.adapters.at_a_case import Linear, at, matrix
+from tests.adapters.case_functions import Linear, at, matrix
 
 LAYOUTS = ["contiguous", "transposed", "gapped", "expanded"]
 

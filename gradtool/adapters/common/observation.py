@@ -1,4 +1,4 @@
-"""Puts together what one call showed: values before and after, declarations, memory shared."""
+"""Observation of one call: values before and after, declarations, shared memory."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.adapters.common.bound import BoundFunction
-from gradtool.adapters.common.captured import (
+from gradtool.adapters.common.bound_function import BoundFunction
+from gradtool.adapters.common.buffers import (
     Buffers,
     buffers,
     changed,
@@ -46,7 +46,7 @@ class Observer:
         self._fields: dict[str, Any] = {}
 
     def end_forward(self, outputs: Sequence[Any]) -> None:
-        """The function returned `outputs`, none where it raised."""
+        """Compare with the state before forward; no `outputs` if it raised."""
         self._fields["outputs"] = tuple(copied(output) for output in outputs)
         self._fields["output_requires_grad"] = tuple(
             output is not None and output.requires_grad for output in outputs
@@ -63,11 +63,11 @@ class Observer:
         self._fields["buffers_changed_in_forward"] = changed(self._buffers, buffers(self._roots))
         self._fields["materializes"] = self._record.materializes
         self._fields.update(_declarations(self._record, self._tensors))
-        self._fields.update(_kept(self._record, self._arguments.names))
+        self._fields.update(_saved_values(self._record, self._arguments.names))
         self._outputs, self._outputs_before = outputs, _digests(outputs)
 
     def begin_backward(self, cotangents: Sequence[Any]) -> None:
-        """`cotangents`, one for each output, are about to be sent back."""
+        """Remember the state before backward of `cotangents`, one for each output."""
         self._inputs = _digests(self._tensors)
         self._saved = _digests(self._record.saved)
         self._buffers = self._all_buffers()
@@ -75,12 +75,12 @@ class Observer:
         self._cotangents_before = _digests(cotangents)
 
     def see_gradients(self, gradients: Sequence[Any]) -> None:
-        """Backward led to `gradients`."""
+        """Remember the gradients that backward led to."""
         self._fields["gradients"] = tuple([copied(each) for each in gradients])
         self._gradients, self._gradients_before = gradients, _digests(gradients)
 
     def end_backward(self) -> None:
-        """Backward returned or raised."""
+        """Compare with the state before backward, which returned or raised."""
         self._fields["raw"] = self._record.returned
         self._fields["received"] = self._record.received
         self._fields["mutated_in_backward"] = _changed(self._inputs, _digests(self._tensors))
@@ -92,18 +92,18 @@ class Observer:
         self._fields["buffers_changed_in_backward"] = changed(self._buffers, self._all_buffers())
 
     def observation(self, failure: Failure | None = None) -> Observation:
-        """Everything seen so far."""
+        """Return everything seen so far."""
         overwritten = _changed(self._gradients_before, _digests(self._gradients))
         return Observation(**self._fields, mutated_gradients=overwritten, failure=failure)
 
     def _all_buffers(self) -> Buffers:
-        """What can be reached without being passed, and what lies on ctx."""
+        """Return the buffers, those on ctx included."""
         of_ctx = [(f"ctx.{name}", value) for name, value in self._record.attributes.items()]
         return buffers([*self._roots, *of_ctx])
 
 
 def _digests(values: Sequence[Any]) -> list[bytes | None]:
-    """A digest of the bytes of each tensor; None for what is not a tensor."""
+    """Return a digest of the bytes of each tensor; None for anything else."""
     kind = library().Tensor
     return [digest(value) if isinstance(value, kind) else None for value in values]
 
@@ -126,8 +126,8 @@ def _declarations(record: Record, tensors: Sequence[Any]) -> dict[str, tuple[int
     }
 
 
-def _kept(record: Record, names: Sequence[str]) -> dict[str, Any]:
-    """What was saved and what was set on ctx, each in a word."""
+def _saved_values(record: Record, names: Sequence[str]) -> dict[str, Any]:
+    """Describe saved tensors, and those behind attributes of ctx, each in a word."""
     tensors = [(f"input:{name}", value) for name, value in zip(names, record.inputs, strict=False)]
     tensors += [(f"output:{i}", output) for i, output in enumerate(record.outputs)]
     words = {id(value): word for word, value in reversed(tensors)}
@@ -138,13 +138,13 @@ def _kept(record: Record, names: Sequence[str]) -> dict[str, Any]:
         "kept_on_ctx": tuple(
             (name, word)
             for name, value in record.attributes.items()
-            for word in dict.fromkeys(_behind(value, tensors))
+            for word in dict.fromkeys(_memory_behind(value, tensors))
         ),
     }
 
 
-def _behind(value: Any, tensors: Sequence[tuple[str, Any]]) -> Iterator[str]:
-    """The words of those `tensors` whose memory `value` holds, or an entry of it does."""
+def _memory_behind(value: Any, tensors: Sequence[tuple[str, Any]]) -> Iterator[str]:
+    """Yield the words of the `tensors` whose memory `value`, or an entry of it, shares."""
     kind = library().Tensor
     if isinstance(value, kind | np.ndarray):
         for word, tensor in tensors:
@@ -155,7 +155,7 @@ def _behind(value: Any, tensors: Sequence[tuple[str, Any]]) -> Iterator[str]:
                 return
     elif isinstance(value, list | tuple | dict):
         for entry in value.values() if isinstance(value, dict) else value:
-            yield from _behind(entry, tensors)
+            yield from _memory_behind(entry, tensors)
     elif holds_others(value):
         for _, held in reachable([("", value)]):
-            yield from _behind(held, tensors)
+            yield from _memory_behind(held, tensors)

@@ -1,4 +1,4 @@
-"""A user's function with the arguments of a case: what every file beside this works on."""
+"""A user's function with the arguments of a case."""
 
 from __future__ import annotations
 
@@ -10,12 +10,9 @@ from typing import Any
 
 from gradtool.adapters.common.arguments import Arguments
 from gradtool.adapters.common.binding import bind, defaults_of, function_class, names_of, takes_ctx
-from gradtool.adapters.common.draws import Draws
 from gradtool.adapters.common.module_call import ModuleCall
-from gradtool.adapters.library import library
-
-Outputs = tuple[Any, ...]
-"""A tensor for each output; None where it is not a tensor."""
+from gradtool.adapters.common.random_state import RepeatedDraws
+from gradtool.adapters.library import Outputs, library
 
 
 class BoundFunction:
@@ -25,7 +22,7 @@ class BoundFunction:
         function: A `Function` subclass, its ``apply``, or any callable.
         args: Positional arguments.
         kwargs: Keyword arguments. A Function's are moved to their positions.
-        names: Names of the positional arguments, where the signature does not say.
+        names: Names of the positional arguments, if the signature has none.
 
     Raises:
         TypeError: `kwargs` do not fit the signature of ``forward``.
@@ -39,10 +36,10 @@ class BoundFunction:
         names: Sequence[str] | None = None,
     ) -> None:
         self.cls: type[Any] | None = function_class(function)
-        """The custom Function; None of a plain callable."""
+        """The custom Function; None for a plain callable."""
         self.callable: Callable[..., Any] = self.cls.apply if self.cls else function
         self.target: Callable[..., Any] = self.cls or function
-        """What the user wrote."""
+        """The user's own Function or callable."""
         if self.cls:
             args, kwargs = bind(function, args, kwargs)
         parameters = function.parameters if isinstance(function, ModuleCall) else ()
@@ -50,30 +47,30 @@ class BoundFunction:
         self.arguments = Arguments(names, args, kwargs, parameters)
         self.home = _folder(self.target)
         """The folder of the user's module."""
-        self.draws = Draws()
+        self.draws = RepeatedDraws()
 
     def with_defaults(self) -> BoundFunction | None:
-        """The same with the defaults of ``forward`` passed; None where all arguments are."""
+        """Pass the defaults of ``forward`` too; None if no argument was left to its default."""
         if self.cls is None or not takes_ctx(self.cls):
             return None
         arguments = self.arguments.extended(defaults_of(self.cls))
         return None if arguments is None else self._with(arguments)
 
-    def siblings(self) -> list[BoundFunction]:
-        """The same function with other numbers among its arguments, and drawing others."""
-        return [self._with(arguments) for arguments in self.arguments.siblings()]
+    def variants(self) -> list[BoundFunction]:
+        """Return the same function with other numbers among its arguments, and other draws."""
+        return [self._with(arguments) for arguments in self.arguments.variants()]
 
     def _with(self, arguments: Arguments) -> BoundFunction:
         other = copy(self)
-        other.arguments, other.draws = arguments, Draws()
+        other.arguments, other.draws = arguments, RepeatedDraws()
         return other
 
     def __call__(self, tensors: Sequence[Any]) -> Outputs:
-        """The outputs, with `tensors` in the places of the case's tensors."""
+        """Return the outputs, with `tensors` in the places of the case's tensors."""
         return self.through(self.callable, tensors)
 
     def through(self, function: Callable[..., Any], tensors: Sequence[Any]) -> Outputs:
-        """The outputs of another `function` of the same arguments."""
+        """Return the outputs of another `function` of the same arguments."""
         args, kwargs = self.arguments.placed(tensors)
         with self.draws.repeated():
             output = function(*args, **kwargs)
@@ -83,7 +80,7 @@ class BoundFunction:
 
 
 def _folder(function: Any) -> Path:
-    """The folder of the module that defines `function`; the current one where none does."""
+    """Return the folder of the module that defines `function`; the current one if there is none."""
     try:
         return Path(inspect.getfile(inspect.unwrap(function))).parent
     except TypeError:

@@ -7,7 +7,7 @@ import pytest
 
 import gradtool.engine as torch
 from gradtool.engine.autograd import Function
-from tests.gate.adapters.at_a_case import Product, at, leaf
+from tests.adapters.case_functions import Product, at, leaf
 
 ONES = np.ones(3)
 X, Y = (2.0, 3.0, 5.0), (0.5, -1.0, 2.0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gradtool.engine.autograd import Function
-from tests.gate.adapters.at_a_case import Product, at, leaf, matrix
+from tests.adapters.case_functions import Product, at, leaf, matrix
 
 X, Y = (2.0, 3.0), (0.5, -1.0)
 

@@ -1,8 +1,8 @@
-"""Tensors and arrays that a Function reaches without being passed them.
+"""Buffers: tensors and arrays that a Function reaches without being passed them.
 
-Those are attributes of its class and of ctx, and variables that its methods, or functions of
-its module that they call, captured or find in their module. What such a buffer holds should
-not depend on which calls were made before.
+They are attributes of its class and of ctx, and variables that its methods, or functions of its
+module that they call, captured or find in their module. The contents of a buffer should not depend
+on earlier calls.
 """
 
 from __future__ import annotations
@@ -18,44 +18,44 @@ import numpy as np
 
 from gradtool.adapters.library import library
 
-_DEEPEST = 5
-_MOST = 2000
-"""Objects looked at: what lies deeper, or beyond, is no buffer of a Function."""
+_MAX_DEPTH = 5
+_MAX_OBJECTS = 2000
+"""Limits of the search: objects that lie deeper, or beyond, are no buffers of a Function."""
 
 _FEW_BYTES = 4096
-"""That are compared as they are: a digest of them would take longer."""
+"""Bytes up to which contents are compared directly: a digest would take longer."""
 
 Buffers = dict[str, tuple[Any, bytes]]
-"""Each buffer by its name, with a digest of its bytes."""
+"""Buffers by name, each with a digest of its bytes."""
 
 
 def digest(buffer: Any) -> bytes:
-    """The bytes of a tensor or array, or a digest where they are many."""
+    """Return the bytes of a tensor or array, or a digest if they are many."""
     array = buffer if isinstance(buffer, np.ndarray) else library().array(buffer)
     found = array.tobytes()
     return found if len(found) <= _FEW_BYTES else blake2b(found, digest_size=16).digest()
 
 
 def buffers(roots: Iterable[tuple[str, Any]]) -> Buffers:
-    """All that can be reached from `roots`, (name, object) pairs, as they are now."""
+    """Find the buffers reachable from `roots`, (name, object) pairs, as they are now."""
     return {name: (value, digest(value)) for name, value in reachable(roots)}
 
 
 def reachable(roots: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    """The buffers that `roots` lead to, each once and with its name."""
+    """Return the buffers reachable from `roots`, each once and with its name."""
     return list(_Search().run(roots))
 
 
 def visited(roots: Iterable[tuple[str, Any]]) -> tuple[list[tuple[str, Any]], list[Any]]:
-    """As `reachable`; with it all objects that were looked into on the way."""
+    """Return the same as `reachable`, and all objects visited on the way."""
     search = _Search()
     return list(search.run(roots)), search.objects
 
 
 def changed(before: Buffers, after: Buffers) -> tuple[str, ...]:
-    """Names of the buffers that hold other bytes than before.
+    """Return the names of the buffers that hold other bytes than before.
 
-    A name that stands for another object now is no buffer that changed.
+    A name that refers to another object now is no changed buffer.
     """
     return tuple(
         name
@@ -65,7 +65,7 @@ def changed(before: Buffers, after: Buffers) -> tuple[str, ...]:
 
 
 def roots_of(function: Any) -> list[tuple[str, Any]]:
-    """Where to look for the buffers of a Function's class, or of a plain callable."""
+    """Return the (name, object) pairs from which to search the buffers of a function."""
     if not isinstance(function, type):
         return [("", inspect.unwrap(function))]
     classes = [cls for cls in function.__mro__ if not _is_of_the_library(cls.__module__)]
@@ -73,7 +73,7 @@ def roots_of(function: Any) -> list[tuple[str, Any]]:
 
 
 def holds_others(value: Any) -> bool:
-    """Whether `value` is a function, or an object of a class, that a user wrote."""
+    """Return True for a user's function, or an object of a user's class."""
     if isinstance(value, functools.partial | MethodType):
         return True
     if isinstance(value, FunctionType):
@@ -82,7 +82,7 @@ def holds_others(value: Any) -> bool:
 
 
 def is_of_the_engine(value: Any) -> bool:
-    """Whether a class, a function or an object is the engine's own; Modules are their user's."""
+    """Return True for the engine's own classes, functions and objects, Modules excepted."""
     module = (value if isinstance(value, type | FunctionType) else type(value)).__module__
     return _is_of_the_library(module) and not _is_of_the_library(module, ".nn")
 
@@ -92,14 +92,14 @@ def _is_of_the_library(module: str, part: str = "") -> bool:
 
 
 class _Search:
-    """One walk through what is reachable. Each object is visited once."""
+    """One search of everything reachable. Each object is visited once."""
 
     def __init__(self) -> None:
         self._seen: dict[int, Any] = {}
 
     @property
     def objects(self) -> list[Any]:
-        """All that was visited."""
+        """All visited objects."""
         return list(self._seen.values())
 
     def run(self, roots: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
@@ -110,7 +110,7 @@ class _Search:
             yield from self._visit(name, value, 0)
 
     def _visit(self, name: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
-        if id(value) in self._seen or depth > _DEEPEST or len(self._seen) > _MOST:
+        if id(value) in self._seen or depth > _MAX_DEPTH or len(self._seen) > _MAX_OBJECTS:
             return
         self._seen[id(value)] = value
         if isinstance(value, library().Tensor | np.ndarray):
@@ -145,7 +145,7 @@ class _Search:
 
 
 def _module_of(value: Any) -> str | None:
-    """The module that defines a function, a class, or the class of an object."""
+    """Return the module that defines a function, a class, or the class of an object."""
     while isinstance(value, functools.partial):
         value = value.func
     module: str | None = getattr(value, "__module__", None)
@@ -153,7 +153,7 @@ def _module_of(value: Any) -> str | None:
 
 
 def _variables(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """What a function captured, and what it names of its module."""
+    """Yield the variables that a function captured, and those of its module that it names."""
     if hasattr(function, "__wrapped__"):
         yield "", function.__wrapped__
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
@@ -168,6 +168,6 @@ def _variables(function: FunctionType) -> Iterator[tuple[str, Any]]:
 
 @functools.lru_cache(maxsize=4096)
 def _names(code: CodeType) -> tuple[str, ...]:
-    """The global names, among others, that code and the code inside it uses, in order."""
+    """Return the names, global ones among them, used by code and the code inside it, sorted."""
     inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
     return tuple(sorted(set(code.co_names).union(*(_names(each) for each in inner))))

@@ -7,7 +7,7 @@ import gc
 import pytest
 
 from gradtool.engine.autograd import Function
-from tests.gate.adapters.at_a_case import Product, at, leaf
+from tests.adapters.case_functions import Product, at, leaf
 
 X, Y = (2.0, 3.0), (0.5, -1.0)
 

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gradtool.engine as torch
-from gradtool.adapters.common import many
+from gradtool.adapters.common import batching
 from gradtool.engine.autograd import Function
-from tests.gate.adapters.at_a_case import Linear, Product, at, leaf, matrix
+from tests.adapters.case_functions import Linear, Product, at, leaf, matrix
 
 X = (2.0, 3.0, 5.0)
 rng = np.random.default_rng(0)
@@ -205,7 +205,7 @@ def test_what_does_not_depend_on_the_batch_is_repeated() -> None:
 
 
 def test_large_batches_are_cut_to_a_budget(monkeypatch) -> None:
-    monkeypatch.setattr(many, "_BYTES_AT_ONCE", 100)
+    monkeypatch.setattr(batching, "_MAX_BATCH_BYTES", 100)
     sizes = bytearray()  # a list would be taken for something kept from call to call
 
     def spy(x):

@@ -1,0 +1,180 @@
+"""Random numbers: seeds of cases, and the state of the global generators.
+
+The numbers of a case depend on its node id and the seed of the run. They do not depend on
+which other cases there are, on their order, or on the folder that gradtool is started in.
+
+A function that draws, as dropout does, is a different one at every call. With the generators
+reset before each call it is one function, which has a derivative.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import pickle
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gradtool.adapters.library import library
+
+
+def stable_seed(*parts: object) -> int:
+    """Return a 63-bit number derived from `parts`, the same in every process."""
+    text = "\0".join(map(str, parts)).encode()
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big") >> 1
+
+
+def generator(*parts: object) -> np.random.Generator:
+    """Return a generator seeded with `parts`."""
+    return np.random.Generator(np.random.PCG64(stable_seed(*parts)))
+
+
+@contextmanager
+def global_generators(seed: int) -> Iterator[None]:
+    """Seed the global generators of Python, NumPy and the library; restore them at the end.
+
+    The user's code may draw from them, and must draw the same numbers in every run.
+    """
+    torch = library().torch
+    before, of_library = generator_state(), torch.get_rng_state()
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    torch.manual_seed(seed)
+    try:
+        yield
+    finally:
+        set_generator_state(before)
+        torch.set_rng_state(of_library)
+
+
+# ---- state of the global generators -----------------------------------------------------------
+
+_MERSENNE_BYTES = 4 * 624 + 4
+"""Size of the Mersenne Twister's state in memory: its key and the position in it."""
+
+
+@dataclass(frozen=True)
+class _NumPyState:
+    """State of NumPy's global generator."""
+
+    generator: int
+    """Its `id`: users may replace it."""
+    memory: bytes
+    """All of the state except the normal number that `has_gauss` announces."""
+    has_gauss: int
+    """True if it holds a normal number that is drawn already."""
+    full: Any = field(compare=False)
+
+
+@dataclass(frozen=True)
+class GeneratorState:
+    """State of the generators of Python and NumPy; equal if nothing was drawn in between."""
+
+    python: Any
+    numpy: _NumPyState
+
+
+class _Last:
+    """Last state read from NumPy.
+
+    Reading it takes a third of a millisecond, as long as a whole call of a small Function. So it
+    is read only if the memory that holds it has other bytes than at the last reading.
+    """
+
+    state: _NumPyState | None = None
+
+
+def generator_state() -> GeneratorState:
+    """Read the state of the generators of Python and NumPy."""
+    return GeneratorState(random.getstate(), _numpy_state())
+
+
+def set_generator_state(state: GeneratorState) -> None:
+    """Set the state of the generators of Python and NumPy."""
+    random.setstate(state.python)
+    np.random.set_state(state.numpy.full)
+    _Last.state = state.numpy
+
+
+def _numpy_state() -> _NumPyState:
+    generator: Any = np.random.get_bit_generator()  # type: ignore[attr-defined]  # it is public
+    last = _Last.state
+    memory = _memory(generator)
+    same = last is not None and (last.generator, last.memory) == (id(generator), memory)
+    # Drawing a normal number that is held already leaves the memory as it is.
+    if last is None or not same or last.has_gauss or not memory:
+        full = np.random.get_state(legacy=False)
+        memory = memory or pickle.dumps(full)
+        last = _NumPyState(id(generator), memory, full["has_gauss"], full)
+        _Last.state = last
+    return last
+
+
+def _memory(generator: Any) -> bytes:
+    """Return the bytes of the state; none if their number is not known."""
+    if not isinstance(generator, np.random.MT19937):
+        return b""
+    return ctypes.string_at(generator.ctypes.state_address, _MERSENNE_BYTES)
+
+
+# ---- the same draws in every call -------------------------------------------------------------
+
+_States = tuple[GeneratorState, bytes]
+"""The state of the library's generator comes second."""
+
+
+class RepeatedDraws:
+    """Lets every call of a function draw the same random numbers.
+
+    The first call shows whether the function draws; for one that does not, nothing is reset.
+    """
+
+    def __init__(self) -> None:
+        self._start: _States | None = None
+        self._called = False
+        self._free = False
+
+    @property
+    def is_needed(self) -> bool:
+        """True if the first call drew."""
+        return self._start is not None
+
+    @contextmanager
+    def freed(self) -> Iterator[None]:
+        """Let calls in the block draw without resetting the generators first."""
+        before, self._free = self._free, True
+        try:
+            yield
+        finally:
+            self._free = before
+
+    @contextmanager
+    def repeated(self) -> Iterator[None]:
+        """Reset the generators for one call in the block."""
+        if self._free or self._called:
+            if self._start is not None and not self._free:
+                _set_states(self._start)
+            yield
+            return
+        self._called = True
+        before = _states()
+        try:
+            yield
+        finally:
+            if _states() != before:
+                self._start = before
+
+
+def _states() -> _States:
+    return generator_state(), library().torch.get_rng_state().numpy().tobytes()
+
+
+def _set_states(states: _States) -> None:
+    set_generator_state(states[0])
+    torch = library().torch
+    torch.set_rng_state(torch.from_numpy(np.frombuffer(states[1], np.uint8).copy()))
