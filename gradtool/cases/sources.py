@@ -26,7 +26,7 @@ from gradtool.config.settings import Settings
 from gradtool.engine._placeholder import EngineLacksError
 from gradtool.findings.terminations import NoCase
 from gradtool.results.report import Relaxation
-from gradtool.sandbox.debugger import is_wanted
+from gradtool.sandbox import debugger
 
 _NEEDS_CUDA = re.compile(r"\bcuda\b|NVIDIA", re.IGNORECASE)
 """Matches the refusal of arguments by a Function that runs on CUDA only."""
@@ -206,7 +206,7 @@ def _inferred(subject: Subject, settings: Settings) -> list[CaseConfig]:
 
 def _debug_refusal(subject: Subject, settings: Settings, likeliest: CaseConfig | None) -> None:
     """With ``--pdb``, open the debugger where forward refuses the likeliest arguments."""
-    if likeliest is not None and is_wanted():
+    if likeliest is not None and debugger.is_enabled():
         args, kwargs = _make(subject, settings, likeliest, str(likeliest.name))
         rerun_forward(subject, *bind_arguments(subject, args, kwargs))
 

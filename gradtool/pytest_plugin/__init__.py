@@ -1,7 +1,7 @@
 """The pytest plugin: ``pytest --gradtool my_ops.py`` makes a test of each rule at each case.
 
-pytest loads this file in every project that has gradtool installed, so it imports nothing of
-gradtool's until ``--gradtool`` is given.
+pytest loads this file in every project that has gradtool installed, so it imports no other module
+of gradtool until ``--gradtool`` is given.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ModuleFile | None:
-    """Modules that are met on a walk and hold no tests of pytest's."""
+    """Collect modules that pytest finds in a folder and that hold no tests of its own."""
     run = _run(parent.config)
     if run is None or file_path.suffix != ".py" or parent.session.isinitpath(file_path):
         return None
@@ -48,7 +48,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ModuleFile
 
 
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> Any:
-    """Modules that are named on the command line and hold no tests, which pytest would import."""
+    """Collect modules that are named on the command line and hold no tests."""
     run = _run(parent.config)
     if run is None or _holds_tests(module_path, parent):
         return None
@@ -56,7 +56,7 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Note what was selected, so that no Function is run at a case that nobody asked for."""
+    """Note the selected tests, so that each Function is run only at their cases."""
     if _run(session.config) is not None:
         from gradtool.pytest_plugin.items import RuleItem
 
@@ -67,7 +67,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Any:
-    """Place a skip where the Function is, not where the plugin found it out."""
+    """Place a skip at the Function, not at the line of the plugin that raised it."""
     report = yield
     if _run(item.config) is not None and report.skipped:
         from gradtool.pytest_plugin.items import RuleItem
@@ -81,10 +81,21 @@ def pytest_runtest_makereport(item: pytest.Item) -> Any:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Under pytest-xdist, give all tests of one Function to one process: one run answers them."""
     if config.getoption("--gradtool") and config.getvalue("dist") == "load":
-        from gradtool.pytest_plugin.scheduling import by_function
+        from xdist.scheduler import LoadScopeScheduling
 
-        return by_function(config, log)
+        class ByFunction(LoadScopeScheduling):  # type: ignore[misc]  # pytest-xdist has no types
+            """Cuts ``my_ops.py::Cube[large]::GT101`` after ``Cube``, and other tests nowhere."""
+
+            def _split_scope(self, nodeid: str) -> str:
+                function, separator, rule = nodeid.rpartition("::")
+                return function.partition("[")[0] if separator and _is_rule(rule) else nodeid
+
+        return ByFunction(config, log)
     return None
+
+
+def _is_rule(name: str) -> bool:
+    return len(name) == 5 and name.startswith("GT") and name[2:].isdigit()
 
 
 def _run_key() -> pytest.StashKey[Run]:
@@ -98,6 +109,6 @@ def _run(config: pytest.Config) -> Run | None:
 
 
 def _holds_tests(path: Path, parent: pytest.Collector) -> bool:
-    """Whether pytest itself looks for tests in a file of this name."""
+    """Return True for a file in which pytest itself looks for tests."""
     patterns = parent.config.getini("python_files")
     return path.name == "conftest.py" or any(path.match(pattern) for pattern in patterns)

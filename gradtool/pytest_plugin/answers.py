@@ -1,34 +1,51 @@
-"""Which rules have a test, and what the result of a run says of each."""
+"""Answers to the tests: the rules that have one, and the verdict of a run on each.
+
+A run of a Function answers all rules at all its cases, so it is made once, when the first of
+its tests is run.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from gradtool.checking.unit import Unit
 from gradtool.report.verdicts import STOPPING
-from gradtool.results.report import CheckResult, Family, FunctionResult, Skip, SkipKind, Verdict
+from gradtool.results.report import (
+    CheckResult,
+    Family,
+    FunctionResult,
+    Location,
+    Skip,
+    SkipKind,
+    Verdict,
+)
+from gradtool.run.session import Session
 from gradtool.verify.rules import RULES, Scope, codes
 
 
-def asked_of_case(unit: Unit) -> Sequence[str]:
-    """The rules that are asked at each case of a Function, in the order of their codes."""
+def rules_of_case(unit: Unit) -> Sequence[str]:
+    """The rules that have a test at each case of a Function, in the order of their codes."""
     running = codes.matching([Family.RUNNING.value])
-    asked = {*running, *unit.settings.codes, *unit.settings.ignored_for_reason}
-    return sorted(code for code in asked if _is_of(Scope.CASE, code))
+    rules = {*running, *unit.settings.codes, *unit.settings.ignored_for_reason}
+    return sorted(code for code in rules if _is_of(Scope.CASE, code))
 
 
-def asked_of_function(unit: Unit, found: FunctionResult) -> Sequence[str]:
-    """The rules that are asked of a Function as a whole, and those it broke before any case."""
-    whole = {code for code in unit.settings.codes if found.cases and _is_of(Scope.ALL_CASES, code)}
-    return sorted(whole | {check.rule for check in found.checks})
+def rules_of_function(unit: Unit, found: FunctionResult) -> Sequence[str]:
+    """The rules that have a test of the Function itself, and those it broke before any case."""
+    selected = {
+        code for code in unit.settings.codes if found.cases and _is_of(Scope.ALL_CASES, code)
+    }
+    return sorted(selected | {check.rule for check in found.checks})
 
 
 def answer(own: Iterable[CheckResult], outer: Iterable[CheckResult], rule: str) -> CheckResult:
-    """What checks say of `rule`.
+    """The check of `rule` among those of a run, or one made up from them.
 
     Args:
-        own: The checks of what the rule is asked of.
-        outer: Those of the Function around a case, which tell why the case has none.
+        own: The checks of the case or Function that the test is about.
+        outer: Those of the Function around a case, which explain why the case has none.
         rule: The code of the rule.
     """
     checks = list(own)
@@ -36,14 +53,14 @@ def answer(own: Iterable[CheckResult], outer: Iterable[CheckResult], rule: str) 
         if check.rule == rule:
             return check
     if checks:
-        return _unsaid(rule, checks)
-    # Nothing is known of the case. What stopped it is told of the Function as a whole, where
-    # no test may have been waiting for it.
-    return next((c for c in outer if c.verdict in STOPPING), _unsaid(rule, checks))
+        return _implied(rule, checks)
+    # The case was never reached. What stopped it is a check of the Function, for which there may
+    # be no test.
+    return next((c for c in outer if c.verdict in STOPPING), _implied(rule, checks))
 
 
-def _unsaid(rule: str, checks: Sequence[CheckResult]) -> CheckResult:
-    """The answer to a rule that the checks do not speak of."""
+def _implied(rule: str, checks: Sequence[CheckResult]) -> CheckResult:
+    """The answer to a rule for which there is no check."""
     if _is_silent(rule):
         return CheckResult(rule=rule, verdict=Verdict.PASS)
     stopped = (c.rule for c in checks if c.rule in Family.RUNNING and c.verdict in STOPPING)
@@ -61,3 +78,50 @@ def _is_silent(rule: str) -> bool:
 
 def _is_of(scope: Scope, code: str) -> bool:
     return scope in RULES[code].scopes
+
+
+class Answered:
+    """Checks of a module, known since it was collected."""
+
+    def __init__(self, checks: tuple[CheckResult, ...], location: Location) -> None:
+        self.location = location
+        self._checks = checks
+
+    def want(self, case: str | None) -> None:
+        """Do nothing: the answer is known."""
+
+    def answer(self, case: str | None, rule: str) -> CheckResult:  # noqa: ARG002 - there is none
+        """The check of one rule."""
+        return answer(self._checks, (), rule)
+
+
+class FunctionRun:
+    """The run of one Function, made for the first of its tests."""
+
+    def __init__(self, session: Session, unit: Unit, found: FunctionResult) -> None:
+        self.location = found.location
+        self._session = session
+        self._unit = unit
+        self._cases = {case.name for case in found.cases}
+        self._wanted: set[str] = set()
+        self._result: FunctionResult | None = None
+
+    def want(self, case: str | None) -> None:
+        """Note that a test of `case`, or of the Function itself, will be run."""
+        self._wanted |= self._cases if case is None else {case}
+
+    def answer(self, case: str | None, rule: str) -> CheckResult:
+        """The check of one rule at a case, or of the Function itself."""
+        result = self._checked()
+        if case is None:
+            return answer(result.checks, (), rule)
+        own = (each.checks for each in result.cases if each.name == case)
+        return answer(next(own, ()), result.checks, rule)
+
+    def _checked(self) -> FunctionResult:
+        if self._result is None:
+            only = () if self._wanted == self._cases else tuple(sorted(self._wanted))
+            self._result = self._session.check(
+                msgspec.structs.replace(self._unit, only=only)
+            ).function
+        return self._result

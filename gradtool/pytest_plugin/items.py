@@ -1,4 +1,4 @@
-"""What pytest collects: a module, its Functions at their cases, and a test for each rule.
+"""Items that pytest collects: a module, its Functions at their cases, and a test for each rule.
 
 Names are chosen so that pytest's node ids are gradtool's.
 """
@@ -6,17 +6,17 @@ Names are chosen so that pytest's node ids are gradtool's.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
 
 import pytest
 
 from gradtool.checking.unit import Unit
 from gradtool.errors import UsageError
-from gradtool.pytest_plugin.answers import asked_of_case, asked_of_function
-from gradtool.pytest_plugin.runs import Answered, FunctionRun
-from gradtool.pytest_plugin.told import Told
+from gradtool.pytest_plugin.answers import Answered, FunctionRun, rules_of_case, rules_of_function
 from gradtool.report.findings import told
 from gradtool.report.reasons import reason
 from gradtool.report.verdicts import STOPPING, standing
+from gradtool.report.words import one_line
 from gradtool.results.report import CheckResult, Finding, Location, Verdict
 from gradtool.run.session import Session
 
@@ -24,11 +24,11 @@ from gradtool.run.session import Session
 class ModuleFile(pytest.File):
     """A module whose Functions are checked."""
 
-    gate: Session
+    gate_session: Session
     is_walked: bool
 
     def collect(self) -> Iterator[Owner | RuleItem]:
-        """The module itself where it is broken; else each Function, and each at each case."""
+        """Collect each Function, and each at each case; the module itself if it is broken."""
         try:
             owners = list(self._owners())
         except UsageError as error:
@@ -52,27 +52,26 @@ class ModuleFile(pytest.File):
                 yield RuleItem.of(self, name, owner, rule)
 
     def _owners(self) -> Iterator[Owner]:
-        module, strict = self.gate.module(self.path, is_walked=self.is_walked)
+        module, strict = self.gate_session.module(self.path, is_walked=self.is_walked)
         if module is None:
             return
         if module.problem is not None:
-            # The answer is known before any test is run.
             broken = Answered((module.problem,), Location(path=module.shown))
             yield Owner.of(self, "import", broken, (module.problem.rule,), strict)
         for unit in module.units:
             yield from self._of_function(unit, strict)
 
     def _of_function(self, unit: Unit, strict: bool) -> Iterator[Owner]:
-        found = self.gate.listed(unit)
-        run = FunctionRun(self.gate, unit, found)
-        yield Owner.of(self, unit.function, run, asked_of_function(unit, found), strict)
+        found = self.gate_session.listed(unit)
+        run = FunctionRun(self.gate_session, unit, found)
+        yield Owner.of(self, unit.function, run, rules_of_function(unit, found), strict)
         for case in found.cases:
             name = f"{unit.function}[{case.name}]"
-            yield Owner.of(self, name, run, asked_of_case(unit), strict, case.name)
+            yield Owner.of(self, name, run, rules_of_case(unit), strict, case.name)
 
 
 class Owner(pytest.Collector):
-    """What rules are asked of: a Function at a case, a Function, or a module."""
+    """The subject of some rules: a Function at a case, a Function, or a module."""
 
     run: FunctionRun | Answered
     rules: Sequence[str]
@@ -95,7 +94,7 @@ class Owner(pytest.Collector):
         return found
 
     def collect(self) -> Iterator[RuleItem]:
-        """A test for each rule."""
+        """Collect a test for each rule."""
         for rule in self.rules:
             yield RuleItem.of(self, rule, self, rule)
 
@@ -137,12 +136,12 @@ class RuleItem(pytest.Item):
         if verdict is Verdict.SKIPPED:
             pytest.skip(reason(found) or "not asked")
         for finding in found.findings:
-            self.add_report_section("call", finding.severity.value, Told([finding]).plain())
+            self.add_report_section("call", finding.severity.value, FindingsRepr([finding]).plain())
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> object:  # type: ignore[override]  # shown by what it can do, not by its type
         """The findings as gradtool prints them; the traceback would only show the plugin."""
         if isinstance(excinfo.value, RuleBrokenError):
-            return Told(excinfo.value.findings)
+            return FindingsRepr(excinfo.value.findings)
         return super().repr_failure(excinfo)
 
     def _findings(self, check: CheckResult) -> Iterable[Finding]:
@@ -155,3 +154,46 @@ class RuleBrokenError(Exception):
     def __init__(self, findings: list[Finding]) -> None:
         super().__init__(*(finding.message for finding in findings))
         self.findings = findings
+
+
+class Writer(Protocol):
+    """The part of pytest's terminal writer that `FindingsRepr` uses."""
+
+    fullwidth: int
+    hasmarkup: bool
+
+    def write(self, msg: str) -> None:
+        """Write text as it is."""
+
+
+class FindingsRepr:
+    """Findings in the form in which pytest prints, summarises and pickles failures."""
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        self._findings = findings
+        self.reprcrash = _CrashSummary(findings)
+
+    def toterminal(self, tw: Writer) -> None:
+        """Print the findings at the width and in the colours of the terminal."""
+        tw.write(self._text(width=tw.fullwidth, is_colored=tw.hasmarkup))
+
+    def plain(self) -> str:
+        """The findings as text."""
+        return self._text(width=None, is_colored=False).rstrip("\n")
+
+    __str__ = plain
+
+    def _text(self, *, width: int | None, is_colored: bool) -> str:
+        from gradtool.report.terminal.findings import findings_text  # Late: it loads Rich.
+
+        return findings_text(self._findings, width=width, is_colored=is_colored)
+
+
+class _CrashSummary:
+    """One line and a place, for pytest's short summary."""
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        first = findings[0]
+        self.path = first.location.path
+        self.lineno = first.location.line or 0
+        self.message = one_line(first.message)

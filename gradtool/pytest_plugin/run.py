@@ -1,4 +1,4 @@
-"""What all modules of one pytest run share: the options, and who does the work."""
+"""State that all modules of one pytest run share: the options, and the session."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gradtool.pytest_plugin.items import ModuleFile
 from gradtool.run.session import Session
 
 RUN = pytest.StashKey["Run"]()
-"""Where the configuration of pytest keeps the run."""
+"""Key of the run in pytest's configuration."""
 
 
 class Run:
-    """The part of a gradtool run that is not of a single module."""
+    """A gradtool run as a part of pytest's."""
 
     def __init__(self, config: pytest.Config) -> None:
         """Read the settings.
@@ -45,7 +45,7 @@ class Run:
     def module_file(
         self, path: Path, parent: pytest.Collector, is_walked: bool
     ) -> ModuleFile | None:
-        """The collector for one module; None for one that the configuration leaves out."""
+        """The collector for one module; None for one that the configuration excludes."""
         try:
             if is_walked and self.session.excludes(path):
                 return None
@@ -53,7 +53,7 @@ class Run:
             raise parent.CollectError(str(error)) from None
         found: ModuleFile = ModuleFile.from_parent(parent, path=path)
         found.is_walked = is_walked
-        found.gate = self.session
+        found.gate_session = self.session
         return found
 
     def close(self) -> None:

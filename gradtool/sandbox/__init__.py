@@ -1,1 +1,1 @@
-"""What confines foreign code within a process: time, memory, process state, streams."""
+"""Confinement of the user's code within a process: time, memory, process state, errors."""

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 
 _seen: set[object] | None = None
-"""Where it was opened in this run; None when nobody wants it."""
+"""Places at which it was opened in this run; None without ``--pdb``."""
 
 
 @contextlib.contextmanager
 def debugging() -> Iterator[None]:
-    """Open the debugger for every error of the user's in the block, once for each line."""
+    """Open the debugger for every error of the user's code in the block, once for each line."""
     global _seen
     _seen = set()
     try:
@@ -22,12 +22,12 @@ def debugging() -> Iterator[None]:
         _seen = None
 
 
-def is_wanted() -> bool:
-    """Whether this run opens the debugger."""
+def is_enabled() -> bool:
+    """Return True if this run opens the debugger."""
     return _seen is not None
 
 
-def look_at(error: BaseException, is_internal: Callable[[str], bool]) -> None:
+def debug(error: BaseException, is_internal: Callable[[str], bool]) -> None:
     """Open the debugger at the innermost line that is not internal to gradtool."""
     if _seen is None:
         return
@@ -40,7 +40,7 @@ def look_at(error: BaseException, is_internal: Callable[[str], bool]) -> None:
     import pdb
 
     print(f"{type(error).__name__}: {error}", file=sys.stdout)
-    pdb.post_mortem(_rebuilt(frames))
+    pdb.post_mortem(_with_frames(frames))
 
 
 def _frames(trace: TracebackType | None) -> list[TracebackType]:
@@ -55,8 +55,8 @@ def _place(error: BaseException, frame: TracebackType) -> object:
     return type(error), frame.tb_frame.f_code, frame.tb_lineno
 
 
-def _rebuilt(frames: list[TracebackType]) -> TracebackType:
-    """A traceback of these frames alone: the debugger begins at its end."""
+def _with_frames(frames: list[TracebackType]) -> TracebackType:
+    """A traceback of these frames alone, at whose end the debugger starts."""
     trace: TracebackType | None = None
     for each in reversed(frames):
         trace = TracebackType(trace, each.tb_frame, each.tb_lasti, each.tb_lineno)

@@ -1,8 +1,8 @@
-"""Whether a ``KeyboardInterrupt`` is a person's wish to stop, or the checked code's own doing.
+"""Interrupts: a person's Ctrl-C, a request to end the process, or an error of the checked code.
 
-In the process that a person started it is the wish. A worker is out of the terminal's reach,
-so there it can only be raised by the code itself. A request to end the process, as a CI job that
-is called off sends it, is taken for the same wish, so that everything is put away.
+In the process that a person started, a ``KeyboardInterrupt`` ends the run. A worker is out of the
+terminal's reach, so there only the checked code itself can raise one. A request to end the
+process, as a cancelled CI job sends it, is turned into an interrupt, so that the run cleans up.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from types import FrameType
 
 _interruptible = True
 
-_REQUESTS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
-_ECHO = 2.0
-"""Seconds in which a request is not heard again: ``timeout`` asks a process, then its group."""
+_REPEAT_WINDOW = 2.0
+"""Seconds in which a repeated request is ignored: ``timeout`` signals a process, then its group."""
 
-_heard: tuple[int, float] | None = None
-"""The last request, and when it came."""
+_last_request: tuple[int, float] | None = None
+"""The number of its signal, and the time."""
 
 
 def is_interruptible() -> bool:
-    """Whether this process is one that a person interrupts."""
+    """Return True in a process that a person interrupts."""
     return _interruptible
 
 
-def never_interrupted() -> None:
-    """From now on this process is out of reach."""
+def disable_interrupts() -> None:
+    """Attribute every later ``KeyboardInterrupt`` in this process to the checked code."""
     global _interruptible
     _interruptible = False
 
 
 def ended_by() -> int | None:
     """The number of the signal that ended the last gently terminated block, if one did."""
-    return None if _heard is None else _heard[0]
+    return None if _last_request is None else _last_request[0]
 
 
 @contextlib.contextmanager
@@ -47,10 +47,10 @@ def gently_terminated() -> Iterator[None]:
 
     A request that is ignored or has another handler is left alone; so is one within such a block.
     """
-    global _heard
+    global _last_request
     taken = _at_default() if threading.current_thread() is threading.main_thread() else []
     if taken:
-        _heard = None
+        _last_request = None
     try:
         for number in taken:
             signal.signal(number, _interrupt)
@@ -61,13 +61,13 @@ def gently_terminated() -> Iterator[None]:
 
 
 def _at_default() -> list[int]:
-    return [number for number in _REQUESTS if signal.getsignal(number) is signal.SIG_DFL]
+    return [number for number in _SIGNALS if signal.getsignal(number) is signal.SIG_DFL]
 
 
 def _interrupt(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001 - a handler's signature
-    global _heard
+    global _last_request
     now = time.monotonic()
-    if _heard is not None and now - _heard[1] < _ECHO:
+    if _last_request is not None and now - _last_request[1] < _REPEAT_WINDOW:
         return
-    _heard = (signum, now)
+    _last_request = (signum, now)
     raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""A limit on the memory that one Function may take."""
+"""Limit on the memory that one Function may allocate."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ except ImportError:  # Not a POSIX system.
 
 @contextlib.contextmanager
 def memory_limit(size: int | None) -> Iterator[None]:
-    """In the block, let an allocation fail that takes the process `size` bytes further.
+    """In the block, let allocations fail beyond `size` bytes more than the process has now.
 
-    What counts is memory of its own that it may write, touched or not, and not addresses that
-    are kept free: the C library keeps 64 MiB of them for each thread. None, or a system that
-    does not tell how much is in use, means no limit.
+    The limit is on private writable memory, touched or not. Address space that is merely reserved
+    does not count: the C library reserves 64 MiB of it for each thread. There is no limit with
+    None, or on a system that does not report the memory in use.
     """
     used = _data()
     if size is None or used is None:

@@ -1,6 +1,7 @@
-"""A limit on the time of one Function, so that an endless loop does not hold up the gate.
+"""Limit on the time of one Function, so that an endless loop does not block the run.
 
-Where there is no alarm signal, or on another thread than the main one, there is no limit.
+There is no limit on a system without alarm signals, or outside of the main thread. A call into
+compiled code that never returns is not interrupted: `gradtool.workers.deadline` ends its worker.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ _AGAIN = 1.0
 
 
 class TimedOut(BaseException):
-    """Time is up. Like an interrupt, it is nothing that code handles as an error."""
+    """The time is up. Not an `Exception`, so that code that handles errors lets it pass."""
 
 
 def time_limit(seconds: float | None) -> AbstractContextManager[None]:
     """Raise `TimedOut` in the block when it takes longer than `seconds`.
 
-    An alarm that was set before goes off when it would have.
+    An alarm that was set before goes off at its time.
     """
     if seconds is None:
         return nullcontext()

@@ -1,4 +1,4 @@
-"""What an exception of the user's code says: one line, its place, and the traceback for ``-v``."""
+"""Description of an exception of the user's code: one line, its place, and a traceback."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gradtool.sandbox import debugger
 
 @dataclass(frozen=True)
 class UserError:
-    """An exception of the user's code, told."""
+    """An exception of the user's code, as text."""
 
     summary: str
     """``ValueError: expected a matrix``, on one line."""
@@ -28,8 +28,8 @@ class UserError:
 
 
 def describe(error: BaseException, home: Path) -> UserError:
-    """Tell `error`, which code below the folder `home` raised."""
-    debugger.look_at(error, _is_internal)
+    """Describe `error`, which code below the folder `home` raised."""
+    debugger.debug(error, _is_internal)
     return UserError(summarise(error), _location(error, home), _detail(error))
 
 

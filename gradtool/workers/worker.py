@@ -19,7 +19,7 @@ from gradtool.checking.worker_session import Bench
 from gradtool.config.resources import require_device
 from gradtool.errors import UsageError
 from gradtool.results.report import CaseResult, CheckResult, Verdict
-from gradtool.sandbox.interrupts import never_interrupted
+from gradtool.sandbox.interrupts import disable_interrupts
 from gradtool.sandbox.memory_limit import memory_limit
 from gradtool.verify.rules import RULES
 from gradtool.verify.thresholds.effort import LONGEST_TIMER_SECONDS
@@ -67,7 +67,7 @@ def main(messages: int, output: int, traceback: int) -> NoReturn:
     os.setsid()
     adopt_orphans()
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    never_interrupted()
+    disable_interrupts()
     end = socket.socket(fileno=_out_of_the_way(messages))
     worker = _Worker(Channel(end, Request), _StandardStreams(output, traceback))  # type: ignore[arg-type]
     os.register_at_fork(after_in_child=worker.silence)

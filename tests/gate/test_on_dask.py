@@ -18,7 +18,7 @@ from gradtool.config.options import CheckOptions
 from gradtool.errors import UsageError
 from gradtool.results.report import Report
 from gradtool.run.runner import check
-from tests.gate.workers.hostile_functions import GOOD, Hostile, source
+from tests.workers.hostile_functions import GOOD, Hostile, source
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed")
 

@@ -285,5 +285,5 @@ def test_without_the_flag_nothing_of_gradtool_is_loaded(tmp_path: Path) -> None:
     run = run_pytest(tmp_path, "-q", "-p", "no:xdist", "-p", "no:hypothesispytest")
     assert run.returncode == pytest.ExitCode.OK, run.stdout
     mine, heavy = json.loads((tmp_path / "loaded.json").read_text(encoding="utf-8"))
-    assert mine == ["gradtool", "gradtool.pytest_plugin"]
+    assert mine == ["gradtool", "gradtool.package", "gradtool.pytest_plugin"]
     assert heavy == []

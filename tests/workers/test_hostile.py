@@ -14,8 +14,8 @@ import msgspec
 import pytest
 
 from gradtool.results.report import FunctionResult, Report, Verdict
-from tests.gate.workers.hostile_functions import GOOD, HOSTILE, HOSTILE_IMPORTS, Hostile, source
-from tests.gate.workers.processes import Marked
+from tests.workers.hostile_functions import GOOD, HOSTILE, HOSTILE_IMPORTS, Hostile, source
+from tests.workers.processes import Marked
 
 ROOT = Path(__file__).parents[3]
 TIMEOUT = "4"

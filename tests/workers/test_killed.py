@@ -18,8 +18,8 @@ import msgspec
 import pytest
 
 from gradtool.results.report import Report
-from tests.gate.workers.hostile_functions import GOOD, Hostile, source
-from tests.gate.workers.processes import Marked
+from tests.workers.hostile_functions import GOOD, Hostile, source
+from tests.workers.processes import Marked
 
 ROOT = Path(__file__).parents[3]
 KILLS = int(os.environ.get("GRADTOOL_TEST_KILLS", "5"))
