@@ -121,7 +121,5 @@ class FunctionRun:
     def _checked(self) -> FunctionResult:
         if self._result is None:
             only = () if self._wanted == self._cases else tuple(sorted(self._wanted))
-            self._result = self._session.check(
-                msgspec.structs.replace(self._unit, only=only)
-            ).function
+            self._result = self._session.check(msgspec.structs.replace(self._unit, only=only))
         return self._result
