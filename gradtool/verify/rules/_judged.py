@@ -18,7 +18,7 @@ def answer(judgement: Judgement, flaws: Iterable[Flaw]) -> Answer:
     if found:
         return failed(*found)
     if judgement.worst is Decision.UNVERIFIED:
-        return unverified("the numeric derivative cannot be told well enough")
+        return unverified("the numeric derivative is not accurate enough")
     if judgement.worst is Decision.KINK:
         return passed("no derivative at this point; the gradient lies between the slopes")
     if judgement.is_nearby:

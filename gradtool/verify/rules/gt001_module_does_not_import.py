@@ -3,14 +3,14 @@
 What it does
 ------------
 
-Loads the module the way Python would, package and relative imports included, and reports the
-exception that ended it, with the line of your file that raised.
+Imports the module as Python would, package and relative imports included, and reports the
+exception that stopped it, with the line of your file that raised.
 
 Why it matters
 --------------
 
-A module that does not import is a module in which nothing was checked. A gate that passed it
-over would be green on the day the file was broken.
+Nothing was checked in a module that does not import. A gate that skipped it would stay green on
+the day the file broke.
 
 Wrong example
 -------------
@@ -49,8 +49,8 @@ How to fix
 ----------
 
 Run ``python path/to/module.py``: it fails in the same way. Install what is missing in the
-environment that runs gradtool, or move what only training needs below
-``if __name__ == "__main__":``. An ``import torch`` needs no torch: gradtool answers it.
+environment that runs gradtool, or move what only training needs below ``if __name__ ==
+"__main__":``. ``import torch`` needs no PyTorch: gradtool's engine stands in for it.
 
 Reference
 ---------

@@ -3,9 +3,9 @@
 What it does
 ------------
 
-Looks for cases in the configuration, then in ``sample_inputs`` on the Function, and at last
-tries small tensors of various shapes, guided by the signature of ``forward``. This rule fires
-when none of them gave a call that ``forward`` accepts and whose result is finite.
+Looks for cases in the configuration, then in ``sample_inputs`` on the Function, and finally tries
+small tensors of various shapes, guided by the signature of ``forward``. This rule fires when
+``forward`` accepts none of them, or returns no finite result.
 
 Why it matters
 --------------

@@ -3,8 +3,8 @@
 What it does
 ------------
 
-Calls the Function with the arguments of the case, as training code would, and reports what it
-raised and at which of your lines.
+Calls the Function with the arguments of the case, as training code would, and reports the
+exception and your line that raised it.
 
 Why it matters
 --------------
@@ -58,8 +58,8 @@ Right example
 How to fix
 ----------
 
-If ``forward`` is right to refuse these arguments, correct the case: in ``gradtool.yaml`` or in
-``sample_inputs``. Otherwise mend ``forward``. ``-v`` shows the whole traceback.
+If ``forward`` is right to refuse these arguments, correct the case in ``gradtool.yaml`` or
+``sample_inputs``. Otherwise fix ``forward``. ``-v`` shows the whole traceback.
 
 Reference
 ---------

@@ -1,15 +1,15 @@
-"""Backward raised an exception, or there is none.
+"""Backward raised an exception, or there is no backward.
 
 What it does
 ------------
 
-Runs backward with random cotangents for all outputs together, and then once for every entry
-of every output. Reports what was raised and at which of your lines.
+Runs backward with random cotangents for all outputs together, then once for every entry of every
+output. Reports the exception and your line that raised it.
 
 Why it matters
 --------------
 
-The first training step that reaches the Function will raise in the same way.
+The first training step that reaches the Function raises the same exception.
 
 Wrong example
 -------------
@@ -48,7 +48,7 @@ Right example
 How to fix
 ----------
 
-Mend the line that the finding names; ``-v`` shows the whole traceback. A Function that has no
+Fix the line that the finding names; ``-v`` shows the whole traceback. A Function that has no
 gradient on purpose should mark its outputs with ``ctx.mark_non_differentiable``.
 
 Reference
@@ -88,7 +88,7 @@ def _check(subject: Subject) -> Answer:
 RULE = Rule(
     code="GT004",
     name="backward-raised",
-    summary="Backward raised an exception, or there is none.",
+    summary="Backward raised an exception, or there is no backward.",
     severity=Severity.ERROR,
     page=__doc__,
     premises=(*CALLS, "GT501", "GT503", "GT504"),

@@ -3,16 +3,16 @@
 What it does
 ------------
 
-Runs every Function in a process of its own kind, apart from the one that reports. When that
-process dies of a signal, such as a segmentation fault, the Function it was busy with is named,
-with the innermost Python line of yours if it could still be told. Cases that were finished
-before, and all other Functions, are kept and checked. ``--no-isolation`` runs in one process,
-which such a Function takes down with it.
+Runs Functions in worker processes, apart from the process that reports. When a signal kills a
+worker, such as a segmentation fault, the finding names the Function that was running and, if it
+is known, your innermost Python line. Finished cases are kept, and all other Functions are still
+checked. ``--no-isolation`` runs everything in one process, which such a Function takes down with
+it.
 
 Why it matters
 --------------
 
-A training job would end in the same way, without a traceback.
+A training job would end the same way, without a traceback.
 
 Wrong example
 -------------
@@ -54,8 +54,8 @@ How to fix
 ----------
 
 Look for a call into compiled code on the line that the finding names: a wrong pointer, an index
-out of bounds, a wrong ``argtypes`` of ctypes. Where the signal is SIGKILL, something outside
-stopped the process; look there, or for a lack of memory.
+out of bounds, wrong ``argtypes`` in ctypes. If the signal is SIGKILL, something outside stopped
+the process; look there, or for a lack of memory.
 
 Reference
 ---------

@@ -1,17 +1,17 @@
-"""The Function did not come to an end in its time.
+"""The Function did not finish in time.
 
 What it does
 ------------
 
-Gives each Function ``--timeout`` seconds, 60 by default, for all its cases together, and as
-long to find its arguments. Then it is interrupted; and if it does not even react to that, as
-a loop in compiled code does not, its process is killed. The finding names your line that it
-was at. Cases that were finished before are kept, those that were not are left out.
+Gives each Function ``--timeout`` seconds, 60 by default, for all its cases together, and as long
+again to find its arguments. Then it is interrupted; if it does not react, as a loop in compiled
+code does not, its process is killed. The finding names your line that was running. Cases that
+finished are kept; the others are skipped.
 
 Why it matters
 --------------
 
-A gate that hangs holds up everybody, and tells nobody why.
+A gate that hangs blocks everybody, and nobody can see why.
 
 Wrong example
 -------------
@@ -60,8 +60,8 @@ Right example
 How to fix
 ----------
 
-Mend the loop or the lock at the line that the finding names. If the Function is only slow,
-choose smaller arguments, or raise ``--timeout`` or ``timeout`` in ``gradtool.yaml``.
+Fix the loop or the lock at the line that the finding names. If the Function is only slow, choose
+smaller arguments, or raise ``--timeout``, or ``timeout`` in ``gradtool.yaml``.
 
 Reference
 ---------
@@ -77,7 +77,7 @@ from gradtool.verify.rules._rule import Rule
 RULE = Rule(
     code="GT006",
     name="timed-out",
-    summary="The Function did not come to an end in its time.",
+    summary="The Function did not finish in time.",
     severity=Severity.ERROR,
     page=__doc__,
     taints_worker=True,

@@ -3,16 +3,16 @@
 What it does
 ------------
 
-Lets each Function take ``--memory-limit`` beyond what its process uses already, 4 GiB by
-default, and reports the ``MemoryError`` that exceeding it raises. The system's own killer of
-processes that take too much is told of in the same way. There is no limit in a run on a GPU,
-whose memory it would not count.
+Lets each Function use ``--memory-limit`` more memory than its process already does, 4 GiB by
+default, and reports the ``MemoryError`` that follows when it wants more. A process that the
+system kills for using too much memory is reported in the same way. A run on a GPU has no limit:
+it would not count the GPU's memory.
 
 Why it matters
 --------------
 
-What needs gigabytes on the small arguments of a check does not fit anywhere on real ones. On
-a shared machine it also takes down others.
+A Function that needs gigabytes for the small arguments of a check does not fit anywhere with real
+ones. On a shared machine it also takes down other jobs.
 
 Wrong example
 -------------
@@ -52,9 +52,9 @@ Right example
 How to fix
 ----------
 
-Look for a buffer of the wrong size, or for a list that grows with every call, at the line that
-the finding names. If the Function needs that much, choose smaller arguments or raise
-``--memory-limit``; ``none`` takes the limit away.
+Look for a buffer of the wrong size, or a list that grows with every call, at the line that the
+finding names. If the Function really needs that much, choose smaller arguments or raise
+``--memory-limit``; ``none`` removes the limit.
 
 Reference
 ---------

@@ -3,15 +3,15 @@
 What it does
 ------------
 
-Reports a Function that calls ``sys.exit`` or ``os._exit``, or that raises what is no
+Reports a Function that calls ``sys.exit`` or ``os._exit``, or raises something that is not an
 ``Exception``, such as ``KeyboardInterrupt``. An exit without an error counts as well: a check
 that did not hand back its whole result has not passed.
 
 Why it matters
 --------------
 
-``os._exit(0)`` in the middle of a gate looks like success to everything that only reads exit
-codes. In a training job it ends the run, and no ``except Exception`` keeps it going.
+To anything that only reads exit codes, ``os._exit(0)`` in the middle of a gate looks like
+success. In a training job it ends the run, and no ``except Exception`` keeps it going.
 
 Wrong example
 -------------
@@ -61,7 +61,7 @@ Right example
 How to fix
 ----------
 
-Raise an exception that says what is wrong, as early as ``forward``.
+Raise an exception that says what is wrong, as early as in ``forward``.
 
 Reference
 ---------

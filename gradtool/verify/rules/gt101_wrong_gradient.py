@@ -3,17 +3,17 @@
 What it does
 ------------
 
-Compares the whole Jacobian, as backward has it, with the one that evaluations of forward show.
-Cotangents are random and signed. The numeric derivative comes with an estimate of its own
-error: where a cheap difference quotient disagrees, steps are halved until two limits agree,
-one-sided limits tell kinks apart, and the noise of forward is measured. An entry fails when
-it lies outside numeric value ± (error + tolerance). The tolerance is relative to the entry
-(1e-6 in float64, 1e-3 in float32), so small gradients are held to as many digits as large ones.
+Compares the whole Jacobian that backward computes with the one that evaluations of forward show.
+Cotangents are random and signed. The numeric derivative comes with an estimate of its own error:
+where a cheap difference quotient disagrees, steps are halved until two limits agree, one-sided
+limits tell kinks from mistakes, and the noise of forward is measured. An entry fails when it lies
+outside numeric value ± (error + tolerance). The tolerance is relative to the entry (1e-6 in
+float64, 1e-3 in float32), so small gradients must be right to as many digits as large ones.
 
 Why it matters
 --------------
 
-Training goes on with a wrong gradient. It only converges worse, or to something else.
+Training continues with a wrong gradient. It just converges worse, or to something else.
 
 Wrong example
 -------------
@@ -52,11 +52,11 @@ Right example
 How to fix
 ----------
 
-The finding names the input, the worst entry with both values, and the mistake when a common
-one explains every entry: the sign, a factor, a transpose, a forgotten grad_output, gradients
-in the wrong order, the derivative taken at the output. When only a part is wrong (where x < 0,
-one slice, one output) it says which. If the gradient is a deliberate surrogate (a
-straight-through estimator), ignore this rule for the Function, with that as the reason.
+The finding names the input, the worst entry with both values and, when a common mistake explains
+every entry, that mistake: the sign, a factor, a transpose, a forgotten grad_output, gradients in
+the wrong order, the derivative taken at the output. When only a part is wrong (where x < 0, one
+slice, one output), it says which. If the gradient is a deliberate surrogate, such as a
+straight-through estimator, ignore this rule for the Function and give that as the reason.
 
 Reference
 ---------

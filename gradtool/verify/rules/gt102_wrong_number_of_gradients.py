@@ -3,10 +3,10 @@
 What it does
 ------------
 
-Backward owes one value for every argument of forward (without ctx), tensor or not, in the same
-order; ``None`` stands for those that have no gradient. Extra ``None`` at the end do no harm. Where
-the case leaves arguments to their defaults, it is also asked with these passed, as some caller
-will.
+Backward must return one value for each argument of forward except ctx, tensor or not, in the same
+order, and ``None`` for those that have no gradient. Extra ``None`` at the end does no harm. Where
+the case leaves arguments to their defaults, backward is also run with the defaults passed
+explicitly, as some caller will.
 
 Why it matters
 --------------
@@ -56,7 +56,7 @@ Right example
 How to fix
 ----------
 
-Return one value for each argument of ``forward``; for those that are not tensors, ``None``.
+Return one value for each argument of ``forward``: ``None`` for those that are not tensors.
 
 Reference
 ---------

@@ -1,10 +1,10 @@
-"""A gradient has another shape than its input.
+"""A gradient has a different shape from its input.
 
 What it does
 ------------
 
-Compares the shape of every gradient that backward returns with that of the input. A gradient
-that broadcasting has made larger is summed by autograd; any other shape is refused.
+Compares the shape of each gradient that backward returns with that of its input. Autograd sums a
+gradient that broadcasting has made larger, and refuses any other shape.
 
 Why it matters
 --------------
@@ -56,7 +56,7 @@ Right example
 How to fix
 ----------
 
-Bring the gradient to the input's shape: transpose it back, undo an ``unsqueeze``, sum over the
+Bring the gradient to the input's shape: transpose it back, undo an ``unsqueeze``, or sum over the
 axes that forward broadcast.
 
 Reference
@@ -75,7 +75,7 @@ from gradtool.verify.rules._rule import Rule
 RULE = Rule(
     code="GT103",
     name="wrong-gradient-shape",
-    summary="A gradient has another shape than its input.",
+    summary="A gradient has a different shape from its input.",
     severity=Severity.ERROR,
     page=__doc__,
     reports=("gradient-shape",),

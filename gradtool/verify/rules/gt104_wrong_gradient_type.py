@@ -3,15 +3,15 @@
 What it does
 ------------
 
-Looks at the gradients before autograd casts them. An error: a dtype that keeps fewer digits
-than both the input and the outputs have, integers, a complex gradient of a real input, another
-device, something that is no tensor. A note: more digits than the input or any output has.
+Looks at the gradients before autograd casts them. An error: a dtype that keeps fewer digits than
+both the input and the outputs have, integers, a complex gradient for a real input, another
+device, or something that is not a tensor. A note: more digits than the input or any output has.
 
 Why it matters
 --------------
 
-autograd casts without a word. A float64 gradient that was float32 on the way has lost half of
-its digits, and ``gradcheck`` compares after the cast.
+Autograd casts silently. A float64 gradient that was float32 on the way has lost half its digits,
+and ``gradcheck`` compares after the cast.
 
 Wrong example
 -------------
@@ -50,9 +50,9 @@ Right example
 How to fix
 ----------
 
-Compute in the input's dtype and on its device; make new tensors with ``torch.zeros_like`` or
-``x.new_zeros`` rather than with the default dtype. A real input of a complex function gets
-the real part of the gradient.
+Compute in the input's dtype and on its device; create tensors with ``torch.zeros_like`` or
+``x.new_zeros`` rather than in the default dtype. A real input of a complex function gets the real
+part of the gradient.
 
 Reference
 ---------

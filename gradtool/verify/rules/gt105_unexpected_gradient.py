@@ -1,17 +1,17 @@
-"""Backward returned a gradient for an argument that has none.
+"""Backward returned a gradient for an argument that cannot have one.
 
 What it does
 ------------
 
-Looks at what backward returns in the places of arguments that are no tensors, or tensors of
-integers or booleans. Only ``None`` belongs there. A gradient for a floating tensor that does
-not require one is allowed: autograd drops it.
+Looks at what backward returns in place of arguments that are not tensors, or are tensors of
+integers or booleans. Only ``None`` belongs there. A gradient for a floating tensor that does not
+require one is allowed: autograd drops it.
 
 Why it matters
 --------------
 
-For a non-tensor autograd refuses the result. For an integer tensor it drops the gradient without
-a word, and what was computed most likely belongs to another argument.
+For an argument that is not a tensor, autograd refuses the result. For an integer tensor it
+silently drops the gradient, which was most likely computed for another argument.
 
 Wrong example
 -------------
@@ -62,8 +62,7 @@ Right example
 How to fix
 ----------
 
-Return ``None`` in that place, and check that the gradients are in the order of forward's
-arguments.
+Return ``None`` there, and check that the gradients are in the order of forward's arguments.
 
 Reference
 ---------
@@ -125,7 +124,7 @@ def _says_something(gradient: Gradient) -> bool:
 RULE = Rule(
     code="GT105",
     name="unexpected-gradient",
-    summary="Backward returned a gradient for an argument that has none.",
+    summary="Backward returned a gradient for an argument that cannot have one.",
     severity=Severity.ERROR,
     page=__doc__,
     premises=(*RUNS, "GT102"),

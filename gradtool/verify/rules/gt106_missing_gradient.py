@@ -3,13 +3,13 @@
 What it does
 ------------
 
-For every input that asks for a gradient and gets ``None``, whatever the cotangent, compares
-that with the derivative of forward, taking ``None`` for zero.
+For every input that requires a gradient and gets ``None`` for every cotangent, compares zero,
+which ``None`` stands for, with the derivative of forward.
 
 Why it matters
 --------------
 
-autograd takes ``None`` for zero. In training this looks like a parameter that never learns.
+Autograd takes ``None`` for zero. In training this looks like a parameter that never learns.
 
 Wrong example
 -------------
@@ -48,9 +48,9 @@ Right example
 How to fix
 ----------
 
-Return the gradient. An input that is a constant by design should be passed with
-``requires_grad: false`` in its case; one that training may need deserves its gradient. Also
-check the positions in ``ctx.needs_input_grad``: they count all arguments of forward.
+Return the gradient. If an input is a constant by design, set ``requires_grad: false`` for it in
+its case; if training may need its gradient, return it. Also check the positions in
+``ctx.needs_input_grad``: they count all arguments of forward.
 
 Reference
 ---------

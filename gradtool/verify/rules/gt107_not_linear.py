@@ -3,15 +3,15 @@
 What it does
 ------------
 
-Runs backward with a random cotangent, with its negative, with a few powers of two times it, large
-and small, and with zero. The results must be the negative, as many times as much, and zero.
-Factors of two change no digit, so there is no tolerance to hide in but for roundings.
+Runs backward with a random cotangent, its negative, large and small powers of two times it, and
+zero. The results must be the negative, the same multiples, and zero. Powers of two change no
+digit, so there is no tolerance to hide in except for rounding.
 
 Why it matters
 --------------
 
-Every gradient is a product of the cotangent with a Jacobian. ``abs(grad_output)``, a clamp, a
-norm or a constant added to it is right for the one cotangent it was tried with, often all ones.
+A gradient is always the product of the cotangent and a Jacobian. ``abs(grad_output)``, a clamp, a
+norm or an added constant is right only for the one cotangent it was tried with, often all ones.
 
 Wrong example
 -------------
@@ -46,8 +46,9 @@ Right example
 How to fix
 ----------
 
-Multiply by the cotangent, once, and add nothing. If clipping is what the Function is for, ignore
-this rule for it, with that as the reason; a hook on the tensor is the usual place for it.
+Multiply by the cotangent, once, and add nothing. If the purpose of the Function is to clip
+gradients, ignore this rule for it and give that as the reason; the usual place for clipping is a
+hook on the tensor.
 
 Reference
 ---------

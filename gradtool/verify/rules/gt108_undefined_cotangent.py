@@ -1,17 +1,17 @@
-"""A cotangent that is undefined is handled otherwise than one that is zero.
+"""An undefined cotangent is not treated as zero.
 
 What it does
 ------------
 
-Leaves the cotangent of each output undefined in turn, and of all of them, and compares the
-gradients, and those of double backward, with zeros in their place. With
+Leaves the cotangent of each output undefined in turn, then of all of them, and compares the
+gradients, and those of double backward, with the ones for zeros in their place. With
 ``ctx.set_materialize_grads(False)`` an undefined cotangent reaches backward as None.
 
 Why it matters
 --------------
 
-An output that the loss does not use has no cotangent. ``None * x`` then raises in training, in a
-model that uses one output of two.
+An output that the loss does not use has no cotangent. ``None * x`` then raises in training, in
+the first model that uses one output of two.
 
 Wrong example
 -------------
@@ -49,8 +49,8 @@ Right example
 How to fix
 ----------
 
-Test each cotangent for None before using it, or drop ``set_materialize_grads(False)``: zeros are
-then made for you.
+Test each cotangent for None before using it, or drop ``set_materialize_grads(False)``, so that
+autograd passes zeros.
 
 Reference
 ---------
@@ -143,7 +143,7 @@ def _second(subject: Subject, row: list[Array | None]) -> Observation:
 RULE = Rule(
     code="GT108",
     name="undefined-cotangent",
-    summary="A cotangent that is undefined is handled otherwise than one that is zero.",
+    summary="An undefined cotangent is not treated as zero.",
     severity=Severity.ERROR,
     page=__doc__,
     premises=("GT101", "GT106", "GT107"),

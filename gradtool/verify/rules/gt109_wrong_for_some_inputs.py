@@ -3,14 +3,14 @@
 What it does
 ------------
 
-Runs the Function with each input alone needing a gradient, and with each input alone not
-needing one, and compares with the run in which all do. It is asked when that one is right.
+Runs the Function with each input alone requiring a gradient, then with all but one, and compares
+with the run in which all do. It runs only when that run is right.
 
 Why it matters
 --------------
 
-Freezing a layer or training a bias alone takes these paths. A ``needs_input_grad`` index that
-counts tensors but not other arguments, or a tensor saved only for one of the inputs, shows
+Freezing a layer, or training only a bias, takes these paths. A ``needs_input_grad`` index that
+counts tensors but not other arguments, or a tensor saved for only one of the inputs, shows up
 there first.
 
 Wrong example
@@ -60,8 +60,8 @@ Right example
 How to fix
 ----------
 
-``ctx.needs_input_grad`` has one entry for each argument of forward, tensors or not, in their
-order. Save what the gradient of each input needs whenever that input needs one.
+``ctx.needs_input_grad`` has one entry for each argument of forward, tensor or not, in order. Save
+what the gradient of an input needs whenever that input requires one.
 
 Reference
 ---------
@@ -82,7 +82,7 @@ from gradtool.verify.thresholds.rules import NEEDED_MOST_ARGUMENTS
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
-_HINT = "needs_input_grad has an entry for each argument of forward, tensors or not"
+_HINT = "needs_input_grad has an entry for each argument of forward, tensor or not"
 
 
 def _check(subject: Subject) -> Answer:

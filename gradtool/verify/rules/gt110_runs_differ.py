@@ -1,4 +1,4 @@
-"""Two runs of backward over one forward differ.
+"""Two runs of backward after one forward differ.
 
 What it does
 ------------
@@ -9,7 +9,7 @@ Why it matters
 --------------
 
 ``retain_graph=True``, Jacobians and double backward run it more than once. A backward that draws
-random numbers, or changes what it saved, gives another gradient each time.
+random numbers, or changes what was saved, gives a different gradient each time.
 
 Wrong example
 -------------
@@ -45,7 +45,7 @@ Right example
 How to fix
 ----------
 
-Draw random numbers in forward and save them. Treat what was saved as read-only.
+Draw random numbers in forward and save them. Treat saved tensors as read-only.
 
 Reference
 ---------
@@ -65,7 +65,7 @@ from gradtool.verify.rules._same import unlike
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
-_WHEN = "when it runs a second time over one forward"
+_WHEN = "when it runs a second time after one forward"
 _KEEP = "free nothing in backward that another run needs; autograd frees what was saved"
 _HINT = "draw random numbers in forward and save them; change nothing that was saved"
 
@@ -83,7 +83,7 @@ def _check(subject: Subject) -> Answer:
 RULE = Rule(
     code="GT110",
     name="runs-differ",
-    summary="Two runs of backward over one forward differ.",
+    summary="Two runs of backward after one forward differ.",
     severity=Severity.ERROR,
     page=__doc__,
     premises=(*KEEPS_CONTRACT, "GT503", "GT504"),

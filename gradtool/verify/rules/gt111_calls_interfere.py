@@ -1,19 +1,19 @@
-"""Calls interfere: one changes what another gives.
+"""Calls interfere: one call changes the result of another.
 
 What it does
 ------------
 
-Makes two calls, first both forwards, then both backwards, and compares with each call on its
-own. The other call has a point nearby; the entries in another order, other numbers among the
-arguments and other random numbers; and another shape. Outputs that change after forward has
-returned, and gradients that change after backward has, break this rule too, and so does a
-gradient at a point nearby that is wrong there and exactly that of the first point.
+Makes two calls, first both forwards, then both backwards, and compares each with a call on its
+own. The other call is made at a nearby point; with the entries in another order, other numbers
+among the arguments and other random numbers; and with another shape. Three more things break this
+rule: outputs that change after forward has returned, gradients that change after backward has,
+and a wrong gradient at a nearby point that equals the gradient of the first.
 
 Why it matters
 --------------
 
 A layer that is used twice in a model makes exactly these calls. State on the class or in the
-module, and buffers that are reused, then give the first call the second one's values.
+module, and buffers that are reused, then give the first call the values of the second.
 
 Wrong example
 -------------
@@ -53,7 +53,7 @@ How to fix
 ----------
 
 Keep what backward needs on ctx, which is new for each call, not on the class or in a global.
-Return new tensors, not a buffer that the next call writes to.
+Return new tensors, not a buffer that the next call overwrites.
 
 Reference
 ---------
@@ -162,7 +162,7 @@ def _overwritten(subject: Subject, first: Observation) -> Flaw | None:
 RULE = Rule(
     code="GT111",
     name="calls-interfere",
-    summary="Calls interfere: one changes what another gives.",
+    summary="Calls interfere: one call changes the result of another.",
     severity=Severity.ERROR,
     page=__doc__,
     traced=False,

@@ -1,17 +1,17 @@
-"""Outputs or gradients depend on how the elements of a tensor lie in memory.
+"""Outputs or gradients depend on the memory layout of a tensor.
 
 What it does
 ------------
 
-Gives inputs and cotangents with the same values in other layouts, transposed, with gaps, and
-expanded as the gradient of a sum is, and compares with contiguous ones.
+Passes inputs and cotangents with the same values in other layouts (transposed, with gaps, and
+expanded as the gradient of a sum is) and compares with contiguous ones.
 
 Why it matters
 --------------
 
 ``x.sum().backward()`` sends an expanded cotangent, and a transposed weight is not contiguous.
-Kernels that take a pointer, ``view``, ``as_strided`` and in-place writes go wrong or raise.
-A forward that raises for such inputs is only noted: whoever calls it so is told at once.
+Kernels that take a pointer, ``view``, ``as_strided`` and in-place writes go wrong or raise. A
+forward that raises for such inputs is only a note: its caller sees the exception at once.
 
 Wrong example
 -------------
@@ -49,7 +49,7 @@ How to fix
 ----------
 
 Call ``.contiguous()`` on inputs and cotangents before code that relies on strides, and use
-``reshape`` for ``view``.
+``reshape`` instead of ``view``.
 
 Reference
 ---------
@@ -154,7 +154,7 @@ def _outputs(subject: Subject, found: Sequence[Array | None], when: str) -> Flaw
 RULE = Rule(
     code="GT112",
     name="wrong-for-a-layout",
-    summary="Outputs or gradients depend on how the elements of a tensor lie in memory.",
+    summary="Outputs or gradients depend on the memory layout of a tensor.",
     severity=Severity.ERROR,
     page=__doc__,
     premises=("GT101", "GT106", "GT107", "GT111", "GT601"),

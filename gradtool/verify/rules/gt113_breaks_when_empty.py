@@ -1,18 +1,18 @@
-"""backward breaks for empty tensors that forward accepts.
+"""Backward breaks for empty tensors that forward accepts.
 
 What it does
 ------------
 
-Makes the first extent of the first input zero, and every extent equal to it, and where forward
+Sets the first extent of the first input, and every extent equal to it, to zero. Where forward
 accepts that and returns finite numbers, runs backward: it must not raise, and must return
-gradients of the inputs' shapes. That a ``reshape`` to -1 is ambiguous there, or a product of
-empty matrices singular, is only noted. A backward that raises for an extent of one as well, such
-as that of a decomposition of tall matrices, is not blamed for its failure at zero.
+gradients of the inputs' shapes. It is only a note when a ``reshape`` to -1 is ambiguous there, or
+a product of empty matrices singular. A backward that also raises for an extent of one, such as
+that of a decomposition of tall matrices, is not blamed for failing at zero.
 
 Why it matters
 --------------
 
-The last batch of a loader, a mask that selects nothing or an expert that gets no token is empty.
+The last batch of a loader, a mask that selects nothing, or an expert that gets no token is empty.
 Training then stops in backward, hours in.
 
 Wrong example
@@ -50,7 +50,7 @@ Right example
 How to fix
 ----------
 
-Do not divide by extents, take the first row or reduce to a maximum without looking whether there
+Do not divide by an extent, take the first row or reduce to a maximum without checking that there
 is one. Return early when there are no elements.
 
 Reference
@@ -149,7 +149,7 @@ def _shortened(primals: Sequence[Array], length: int) -> list[Array] | None:
 RULE = Rule(
     code="GT113",
     name="breaks-when-empty",
-    summary="backward breaks for empty tensors that forward accepts.",
+    summary="Backward breaks for empty tensors that forward accepts.",
     severity=Severity.ERROR,
     page=__doc__,
     premises=("GT101", "GT106", "GT109", "GT112"),

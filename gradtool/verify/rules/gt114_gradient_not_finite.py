@@ -1,16 +1,16 @@
-"""The gradient is not a number, or infinite, where the function and its inputs are finite.
+"""The gradient is NaN or infinite where the function and its inputs are finite.
 
 What it does
 ------------
 
-Looks at the gradient for a random cotangent. An entry that is NaN breaks this rule wherever the
-outputs are finite; one that is infinite does where a difference quotient is not.
+Looks at the gradient for a random cotangent. A NaN breaks this rule wherever the outputs are
+finite; an infinite entry does where a difference quotient is finite.
 
 Why it matters
 --------------
 
-One NaN spreads to every parameter in the next step. It comes from a division by a norm, a
-standard deviation or a distance that happens to be zero.
+One NaN spreads to every parameter in the next step. It comes from dividing by a norm, a standard
+deviation or a distance that happens to be zero.
 
 Wrong example
 -------------
@@ -59,8 +59,8 @@ Right example
 How to fix
 ----------
 
-Guard the division: ``clamp`` the divisor away from zero, or use ``where`` on it before dividing
-(masking the quotient afterwards does not help: zero times NaN is NaN).
+Guard the division: ``clamp`` the divisor away from zero, or use ``where`` on it before dividing.
+Masking the quotient afterwards does not help: zero times NaN is NaN.
 
 Reference
 ---------
@@ -89,7 +89,7 @@ def _check(subject: Subject) -> Answer:
     if subject.nothing_to_compare:
         return skipped(subject.nothing_to_compare)
     if not all(_is_finite(a) for a in (*subject.first.primals, *subject.first.forward.outputs)):
-        return skipped("the point or the outputs are not finite themselves")
+        return skipped("the inputs or the outputs are not finite")
     gradients = subject.first.baseline.gradients or ()
     for argument, gradient in zip(subject.function.arguments, gradients, strict=True):
         if gradient is not None and not _is_finite(gradient):

@@ -1,16 +1,15 @@
-"""An output is marked non-differentiable, or has no graph, but does depend on the inputs.
+"""An output is marked non-differentiable, or has no graph, but depends on the inputs.
 
 What it does
 ------------
 
-For each floating output without a graph, moves the inputs along random directions and looks
-whether the output follows, in proportion to the step.
+For each floating output without a graph, moves the inputs along random directions and checks
+whether the output changes in proportion to the step.
 
 Why it matters
 --------------
 
-Its part of the loss has no gradient, without a word. gradcheck looks at differentiable outputs
-only.
+Its part of the loss silently has no gradient. gradcheck looks only at differentiable outputs.
 
 Wrong example
 -------------
@@ -47,8 +46,8 @@ Right example
 How to fix
 ----------
 
-Mark only outputs that do not vary with the inputs, or only in jumps: indices, counts, masks. If
-an output is for looking at only, ignore this rule for the Function, with that as the reason.
+Mark only outputs that do not change with the inputs, or only in jumps: indices, counts, masks. If
+an output is only for inspection, ignore this rule for the Function and give that as the reason.
 
 Reference
 ---------

@@ -1,17 +1,17 @@
-"""A gradient has the shape of the output, and autograd sums it to that of its input.
+"""A gradient has the shape of the output, and autograd sums it to the input's shape.
 
 What it does
 ------------
 
-Compares the shape of what backward returned with the input's. Where autograd had to sum it over
-axes that forward broadcast, this is a note: the gradient is right.
+Compares the shape of what backward returned with the input's. Where autograd had to sum over axes
+that forward broadcast, this is a note: the gradient is right.
 
 Why it matters
 --------------
 
-The sum is silent, so it hides that backward was not written for broadcasting: the same code
-under ``vmap``, or called from another backward, returns the larger shape. A kernel of one's own
-could also have reduced on the way, without the large array.
+The sum is silent, so it hides that backward was not written for broadcasting: the same code under
+``vmap``, or called from another backward, returns the larger shape. A custom kernel could also
+have reduced on the way, without the large array.
 
 Wrong example
 -------------

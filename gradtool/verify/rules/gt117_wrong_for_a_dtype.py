@@ -4,16 +4,17 @@ What it does
 ------------
 
 Calls the Function at the same point with its float64 inputs in float32, or the other way round.
-Where forward accepts them and computes the same, the gradient must be the same. A backward that
-raises there is a note, since whoever needs that dtype will see it. So is a gradient that loses
-its digits in float32 where the outputs keep theirs, and a wrong gradient for complex inputs,
-where the methods speak of complex numbers. A Function that refuses a dtype is not asked.
+Where forward accepts them and computes the same values, the gradient must be the same. Three
+findings are only notes: a backward that raises, since anyone who needs that dtype will see it; a
+gradient that loses its digits in float32 where the outputs keep theirs; and a wrong gradient for
+complex inputs, where the code handles complex numbers. A Function that refuses a dtype is not
+checked with it.
 
 Why it matters
 --------------
 
-Training runs in float32 and checks run in float64. A fast path for one of them, a ``.double()``
-left in backward or a buffer of the default dtype shows in one of the two only.
+Training runs in float32, checks run in float64. A fast path for one of them, a ``.double()`` left
+in backward or a buffer of the default dtype shows in only one of the two.
 
 Wrong example
 -------------
@@ -61,8 +62,8 @@ Right example
 How to fix
 ----------
 
-Make new tensors with ``torch.zeros_like`` or ``x.new_zeros``, convert with ``.to(x.dtype)``, and
-multiply by the conjugate, ``x.conj()``, which of a real tensor is the tensor itself. Refuse in
+Create tensors with ``torch.zeros_like`` or ``x.new_zeros``, convert with ``.to(x.dtype)``, and
+multiply by the conjugate, ``x.conj()``, which for a real tensor is the tensor itself. Refuse in
 forward the dtypes that backward is not written for.
 
 Reference

@@ -3,15 +3,15 @@
 What it does
 ------------
 
-Takes backward as a function of the inputs and of grad_output, and compares what autograd says
-of its derivative with what evaluations of it show, as GT101 does for forward. It is asked only
-when the first derivative is right.
+Treats backward as a function of the inputs and of grad_output, and compares autograd's derivative
+of it with the one that evaluations show, as GT101 does for forward. It runs only when the first
+derivative is right.
 
 Why it matters
 --------------
 
 Gradient penalties, Hessian-vector products and meta-learning differentiate the gradient. They
-get this wrong value without a word.
+silently get this wrong value.
 
 Wrong example
 -------------
@@ -51,9 +51,9 @@ How to fix
 ----------
 
 Compute backward from saved inputs and outputs with operations that autograd records: no
-``detach``, ``.data``, ``no_grad`` or NumPy in part of the formula. If backward calls another
-Function, that one's own backward may be wrong. If second derivatives are not wanted, decorate
-backward with ``@once_differentiable``.
+``detach``, ``.data``, ``no_grad`` or NumPy in any part of the formula. If backward calls another
+Function, that Function's own backward may be wrong. If you do not need second derivatives,
+decorate backward with ``@once_differentiable``.
 
 Reference
 ---------

@@ -3,15 +3,15 @@
 What it does
 ------------
 
-Looks for second derivatives that autograd takes for zero, because it sees no connection, where
+Looks for second derivatives that autograd takes for zero because it sees no connection, although
 the gradient does change. It also fires when the second derivative is wrong and forward saved a
 tensor that is neither an input nor an output.
 
 Why it matters
 --------------
 
-The first derivative is right and so is every test of it. A gradient penalty or a Hessian then
-leaves out a term without a word. ``@once_differentiable`` would have raised.
+The first derivative is right, and so is every test of it. A gradient penalty or a Hessian then
+silently leaves out a term, where ``@once_differentiable`` would have raised.
 
 Wrong example
 -------------
@@ -53,10 +53,10 @@ Right example
 How to fix
 ----------
 
-Save inputs and outputs only: autograd knows where they come from, and takes what forward
-computes on the way for constants. Compute an intermediate again in backward, or return it as
-a further output. Do not leave autograd in backward (``detach``, ``.data``, ``no_grad``, NumPy).
-Or decorate backward with ``@once_differentiable``, so that a second derivative raises.
+Save only inputs and outputs: autograd knows where they come from, but takes anything else that
+forward computes for a constant. Recompute an intermediate in backward, or return it as another
+output. Do not leave autograd in backward (``detach``, ``.data``, ``no_grad``, NumPy). Or decorate
+backward with ``@once_differentiable``, so that a second derivative raises.
 
 Reference
 ---------

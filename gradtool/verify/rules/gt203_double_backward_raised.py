@@ -1,16 +1,16 @@
-"""Differentiating backward raised an exception, and backward does not say that it would.
+"""Differentiating backward raised an exception, although backward does not declare that it does.
 
 What it does
 ------------
 
-Runs backward while autograd records it, and then differentiates that. Reports what was raised.
-A backward decorated with ``@once_differentiable`` has said so, and is not asked.
+Runs backward while autograd records it, then differentiates the result, and reports the
+exception. A backward decorated with ``@once_differentiable`` is exempt.
 
 Why it matters
 --------------
 
 A gradient penalty or a Hessian-vector product stops in the middle of training, with an error
-that speaks of something else.
+about something else.
 
 Wrong example
 -------------
@@ -51,7 +51,7 @@ How to fix
 ----------
 
 Write backward with tensor operations, or decorate it with ``@once_differentiable`` (below
-``@staticmethod``), which turns this into a clear error for whoever asks.
+``@staticmethod``), which turns this into a clear error.
 
 Reference
 ---------

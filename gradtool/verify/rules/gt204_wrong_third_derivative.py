@@ -3,16 +3,16 @@
 What it does
 ------------
 
-Takes the second derivative as a function of its inputs and compares what autograd says of its
-derivative with what evaluations show. It is asked of small cases, when the second is right.
-Where autograd's third derivative is not a number, as of a root at zero, or evaluations do not
-show it well enough, the rule is skipped and says which.
+Treats the second derivative as a function of its inputs and compares autograd's derivative of it
+with the one that evaluations show. It runs for small cases, when the second derivative is right.
+Where autograd's third derivative is not a number, as for a square root at zero, or evaluations do
+not determine it well enough, the rule is skipped with that reason.
 
 Why it matters
 --------------
 
-A backward that calls another Function hides that one's mistakes one order deeper. Curvature
-penalties and implicit differentiation get there.
+A backward that calls another Function hides that Function's mistakes one order deeper. Curvature
+penalties and implicit differentiation reach them.
 
 Wrong example
 -------------
@@ -63,7 +63,7 @@ Right example
 How to fix
 ----------
 
-Look at the Functions that backward calls: their own backward must be differentiable, or say
+Look at the Functions that backward calls: their own backward must be differentiable, or declared
 ``@once_differentiable``.
 
 Reference
@@ -121,7 +121,7 @@ def _why_nothing_is_said(third: Judgement) -> str:
         return "the third derivative that autograd computes is not a number"
     if np.isinf(analytic).any():
         return "the third derivative that autograd computes is infinite"
-    return "the third derivative cannot be told well enough"
+    return "the third derivative is not accurate enough"
 
 
 def _flaws(subject: Subject) -> Iterator[Flaw]:

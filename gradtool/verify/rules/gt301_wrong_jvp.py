@@ -3,16 +3,16 @@
 What it does
 ------------
 
-Pushes random tangents, of all inputs at once and of each alone, through the Function's own
-``jvp`` and compares what comes out with the derivative that evaluations of forward show, within
-the tolerance of GT101. A ``jvp`` that raises, or returns a wrong number or shape of tangents,
-breaks this rule too. A Function without ``jvp`` is not asked.
+Passes random tangents, for all inputs at once and for each alone, to the Function's own ``jvp``
+and compares the result with the derivative that evaluations of forward show, within the tolerance
+of GT101. A ``jvp`` that raises, or returns a wrong number or shape of tangents, breaks this rule
+too. A Function without ``jvp`` is not checked.
 
 Why it matters
 --------------
 
-Forward mode, ``torch.func.jvp``, ``jacfwd`` and Hessians by forward-over-reverse call ``jvp``,
-never ``backward``. Nothing else tests it.
+Forward mode, ``torch.func.jvp``, ``jacfwd`` and forward-over-reverse Hessians call ``jvp``, never
+``backward``. Nothing else tests it.
 
 Wrong example
 -------------
@@ -63,10 +63,10 @@ Right example
 How to fix
 ----------
 
-``jvp`` receives one tangent for each argument of forward, None for those that have none, and
-returns one for each output: the sum over the inputs of the derivative times the tangent. Where
-forward calls ``ctx.set_materialize_grads(False)``, the tangent of an argument that has none is
-None; otherwise it is zeros.
+``jvp`` receives one tangent for each argument of forward, or None for an argument that has none,
+and returns one for each output: the sum over the inputs of the derivative times the tangent.
+Where forward calls ``ctx.set_materialize_grads(False)``, a missing tangent is None; otherwise it
+is zeros.
 
 Reference
 ---------
@@ -111,11 +111,11 @@ def _check(subject: Subject) -> Answer:
     if subject.nothing_to_compare:
         return skipped(subject.nothing_to_compare)
     if _changes_what_it_gets(subject):
-        return skipped("jvp changes in place what it computes with")
+        return skipped("jvp changes in place the tensors that it computes with")
     if subject.jvp_failure:
         return failed(Flaw(message=subject.jvp_failure))
     if Decision.UNVERIFIED in (subject.given.worst, subject.withheld.worst):
-        return unverified("the numeric derivative cannot be told well enough")
+        return unverified("the numeric derivative is not accurate enough")
     found = tuple(_flaws(subject))
     return failed(*found[:1]) if found else passed()
 

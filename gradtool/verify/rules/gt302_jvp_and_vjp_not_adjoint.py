@@ -3,16 +3,16 @@
 What it does
 ------------
 
-Compares what ``jvp`` returns for random tangents with the product of the Jacobian that
-``backward`` gives and the same tangents. Neither side is a difference quotient, so the two may
-differ by roundings only. It is asked only when both are right within their tolerance.
+Compares what ``jvp`` returns for random tangents with the product of backward's Jacobian and the
+same tangents. Neither side is a difference quotient, so the two may differ only by rounding. It
+runs only when both are right within their tolerance.
 
 Why it matters
 --------------
 
 One of the two computes with less precision than the other, or leaves out a small term. A
-conjugate-gradient or Gauss-Newton step, which uses both, relies on one being the transpose of
-the other.
+conjugate-gradient or Gauss-Newton step uses both, and relies on one being the transpose of the
+other.
 
 Wrong example
 -------------

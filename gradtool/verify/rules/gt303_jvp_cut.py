@@ -1,19 +1,19 @@
-"""The derivative of the tangent that jvp returns is wrong: reverse over forward goes astray.
+"""The derivative of the tangent that jvp returns is wrong: reverse over forward fails.
 
 What it does
 ------------
 
-Takes ``jvp`` as a function of the inputs and of their tangents, and compares what autograd says
-of its derivative with what evaluations of it show. It is asked only when the tangent itself and
-double backward are right, and not where backward is declared ``@once_differentiable``. A ``jvp``
-whose derivative raises is left alone: that is told to whoever asks for it.
+Treats ``jvp`` as a function of the inputs and their tangents, and compares autograd's derivative
+of it with the one that evaluations show. It runs only when the tangent itself and double backward
+are right, and not where backward is declared ``@once_differentiable``. A ``jvp`` whose derivative
+raises is exempt: its caller sees the exception.
 
 Why it matters
 --------------
 
-A Hessian by reverse over forward, a gradient of a directional derivative and losses with
-derivatives in them, as physics-informed networks have, differentiate the tangent. Where ``jvp``
-hides from autograd what the tangent depends on they leave out a term without a word.
+A Hessian by reverse over forward, the gradient of a directional derivative, and losses that
+contain derivatives, as in physics-informed networks, differentiate the tangent. Where ``jvp``
+hides from autograd what the tangent depends on, they silently leave out a term.
 
 Wrong example
 -------------
@@ -64,9 +64,9 @@ Right example
 How to fix
 ----------
 
-Compute ``jvp`` from the tangents and from saved inputs and outputs, with operations that
-autograd records: no ``detach``, ``.data``, ``no_grad`` or NumPy. What forward computes on the way
-is a constant to autograd.
+Compute ``jvp`` from the tangents and from saved inputs and outputs, with operations that autograd
+records: no ``detach``, ``.data``, ``no_grad`` or NumPy. To autograd, any other value that forward
+computes is a constant.
 
 Reference
 ---------

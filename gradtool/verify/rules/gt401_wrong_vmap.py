@@ -3,17 +3,17 @@
 What it does
 ------------
 
-Batches the inputs, all together and one at a time, along the first dimension and, where there
-is one, along the last, as many examples as one of the extents and another number; lets the
-Function's own ``vmap``, or the one that ``generate_vmap_rule`` derives, compute the batch; and
+Batches the inputs, all together and one at a time, along the first dimension and, where there is
+one, the last, with as many examples as one of the extents and with another number. Computes the
+batch with the Function's own ``vmap``, or the one that ``generate_vmap_rule`` derives, and
 compares each example with a call of its own. A ``vmap`` that raises breaks this rule too. A
-Function that declares neither is not asked.
+Function that declares neither is not checked.
 
 Why it matters
 --------------
 
-Per-example gradients, ensembles and ``jacrev`` call ``vmap``. A rule that forgets an
-``in_dims`` entry works in the one way its author tried.
+Per-example gradients, ensembles and ``jacrev`` call ``vmap``. A rule that forgets an ``in_dims``
+entry works only in the way its author tried.
 
 Wrong example
 -------------
@@ -64,10 +64,10 @@ Right example
 How to fix
 ----------
 
-``in_dims`` has for each argument the dimension with the examples, or None. Move it to the
-front of each that has one, give the others a dimension of one, and say in the second output
-where it is in each result. If the methods consist of tensor operations only, set
-``generate_vmap_rule = True`` instead.
+``in_dims`` has, for each argument, the dimension of the examples, or None. Move that dimension to
+the front, give arguments without one a dimension of one, and return as the second output where it
+is in each result. If the methods use only tensor operations, set ``generate_vmap_rule = True``
+instead.
 
 Reference
 ---------

@@ -1,17 +1,17 @@
-"""The Function says that its methods can be batched, but its backward cannot, or is wrong then.
+"""The Function declares that its methods can be batched, but its backward cannot, or is then wrong.
 
 What it does
 ------------
 
-For a Function with ``generate_vmap_rule = True``, gives backward several random cotangents at
-once, as ``jacrev`` and per-example gradients do, and compares with one run for each. It is
-asked only when the gradient itself is right.
+For a Function with ``generate_vmap_rule = True``, passes several random cotangents to backward at
+once, as ``jacrev`` and per-example gradients do, and compares with one run for each. It runs only
+when the gradient itself is right.
 
 Why it matters
 --------------
 
-``vmap`` of a gradient runs backward on batched tensors. One that leaves for NumPy, calls
-``.item()`` or branches on values raises there, in the code of whoever trusted the flag.
+``vmap`` of a gradient runs backward on batched tensors. A backward that leaves for NumPy, calls
+``.item()`` or branches on values raises there, in the code of whoever relied on the flag.
 
 Wrong example
 -------------
@@ -62,8 +62,8 @@ Right example
 How to fix
 ----------
 
-Write backward with tensor operations on what it receives and what was saved. If it must leave
-for NumPy or a kernel, drop the flag and write a ``vmap`` method.
+Write backward with tensor operations on what it receives and what was saved. If it must use NumPy
+or a kernel, drop the flag and write a ``vmap`` method.
 
 Reference
 ---------

@@ -3,17 +3,17 @@
 What it does
 ------------
 
-Batches the inputs as GT401 does, pushes a random cotangent of all outputs back through the
-batched call, and compares the gradients with those of each example by a call of its own. A
-backward that raises for a batch breaks this rule too. It is asked only when the outputs of the
-batch and the gradient of one example are right.
+Batches the inputs as GT401 does, sends a random cotangent of all outputs back through the batched
+call, and compares the gradients with those of a separate call for each example. A backward that
+raises for a batch breaks this rule too. It runs only when the outputs of the batch and the
+gradient of one example are right.
 
 Why it matters
 --------------
 
-Where ``vmap`` hands the batch to the Function itself, ``backward`` sees one dimension more than
-its author thought of. A sum over all dimensions, or one without ``keepdim``, is right for one
-example. For a batch it raises, or mixes examples without a word where the extents happen to fit.
+Where ``vmap`` passes the batch to the Function itself, ``backward`` sees one dimension more than
+its author expected. A sum over all dimensions, or one without ``keepdim``, is right for one
+example. For a batch it raises or, where the extents happen to fit, silently mixes examples.
 
 Wrong example
 -------------
@@ -78,8 +78,8 @@ Right example
 How to fix
 ----------
 
-Count dimensions from the last in ``backward`` and keep them in sums, or let ``vmap`` call a
-second Function that was written for batches.
+In ``backward``, count dimensions from the last and keep them in sums, or let ``vmap`` call a
+second Function that is written for batches.
 
 Reference
 ---------
@@ -105,7 +105,7 @@ from gradtool.verify.rules.gt401_wrong_vmap import NO_VMAP
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
-_HINT = "let backward treat one dimension more in front as it treats none: dim=-1, keepdim=True"
+_HINT = "make backward work with one more dimension in front: dim=-1, keepdim=True"
 
 _CUT = (
     "vmap leaves autograd: no detach, .data, no_grad or NumPy; or let it call the Function's apply"

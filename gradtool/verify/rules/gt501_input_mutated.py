@@ -3,15 +3,15 @@
 What it does
 ------------
 
-Compares the values of every input before and after forward. Inputs given to ``ctx.mark_dirty``
-may change. For an input that requires a gradient it is an error; for another one, such as a
+Compares the values of every input before and after forward. Inputs passed to ``ctx.mark_dirty``
+may change. For an input that requires a gradient this is an error; for any other, such as a
 buffer of statistics, a warning.
 
 Why it matters
 --------------
 
-The caller's tensor holds other values than before, and autograd takes it for what it was: all
-that is computed from it afterwards gets the gradient of its old value.
+The caller's tensor now holds other values, and autograd does not know: anything computed from it
+afterwards gets the gradient at its old value.
 
 Wrong example
 -------------
@@ -46,8 +46,8 @@ Right example
 How to fix
 ----------
 
-Compute a new tensor. If the change in place is the purpose, give the input to ``ctx.mark_dirty``
-and return it.
+Compute a new tensor. If changing the input is the purpose, pass it to ``ctx.mark_dirty`` and
+return it.
 
 Reference
 ---------

@@ -1,15 +1,16 @@
-"""An input was marked dirty, and is not among the outputs.
+"""An input was marked dirty but is not among the outputs.
 
 What it does
 ------------
 
-Compares what forward gave to ``ctx.mark_dirty`` with what it returned.
+Compares what forward passed to ``ctx.mark_dirty`` with what it returned.
 
 Why it matters
 --------------
 
-An input changed in place gets a new place in the graph, as an output. One that is not returned
-has none: autograd refuses it, or gradients that pass through it are those of its old value.
+An input that is changed in place gets a new position in the graph, as an output. One that is not
+returned has none: autograd refuses it, or gradients that pass through it are those at its old
+value.
 
 Wrong example
 -------------
@@ -76,7 +77,7 @@ from gradtool.verify.wording import listed
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
-_HINT = "return the tensor itself, or do not mark it dirty"
+_HINT = "return that tensor, or do not mark it dirty"
 
 
 def _check(subject: Subject) -> Answer:
@@ -94,7 +95,7 @@ def _check(subject: Subject) -> Answer:
 RULE = Rule(
     code="GT502",
     name="dirty-not-returned",
-    summary="An input was marked dirty, and is not among the outputs.",
+    summary="An input was marked dirty but is not among the outputs.",
     severity=Severity.ERROR,
     page=__doc__,
     reports=("dirty-not-returned",),

@@ -3,17 +3,17 @@
 What it does
 ------------
 
-Compares the values of every ``grad_output`` before and after backward, and those of every tangent
-before and after ``jvp``. The tangent of an input that is marked dirty is to change as the input
-does, and is left out.
+Compares the values of every ``grad_output`` before and after backward, and of every tangent
+before and after ``jvp``. The tangent of an input that is marked dirty should change with the
+input, and is exempt.
 
 Why it matters
 --------------
 
-The cotangent is not backward's own. Where the output was used in a sum, the other term gets the
-very same tensor, and reads what backward made of it: in ``x + f(x)`` the gradient of the first
-``x`` is wrong without a word, though that of ``f`` is right. Nor is a tangent ``jvp``'s own: it
-is the caller's, or that of what computed the input, and of whatever else was computed of it.
+The cotangent does not belong to backward. Where the output was used in a sum, the other term gets
+the very same tensor, with whatever backward wrote to it: in ``x + f(x)`` the gradient of the
+first ``x`` is silently wrong, though that of ``f`` is right. Nor does a tangent belong to
+``jvp``: its caller still uses it, as does everything else that was computed from the same input.
 
 Wrong example
 -------------
@@ -48,8 +48,8 @@ Right example
 How to fix
 ----------
 
-Compute a new tensor, or work on a ``clone()``. ``contiguous()`` and ``view`` make no
-copy of a tensor that lies in memory as they want it.
+Compute a new tensor, or work on a ``clone()``. ``contiguous()`` and ``view`` make no copy when
+the memory layout already fits.
 
 Reference
 ---------

@@ -1,21 +1,22 @@
-"""Backward or jvp changes a saved tensor, or calls add up in a buffer.
+"""Backward or jvp changes a saved tensor, or calls accumulate in a buffer.
 
 What it does
 ------------
 
 Compares the values of inputs, outputs, saved tensors and tensors on ctx before and after
-backward. A change to what is the caller's, or one after which the same backward gives another
-gradient, is an error, and so is a ``jvp`` that changes an input or an output. Buffers outside of
+backward. It is an error to change a tensor of the caller's, or one after which the same backward
+gives a different gradient; so is a ``jvp`` that changes an input or an output. Buffers outside
 the call (attributes of the class, tensors of the module or of an enclosing function) are compared
-around two like calls: what changes in the second one as well adds up, which is a warning. A
-scratch buffer does not change any more.
+around two equal calls: one that the second call changes as well accumulates, which is a warning.
+A scratch buffer stays the same.
 
 Why it matters
 --------------
 
-A graph that is retained is walked again: then backward computes with what the first walk left.
-A saved input or output is the caller's, who does not expect a backward pass to change it. What
-adds up in a buffer depends on how often the Function was called, not only by whom.
+Backward may run again on a graph that is retained: it then computes with what the first run left.
+A saved input or output belongs to the caller, who does not expect a backward pass to change it.
+What accumulates in a buffer depends on how often the Function was called, not only on its
+arguments.
 
 Wrong example
 -------------
@@ -54,7 +55,7 @@ Right example
 How to fix
 ----------
 
-Compute new tensors in backward. Pass a buffer that is to be updated as an argument, mark it
+Compute new tensors in backward. If a buffer must be updated, pass it as an argument, mark it
 dirty and return it, or update it where the Function is called.
 
 Reference
@@ -158,7 +159,7 @@ def _buffers(seen: Observation) -> list[str]:
 RULE = Rule(
     code="GT504",
     name="kept-tensor-mutated",
-    summary="Backward or jvp changes a saved tensor, or calls add up in a buffer.",
+    summary="Backward or jvp changes a saved tensor, or calls accumulate in a buffer.",
     severity=Severity.ERROR,
     page=__doc__,
     premises=CALLS,

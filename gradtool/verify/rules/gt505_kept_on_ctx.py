@@ -3,19 +3,19 @@
 What it does
 ------------
 
-Looks at the attributes of ctx, what lists, tuples and dicts, functions and objects of your own
-among them hold, and views. For each input or output found there a call is made in which that
+Looks through the attributes of ctx, including lists, tuples, dicts, functions and your own
+objects among them, and views. For each input or output found there, makes a call in which that
 tensor is changed in place between forward and backward. Where the gradient changes without an
-exception it is an error, else a warning. Tensors that forward computes on the way may lie on ctx,
-and so may all else.
+exception it is an error, otherwise a warning. Tensors that forward computes on the way, and
+anything else, may be kept on ctx.
 
 Why it matters
 --------------
 
-``save_for_backward`` notes the version of a tensor, and backward raises if it was changed in the
-meantime. An attribute of ctx does not: an optimiser's step, or an activation in place, makes the
-gradient wrong without a word. An output on ctx also keeps itself alive, and all memory of the
-graph with it, until the garbage collector comes. Hooks that offload saved tensors see neither.
+``save_for_backward`` records the version of a tensor, and backward raises if it has changed
+since. An attribute of ctx does not: an optimiser step, or an in-place activation, silently makes
+the gradient wrong. An output on ctx also keeps itself, and all memory of the graph, alive until
+the garbage collector runs. Hooks that offload saved tensors see neither.
 
 Wrong example
 -------------
@@ -53,8 +53,8 @@ Right example
 How to fix
 ----------
 
-Give inputs and outputs to ``ctx.save_for_backward``, all in one call. Keep what backward needs
-besides, such as a shape, as that: ``ctx.shape = x.shape``.
+Pass inputs and outputs to ``ctx.save_for_backward``, all in one call. If backward only needs a
+property, such as a shape, keep just that: ``ctx.shape = x.shape``.
 
 Reference
 ---------
@@ -95,7 +95,7 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
         if changed is None:
             continue
         if silently_differs(subject.first.baseline, changed):
-            harm = ": changed in place before backward, it makes the gradient wrong without a word"
+            harm = ": changed in place before backward, it silently makes the gradient wrong"
             yield Flaw(message=f"{what} is kept as ctx.{attribute}{harm}", hint=_HINT)
         else:
             yield Flaw(

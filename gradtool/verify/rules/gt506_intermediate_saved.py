@@ -1,18 +1,18 @@
-"""An intermediate is saved, and at other points double backward is wrong.
+"""An intermediate is saved, which makes double backward wrong at other points.
 
 What it does
 ------------
 
-Asks when forward saves a tensor that is neither an input nor an output, backward is not declared
+Runs when forward saves a tensor that is neither an input nor an output, backward is not declared
 ``once_differentiable``, and the second derivative is right at the point of the case. Backward is
-then differentiated at other points: smaller, larger, with the opposite sign, and some way off. A
+then differentiated at other points: smaller, larger, of opposite sign, and some distance away. A
 mask or a permutation is a constant wherever it is right, and is not blamed.
 
 Why it matters
 --------------
 
-autograd takes a saved intermediate for a constant. Where the gradient depends on it smoothly,
-double backward leaves out a term without a word; the case's point merely does not show it.
+Autograd takes a saved intermediate for a constant. Where the gradient depends on it smoothly,
+double backward silently leaves out a term; the point of the case just does not show it.
 
 Wrong example
 -------------
@@ -61,8 +61,8 @@ Right example
 How to fix
 ----------
 
-Save the input and compute the intermediate again in backward, or return it as a further output
-and save that, or decorate backward with ``@once_differentiable``.
+Save the input and recompute the intermediate in backward, or return it as another output and save
+that, or decorate backward with ``@once_differentiable``.
 
 Reference
 ---------
@@ -168,7 +168,7 @@ def _flaw(subject: Subject, names: list[str], point: list[Array]) -> Flaw:
 RULE = Rule(
     code="GT506",
     name="intermediate-saved",
-    summary="An intermediate is saved, and at other points double backward is wrong.",
+    summary="An intermediate is saved, which makes double backward wrong at other points.",
     severity=Severity.WARNING,
     page=__doc__,
     traced=False,

@@ -3,12 +3,12 @@
 What it does
 ------------
 
-The two are names for the same method. Looks whether a Function overrides both.
+Checks whether a Function overrides both; they are two names for the same method.
 
 Why it matters
 --------------
 
-autograd refuses to choose: the first backward pass raises.
+Autograd refuses to choose: the first backward pass raises.
 
 Wrong example
 -------------

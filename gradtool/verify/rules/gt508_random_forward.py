@@ -3,14 +3,14 @@
 What it does
 ------------
 
-Calls forward twice with the same arguments. Before each call the global generators of Python,
-NumPy and the engine are seeded alike, so a Function that draws from them, such as dropout, is
-not blamed.
+Calls forward twice with the same arguments. The global generators of Python, NumPy and the engine
+are seeded alike before each call, so a Function that draws from them, such as dropout, is not
+blamed.
 
 Why it matters
 --------------
 
-There is no derivative of what is another function at every call, so no gradient can be verified.
+A function that changes from call to call has no derivative, so no gradient of it can be verified.
 A run cannot be repeated, and recomputing forward in backward, as checkpointing does, gives the
 gradient of something else.
 
@@ -52,8 +52,8 @@ How to fix
 ----------
 
 Draw from the engine's generator (``torch.rand``, ``torch.randn``, ``torch.bernoulli``), which
-``torch.manual_seed`` controls. Let the result depend on nothing but the arguments: not on the
-time, the address of an object, the order of a set, or earlier calls.
+``torch.manual_seed`` controls. Let the result depend only on the arguments: not on the time, the
+address of an object, the order of a set, or earlier calls.
 
 Reference
 ---------
@@ -94,7 +94,7 @@ def _output(subject: Subject) -> tuple[Array | None, ...]:
 
 
 def _flaws(first: tuple[Array | None, ...], second: tuple[Array | None, ...]) -> Iterator[Flaw]:
-    hint = "draw random numbers from the engine, and let nothing but the arguments matter"
+    hint = "draw random numbers from the engine, and depend on nothing but the arguments"
     for number, (one, other) in enumerate(zip(first, second, strict=False)):
         if not same(one, other):
             yield Flaw(

@@ -1,18 +1,18 @@
-"""An output shares memory with an input, and autograd does not know.
+"""An output shares memory with an input without autograd knowing.
 
 What it does
 ------------
 
-Looks for outputs in the memory of an input. An input returned as it is, marked dirty, or a view
-made by tensor operations is known to autograd. One made behind its back (``.data``, NumPy) is
-not. The output is then changed in place between forward and backward: where the gradient
-changes without an exception it is an error, else a warning.
+Looks for outputs in the memory of an input. Autograd knows about an input that is returned as it
+is or marked dirty, and about views made by tensor operations, but not about a view made behind
+its back (``.data``, NumPy). The output is then changed in place between forward and backward:
+where the gradient changes without an exception it is an error, otherwise a warning.
 
 Why it matters
 --------------
 
-A change of the output in place changes the input too, and the input's version is not counted.
-What was saved of the input, by this Function or another one, is silently something else.
+Changing the output in place changes the input too, and the input's version is not counted.
+Whatever this or another Function saved of the input silently holds other values.
 
 Wrong example
 -------------
@@ -87,7 +87,7 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
         name = subject.function.arguments[argument].name
         message = f"output {output} lies in the memory of `{name}`, and autograd does not know"
         if _is_harmful(subject, output):
-            harm = ": changed in place, it makes the gradient wrong without a word"
+            harm = ": changed in place, it silently makes the gradient wrong"
             yield Flaw(message=message + harm, hint=_HINT)
         else:
             yield Flaw(message=message, hint=_HINT, severity=Severity.WARNING)
@@ -106,7 +106,7 @@ def _is_harmful(subject: Subject, output: int) -> bool:
 RULE = Rule(
     code="GT509",
     name="hidden-alias",
-    summary="An output shares memory with an input, and autograd does not know.",
+    summary="An output shares memory with an input without autograd knowing.",
     severity=Severity.ERROR,
     page=__doc__,
     blames=("forward",),

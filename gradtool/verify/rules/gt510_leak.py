@@ -3,16 +3,16 @@
 What it does
 ------------
 
-Calls the Function, drops the outputs, and looks whether their node in the graph, which is the
-ctx, is gone, with the garbage collector at rest. If a collection then frees it, there was a
-reference cycle; if not, somebody holds it.
+Calls the Function, drops the outputs, and checks with the garbage collector off whether their
+node in the graph, which is the ctx, is gone. If a collection then frees it, it was part of a
+reference cycle; if not, something still refers to it.
 
 Why it matters
 --------------
 
-Everything that was saved stays in memory with it: of a training loop as many copies as there are
-steps between two collections, or without end where they are held. On a GPU that is the memory
-that runs out, and the collector knows nothing of it.
+Everything that was saved stays in memory with it: in a training loop one copy for each step
+between two collections, or without limit if something refers to them. On a GPU that is the memory
+that runs out first, and the collector does not know about it.
 
 Wrong example
 -------------
@@ -50,7 +50,7 @@ How to fix
 
 Put nothing on ctx that leads back to ctx: not ctx itself, no function that uses it, and no output
 (save outputs with ``ctx.save_for_backward``). Keep no ctx and no output in an attribute of the
-class or a variable of the module; of an output, keep ``output.detach()``.
+class or a global variable; of an output, keep ``output.detach()``.
 
 Reference
 ---------
@@ -76,7 +76,7 @@ _FLAWS: dict[Leak, Flaw] = {
         hint="put nothing on ctx that leads back to it: not itself, no function that uses it",
     ),
     "held": Flaw(
-        message="ctx outlives the outputs: a variable outside of the call holds it or an output",
+        message="ctx outlives the outputs: a variable outside the call refers to it or an output",
         hint="keep no ctx and no output; of an output, keep output.detach()",
     ),
 }

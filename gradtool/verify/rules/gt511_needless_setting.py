@@ -3,17 +3,17 @@
 What it does
 ------------
 
-Where a case, or all cases of a Function, have a tolerance of their own, compares again with a
-tenth of it: if everything still passes, the tolerance hides what nobody knows of. A tolerance
-that holds for the whole run is not asked about. Rules that the configuration ignores for a
-Function are asked all the same: where none of them is broken, the entry is not needed any more.
-Nor is a comment ``# gradtool: ignore[GT505] reason`` in the Function that covers nothing broken.
+Where a case, or all cases of a Function, have their own tolerance, compares again with a tenth of
+it: if everything still passes, the tolerance may hide mistakes. A tolerance for the whole run is
+exempt. Rules that the configuration ignores for a Function run all the same: if none of them is
+broken, the entry is no longer needed. The same holds for a comment ``# gradtool: ignore[GT505]
+reason`` in the Function that covers nothing broken.
 
 Why it matters
 --------------
 
 A tolerance far above the error lets mistakes of that size pass. An entry that ignores a rule
-outlives its reason, and the next mistake of that kind goes unseen.
+outlives its reason, and hides the next mistake of that kind.
 
 Wrong example
 -------------

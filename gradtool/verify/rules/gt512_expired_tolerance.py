@@ -1,16 +1,16 @@
-"""A tolerance is still there though its day has passed.
+"""A tolerance is still there after its expiry date.
 
 What it does
 ------------
 
-Compares the day under ``expires``, beside a tolerance in the configuration or in a ``Case``, with
-today's in UTC. The tolerance holds all the same, so that this is the one finding; the summary of
-every run lists the tolerances that are in force, with their reasons and days.
+Compares the date under ``expires``, next to a tolerance in the configuration or in a ``Case``,
+with today's date in UTC. The tolerance still applies, so that this is the only finding; the
+summary of every run lists the tolerances in force, with their reasons and dates.
 
 Why it matters
 --------------
 
-A tolerance is often given for the time until something is mended. Nobody remembers it then, and it
+A tolerance is often meant to last until something is fixed. Then everybody forgets it, and it
 lets other mistakes of its size pass.
 
 Wrong example
@@ -55,7 +55,7 @@ Right example
 How to fix
 ----------
 
-Mend what needs the tolerance and remove it, or give it a later day and say why.
+Fix what needs the tolerance and remove it, or give it a later date and say why.
 
 Reference
 ---------
@@ -71,7 +71,7 @@ from gradtool.verify.rules._rule import Rule, Scope
 RULE = Rule(
     code="GT512",
     name="expired-tolerance",
-    summary="A tolerance is still there though its day has passed.",
+    summary="A tolerance is still there after its expiry date.",
     severity=Severity.ERROR,
     page=__doc__,
     scopes=(Scope.ALL_CASES,),

@@ -4,16 +4,16 @@ What it does
 ------------
 
 Runs forward and backward at points so close together that smooth functions hardly change, and
-measures how much outputs and gradients jitter there. A gradient that jitters far more, relative
-to its size, than the outputs do has lost digits in backward. Where the function itself is
-ill-conditioned both jitter, and the rule holds.
+measures how much outputs and gradients jitter there. A gradient that jitters far more than the
+outputs do, relative to its size, has lost digits in backward. Where the function itself is
+ill-conditioned both jitter, and the rule passes.
 
 Why it matters
 --------------
 
-The gradient of a float64 function has no more than seven digits, and every comparison with a
-usual tolerance passes. Second-order methods, long sums of gradients and small differences of
-losses then stall or drift.
+The gradient of a float64 function is accurate to no more than seven digits, yet every comparison
+with a usual tolerance passes. Second-order methods, long sums of gradients and small differences
+of losses then stall or drift.
 
 Wrong example
 -------------
@@ -53,9 +53,9 @@ How to fix
 ----------
 
 Look in backward for ``.float()``, ``.half()``, a buffer or constant of a lower dtype, and for
-differences of large numbers that nearly cancel (``mean(x**2) - mean(x)**2``). Save what
-backward needs in the dtype that forward computes in. If the loss is meant, to save memory,
-ignore this rule for the Function, with that as the reason.
+differences of large numbers that nearly cancel (``mean(x**2) - mean(x)**2``). Save what backward
+needs in the dtype that forward computes in. If the loss is deliberate, to save memory, ignore
+this rule for the Function and give that as the reason.
 
 Reference
 ---------

@@ -3,15 +3,15 @@
 What it does
 ------------
 
-Where the slopes from the left and from the right differ, or one of them is vertical, there is
-nothing to hold a gradient against. gradtool then checks the gradient at a point nearby. If no
-point nearby is better, any value between the two slopes passes. Either way this note says so.
+Where the slopes from the left and the right differ, or one of them is vertical, there is no
+derivative to compare the gradient with. gradtool then checks the gradient at a nearby point. If
+no nearby point is better, any value between the two slopes passes. Either way this note says so.
 
 Why it matters
 --------------
 
-It never fails the gate. The gradient at this very point is a choice (a subgradient), which a
-test should not depend on by accident.
+It never fails the gate. The gradient at this very point is a choice (a subgradient), which a test
+should not depend on by accident.
 
 Wrong example
 -------------

@@ -1,17 +1,17 @@
-"""The numeric derivative cannot be told well enough to verify the gradient.
+"""The numeric derivative is not accurate enough to verify the gradient.
 
 What it does
 ------------
 
-Reports gradients that agree with the numeric derivative only because that is known too
-poorly, and why: noise in forward, outputs that move in steps, no limit at any step, values
-that are not finite. A gradient that is wrong by more than the oracle's error fails as GT101.
+Reports gradients that agree with the numeric derivative only because its error is large, and why:
+noise in forward, outputs that change in steps, no limit at any step, or values that are not
+finite. A gradient that is off by more than the oracle's error fails as GT101.
 
 Why it matters
 --------------
 
-Not verified is not right. It fails the gate, so that a function that cannot be checked is not
-waved through.
+Not verified does not mean right. It fails the gate, so that a function that cannot be checked
+does not slip through.
 
 Wrong example
 -------------
@@ -47,7 +47,7 @@ How to fix
 ----------
 
 Give the Function a case in float64, with inputs at which it is well conditioned. If forward
-computes in a lower precision inside, check a float64 variant of it.
+computes in a lower precision internally, check a float64 variant of it.
 
 Reference
 ---------
@@ -115,7 +115,7 @@ def _why(comparison: Comparison, worst: Worst) -> str:
 RULE = Rule(
     code="GT603",
     name="not-verified",
-    summary="The numeric derivative cannot be told well enough to verify the gradient.",
+    summary="The numeric derivative is not accurate enough to verify the gradient.",
     severity=Severity.ERROR,
     page=__doc__,
     collects_doubts=True,

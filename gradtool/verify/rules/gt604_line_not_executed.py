@@ -3,15 +3,15 @@
 What it does
 ------------
 
-Notes which lines of ``forward``, ``setup_context``, ``backward``, ``vjp``, ``jvp`` and ``vmap``
-the cases of a Function execute, all together, while rules are asked. The others are listed once
-everything else is right. Lines that only raise an exception are left out.
+Records which lines of ``forward``, ``setup_context``, ``backward``, ``vjp``, ``jvp`` and ``vmap``
+run in any case of a Function. The others are listed once everything else is right. Lines that
+only raise an exception do not count.
 
 Why it matters
 --------------
 
-A branch that never ran was not verified, whatever the verdict says: the other side of a
-``clamp``, a bias, a dtype, a size for which another formula holds.
+A branch that never ran was not verified, whatever the verdict: the other side of a ``clamp``, a
+bias, a dtype, a size for which another formula holds.
 
 Wrong example
 -------------

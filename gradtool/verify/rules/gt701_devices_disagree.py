@@ -1,17 +1,17 @@
-"""The Function gives something else on CUDA than on the CPU.
+"""The Function gives different results on CUDA and on the CPU.
 
 What it does
 ------------
 
 With ``--device cuda``, calls the Function at the same point with the same cotangents on the CPU
-as well, and compares outputs and gradients. They may differ by roundings: sums run in another
-order there. A run on the CPU alone does not ask.
+as well, and compares outputs and gradients. They may differ by rounding, since sums are taken in
+another order. A run on the CPU alone skips this rule.
 
 Why it matters
 --------------
 
 Code with a kernel for each device has two of everything, and tests usually run one. An
-approximation, a constant or an order of axes that is another on CUDA trains another model there.
+approximation, a constant or an order of axes that differs on CUDA trains another model there.
 
 Wrong example
 -------------
@@ -48,9 +48,9 @@ Right example
 How to fix
 ----------
 
-Where forward differs, compare how the two are launched, indexed and summed, and the constants in
-them. Where only the gradient does, GT101 judged the one on CUDA; judge the other by a run with
-``--device cpu``.
+If forward differs, compare how the two are launched, indexed and summed, and the constants in
+them. If only the gradient differs, GT101 has judged the one on CUDA; a run with ``--device cpu``
+judges the other.
 
 Reference
 ---------
@@ -90,7 +90,9 @@ def _check(subject: Subject) -> Answer:
 
 def _outputs(here: Observation, there: Observation) -> Flaw | None:
     if len(here.outputs) != len(there.outputs):
-        return Flaw(message="forward returns another number of outputs on CUDA", method="forward")
+        return Flaw(
+            message="forward returns a different number of outputs on CUDA", method="forward"
+        )
     for number, (one, other) in enumerate(zip(here.outputs, there.outputs, strict=True)):
         if one is None or other is None:
             continue
@@ -103,7 +105,7 @@ def _outputs(here: Observation, there: Observation) -> Flaw | None:
 RULE = Rule(
     code="GT701",
     name="devices-disagree",
-    summary="The Function gives something else on CUDA than on the CPU.",
+    summary="The Function gives different results on CUDA and on the CPU.",
     severity=Severity.ERROR,
     page=__doc__,
     proves="device comparison",

@@ -1,17 +1,17 @@
-"""The Function gives something else under PyTorch than under gradtool's engine.
+"""The Function gives different results under PyTorch and under gradtool's engine.
 
 What it does
 ------------
 
 With ``--engine both``, calls the Function at the same point with the same cotangents under the
-installed PyTorch as well, compares outputs and gradients, and asks every rule there too. Values
-may differ by roundings. A run with one engine does not ask.
+installed PyTorch as well, compares outputs and gradients, and checks every rule there too. Values
+may differ by rounding. A run with one engine skips this rule.
 
 Why it matters
 --------------
 
-Both engines keep to PyTorch's documented behaviour. Where they disagree, the Function relies
-on something that is documented nowhere and may change, or one of the engines has a bug.
+Both engines follow PyTorch's documented behaviour. Where they disagree, the Function relies on
+something undocumented that may change, or one of the engines has a bug.
 
 Wrong example
 -------------
@@ -48,8 +48,8 @@ Right example
 How to fix
 ----------
 
-Find the first operation whose result differs. If PyTorch documents what it should be, tell the
-engine that is wrong; if not, write the operation in another way.
+Find the first operation whose result differs. If PyTorch documents what it should be, report a
+bug in the engine that is wrong; if not, write the operation another way.
 
 Reference
 ---------
@@ -95,7 +95,9 @@ def disagreement(subject: Subject, at: Derivatives, there: Observation) -> Flaw 
 
 def _outputs(here: Observation, there: Observation) -> Flaw | None:
     if len(here.outputs) != len(there.outputs):
-        return Flaw(message=f"forward returns another number of outputs {_WHEN}", method="forward")
+        return Flaw(
+            message=f"forward returns a different number of outputs {_WHEN}", method="forward"
+        )
     for number, (one, other) in enumerate(zip(here.outputs, there.outputs, strict=True)):
         if one is None or other is None:
             continue
@@ -127,7 +129,7 @@ def _check(_subject: Subject) -> Answer:
 RULE = Rule(
     code="GT702",
     name="engines-disagree",
-    summary="The Function gives something else under PyTorch than under gradtool's engine.",
+    summary="The Function gives different results under PyTorch and under gradtool's engine.",
     severity=Severity.ERROR,
     page=__doc__,
     proves="engine comparison",
