@@ -135,7 +135,9 @@ def test_an_alias_that_is_known_is_none_of_our_business(square):
     assert flaws(square(observed={"aliases": ((0, 0),)}), "GT509") == []
 
 
-@pytest.mark.parametrize(("leak", "words"), [("cycle", "reference cycle"), ("held", "refers to it")])
+@pytest.mark.parametrize(
+    ("leak", "words"), [("cycle", "reference cycle"), ("held", "refers to it")]
+)
 def test_a_leak_says_what_keeps_it_alive(square, leak, words):
     ((severity, message),) = flaws(square(leak=leak), "GT510")
     assert severity is Severity.WARNING
