@@ -1,1 +1,1 @@
-"""The configuration: ``gradtool.yaml``, ``--config``, the environment, and what they add up to."""
+"""The configuration: ``gradtool.yaml``, ``--config``, the environment, and their combination."""

@@ -1,7 +1,7 @@
-"""A YAML document held against a msgspec struct, with every mistake named by its line.
+"""Decoding of a YAML document to a msgspec struct, with a line number for every mistake.
 
-msgspec converts, but its errors know no lines and forgive unknown keys or say little about
-them. The struct stays the one description of the format; this file only reads it.
+msgspec does the conversion, but its errors have no line numbers and say little about unknown
+keys. The struct remains the only description of the format; this module interprets it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 def decode(document: Document, kind: type[T], where: Where = (), value: Any = ...) -> T:
-    """The document, or a `value` of it that stands at `where`, as a `kind`.
+    """Decode the document, or a `value` at `where` in it, as a `kind`.
 
     Raises:
         UsageError: A key is unknown or missing, or a value is of the wrong type.
@@ -39,7 +39,7 @@ def _described(kind: Any) -> types.Type:
 
 
 def spelled(where: Where) -> str:
-    """`where` as a person writes it: ``functions.Linear.cases[0].args[1]``."""
+    """Write `where` as a key path: ``functions.Linear.cases[0].args[1]``."""
     text = ""
     for step in where:
         if isinstance(step, int):
@@ -52,13 +52,13 @@ def spelled(where: Where) -> str:
 
 
 class _Reader:
-    """Walks a value and its type side by side."""
+    """Walks a value and its type in parallel."""
 
     def __init__(self, document: Document) -> None:
         self._document = document
 
     def read(self, value: Any, kind: types.Type, where: Where) -> Any:
-        """`value` ready for msgspec, without the keys that were left empty."""
+        """Prepare `value` for msgspec: drop the keys that were left empty."""
         match kind:
             case types.AnyType():
                 return value
@@ -102,7 +102,7 @@ class _Reader:
         }
 
     def _union(self, value: Any, kind: types.UnionType, where: Where) -> Any:
-        """Unions here are optional types: None has been dropped where it means absence."""
+        """Read an optional value: these are the only unions of the format."""
         options = [option for option in kind.types if not isinstance(option, types.NoneType)]
         if value is None and len(options) < len(kind.types):
             return None
@@ -110,8 +110,8 @@ class _Reader:
 
     def _scalar(self, value: Any, kind: types.Type, where: Where) -> None:
         if not _fits(value, kind):
-            told = f"must be {_expectation(kind)}, {_got(value)}{_hint(value, kind)}"
-            self._fail(where, f"{spelled(where) or 'the file'} {told}")
+            problem = f"must be {_expectation(kind)}, {_got(value)}{_hint(value, kind)}"
+            self._fail(where, f"{spelled(where) or 'the file'} {problem}")
 
     def _fail(self, where: Where, message: str) -> None:
         raise self._document.error(where, message)
@@ -122,7 +122,7 @@ def _step(key: object) -> str | int:
 
 
 def _empty(value: object, kind: types.DictType) -> bool:
-    """A key with nothing after it, where a mapping of optional keys is expected."""
+    """Return True for a key without a value, where a mapping of optional keys is expected."""
     return value is None and isinstance(kind.value_type, types.StructType)
 
 

@@ -10,17 +10,17 @@ from gradtool.spelling import nearest
 
 _PREFIX = "GRADTOOL_"
 _MISSPELT = 0.8
-"""How much a name has to look like a key: others may use the prefix for variables of their own."""
+"""Similarity to a key that a name must have: the prefix is open to others' variables."""
 
 VARIABLES = {f"{_PREFIX}{key.upper()}": key for key in Defaults.__struct_fields__}
-"""The key of ``check`` that each variable gives."""
+"""The key of ``check`` for each variable."""
 
 
 def of_environment(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """``GRADTOOL_TIMEOUT=120`` for each variable that is set and not empty.
+    """List ``GRADTOOL_TIMEOUT=120`` for each variable that is set and not empty.
 
     Raises:
-        UsageError: One looks like the misspelt name of a key.
+        UsageError: A name looks like a misspelt key.
     """
     for name in environment:
         _require_known(name)
@@ -32,11 +32,11 @@ def _require_known(name: str) -> None:
         return
     key = nearest(name.removeprefix(_PREFIX), VARIABLES.values(), _MISSPELT)
     if key is not None:
-        meant = f"{_PREFIX}{key.upper()}"
-        raise UsageError(f"{name}: no such environment variable (did you mean {meant!r}?)")
+        suggestion = f"{_PREFIX}{key.upper()}"
+        raise UsageError(f"{name}: no such environment variable (did you mean {suggestion!r}?)")
 
 
 def as_pair(variable: str) -> str:
-    """The ``KEY=VALUE`` of ``--config`` that says the same."""
+    """The equivalent ``KEY=VALUE`` of ``--config``."""
     name, _, value = variable.partition("=")
     return f"check.{VARIABLES[name]}={value}"

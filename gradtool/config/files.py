@@ -27,18 +27,18 @@ from gradtool.results.paths import real_path, shown_path
 FILE_NAME = "gradtool.yaml"
 
 _NOTHING = Document(FILE_NAME, {"version": 1}, {})
-"""What is read where there is no file."""
+"""Read if there is no file."""
 
 
 @dataclass(frozen=True)
 class Config:
-    """A configuration file that is right, or the empty one where there is none."""
+    """A valid configuration file, or an empty one if there is no file."""
 
     check: Defaults = field(default_factory=Defaults)
     functions: Mapping[str, FunctionConfig] = field(default_factory=dict)
     path: Path | None = None
     document: Document = _NOTHING
-    """What it was read from."""
+    """The document it was read from."""
 
     @property
     def folder(self) -> Path:
@@ -46,16 +46,16 @@ class Config:
         return self.path.parent if self.path else Path.cwd()
 
     def function(self, module: Path, name: str) -> FunctionConfig:
-        """What the file says about Function `name` of `module`; the longest key decides."""
+        """Configuration of the Function `name` of `module`, by the longest key that matches."""
         keys = [key for key in self.functions if self._names(key, module, name)]
         return self.functions[max(keys, key=len)] if keys else FunctionConfig()
 
     def described(self, module: Path) -> tuple[str, ...]:
-        """Names that the file describes as those of `module`, or of an ``nn.Module`` anywhere."""
+        """Names that the file configures for `module`, or for an ``nn.Module`` in any file."""
         found = []
-        for key, said in self.functions.items():
+        for key, config in self.functions.items():
             path, _, name = key.rpartition("::")
-            if self._names(key, module, name) and (path or said.module is not None):
+            if self._names(key, module, name) and (path or config.module is not None):
                 found.append(name)
         return tuple(dict.fromkeys(found))
 
@@ -70,8 +70,8 @@ def load_config(path: str | os.PathLike[str], overrides: Sequence[Override] = ()
     """Read and check the configuration file at `path`.
 
     Args:
-        path: Where it is.
-        overrides: Values that hold in place of its own.
+        path: Its path.
+        overrides: Values that replace its own.
 
     Raises:
         UsageError: The file cannot be read, or something in it or in `overrides` is wrong.
@@ -84,7 +84,7 @@ def load_config(path: str | os.PathLike[str], overrides: Sequence[Override] = ()
 
 
 def config_without_file(overrides: Sequence[Override] = ()) -> Config:
-    """The configuration where there is no file.
+    """Return the configuration if there is no file.
 
     Raises:
         UsageError: Something in `overrides` is wrong.
@@ -93,7 +93,7 @@ def config_without_file(overrides: Sequence[Override] = ()) -> Config:
 
 
 def _read(document: Document, path: Path | None, overrides: Sequence[Override]) -> Config:
-    """The configuration of a document, which must be right without overrides too."""
+    """Read a document, which must be valid without overrides too."""
     file = _checked(document)
     if overrides:
         document = overridden(document, overrides)
@@ -109,10 +109,10 @@ def _checked(document: Document) -> File:
 
 
 def find_config(folder: Path) -> Path | None:
-    """The nearest ``gradtool.yaml`` in `folder` or above it, within its repository."""
+    """Find the nearest ``gradtool.yaml`` in `folder` or above it, within its repository."""
     for place in (folder, *folder.parents):
         file = place / FILE_NAME
-        if file.is_file() or file.is_symlink():  # Wherever it leads: reading it will tell.
+        if file.is_file() or file.is_symlink():  # A broken link fails when it is read.
             return file
         if (place / ".git").exists():
             return None
@@ -120,25 +120,25 @@ def find_config(folder: Path) -> Path | None:
 
 
 def _named_path(path: Path) -> str:
-    """The path as messages name it: relative where that is shorter to read."""
+    """The path as messages name it, relative to the current folder if it lies below."""
     relative = os.path.relpath(path)
     return str(path) if relative.startswith("..") else relative
 
 
 def _require_version(document: Document) -> None:
-    """Say first, and plainly, when the file is of another version or of no version."""
+    """Report a missing or unknown version before any other mistake."""
     if not isinstance(document.value, dict):
         return
     version = document.value.get("version")
     if version is None:
         raise document.error(("version",), "'version' is missing: begin the file with 'version: 1'")
     if version != 1 or isinstance(version, bool):
-        message = f"version {version!r} is not known here: this gradtool reads version 1"
+        message = f"version {version!r} is unknown: this gradtool reads version 1"
         raise document.error(("version",), message)
 
 
 def config_of(options: CheckOptions) -> Config:
-    """The configuration for the one path, a file or a folder, of `options`.
+    """Find the configuration for the only path, a file or a folder, of `options`.
 
     Raises:
         UsageError: There is no such path, or something in the configuration is wrong.
@@ -155,7 +155,7 @@ class Configs:
     """Finds configurations and reads each once.
 
     Raises:
-        UsageError: Something in what the options name or give is wrong.
+        UsageError: A file or a value that the options name is wrong.
     """
 
     def __init__(self, options: CheckOptions) -> None:
@@ -170,7 +170,7 @@ class Configs:
         self._by_path: dict[Path, Config] = {}
 
     def nearest(self, file: Path) -> Config:
-        """The configuration for `file`; an empty one where there is none.
+        """Return the configuration for `file`, an empty one if there is none.
 
         Raises:
             UsageError: Something in the configuration is wrong.
@@ -183,7 +183,7 @@ class Configs:
         return self._by_folder[folder]
 
     def _for_all(self) -> Config | None:
-        """The configuration of all files, where options say that there is one."""
+        """The configuration for all files, if the options choose one."""
         name = self._options.config
         if self._options.no_config:
             if name is not None:
@@ -199,14 +199,14 @@ class Configs:
         return self._by_path[path]
 
     def excludes(self, entry: Path) -> bool:
-        """Whether a walk leaves out `entry`, a file or a folder."""
+        """Return True if a walk skips `entry`, a file or a folder."""
         if self._options.exclude:
             return matches(entry, Path.cwd(), self._options.exclude)
         config = self.nearest(entry)
         return matches(real_path(entry), config.folder, config.check.exclude)
 
     def read(self) -> tuple[str, ...]:
-        """The files that were read, and what gave other values, as reports show them."""
+        """The files that were read, and the origins of other values, as reports show them."""
         found = [self._named.path] if self._named is not None else list(self._by_path)
         files = [shown_path(path) for path in found if path is not None]
         isolated = ["no file (--isolated)"] if self._options.no_config else []
@@ -214,10 +214,10 @@ class Configs:
 
 
 def matches(path: Path, folder: Path, patterns: tuple[str, ...]) -> bool:
-    """Whether a pattern leaves `path` out.
+    """Return True if a pattern matches `path`.
 
-    A pattern without a slash is a name, at whatever depth; one with a slash is a path
-    relative to `folder`. ``*`` and ``?`` stand for what they stand for in a shell.
+    A pattern without a slash is a name at any depth; one with a slash is a path relative to
+    `folder`. ``*`` and ``?`` are wildcards, as in a shell.
     """
     relative = os.path.relpath(path, folder).replace(os.sep, "/")
     return any(

@@ -1,9 +1,9 @@
 """Single values of the configuration that are given without a file.
 
-``--config KEY=VALUE`` gives one, with a key that is spelled as messages spell it, from the root of
-the file on: ``check.timeout``, ``functions['ops.py::Square'].atol``. Each key of ``check`` has an
-environment variable too, such as ``GRADTOOL_TIMEOUT``. A value is written as in the file. All
-become part of the document before it is read, so the same mistakes are found in the same words.
+``--config KEY=VALUE`` gives one, with the key path from the root of the file that messages use:
+``check.timeout``, ``functions['ops.py::Square'].atol``. Each key of ``check`` also has an
+environment variable, such as ``GRADTOOL_TIMEOUT``. A value is written as in the file. They are
+put into the document before it is decoded, so mistakes get the same messages.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _FORM = "check.timeout=120 or functions['ops.py::Square'].atol=1e-6"
 
 @dataclass(frozen=True)
 class Override:
-    """One value, and where it stands."""
+    """One value, and its place in the document."""
 
     where: Where
     value: Any
     origin: str
-    """What it was given by, as messages and reports name it."""
+    """The option or variable that gave it, as messages and reports name it."""
 
 
 def split_config(values: Sequence[str]) -> tuple[str | None, tuple[str, ...]]:
-    """The file, and the ``KEY=VALUE`` pairs, that ``--config`` was given.
+    """Split the values of ``--config`` into the file and the ``KEY=VALUE`` pairs.
 
     Raises:
         UsageError: More than one file is among them.
@@ -56,7 +56,7 @@ def parse_variable(text: str) -> Override:
     """Read ``GRADTOOL_TIMEOUT=120``.
 
     Raises:
-        UsageError: The value is no YAML.
+        UsageError: The value is not YAML.
     """
     name, _, value = text.partition("=")
     return Override(("check", VARIABLES[name]), _value(value, _named(text)), _named(text))
@@ -76,7 +76,7 @@ def parse_override(text: str) -> Override:
     """Read ``KEY=VALUE``.
 
     Raises:
-        UsageError: It is not of this form, or the value is no YAML.
+        UsageError: It is not of this form, or the value is not YAML.
     """
     origin = f"--config {_named(text)}"
     where, rest = _key(text)
@@ -87,7 +87,7 @@ def parse_override(text: str) -> Override:
 
 
 def _key(text: str) -> tuple[Where, str]:
-    """The steps that `text` begins with, and what follows them."""
+    """Split off the steps that `text` begins with."""
     steps: list[str | int] = []
     at = 0
     while match := _STEP.match(text, at):
@@ -100,20 +100,20 @@ def _key(text: str) -> tuple[Where, str]:
 
 
 def _require_root(first: str | int, origin: str) -> None:
-    """Say where a key belongs that was written without its section."""
+    """Suggest the section of a key that was written without one."""
     known = File.__struct_fields__
     if first in known or nearest(str(first), known):
-        return  # What the file is held against finds the words for it.
+        return  # Decoding the document reports the mistake, if it is one.
     meant = nearest(str(first), Defaults.__struct_fields__)
     if meant:
         raise UsageError(f"{origin}: unknown key {first!r} (did you mean 'check.{meant}'?)")
 
 
 def overridden(document: Document, overrides: Iterable[Override]) -> Document:
-    """The document with values in place of its own, the last of a key's counting.
+    """Put values into the document; the last one for a key is used.
 
     Raises:
-        UsageError: A key leads through something that holds no keys.
+        UsageError: A key leads through something that has no keys.
     """
     for override in overrides:
         document = _with(document, override)
@@ -125,14 +125,14 @@ def _with(document: Document, override: Override) -> Document:
     stale = {place for place in document.lines if place[: len(where)] == where}
     lines = {place: line for place, line in document.lines.items() if place not in stale}
     above = (where[:end] for end in range(1, len(where)))
-    made = dict.fromkeys((place for place in above if place not in lines), override.origin)
+    created = dict.fromkeys((place for place in above if place not in lines), override.origin)
     origins = {p: o for p, o in document.origins.items() if p[: len(where)] != where}
     value = _replaced(document.value, override, 0)
-    return Document(document.name, value, lines, {**made, **origins, where: override.origin})
+    return Document(document.name, value, lines, {**created, **origins, where: override.origin})
 
 
 def _replaced(inside: Any, override: Override, depth: int) -> Any:
-    """What stands at the first `depth` steps of the key, with the value put into it."""
+    """Put the value into `inside`, which is at the first `depth` steps of the key."""
     if depth == len(override.where):
         return override.value
     step = override.where[depth]
@@ -142,7 +142,7 @@ def _replaced(inside: Any, override: Override, depth: int) -> Any:
             raise UsageError(f"{override.origin}: there is no {missing}")
         item = _replaced(inside[step], override, depth + 1)
         return [*inside[:step], item, *inside[step + 1 :]]
-    held = {} if inside is None else inside
-    if not isinstance(held, dict):
-        raise UsageError(f"{override.origin}: {spelled(override.where[:depth])} holds no keys")
-    return {**held, step: _replaced(held.get(step), override, depth + 1)}
+    mapping = {} if inside is None else inside
+    if not isinstance(mapping, dict):
+        raise UsageError(f"{override.origin}: {spelled(override.where[:depth])} has no keys")
+    return {**mapping, step: _replaced(mapping.get(step), override, depth + 1)}

@@ -13,7 +13,7 @@ def require_device(device: str) -> None:
     """Refuse a device that this machine does not have.
 
     Raises:
-        UsageError: The device is unknown or missing; the text says what to do.
+        UsageError: The device is unknown or missing; the message says what to do.
     """
     match = DEVICE.fullmatch(device)
     if match is None:
@@ -23,7 +23,9 @@ def require_device(device: str) -> None:
 
 
 def _require_cuda(index: int) -> None:
-    from gradtool.device import array_module  # NumPy, which a run on the host need not load here
+    from gradtool.device import (
+        array_module,  # loads NumPy, which a run on the CPU does not need here
+    )
 
     try:
         count = int(array_module("cuda").cuda.runtime.getDeviceCount())
@@ -37,18 +39,18 @@ def _require_cuda(index: int) -> None:
 _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
 
-LEAST = 2**20
-"""A limit below this is a slip: a forgotten unit."""
+_LEAST = 2**20
+"""A limit below this is a mistake: the unit was forgotten."""
 
 _TOO_MUCH = 2**60
-"""What no system takes as a limit."""
+"""No system accepts such a limit."""
 
 
 def parse_size(text: str) -> int | None:
-    """The number of bytes; None for ``none``.
+    """Parse a number of bytes; None for ``none``.
 
     Raises:
-        ValueError: It is neither a size nor ``none``; the text says how to write one.
+        ValueError: It is neither a size nor ``none``; the message shows how to write one.
     """
     if text.strip().lower() == "none":
         return None
@@ -56,7 +58,7 @@ def parse_size(text: str) -> int | None:
     if match is None:
         raise ValueError(f"must be a size such as 512MiB or 4GiB, or none, got {text!r}")
     size = float(match[1]) * _UNITS[match[2].lower()]
-    if size < LEAST:
+    if size < _LEAST:
         raise ValueError(f"must be 1MiB or more, got {text!r}: is the unit missing?")
     if size >= _TOO_MUCH:
         raise ValueError(f"must be below 1048576TiB, or none, got {text!r}")

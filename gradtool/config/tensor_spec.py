@@ -1,7 +1,8 @@
 """A tensor as the configuration describes it.
 
 ``{shape: [20, 20]}`` is float64 and standard normal; ``low`` and ``high`` make it uniform;
-``values`` says every entry.
+``values`` lists every entry. All is checked without NumPy, which would double the time to
+read a configuration.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 _MOST_DIMENSIONS = 64
-"""NumPy's."""
+"""The limit of NumPy."""
 
 _OVERFLOWS = {
     "float16": 2.0**16 - 2.0**4,
@@ -26,14 +27,14 @@ _OVERFLOWS = {
 
 
 class ValuesError(ValueError):
-    """The lists are no array of numbers."""
+    """Nested lists are not an array of numbers."""
 
 
 def numbers(values: Any) -> list[float]:
-    """The entries of nested lists, in their order; a number alone is one.
+    """List the entries of nested lists, in order; a number alone is one entry.
 
     Raises:
-        ValuesError: Rows differ in length, or something is no number that an array takes.
+        ValuesError: Rows differ in length, or an entry is not a number that an array can hold.
     """
     entries = _entries(values)
     if not all(isinstance(entry, int | float) for entry in entries):
@@ -56,7 +57,7 @@ def _entries(values: Any) -> list[Any]:
 
 
 def kind(entries: Iterable[float]) -> str:
-    """NumPy's letter for the narrowest kind that holds them all: ``b``, ``i`` or ``f``."""
+    """NumPy's letter for the narrowest kind that holds all entries: ``b``, ``i`` or ``f``."""
     kinds = {type(entry) for entry in entries}
     if not kinds or float in kinds:
         return "f"
@@ -64,7 +65,7 @@ def kind(entries: Iterable[float]) -> str:
 
 
 def fits(entry: float, dtype: str) -> bool:
-    """Whether `dtype` holds the number: a floating one rounded, any other as it is."""
+    """Return True if `dtype` can hold the number: a floating one rounded, any other exactly."""
     if dtype in _OVERFLOWS:
         return not _OVERFLOWS[dtype] <= abs(entry) < math.inf
     least, most = bounds(dtype)
@@ -95,7 +96,7 @@ DType = Literal[
 
 
 class TensorSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a mapping with ``shape`` or ``values`` may say."""
+    """Keys of a mapping with ``shape`` or ``values``."""
 
     shape: tuple[Annotated[int, msgspec.Meta(ge=0)], ...] | None = None
     """Extents, each 0 or more; `[]` is a 0-d tensor. Entries are drawn at random."""
@@ -108,18 +109,18 @@ class TensorSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     high: float | None = None
     """Entries are uniform to below here; equal to `low`: a constant."""
     requires_grad: bool | None = None
-    """Whether a gradient is asked for; unset: wherever the dtype can have one."""
+    """Check a gradient with respect to it; unset: if the dtype can have one."""
 
 
 def is_tensor(value: object) -> bool:
-    """Whether a configuration's value describes a tensor."""
+    """Return True if a configuration's value describes a tensor."""
     return isinstance(value, dict) and ("shape" in value or "values" in value)
 
 
 def problem_with(spec: TensorSpec) -> str | None:
-    """What makes `spec` impossible; None when nothing does."""
+    """Explain why `spec` is impossible; None if it is possible."""
     if spec.shape is not None and spec.values is not None:
-        return "has both 'shape' and 'values': leave one out"
+        return "has both 'shape' and 'values': remove one"
     if spec.values is not None:
         return _problem_with_values(spec)
     if spec.shape is None:
@@ -129,7 +130,7 @@ def problem_with(spec: TensorSpec) -> str | None:
 
 def _problem_with_values(spec: TensorSpec) -> str | None:
     if spec.low is not None or spec.high is not None:
-        return "has 'values', so 'low' and 'high' mean nothing: leave them out"
+        return "has 'values', so 'low' and 'high' have no effect: remove them"
     try:
         entries = numbers(spec.values)
     except ValuesError as error:
@@ -177,5 +178,5 @@ def _can_have_gradient(dtype: str) -> bool:
 
 
 def dtype_of(kind: str) -> str:
-    """The dtype of values of NumPy's `kind`: torch.tensor's, but with float64 for floats."""
+    """The dtype of values of NumPy's `kind`: as in torch.tensor, but float64 for floats."""
     return {"b": "bool", "i": "int64"}.get(kind, "float64")

@@ -1,4 +1,4 @@
-"""What is wrong with a configuration beyond what its types can say."""
+"""Mistakes in a configuration that its types do not exclude."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from gradtool.verify.rules import codes
 
 
 def refuse_mistakes(document: Document, file: File) -> None:
-    """Raise for the first thing that is wrong.
+    """Raise for the first mistake.
 
     Raises:
-        UsageError: A rule does not exist, a reason or a name is missing, a tensor is
+        UsageError: A rule does not exist, a reason or a name is missing, or a tensor is
             impossible.
     """
     for where, message in _mistakes(file):
@@ -32,7 +32,7 @@ def refuse_mistakes(document: Document, file: File) -> None:
 
 
 def _mistakes(file: File) -> Iterator[tuple[Where, str]]:
-    """Values that are of the right type and wrong, each with its place."""
+    """Yield values of the right type that are wrong, each with its place."""
     check = file.check
     if check.device is not None:
         yield from _device_mistake(check.device)
@@ -97,22 +97,22 @@ def _case_name_mistakes(function: FunctionConfig, where: Where) -> Iterator[tupl
 
 def _problem_with_case_name(name: str) -> str | None:
     if not name.strip():
-        return " must not be empty: leave it out to have the case numbered"
+        return " must not be empty: omit it to have the case numbered"
     if name != name.strip():
-        return f": {name!r} must not begin or end with a blank"
+        return f": {name!r} must not begin or end with a space"
     if not set(name).isdisjoint("[]:\n"):
-        return f": {name!r} must hold no '[', ']', ':' or line break"
+        return f": {name!r} must not contain '[', ']', ':' or a line break"
     return None
 
 
 def _tolerance_mistakes(function: FunctionConfig, where: Where) -> Iterator[tuple[Where, str]]:
-    """What is said of a tolerance that is not there."""
-    said: list[tuple[FunctionConfig | CaseConfig, Where]] = [(function, where)]
-    said += [(case, (*where, "cases", i)) for i, case in enumerate(function.cases)]
-    for one, place in said:
+    """Yield reasons and last days of a tolerance that is not given."""
+    places: list[tuple[FunctionConfig | CaseConfig, Where]] = [(function, where)]
+    places += [(case, (*where, "cases", i)) for i, case in enumerate(function.cases)]
+    for config, place in places:
         for key in ("reason", "expires"):
-            if getattr(one, key) is not None and one.atol is None and one.rtol is None:
-                message = f"{spelled((*place, key))} is of a tolerance: give atol or rtol beside it"
+            if getattr(config, key) is not None and config.atol is None and config.rtol is None:
+                message = f"{spelled((*place, key))} belongs to a tolerance: give atol or rtol too"
                 yield (*place, key), message
 
 
@@ -124,7 +124,7 @@ def _check_arguments(document: Document, call: CaseConfig | ModuleConfig, where:
 
 
 def _check_value(document: Document, value: Any, where: Where) -> None:
-    """Check the tensors in an argument, at whatever depth; everything else is as it is."""
+    """Check the tensors in an argument, at any depth."""
     if is_tensor(value):
         _check_tensor(document, value, where)
     elif isinstance(value, list):
@@ -132,7 +132,9 @@ def _check_value(document: Document, value: Any, where: Where) -> None:
             _check_value(document, item, (*where, i))
     elif isinstance(value, dict) and "literal" in value:
         if len(value) > 1:
-            raise document.error(where, f"{spelled(where)}: 'literal' stands alone in its mapping")
+            raise document.error(
+                where, f"{spelled(where)}: 'literal' must be the only key of its mapping"
+            )
     elif isinstance(value, dict):
         for key, item in value.items():
             _check_value(document, item, (*where, key if isinstance(key, int) else str(key)))

@@ -1,8 +1,8 @@
-"""YAML read so that every mistake has a line number and no value is a surprise.
+"""Reading YAML with a line number for every mistake, and without surprising values.
 
-PyYAML's composer gives the tree with its marks; values are made here, by the rules of
-YAML 1.2's core schema. So ``1e-5`` is a number, ``no`` is text, and a key that is written
-twice is an error rather than a silent last-one-wins.
+PyYAML's composer gives the tree with its marks; values are constructed here by the rules of
+YAML 1.2's core schema. So ``1e-5`` is a number, ``no`` is text, and a repeated key is an
+error, where PyYAML would silently take the last one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gradtool.errors import UsageError
 Where = tuple[str | int, ...]
 """A place in a document: keys and list positions from the root."""
 
-_LARGEST = 100_000
+_MAX_VALUES = 100_000
 """Values beyond which a document is refused: aliases can make a short file huge."""
 
 _CORE = "tag:yaml.org,2002:"
@@ -28,27 +28,27 @@ _CORE = "tag:yaml.org,2002:"
 
 @dataclass(frozen=True)
 class Document:
-    """A YAML file: its value, and where everything in it comes from."""
+    """A YAML file: its value, and the origin of everything in it."""
 
     name: str
     """The file as messages name it."""
     value: Any
     lines: Mapping[Where, int]
     origins: Mapping[Where, str] = field(default_factory=dict)
-    """What gave the values that are not of the file."""
+    """Options or variables that gave the values that are not from the file."""
 
     def error(self, where: Where, message: str) -> UsageError:
-        """A usage error that names the file and the line of `where`, or what else gave it."""
+        """Create a usage error that names the file and line, or the option, that gave `where`."""
         return UsageError(f"{self.place(where)}: {message}")
 
     def place(self, where: Where) -> str:
-        """``gradtool.yaml:3``, or what else gave `where` or what it is part of."""
+        """``gradtool.yaml:3``, or the option that gave `where` or what contains it."""
         while where and where not in self.origins and where not in self.lines:
             where = where[:-1]
         return self.origins.get(where) or f"{self.name}:{self.lines.get(where, 1)}"
 
     def origin(self, where: Where) -> str | None:
-        """What gave `where`, or the whole that it is part of; None where it is of the file."""
+        """Option or variable that gave `where` or what contains it; None for the file."""
         parts = (where[:end] for end in range(len(where), 0, -1))
         return next((self.origins[part] for part in parts if part in self.origins), None)
 
@@ -57,8 +57,8 @@ def read_document(path: Path, name: str | None = None) -> Document:
     """Read the YAML file at `path`, which messages call `name`.
 
     Raises:
-        UsageError: The file cannot be read, is not YAML, repeats a key, or uses what
-            configuration has no use for (tags, recursive aliases, several documents).
+        UsageError: The file cannot be read, is not YAML, repeats a key, or uses features
+            that a configuration does not need (tags, recursive aliases, several documents).
     """
     name = name or path.name
     try:
@@ -71,18 +71,18 @@ def read_document(path: Path, name: str | None = None) -> Document:
 
 
 def parse_document(text: str, name: str, *, has_lines: bool = True) -> Document:
-    """Parse `text`, which messages call `name`; raises as `read_document` does.
+    """Parse `text`, which messages call `name`; raise as `read_document` does.
 
     Args:
-        text: A file, or a value of one.
-        name: What messages call it.
-        has_lines: They name its lines too.
+        text: A file, or one value.
+        name: Its name in messages.
+        has_lines: Messages name its lines too.
     """
     source = _Source(name, has_lines)
     try:
         root = yaml.compose(text, Loader=_CoreLoader)
-        maker = _Maker(source)
-        return Document(name, maker.make(root, ()) if root else None, maker.lines)
+        builder = _Builder(source)
+        return Document(name, builder.build(root, ()) if root else None, builder.lines)
     except yaml.MarkedYAMLError as error:
         raise _syntax_error(source, error) from None
     except yaml.YAMLError as error:
@@ -94,13 +94,13 @@ def parse_document(text: str, name: str, *, has_lines: bool = True) -> Document:
 
 @dataclass(frozen=True)
 class _Source:
-    """What a text is called in messages."""
+    """Name of a text in messages."""
 
     name: str
     has_lines: bool
 
     def at(self, line: int) -> str:
-        """The name, with the line where that says more."""
+        """The name, with the line if the text has lines."""
         return f"{self.name}:{line}" if self.has_lines else self.name
 
 
@@ -112,7 +112,7 @@ def _syntax_error(source: _Source, error: yaml.MarkedYAMLError) -> UsageError:
 
 
 class _CoreLoader(yaml.SafeLoader):
-    """PyYAML's loader with the scalars of YAML 1.2's core schema in place of 1.1's."""
+    """PyYAML's loader with the scalars of YAML 1.2's core schema instead of 1.1's."""
 
 
 _SCALARS = {
@@ -133,7 +133,7 @@ for _kind, (_pattern, _first) in _SCALARS.items():
 def _integer(text: str) -> int:
     value = int(text, 0) if text[:2] in {"0o", "0x"} else int(text)
     if value.bit_length() > 64:
-        raise ValueError("no machine integer")
+        raise ValueError("larger than a machine integer")
     return value
 
 
@@ -141,7 +141,7 @@ def _number(text: str) -> float:
     return float(text.replace(".inf", "inf").replace(".nan", "nan"))
 
 
-_MAKERS: dict[str, Callable[[str], Any]] = {
+_CONSTRUCTORS: dict[str, Callable[[str], Any]] = {
     _CORE + "null": lambda _: None,
     _CORE + "bool": lambda text: text.lower() == "true",
     _CORE + "int": _integer,
@@ -150,21 +150,21 @@ _MAKERS: dict[str, Callable[[str], Any]] = {
 }
 
 
-class _Maker:
-    """Makes values of nodes and remembers the line of each."""
+class _Builder:
+    """Builds values from nodes and records the line of each."""
 
     def __init__(self, source: _Source) -> None:
         self.lines: dict[Where, int] = {}
         self._source = source
         self._open: set[int] = set()
-        self._made = 0
+        self._count = 0
 
-    def make(self, node: yaml.Node, where: Where) -> Any:
-        """The value of `node`, which stands at `where`."""
+    def build(self, node: yaml.Node, where: Where) -> Any:
+        """The value of `node`, which is at `where`."""
         self.lines.setdefault(where, _line(node))
-        self._made += 1
-        if self._made > _LARGEST:
-            raise self._error(node, f"more than {_LARGEST} values")
+        self._count += 1
+        if self._count > _MAX_VALUES:
+            raise self._error(node, f"more than {_MAX_VALUES} values")
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node)
         if id(node) in self._open:
@@ -176,35 +176,35 @@ class _Maker:
             self._open.discard(id(node))
 
     def _scalar(self, node: yaml.ScalarNode) -> Any:
-        if node.tag not in _MAKERS:
+        if node.tag not in _CONSTRUCTORS:
             raise self._error(node, f"tag {_short(node.tag)} is not used here")
         try:
-            return _MAKERS[node.tag](node.value)
+            return _CONSTRUCTORS[node.tag](node.value)
         except ValueError:
             kind = node.tag.removeprefix(_CORE)
             raise self._error(node, f"{node.value[:40]!r} is not a usable {kind}") from None
 
     def _collection(self, node: yaml.Node, where: Where) -> Any:
         if isinstance(node, yaml.SequenceNode) and node.tag == _CORE + "seq":
-            return [self.make(item, (*where, i)) for i, item in enumerate(node.value)]
+            return [self.build(item, (*where, i)) for i, item in enumerate(node.value)]
         if isinstance(node, yaml.MappingNode) and node.tag == _CORE + "map":
             return self._mapping(node, where)
         raise self._error(node, f"tag {_short(node.tag)} is not used here")
 
     def _mapping(self, node: yaml.MappingNode, where: Where) -> dict[Any, Any]:
-        made: dict[Any, Any] = {}
+        values: dict[Any, Any] = {}
         first: dict[Any, int] = {}
         for key_node, value_node in node.value:
             if not isinstance(key_node, yaml.ScalarNode):
                 raise self._error(key_node, "a key must be a single word, not a collection")
             key = self._scalar(key_node)
             if key in first:
-                again = f"key {key!r} appears twice (first on line {first[key]})"
-                raise self._error(key_node, again)
+                repeated = f"key {key!r} appears twice (first on line {first[key]})"
+                raise self._error(key_node, repeated)
             place = (*where, key if isinstance(key, int) else str(key))
             first[key] = self.lines[place] = _line(key_node)
-            made[key] = self.make(value_node, place)
-        return made
+            values[key] = self.build(value_node, place)
+        return values
 
     def _error(self, node: yaml.Node, message: str) -> UsageError:
         return UsageError(f"{self._source.at(_line(node))}: {message}")

@@ -84,11 +84,11 @@ BROKEN = {
     ),
     "another version": (
         "version: 2\n",
-        "1: version 2 is not known here: this gradtool reads version 1",
+        "1: version 2 is unknown: this gradtool reads version 1",
     ),
     "version as text": (
         'version: "1"\n',
-        "1: version '1' is not known here: this gradtool reads version 1",
+        "1: version '1' is unknown: this gradtool reads version 1",
     ),
     "unknown section": (V + "chek:\n  seed: 1\n", "2: unknown key 'chek' (did you mean 'check'?)"),
     "unknown key": (
@@ -196,16 +196,16 @@ BROKEN = {
     ),
     "case name with a bracket": (
         LINEAR + "    cases:\n      - name: a[0]\n",
-        "5: functions.Linear.cases[0].name: 'a[0]' must hold no '[', ']', ':' or line break",
+        "5: functions.Linear.cases[0].name: 'a[0]' must not contain '[', ']', ':' or a line break",
     ),
     "case without a name": (
         LINEAR + "    cases:\n      - name: ''\n",
-        "5: functions.Linear.cases[0].name must not be empty: leave it out to have the case "
+        "5: functions.Linear.cases[0].name must not be empty: omit it to have the case "
         "numbered",
     ),
     "case name with a blank around it": (
         LINEAR + "    cases:\n      - name: ' a'\n",
-        "5: functions.Linear.cases[0].name: ' a' must not begin or end with a blank",
+        "5: functions.Linear.cases[0].name: ' a' must not begin or end with a space",
     ),
     "unknown key of a tensor": (
         CASE + "          - {shape: [2], lo: 1}\n",
@@ -227,7 +227,7 @@ BROKEN = {
     ),
     "shape and values": (
         CASE + "          - {shape: [1], values: [1.0]}\n",
-        "6: functions.Linear.cases[0].args[0] has both 'shape' and 'values': leave one out",
+        "6: functions.Linear.cases[0].args[0] has both 'shape' and 'values': remove one",
     ),
     "low alone": (
         CASE + "          - {shape: [2]}\n          - {shape: [2], low: 0}\n",
@@ -286,7 +286,7 @@ BROKEN = {
     ),
     "literal in company": (
         CASE + "          - {literal: 1, other: 2}\n",
-        "6: functions.Linear.cases[0].args[0]: 'literal' stands alone in its mapping",
+        "6: functions.Linear.cases[0].args[0]: 'literal' must be the only key of its mapping",
     ),
     "no YAML": (
         V + "check: {seed: 1\nfunctions: 2\n",

@@ -136,11 +136,11 @@ def test_one_for_a_reason_can_be_ignored(write: Write) -> None:
         ("{rtol: 1e-3, reson: x}", "did you mean 'reason'?"),
         (
             "{expires: 2027-01-31}",
-            "functions.Radians.expires is of a tolerance: give atol or rtol beside it",
+            "functions.Radians.expires belongs to a tolerance: give atol or rtol too",
         ),
         (
             "{cases: [{args: [1.0], reason: x}]}",
-            "functions.Radians.cases[0].reason is of a tolerance: give atol or rtol beside it",
+            "functions.Radians.cases[0].reason belongs to a tolerance: give atol or rtol too",
         ),
     ],
 )
