@@ -200,8 +200,7 @@ BROKEN = {
     ),
     "case without a name": (
         LINEAR + "    cases:\n      - name: ''\n",
-        "5: functions.Linear.cases[0].name must not be empty: omit it to have the case "
-        "numbered",
+        "5: functions.Linear.cases[0].name must not be empty: omit it to have the case numbered",
     ),
     "case name with a blank around it": (
         LINEAR + "    cases:\n      - name: ' a'\n",
