@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from gradtool.device.arrays import accumulated, add_at, array_module, combine_at, made_on, module_of
+from gradtool.device.arrays import accumulated, add_at, array_module, combine_at, module_of
 from gradtool.device.cuda import CUDA
 from gradtool.device.host import HostBackend
 from gradtool.device.protocol import Backend, DeviceUnavailableError
-from gradtool.device.transfers import keep_until_done, moved_to, pinned, to_host
+from gradtool.device.transfers import keep_until_done, made_on, moved_to, pinned, to_host
 
 HOST = HostBackend()
 

@@ -6,7 +6,6 @@ arrays need no help. What is here is the rest.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -42,25 +41,6 @@ def array_module(kind: str) -> Any:
 def module_of(array: Any) -> Any:
     """The module that an array belongs to."""
     return np if isinstance(array, np.ndarray) else array_module("cuda")
-
-
-def made_on(kind: str, index: int | None, make: Callable[[Any], Any]) -> Any:
-    """``make(array module)``, with the CUDA device of that index as the current one.
-
-    Raises:
-        DeviceUnavailableError: there is no such device.
-    """
-    if kind == "cpu":
-        return make(np)
-    from gradtool.device.cuda import CUDA
-
-    module = array_module(kind)
-    try:
-        with CUDA.select(index):
-            return make(module)
-    except RuntimeError:
-        CUDA.require(index)  # says why, if it is for want of a device
-        raise
 
 
 def add_at(array: Any, key: Any, values: Any) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from gradtool.device.arrays import made_on
+from gradtool.device.arrays import array_module
 from gradtool.device.cuda import CUDA, CudaEvent, CudaStream
 
 _in_flight: list[tuple[CudaEvent, Any]] = []
@@ -14,6 +15,23 @@ _in_flight: list[tuple[CudaEvent, Any]] = []
 
 CuPy keeps none of them, and would hand their memory out again while the work goes on.
 """
+
+
+def made_on(kind: str, index: int | None, make: Callable[[Any], Any]) -> Any:
+    """``make(array module)``, with the CUDA device of that index as the current one.
+
+    Raises:
+        DeviceUnavailableError: there is no such device.
+    """
+    if kind == "cpu":
+        return make(np)
+    module = array_module(kind)
+    try:
+        with CUDA.select(index):
+            return make(module)
+    except RuntimeError:
+        CUDA.require(index)  # says why, if it is for want of a device
+        raise
 
 
 def moved_to(kind: str, index: int | None, array: Any, *, non_blocking: bool = False) -> Any:

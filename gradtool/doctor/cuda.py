@@ -11,47 +11,49 @@ from gradtool.device.driver import (
     installed_cupy,
     wanted_extra,
 )
-from gradtool.doctor.answer import Answer
+from gradtool.doctor.results import ProbeResult
 
 _NO_GPU = "nothing to do, unless there is an NVIDIA GPU: then install its driver"
 
 
-def driver() -> Iterator[Answer]:
+def driver() -> Iterator[ProbeResult]:
     """The driver's library, which needs no CuPy to be asked."""
     found = driver_version()
     if found is None:
         text = f"no {LIBRARY}: gradtool runs on the CPU"
-        yield Answer(name="CUDA driver", state="missing", found=text, advice=_NO_GPU)
+        yield ProbeResult(name="CUDA driver", state="missing", found=text, advice=_NO_GPU)
     else:
         text = f"offers CUDA {found[0]}.{found[1]}"
-        yield Answer(name="CUDA driver", state="works", found=text)
+        yield ProbeResult(name="CUDA driver", state="works", found=text)
 
 
-def cupy() -> Iterator[Answer]:
+def cupy() -> Iterator[ProbeResult]:
     """Which CuPy is installed, and whether it is one for this driver."""
     installed = installed_cupy()
     offered = driver_version()
     command = f"pip install 'gradtool[{wanted_extra(offered)}]'"
     if not installed:
         advice = command if offered else f"{command}, on a machine with an NVIDIA GPU"
-        yield Answer(name="CuPy", state="missing", found="not installed", advice=advice)
+        yield ProbeResult(name="CuPy", state="missing", found="not installed", advice=advice)
         return
     text = ", ".join(installed)
     if len(installed) > 1:
         advice = f"pip uninstall {' '.join(each.split()[0] for each in installed)}, then {command}"
-        yield Answer(name="CuPy", state="broken", found=f"several: {text}", advice=advice)
+        yield ProbeResult(name="CuPy", state="broken", found=f"several: {text}", advice=advice)
         return
     major = cuda_major(installed[0])
     if offered and major and major > offered[0]:
         found = f"{text} is for CUDA {major}, the driver offers {offered[0]}.{offered[1]}"
-        yield Answer(name="CuPy", state="broken", found=found, advice=f"{command}, or a new driver")
+        yield ProbeResult(
+            name="CuPy", state="broken", found=found, advice=f"{command}, or a new driver"
+        )
         return
     import cupy as module
 
-    yield Answer(name="CuPy", state="works", found=f"{text} (imports as {module.__version__})")
+    yield ProbeResult(name="CuPy", state="works", found=f"{text} (imports as {module.__version__})")
 
 
-def devices() -> Iterator[Answer]:
+def devices() -> Iterator[ProbeResult]:
     """Every device that CuPy sees, with the link as it is while nothing goes over it."""
     from gradtool.device import CUDA
 
@@ -59,15 +61,15 @@ def devices() -> Iterator[Answer]:
     if reason is not None:
         if driver_version() is not None:
             advice = "install CuPy as said above, or look at CUDA_VISIBLE_DEVICES"
-            yield Answer(name="CUDA devices", state="broken", found=reason, advice=advice)
+            yield ProbeResult(name="CUDA devices", state="broken", found=reason, advice=advice)
         else:
-            yield Answer(name="CUDA devices", state="missing", found="none")
+            yield ProbeResult(name="CUDA devices", state="missing", found="none")
         return
     for index in range(CUDA.count()):
         yield from _device(index)
 
 
-def _device(index: int) -> Iterator[Answer]:
+def _device(index: int) -> Iterator[ProbeResult]:
     from gradtool.device import CUDA
     from gradtool.device.arrays import array_module
     from gradtool.transfer.machines.cuda.link import read_link
@@ -78,12 +80,12 @@ def _device(index: int) -> Iterator[Answer]:
         f"{what.name}, {what.total_memory / 2**30:.0f} GiB, "
         f"compute capability {what.major}.{what.minor}"
     )
-    yield Answer(name=f"cuda:{index}", state="works", found=found)
+    yield ProbeResult(name=f"cuda:{index}", state="works", found=found)
     bus = array_module("cuda").cuda.runtime.deviceGetPCIBusId(index)
     link = read_link(bus, nvml_of(bus))
     if link.unknown:
-        yield Answer(name=f"cuda:{index} link", state="note", found=f"unknown: {link.unknown}")
+        yield ProbeResult(name=f"cuda:{index} link", state="note", found=f"unknown: {link.unknown}")
         return
     text = f"PCIe generation {link.generation}, {link.width} lanes, {link.gbps:.1f} GB/s, idle"
     advice = "gradtool profile-transfer reads it under load, when it is faster"
-    yield Answer(name=f"cuda:{index} link", state="note", found=text, advice=advice)
+    yield ProbeResult(name=f"cuda:{index} link", state="note", found=text, advice=advice)

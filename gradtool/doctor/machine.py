@@ -8,22 +8,24 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from gradtool.doctor.answer import Answer
+from gradtool.doctor.results import ProbeResult
 
 _NODES = Path("/sys/devices/system/node")
 
 
-def isolation() -> Iterator[Answer]:
+def isolation() -> Iterator[ProbeResult]:
     """Whether checked code can run in processes of its own."""
     if hasattr(os, "fork"):
-        yield Answer(name="isolation", state="works", found="checked code has its own processes")
+        yield ProbeResult(
+            name="isolation", state="works", found="checked code has its own processes"
+        )
         return
     found = "no fork here: code that crashes takes the run with it"
     advice = "run gradtool on Linux, macOS or under WSL to have it"
-    yield Answer(name="isolation", state="missing", found=found, advice=advice)
+    yield ProbeResult(name="isolation", state="missing", found=found, advice=advice)
 
 
-def page_locking() -> Iterator[Answer]:
+def page_locking() -> Iterator[ProbeResult]:
     """How much memory may be locked, and whether locking works at all."""
     import numpy as np
 
@@ -34,17 +36,19 @@ def page_locking() -> Iterator[Answer]:
         lock_pages(np.zeros(4096, np.uint8))()
     except UnavailableError as error:
         advice = "raise the limit: ulimit -l, or --ulimit memlock=-1 for a container"
-        yield Answer(name="page locking", state="broken", found=str(error), advice=advice)
+        yield ProbeResult(name="page locking", state="broken", found=str(error), advice=advice)
         return
     limit = lock_limit()
     small = limit is not None and limit < 64 << 20
     advice = (
         "profile-transfer locks up to 64 MiB and more: raise it with ulimit -l" if small else ""
     )
-    yield Answer(name="page locking", state="works", found=f"limit: {limit_text()}", advice=advice)
+    yield ProbeResult(
+        name="page locking", state="works", found=f"limit: {limit_text()}", advice=advice
+    )
 
 
-def processors() -> Iterator[Answer]:
+def processors() -> Iterator[ProbeResult]:
     """How many processors this process may use, and how many memory nodes there are."""
     whole = os.cpu_count() or 1
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else whole
@@ -52,25 +56,25 @@ def processors() -> Iterator[Answer]:
     told = f", {nodes} NUMA node{'' if nodes == 1 else 's'}" if nodes else ""
     advice = "bind the process to the device's node to measure transfers" if nodes > 1 else ""
     found = f"{usable} of {whole} usable{told}"
-    yield Answer(name="processors", state="note", found=found, advice=advice)
+    yield ProbeResult(name="processors", state="note", found=found, advice=advice)
 
 
-def container() -> Iterator[Answer]:
+def container() -> Iterator[ProbeResult]:
     """What the process runs in, which changes what copies and locks cost."""
     from gradtool.transfer.machines.host.header import container as container_of
 
     found = container_of()
-    yield Answer(name="container", state="note", found=found or "none that shows")
+    yield ProbeResult(name="container", state="note", found=found or "none that shows")
 
 
-def terminal() -> Iterator[Answer]:
+def terminal() -> Iterator[ProbeResult]:
     """How what is printed will look."""
     if not sys.stdout.isatty():
         found = "standard output is no terminal: no colours, lines stay whole"
-        yield Answer(name="terminal", state="note", found=found)
+        yield ProbeResult(name="terminal", state="note", found=found)
         return
     columns = shutil.get_terminal_size().columns
     plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     found = f"{columns} columns, {'no colours' if plain else 'colours'}, {sys.stdout.encoding}"
     advice = "widen it to 80 columns: tables fold below" if columns < 80 else ""
-    yield Answer(name="terminal", state="note", found=found, advice=advice)
+    yield ProbeResult(name="terminal", state="note", found=found, advice=advice)

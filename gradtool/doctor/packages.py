@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any
 
-from gradtool.doctor.answer import Answer
+from gradtool.doctor.results import ProbeResult, first_line
 
 OLDEST = (3, 11)
 """Of Python, that gradtool runs on."""
@@ -30,10 +30,10 @@ _EXTRAS = {
 """Name -> package, module, what it is for, how to get it."""
 
 
-def python() -> Iterator[Answer]:
+def python() -> Iterator[ProbeResult]:
     """The interpreter."""
     good = sys.version_info >= OLDEST
-    yield Answer(
+    yield ProbeResult(
         name="Python",
         state="works" if good else "broken",
         found=f"{platform.python_version()} ({platform.python_implementation()}, {sys.executable})",
@@ -42,22 +42,24 @@ def python() -> Iterator[Answer]:
     )
 
 
-def required() -> Iterator[Answer]:
+def required() -> Iterator[ProbeResult]:
     """What gradtool imports whatever it does."""
     for name, module in _REQUIRED.items():
         yield _imported(name, name, module, f"pip install {name}")
 
 
-def numpy() -> Iterator[Answer]:
+def numpy() -> Iterator[ProbeResult]:
     """NumPy, and the library of linear algebra that it was built with."""
     answer = _imported("NumPy", "numpy", "numpy", _NUMPY)
     if answer.state == "works" and int(answer.found.partition(".")[0]) < 2:
         found = f"{answer.found} is too old"
-        answer = Answer(name="NumPy", state="broken", found=found, advice=_NUMPY, required=True)
+        answer = ProbeResult(
+            name="NumPy", state="broken", found=found, advice=_NUMPY, required=True
+        )
     yield answer
     if answer.stops:
         return
-    yield Answer(name="BLAS", state="works", found=_blas(importlib.import_module("numpy")))
+    yield ProbeResult(name="BLAS", state="works", found=_blas(importlib.import_module("numpy")))
 
 
 def _blas(numpy: Any) -> str:
@@ -65,32 +67,30 @@ def _blas(numpy: Any) -> str:
     return f"{found.get('name', 'unknown')} {found.get('version', '')}".strip()
 
 
-def extras() -> Iterator[Answer]:
+def extras() -> Iterator[ProbeResult]:
     """What is used where it is there; none of it is imported."""
     for name, (package, module, purpose, command) in _EXTRAS.items():
         if find_spec(module) is None:
             advice = f"{command}  (for {purpose})"
-            yield Answer(name=name, state="missing", found="not installed", advice=advice)
+            yield ProbeResult(name=name, state="missing", found="not installed", advice=advice)
         else:
-            yield Answer(name=name, state="works", found=_version(package))
+            yield ProbeResult(name=name, state="works", found=_version(package))
 
 
-def _imported(name: str, package: str, module: str, command: str) -> Answer:
+def _imported(name: str, package: str, module: str, command: str) -> ProbeResult:
     """A package that is required: whether it is there, and can be imported."""
     try:
         importlib.import_module(module)
     except ModuleNotFoundError:
-        return Answer(
+        return ProbeResult(
             name=name, state="missing", found="not installed", advice=command, required=True
         )
     except Exception as error:  # of its own libraries
-        from gradtool.doctor.examination import first_line
-
         advice = command.replace("install", "install --force-reinstall", 1)
-        return Answer(
+        return ProbeResult(
             name=name, state="broken", found=first_line(error), advice=advice, required=True
         )
-    return Answer(name=name, state="works", found=_version(package), required=True)
+    return ProbeResult(name=name, state="works", found=_version(package), required=True)
 
 
 def _version(package: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.measure.ratio import Ratio
+from gradtool.measure.summary import Ratio
 
 CONFIDENCE = 0.95
 RESAMPLES = 2000

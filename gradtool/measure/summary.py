@@ -1,6 +1,6 @@
-"""What some samples of a time say: the median, the quartiles around it, and how far to trust them.
+"""Summaries of samples of a time, and the ratio of two such times.
 
-Times have a floor and a long tail, so means and standard deviations would tell of the tail.
+Times have a floor and a long tail, so means and standard deviations would describe the tail.
 """
 
 from __future__ import annotations
@@ -60,3 +60,18 @@ def summarize(samples: Sequence[float]) -> Summary:
     ordered = sorted(samples)
     p25, median, p75 = (quantile(ordered, fraction) for fraction in (0.25, 0.5, 0.75))
     return Summary(median=median, p25=p25, p75=p75, n=len(ordered))
+
+
+class Ratio(msgspec.Struct, frozen=True, kw_only=True):
+    """How many times as long one thing takes as another, with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def verdict(self) -> str:
+        """``faster``, ``slower``, or ``no difference`` where the interval contains 1."""
+        if self.high < 1:
+            return "faster"
+        return "slower" if self.low > 1 else "no difference"

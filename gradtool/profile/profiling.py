@@ -16,7 +16,7 @@ from gradtool.collect.loader import LoadError
 from gradtool.collect.subject import Subject
 from gradtool.config.settings import Settings
 from gradtool.findings.terminations import import_terminated, not_imported
-from gradtool.measure.rounds import sample_in_turn
+from gradtool.measure.sampling import sample_in_turn
 from gradtool.profile.phases import (
     Arguments,
     NoPhaseError,

@@ -10,9 +10,8 @@ from typing import Any
 
 from gradtool.adapters.library import library
 from gradtool.device import CUDA
-from gradtool.measure.batching import runs_per_sample
 from gradtool.measure.clock import CLOCK, Clock
-from gradtool.measure.stopping import StopRule
+from gradtool.measure.sampling import StopRule, runs_per_sample
 from gradtool.measure.summary import summarize
 from gradtool.profile.phases import Runnable
 from gradtool.results.profile import Operation, Phase
@@ -21,7 +20,7 @@ RULE = StopRule()
 
 
 class SampledPhase:
-    """A phase that is sampled; implements `gradtool.measure.rounds.Sampled`."""
+    """A phase that is sampled; implements `gradtool.measure.sampling.Sampled`."""
 
     def __init__(self, runnable: Runnable, device: str, clock: Clock = CLOCK) -> None:
         """Run it until it is warm and a sample fills the clock's window."""

@@ -10,8 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from gradtool.measure.ratio import Ratio
-from gradtool.measure.summary import Summary
+from gradtool.measure.summary import Ratio, Summary
 
 SCHEMA_VERSION = 1
 """Version of the JSON form of `TransferReport`. It grows when a field changes meaning or goes."""

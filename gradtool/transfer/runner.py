@@ -12,8 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from gradtool.device import CUDA
-from gradtool.measure.rounds import sample_in_turn
-from gradtool.measure.stopping import StopRule
+from gradtool.measure.sampling import StopRule, sample_in_turn
 from gradtool.results.transfer import Cell, Header, Link, TransferReport
 from gradtool.transfer.analysis.advice import advise
 from gradtool.transfer.analysis.fit import fits

@@ -19,13 +19,13 @@ import gradtool
 from gradtool.cli.app import main
 from gradtool.device import driver
 from gradtool.doctor import cuda, machine, packages
-from gradtool.doctor.answer import Answer, Examination
-from gradtool.doctor.examination import examine
+from gradtool.doctor.results import DoctorReport, ProbeResult
+from gradtool.doctor.runner import run_probes
 from gradtool.report.terminal.console import make_console
 from gradtool.report.terminal.doctor import render
 
 
-def only(answers: Iterator[Answer]) -> Answer:
+def only(answers: Iterator[ProbeResult]) -> ProbeResult:
     (answer,) = answers
     return answer
 
@@ -43,7 +43,7 @@ def test_json_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     document = json.loads(capsys.readouterr().out)
     assert document["schema"] == 1
     assert document["healthy"] is True
-    found = msgspec.convert(document, Examination)
+    found = msgspec.convert(document, DoctorReport)
     assert [each.state for each in found.answers if each.required] == ["works"] * 6
 
 
@@ -86,11 +86,11 @@ def test_extras_are_found_without_importing_them() -> None:
 
 
 def test_a_probe_that_raises_is_an_answer_and_the_others_go_on() -> None:
-    def fails() -> Iterator[Answer]:
-        yield Answer(name="first", state="works", found="yes")
+    def fails() -> Iterator[ProbeResult]:
+        yield ProbeResult(name="first", state="works", found="yes")
         raise OSError("no such thing\nat all")
 
-    found = examine([("the probe", fails), ("disk", list)])
+    found = run_probes([("the probe", fails), ("disk", list)])
     assert [(each.name, each.state, each.found) for each in found.answers] == [
         ("first", "works", "yes"), ("the probe", "broken", "OSError: no such thing"),
     ]  # fmt: skip
@@ -155,8 +155,8 @@ def test_no_fork_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_page_wraps_under_what_it_says() -> None:
     answers = [
-        Answer(name="a", state="works", found="x " * 30, advice="do this " * 6),
-        Answer(name="longer", state="broken", found="no"),
+        ProbeResult(name="a", state="works", found="x " * 30, advice="do this " * 6),
+        ProbeResult(name="longer", state="broken", found="no"),
     ]
     file = io.StringIO()
     console = make_console(file, "never", width=40)

@@ -6,8 +6,7 @@ import itertools
 
 import pytest
 
-from gradtool.measure.batching import runs_per_sample
-from gradtool.measure.rounds import sample_in_turn
+from gradtool.measure.sampling import runs_per_sample, sample_in_turn
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradtool.measure.stopping import StopRule
+from gradtool.measure.sampling import StopRule
 from gradtool.measure.summary import summarize
 
 TIMES = st.lists(st.floats(1e-9, 1e3), min_size=2, max_size=50)

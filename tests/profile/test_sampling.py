@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gradtool.engine as torch
-from gradtool.measure.rounds import sample_in_turn
+from gradtool.measure.sampling import sample_in_turn
 from gradtool.profile.phases import Runnable
 from gradtool.profile.sampling import SampledPhase, operations_of, peak_memory
 

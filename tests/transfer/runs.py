@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from gradtool.measure.batching import runs_per_sample
+from gradtool.measure.sampling import runs_per_sample
 from gradtool.results.transfer import Cell, Header, TransferReport
 from gradtool.transfer.plan.options import TransferOptions
 from gradtool.transfer.runner import profile

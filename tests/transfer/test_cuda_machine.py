@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gradtool.device import DeviceUnavailableError
-from gradtool.measure.stopping import StopRule
+from gradtool.measure.sampling import StopRule
 from gradtool.transfer.errors import TransferError, UnavailableError
 from gradtool.transfer.machines.cuda.header import version_text
 from gradtool.transfer.machines.cuda.link import local_processors, numa_node, read_link

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradtool.measure.stopping import StopRule
+from gradtool.measure.sampling import StopRule
 from gradtool.transfer.errors import UnavailableError
 from gradtool.transfer.machines import pages
 from gradtool.transfer.machines.host import locked_memory

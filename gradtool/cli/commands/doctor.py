@@ -14,7 +14,7 @@ from gradtool.cli.options.check import COLORS, Color
 from gradtool.cli.options.choices import choose
 
 if TYPE_CHECKING:
-    from gradtool.doctor.answer import Examination
+    from gradtool.doctor.results import DoctorReport
 
 
 def doctor(
@@ -23,14 +23,14 @@ def doctor(
 ) -> Callable[[], ExitCode]:
     """Say what works on this machine, and what to install or change for the rest."""
     choose(color, COLORS, "value of --color:")
-    return partial(_examine, as_json, color)
+    return partial(_run, as_json, color)
 
 
-def _examine(as_json: bool, color: str) -> ExitCode:
+def _run(as_json: bool, color: str) -> ExitCode:
     from gradtool.cli.output.streams import reader_may_leave
-    from gradtool.doctor.examination import examine
+    from gradtool.doctor.runner import run_probes
 
-    found = examine()
+    found = run_probes()
     with reader_may_leave(sys.stdout):
         if as_json:
             sys.stdout.write(_document(found))
@@ -39,14 +39,14 @@ def _examine(as_json: bool, color: str) -> ExitCode:
     return ExitCode.PASSED if found.healthy else ExitCode.FAILED
 
 
-def _document(found: Examination) -> str:
+def _document(found: DoctorReport) -> str:
     import msgspec
 
     document = {**msgspec.to_builtins(found), "healthy": found.healthy}
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
 
 
-def _show(found: Examination, color: str) -> None:
+def _show(found: DoctorReport, color: str) -> None:
     import msgspec
 
     from gradtool.report.terminal.console import make_console

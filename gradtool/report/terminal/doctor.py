@@ -19,7 +19,7 @@ _MARKS = {
 
 
 def render(answers: Iterable[Mapping[str, Any]], console: Console, *, verdict: str) -> None:
-    """Write the answers, as `gradtool.doctor.answer.Answer` has them, and a last line."""
+    """Write the answers, as `gradtool.doctor.results.ProbeResult` has them, and a last line."""
     page, listed = Page(console), list(answers)
     width = max(len(answer["name"]) for answer in listed)
     for answer in listed:

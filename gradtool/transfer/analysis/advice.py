@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from gradtool.measure.bootstrap import ratio
-from gradtool.measure.ratio import Ratio
+from gradtool.measure.summary import Ratio
 from gradtool.measure.units import rate_text, size_text, time_text
 from gradtool.results.transfer import Advice, Asynchrony, Cell, NodeRate, TransferReport
 from gradtool.transfer.analysis.claims import CLAIMS, Claim

@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from gradtool.measure.batching import runs_per_sample
-from gradtool.measure.stopping import StopRule
+from gradtool.measure.sampling import StopRule, runs_per_sample
 from gradtool.results.transfer import Cell
 from gradtool.transfer.errors import UnavailableError
 from gradtool.transfer.measuring.byte_check import ByteCheck
@@ -19,7 +18,7 @@ _DOUBLED = {3, 7, 11}
 
 
 class MeasuredCell:
-    """Takes samples of one cell; a `gradtool.measure.rounds.Sampled`."""
+    """Takes samples of one cell; a `gradtool.measure.sampling.Sampled`."""
 
     def __init__(self, cell: Cell, route: Route, workspace: Workspace, rule: StopRule) -> None:
         self.cell = cell

@@ -14,7 +14,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from gradtool.device.protocol import Stream
-from gradtool.measure.batching import runs_per_sample
+from gradtool.measure.sampling import runs_per_sample
 from gradtool.measure.summary import Summary, summarize
 from gradtool.results.transfer import Direction, NodeRate
 from gradtool.transfer.errors import UnavailableError

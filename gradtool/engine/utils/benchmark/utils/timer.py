@@ -17,8 +17,7 @@ from typing import Any
 
 from gradtool.device import CUDA
 from gradtool.engine.utils.benchmark.utils.common import Measurement, TaskSpec
-from gradtool.measure.batching import WARM_SECONDS, WINDOW, runs_per_sample
-from gradtool.measure.stopping import StopRule
+from gradtool.measure.sampling import WARM_SECONDS, WINDOW, StopRule, runs_per_sample
 
 _BLOCKS = 100
 """Approximate number of blocks of `Timer.blocked_autorange`, unless they become too short."""

@@ -10,7 +10,7 @@ State = Literal["works", "missing", "broken", "note"]
 """``missing`` is what can be added; ``broken`` is there and fails; ``note`` is only told."""
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class ProbeResult(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that was looked at."""
 
     name: str
@@ -28,15 +28,21 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
         return self.required and self.state in ("missing", "broken")
 
 
-class Examination(msgspec.Struct, frozen=True, kw_only=True):
+class DoctorReport(msgspec.Struct, frozen=True, kw_only=True):
     """All that the doctor has to say."""
 
     schema: int = 1
     """Version of the JSON form."""
     gradtool: str
-    answers: tuple[Answer, ...]
+    answers: tuple[ProbeResult, ...]
 
     @property
     def healthy(self) -> bool:
         """Whether everything that is required works."""
         return not any(answer.stops for answer in self.answers)
+
+
+def first_line(error: BaseException) -> str:
+    """What an exception says, on one line."""
+    text = next(iter(str(error).strip().splitlines()), "")
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -5,35 +5,29 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 
-from gradtool.doctor.answer import Answer, Examination
+from gradtool.doctor.results import DoctorReport, ProbeResult, first_line
 from gradtool.package import __version__
 
-Probe = Callable[[], Iterable[Answer]]
+Probe = Callable[[], Iterable[ProbeResult]]
 
 
-def examine(probes: Iterable[tuple[str, Probe]] | None = None) -> Examination:
+def run_probes(probes: Iterable[tuple[str, Probe]] | None = None) -> DoctorReport:
     """Look at everything, or at what `probes` do, each with its name."""
     asked = _all() if probes is None else probes
     answers = tuple(answer for name, probe in asked for answer in _guarded(name, probe))
-    return Examination(gradtool=__version__, answers=answers)
+    return DoctorReport(gradtool=__version__, answers=answers)
 
 
-def _guarded(name: str, probe: Probe) -> list[Answer]:
+def _guarded(name: str, probe: Probe) -> list[ProbeResult]:
     """The answers of a probe, or what it raised."""
-    found: list[Answer] = []
+    found: list[ProbeResult] = []
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found.extend(probe())
     except Exception as error:  # libraries that cannot load theirs raise what they like
-        found.append(Answer(name=name, state="broken", found=first_line(error)))
+        found.append(ProbeResult(name=name, state="broken", found=first_line(error)))
     return found
-
-
-def first_line(error: BaseException) -> str:
-    """What an exception says, on one line."""
-    text = next(iter(str(error).strip().splitlines()), "")
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def _all() -> Iterator[tuple[str, Probe]]:
