@@ -18,7 +18,7 @@ from gradtool.verify.comparison.judgement import Judgement, judge
 from gradtool.verify.diagnosis.low_precision import PrecisionLoss, low_precision_gradients
 from gradtool.verify.oracle.steps import scales
 from gradtool.verify.protocol.coordinates import FloatArray, is_continuous
-from gradtool.verify.protocol.counting import Counted, Counter
+from gradtool.verify.protocol.counting import Counter, counted
 from gradtool.verify.protocol.differentiable import Differentiable, Examinable
 from gradtool.verify.protocol.observation import Array, ChangedByJvp
 from gradtool.verify.randomness import generator, shifted, signed
@@ -49,11 +49,11 @@ class Subject:
         twin: Examinable | None = None,
     ) -> None:
         self._counter = Counter()
-        self.twin = twin and Counted(twin, self._counter)
+        self.twin = twin and counted(twin, self._counter)
         self._seed = seed
         self._atol = atol
         self._rtol = rtol
-        self.function = Counted(differentiable, self._counter)
+        self.function = counted(differentiable, self._counter)
         self.judgements: list[Judgement] = []
         """All that were made so far."""
 

@@ -7,23 +7,29 @@ them counts as that many.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, cast
 
 from gradtool.results.report import Cost
 from gradtool.verify.protocol.differentiable import Examinable
 from gradtool.verify.protocol.observation import (
-    Argument,
     Array,
-    ChangedByJvp,
     Cotangents,
-    Leak,
     Observation,
     Primals,
-    SourceLine,
     Stacked,
     Tangents,
 )
+
+_CALLS = {
+    "evaluate": (1, 0),
+    "changed_by_jvp": (2, 0),
+    "vmapped": (1, 0),
+    "vmapped_vjp": (1, 1),
+    "call_with_input_changed_between": (1, 1),
+    "call_with_output_changed_between": (1, 1),
+    "leaks": (1, 0),
+}
+"""The forwards in a call of each method, and the backwards for each of these."""
 
 
 class Counter:
@@ -44,139 +50,63 @@ class Counter:
         return Cost(forward=self.forward, backward=self.backward)
 
 
-class Counted:
-    """An Examinable that counts its calls, and those of what is derived from it.
+def counted(inner: Examinable, counter: Counter) -> Examinable:
+    """Return `inner` with its evaluations, and those of all that is derived from it, counted."""
+    return _counted(inner, counter, 0)
 
-    `order` says how many backward passes are inside: evaluating a Function's backward map is
-    one forward and one backward of the user's code.
+
+def _counted(inner: Examinable, counter: Counter, order: int) -> Examinable:
+    return cast("Examinable", _Counted(inner, counter, order))
+
+
+class _Counted:
+    """An Examinable that counts calls and passes everything else on.
+
+    `order` is the number of backward passes inside: evaluating a Function's backward map is one
+    forward and one backward of the user's code.
     """
 
-    def __init__(self, inner: Examinable, counter: Counter, order: int = 0) -> None:
+    def __init__(self, inner: Examinable, counter: Counter, order: int) -> None:
         self._inner = inner
         self._counter = counter
         self._order = order
 
-    @property
-    def name(self) -> str:
-        """As the inner one's."""
-        return self._inner.name
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._inner, name)
+        if name not in _CALLS:
+            return found
+        forwards, backwards = _CALLS[name]
 
-    @property
-    def arguments(self) -> tuple[Argument, ...]:
-        """As the inner one's."""
-        return self._inner.arguments
+        def call(*args: Any, **options: Any) -> Any:
+            self._count(backwards=backwards, times=forwards)
+            return found(*args, **options)
 
-    @property
-    def primals(self) -> tuple[Array, ...]:
-        """As the inner one's."""
-        return self._inner.primals
-
-    @property
-    def declares_once_differentiable(self) -> bool:
-        """As the inner one's."""
-        return self._inner.declares_once_differentiable
-
-    @property
-    def defines_both_backward_and_vjp(self) -> bool:
-        """As the inner one's."""
-        return self._inner.defines_both_backward_and_vjp
-
-    @property
-    def defines_jvp(self) -> bool:
-        """As the inner one's."""
-        return self._inner.defines_jvp
-
-    @property
-    def defines_vmap(self) -> bool:
-        """As the inner one's."""
-        return self._inner.defines_vmap
-
-    @property
-    def generates_vmap(self) -> bool:
-        """As the inner one's."""
-        return self._inner.generates_vmap
-
-    @property
-    def draws_random_numbers(self) -> bool:
-        """As the inner one's."""
-        return self._inner.draws_random_numbers
-
-    @property
-    def lines(self) -> frozenset[SourceLine]:
-        """As the inner one's."""
-        return self._inner.lines
-
-    def evaluate(self, primals: Primals) -> tuple[Array | None, ...]:
-        """Outputs at `primals`; counted."""
-        self._count(backwards=0)
-        return self._inner.evaluate(primals)
+        self.__dict__[name] = call  # The next look-up finds it, at no cost.
+        return call
 
     def call(
         self, primals: Primals, cotangents: Cotangents | None = None, **options: Any
     ) -> Observation:
-        """One observed call; counted."""
         self._count(backwards=int(cotangents is not None))
         return self._inner.call(primals, cotangents, **options)
 
     def vjps(self, primals: Primals, rows: Sequence[Cotangents]) -> list[tuple[Array | None, ...]]:
-        """One forward and a backward for each row; counted."""
         self._count(backwards=len(rows))
         return self._inner.vjps(primals, rows)
 
-    def backward_map(self, cotangents: Cotangents) -> Counted:
-        """The map to the gradients, counting on the same counter."""
-        return Counted(self._inner.backward_map(cotangents), self._counter, self._order + 1)
-
     def jvps(self, primals: Primals, rows: Sequence[Tangents]) -> list[tuple[Array | None, ...]]:
-        """A forward for each row; counted."""
-        self._count(backwards=0, times=len(rows))
+        self._count(times=len(rows))
         return self._inner.jvps(primals, rows)
 
-    def changed_by_jvp(self, primals: Primals, row: Tangents) -> ChangedByJvp:
-        """Two forwards, one of them in forward mode; counted."""
-        self._count(backwards=0, times=2)
-        return self._inner.changed_by_jvp(primals, row)
-
-    def tangent_map(self, tangents: Tangents) -> Counted:
-        """The map to the tangents, counting on the same counter."""
-        return Counted(self._inner.tangent_map(tangents), self._counter, self._order)
-
-    def vmapped(self, primals: Primals, in_dims: Sequence[int | None]) -> tuple[Array | None, ...]:
-        """A batched forward; counted as one."""
-        self._count(backwards=0)
-        return self._inner.vmapped(primals, in_dims)
-
-    def vmapped_vjp(
-        self, primals: Primals, in_dims: Sequence[int | None], cotangents: Cotangents
-    ) -> tuple[Array | None, ...]:
-        """A batched forward and backward; counted as one."""
-        self._count(backwards=1)
-        return self._inner.vmapped_vjp(primals, in_dims, cotangents)
-
-    def evaluate_many(
-        self, primals: Primals, stacked: Sequence[bool], *, or_loop: bool = True
-    ) -> Stacked:
-        """Outputs at many points; each point counts."""
-        found = self._inner.evaluate_many(primals, stacked, or_loop=or_loop)
-        self._count(backwards=0, times=_examples(found))
+    def evaluate_many(self, *args: Any, **options: Any) -> Stacked:
+        found = self._inner.evaluate_many(*args, **options)
+        self._count(times=_examples(found))
         return found
 
-    def vjps_many(
-        self, primals: Primals, cotangents: Cotangents, *, or_loop: bool = True
-    ) -> Stacked:
-        """Gradients for many cotangents; each cotangent counts."""
-        found = self._inner.vjps_many(primals, cotangents, or_loop=or_loop)
+    def vjps_many(self, *args: Any, **options: Any) -> Stacked:
+        found = self._inner.vjps_many(*args, **options)
         self._count(backwards=_examples(found))
         return found
-
-    def with_defaults(self) -> Counted | None:
-        """As the inner one's, counting on the same counter."""
-        other = self._inner.with_defaults()
-        return None if other is None else Counted(other, self._counter, self._order)
-
-    def siblings(self) -> list[Counted]:
-        """As the inner one's, counting on the same counter."""
-        return [Counted(each, self._counter, self._order) for each in self._inner.siblings()]
 
     def interleaved(
         self,
@@ -184,42 +114,30 @@ class Counted:
         cotangents: tuple[Cotangents, Cotangents],
         second: Examinable | None = None,
     ) -> tuple[Observation, Observation]:
-        """Two calls; counted."""
         self._count(backwards=1, times=2)
-        other = second._inner if isinstance(second, Counted) else second
+        other = second._inner if isinstance(second, _Counted) else second
         return self._inner.interleaved(primals, cotangents, other)
 
-    def call_with_input_changed_between(
-        self, primals: Primals, cotangents: Cotangents, argument: int
-    ) -> Observation:
-        """One call; counted."""
-        self._count(backwards=1)
-        return self._inner.call_with_input_changed_between(primals, cotangents, argument)
+    def backward_map(self, cotangents: Cotangents) -> Examinable:
+        return _counted(self._inner.backward_map(cotangents), self._counter, self._order + 1)
 
-    def call_with_output_changed_between(
-        self, primals: Primals, cotangents: Cotangents, output: int
-    ) -> Observation:
-        """One call; counted."""
-        self._count(backwards=1)
-        return self._inner.call_with_output_changed_between(primals, cotangents, output)
+    def tangent_map(self, tangents: Tangents) -> Examinable:
+        return self._derived(self._inner.tangent_map(tangents))
 
-    def leaks(self, primals: Primals) -> Leak | None:
-        """One forward; counted."""
-        self._count(backwards=0)
-        return self._inner.leaks(primals)
+    def with_defaults(self) -> Examinable | None:
+        other = self._inner.with_defaults()
+        return None if other is None else self._derived(other)
 
-    def seeded(self, seed: int) -> AbstractContextManager[None]:
-        """As the inner one's."""
-        return self._inner.seeded(seed)
+    def siblings(self) -> list[Examinable]:
+        return [self._derived(each) for each in self._inner.siblings()]
 
-    def traced(self) -> AbstractContextManager[set[SourceLine]]:
-        """As the inner one's."""
-        return self._inner.traced()
+    def _derived(self, other: Examinable) -> Examinable:
+        return _counted(other, self._counter, self._order)
 
-    def _count(self, *, backwards: int, times: int = 1) -> None:
+    def _count(self, *, backwards: int = 0, times: int = 1) -> None:
         self._counter.add(forward=times, backward=times * (self._order + backwards))
 
 
 def _examples(found: Stacked) -> int:
-    """How many points or cotangents these are the results for."""
+    """The number of points or cotangents that these are the results for."""
     return max((len(array) for array in found.arrays if array is not None), default=1)
