@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class InterferingCall:
-    """A call that works on its own, with the gradients that it gives then."""
+    """A call that works on its own, with its gradients."""
 
     function: Examinable
     primals: Sequence[Array]
     cotangents: Cotangents
     gradients: Sequence[Array | None]
     how: str = ""
-    """In what it is unlike the case's own."""
+    """Its difference from the case's own call."""
 
 
 def interfering_calls(subject: Subject) -> Iterator[InterferingCall]:

@@ -26,11 +26,11 @@ class Timer(NamedTuple):
     signal: str
     name: str
     clock: Callable[[], float]
-    """What it runs by, in seconds."""
+    """The clock that it follows, in seconds."""
 
     @property
     def is_there(self) -> bool:
-        """Whether it can interrupt this thread."""
+        """The timer can interrupt this thread."""
         main = threading.current_thread() is threading.main_thread()
         return main and hasattr(signal, self.signal)
 
@@ -42,25 +42,25 @@ PROCESSOR = Timer("SIGVTALRM", "ITIMER_VIRTUAL", time.process_time)
 def interrupted_after(
     seconds: float,
     timer: Timer,
-    again: float,
-    raised: type[BaseException],
-    told: Callable[[], BaseException] | None = None,
+    repeat_after: float,
+    exception: type[BaseException],
+    replacement: Callable[[], BaseException] | None = None,
 ) -> AbstractContextManager[None]:
-    """Raise in the block when it takes longer, if the timer is there.
+    """Raise an exception in a block that takes longer than `seconds`, where the timer exists.
 
     A timer that was set before goes off when it would have.
 
     Args:
         seconds: How long the block may take.
-        timer: Whose seconds.
-        again: Seconds after which it is raised once more, in case the block swallowed it, or
-            it was not raised where that would do harm.
-        raised: What is raised in the block.
-        told: What is raised at the end of the block in place of that.
+        timer: The timer that counts the seconds.
+        repeat_after: Seconds after which it is raised once more, in case the block swallowed it, or
+            it was not raised because it would do harm.
+        exception: Raised in the block.
+        replacement: Makes the exception that leaves the block in place of that.
     """
     if not timer.is_there:
         return nullcontext()
-    return _Interruption(seconds, timer, again, raised, told)
+    return _Interruption(seconds, timer, repeat_after, exception, replacement)
 
 
 class _Interruption(AbstractContextManager[None]):
@@ -68,14 +68,14 @@ class _Interruption(AbstractContextManager[None]):
         self,
         seconds: float,
         timer: Timer,
-        again: float,
-        raised: type[BaseException],
-        told: Callable[[], BaseException] | None,
+        repeat_after: float,
+        exception: type[BaseException],
+        replacement: Callable[[], BaseException] | None,
     ) -> None:
         self._seconds = min(LONGEST_TIMER_SECONDS, seconds)
-        self._again = again
-        self._raised = raised
-        self._told = told
+        self._repeat_after = repeat_after
+        self._exception = exception
+        self._replacement = replacement
         self._clock = timer.clock
         self._timer: int = getattr(signal, timer.name)
         self._signal: signal.Signals = getattr(signal, timer.signal)
@@ -83,7 +83,7 @@ class _Interruption(AbstractContextManager[None]):
     def __enter__(self) -> None:
         self._started = self._clock()
         self._handler = signal.signal(self._signal, self._ring)
-        self._before = signal.setitimer(self._timer, self._seconds, self._again)
+        self._before = signal.setitimer(self._timer, self._seconds, self._repeat_after)
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         signal.setitimer(self._timer, 0)
@@ -91,16 +91,16 @@ class _Interruption(AbstractContextManager[None]):
         delay, interval = self._before
         left = delay and max(delay - (self._clock() - self._started), 1e-6)
         signal.setitimer(self._timer, left, interval)
-        if self._told is not None and isinstance(error, self._raised):
-            raise self._told() from error
+        if self._replacement is not None and isinstance(error, self._exception):
+            raise self._replacement() from error
 
     def _ring(self, _signum: int, frame: FrameType | None) -> None:
         if not _in_own(frame) and not _in_tracing():
-            raise self._raised
+            raise self._exception
 
 
 def _in_own(frame: FrameType | None) -> bool:
-    """Whether a block is being entered or left, or something runs on top of that."""
+    """Return True while a block is being entered or left, or in a call from there."""
     while frame is not None:
         if frame.f_code in _OWN:
             return True
@@ -112,7 +112,7 @@ _OWN = (_Interruption.__enter__.__code__, _Interruption.__exit__.__code__)
 
 
 def _in_tracing() -> bool:
-    """Whether this is called by what traces or profiles: meanwhile Python tells nobody of calls."""
+    """Return True inside a tracer or profiler, where Python reports no calls."""
     before: Any = sys.getprofile()
     if not (before is None or callable(before)):  # Python cannot put back one that C has set.
         return False
@@ -123,5 +123,5 @@ def _in_tracing() -> bool:
         calls += 1
 
     sys.setprofile(count)
-    sys.setprofile(before)  # A call to be told of.
+    sys.setprofile(before)  # A call to be replacement of.
     return calls == 0

@@ -41,12 +41,6 @@ def signed(rng: np.random.Generator, shape: int | tuple[int, ...]) -> FloatArray
     return np.asarray(size * _SIGNS[rng.integers(0, 2, shape)])
 
 
-def unit(rng: np.random.Generator, size: int) -> FloatArray:
-    """A signed vector of norm one; no entry is smaller than a third of the largest."""
-    vector = signed(rng, size)
-    return vector / np.linalg.norm(vector)
-
-
 def shifted(primals: Sequence[Array], part: float, rng: np.random.Generator) -> list[Array]:
     """A point near `primals`: each continuous entry moved by up to `part` of its scale."""
     return [_shift(primal, part, rng) for primal in primals]
@@ -143,7 +137,7 @@ class Directions:
         return np.asarray(unit * scales_given_typical(self._coordinates[part], self._typical))
 
     def reach(self, number: int) -> float:
-        """How many times a direction can be gone until the first coordinate has gone its own."""
+        """Return the distance at which a first coordinate has moved by its scale."""
         return float(self._norms[number] / self._vectors.largest(number))
 
     def products(self, vector: FloatArray) -> FloatArray:

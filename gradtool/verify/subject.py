@@ -33,7 +33,7 @@ class Subject:
 
     Args:
         differentiable: The Function, as an adapter presents it.
-        seed: Of all cotangents, directions and nearby points.
+        seed: Seed of all cotangents, directions and nearby points.
         atol: Overrides the default absolute tolerance.
         rtol: Overrides the default relative tolerance.
         twin: The same Function at the same case on the CPU, where it runs on another device.
@@ -55,7 +55,7 @@ class Subject:
         self._rtol = rtol
         self.function = counted(differentiable, self._counter)
         self.judgements: list[Judgement] = []
-        """All that were made so far."""
+        """All judgements so far."""
 
     @property
     def cost(self) -> Cost:
@@ -69,7 +69,7 @@ class Subject:
 
     @cached_property
     def nothing_to_check(self) -> str | None:
-        """Why there is no gradient to ask for; None when there is one."""
+        """The reason why there is no gradient to check; None when there is one."""
         if not self.first.inputs:
             return "no argument asks for a gradient"
         if not self.first.layout.has_graph:
@@ -81,7 +81,7 @@ class Subject:
 
     @cached_property
     def nothing_to_compare(self) -> str | None:
-        """Why there are no numbers to compare; None when there are."""
+        """The reason why there are no numbers to compare; None when there are."""
         if self.nothing_to_check:
             return self.nothing_to_check
         if not self.first.layout.outputs.size:
@@ -102,7 +102,7 @@ class Subject:
 
     @cached_property
     def low_precision_gradients(self) -> list[PrecisionLoss] | str:
-        """The gradients that have lost digits; or why that cannot be told."""
+        """The gradients that have lost digits; or the error that kept them from being measured."""
         try:
             return low_precision_gradients(self.given.at, self._seed)
         except Exception as error:  # What backward may raise without a graph has no bounds.
@@ -110,19 +110,19 @@ class Subject:
 
     @cached_property
     def missing(self) -> tuple[int, ...]:
-        """The arguments that ask for a gradient and get None whatever the cotangent."""
+        """The arguments that ask for a gradient and get None for every cotangent."""
         gradients = self.first.baseline.gradients or ()
         returned = self.first.analytic.returned
         return tuple(i for i in self.first.inputs if not returned[i] and gradients[i] is None)
 
     @cached_property
     def given(self) -> Judgement:
-        """What is to be said of the gradients that backward returned."""
+        """The judgement of the gradients that backward returned."""
         return self._judge([i for i in self.first.inputs if i not in self.missing])
 
     @cached_property
     def withheld(self) -> Judgement:
-        """What is to be said of the arguments that got None, taken as gradients of zero."""
+        """The judgement of the gradients that were None, taken as zero."""
         return self._judge(self.missing)
 
     def _judge(self, arguments: Sequence[int]) -> Judgement:
@@ -132,15 +132,15 @@ class Subject:
 
     @property
     def seed(self) -> int:
-        """Of everything random."""
+        """The seed of everything random."""
         return self._seed
 
     @cached_property
     def jvps(self) -> list[JvpComparison]:
-        """What the Function's jvp makes of a few tangents.
+        """The Function's jvp of a few tangents, compared with its derivative.
 
         Raises:
-            JvpError: the user's jvp raised.
+            JvpError: The user's jvp failed.
         """
         given, withheld = self.given, self.withheld
         same = given.at is withheld.at
@@ -148,7 +148,7 @@ class Subject:
 
     @cached_property
     def jvp_failure(self) -> str | None:
-        """What the user's jvp does instead of returning tangents; None when it returns them."""
+        """The failure of the user's jvp; None when it returns tangents."""
         try:
             _ = self.jvps
         except JvpError as raised:
@@ -160,7 +160,7 @@ class Subject:
 
     @cached_property
     def tangents(self) -> list[Array | None]:
-        """A random tangent of each argument that a derivative is asked for."""
+        """A random tangent of each argument that is differentiated."""
         rng = generator(self._seed, "pushed")
         inputs, wanted = self.first.layout.inputs, self.first.inputs
         return [
@@ -170,23 +170,23 @@ class Subject:
 
     @cached_property
     def changed_by_jvp(self) -> ChangedByJvp:
-        """What the Function's jvp changes in place; nothing where it has none or it raises."""
+        """The tensors that the Function's jvp changes in place; none where it raises."""
         if not self.function.defines_jvp:
             return ChangedByJvp()
         try:
             return self.function.changed_by_jvp(self.first.primals, self.tangents)
-        except Exception:  # What the user's jvp may raise has no bounds: GT301 tells of it.
+        except Exception:  # The user's jvp may raise anything: GT301 reports it.
             return ChangedByJvp()
 
     @cached_property
     def jvp_derivatives(self) -> Derivatives:
-        """The derivatives of what jvp returns, at the point where the first were judged."""
+        """The derivatives of the tangents, where the first derivatives were judged."""
         point = [*self.given.at.primals, *(t for t in self.tangents if t is not None)]
         return self._derivatives(self.function.tangent_map(self.tangents), point, ungraphed=True)
 
     @cached_property
     def jvp_curvature(self) -> Judgement:
-        """What is to be said of the derivatives of what jvp returns."""
+        """The judgement of the derivatives of the tangents that jvp returns."""
         derivatives = self.jvp_derivatives
         judgement = judge(derivatives, derivatives.inputs, lambda: self._nearby(derivatives))
         self.judgements.append(judgement)
@@ -219,7 +219,7 @@ class Subject:
 
     @cached_property
     def curvature(self) -> Judgement:
-        """What is to be said of the second derivatives."""
+        """The judgement of the second derivatives."""
         second = self.second
         judgement = judge(second, second.inputs, lambda: self._nearby(second))
         self.judgements.append(judgement)
@@ -227,7 +227,7 @@ class Subject:
 
     @cached_property
     def third(self) -> Judgement | None:
-        """What is to be said of the third derivatives; None when the second have no graph."""
+        """The judgement of the third derivatives; None when the second have no graph."""
         at = self.curvature.at
         if not at.layout.has_graph:
             return None

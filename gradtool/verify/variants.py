@@ -101,7 +101,7 @@ def _evaluated(subject: Subject, point: Sequence[Array]) -> Sequence[Array | Non
 
 
 def _same(found: Sequence[Array | None], own: Sequence[Array | None]) -> bool:
-    """Whether the outputs have the other dtype and nearly the same values."""
+    """Return True if the outputs have the other dtype and nearly the same values."""
     return len(found) == len(own) and all(
         (a is None and b is None) or (a is not None and b is not None and _alike(a, b))
         for a, b in zip(found, own, strict=True)
@@ -119,7 +119,7 @@ def _alike(found: Array, own: Array) -> bool:
 def wrong_gradient(
     subject: Subject, variant: Variant, seen: Observation, when: str, hint: str
 ) -> Flaw | None:
-    """A flaw for the first gradient that is another than in the case's own precision."""
+    """Return a flaw for the first gradient that differs from the case's own."""
     own = subject.function.call(variant.own, variant.own_cotangents)
     for argument, found, expected in zip(
         subject.function.arguments, seen.gradients or (), own.gradients or (), strict=False
@@ -145,7 +145,7 @@ def wrong_gradient(
 
 
 def _loses_digits(subject: Subject, variant: Variant) -> bool:
-    """Whether some entry of an output has far fewer digits in single precision."""
+    """Return True if some entry of an output has far fewer digits in single precision."""
     coarse, fine = (_evaluated(subject, point) for point in (variant.primals, variant.own))
     for one, other in zip(coarse or (), fine or (), strict=True):
         if one is not None and other is not None and is_continuous(one.dtype):
@@ -158,7 +158,7 @@ def _loses_digits(subject: Subject, variant: Variant) -> bool:
 
 
 def _is_erratic(subject: Subject, variant: Variant, place: int, off: Array) -> bool:
-    """Whether a difference is another one at other points: then it is made of roundings.
+    """Return True if a difference varies from point to point, as roundings do.
 
     Where large numbers nearly cancel, single precision is lost for a right formula too.
     """
@@ -192,7 +192,7 @@ def _moved(primal: Array, part: float, rng: np.random.Generator) -> Array:
 
 
 def _allowed(variant: Variant, own: Observation, expected: Array, primal: Array) -> float:
-    """What rounding to the coarser of the two dtypes may change."""
+    """Return the change that rounding to the coarser of the two dtypes may cause."""
     eps = max(epsilon(primal.dtype), epsilon(expected.dtype))
     with np.errstate(all="ignore"):
         sizes = [
@@ -260,7 +260,7 @@ def _complex(primal: Array, rng: np.random.Generator | None) -> Array:
 
 
 def _extends(found: Array | None, own: Array | None) -> bool:
-    """Whether the output of complex inputs on the real axis is the real one."""
+    """Return True if the output of complex inputs on the real axis is the real one."""
     if found is None or own is None:
         return found is own
     return found.shape == own.shape and bool(

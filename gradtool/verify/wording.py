@@ -12,7 +12,7 @@ from gradtool.verify.thresholds.diagnosis import MOST_SHOWN_DIGITS, SHOWN_DIGITS
 
 
 def off(comparison: Comparison, worst: Worst) -> str:
-    """How far off: ``in 12 of 600 entries; worst at [3, 4]: analytic 0.5, numeric 1 ± 2e-11``."""
+    """Word the error: ``in 12 of 600 entries; worst at [3]: analytic 0.5, numeric 1 ± 2e-11``."""
     return f"{share(comparison, worst)}: {values(comparison, worst)}"
 
 
@@ -33,7 +33,7 @@ def values(comparison: Comparison, worst: Worst) -> str:
 
 
 def share(comparison: Comparison, worst: Worst) -> str:
-    """How many entries, and where the worst of them is."""
+    """Word the number of wrong entries, and the place of the worst."""
     if comparison.located:
         return _located(comparison, worst)
     if comparison.layout.directions[comparison.argument] is not None:
@@ -45,7 +45,7 @@ def share(comparison: Comparison, worst: Worst) -> str:
 
 
 def _located(comparison: Comparison, worst: Worst) -> str:
-    """Where one wrong entry was found: `` at [3], by the input at [5]``."""
+    """Word the place of one wrong entry: `` at [3], by the input at [5]``."""
     entry = entry_of(comparison, worst)
     output, index = (
         f" at [{', '.join(map(str, place))}]" if place else ""
@@ -70,14 +70,14 @@ def listed(words: Sequence[object]) -> str:
 
 
 def outputs(worst: Worst) -> str:
-    """``output 0``, ``outputs 0 and 2``, or ``the outputs`` where all are taken together."""
+    """Word the outputs: ``output 0``, ``outputs 0 and 2``, or ``the outputs`` for functionals."""
     if not worst.outputs:
         return "the outputs"
     return f"output{'s' if len(worst.outputs) > 1 else ''} {listed(worst.outputs)}"
 
 
 def number(value: float) -> str:
-    """A number in as few digits as tell a reader its size."""
+    """Format a number with few digits."""
     return f"{value:.{SHOWN_DIGITS}g}"
 
 

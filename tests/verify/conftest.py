@@ -15,7 +15,7 @@ from gradtool.verify.oracle.difference_quotients import coordinate_line
 from gradtool.verify.oracle.estimate import Status
 from gradtool.verify.oracle.noise import measure
 from gradtool.verify.oracle.sampler import Sampler
-from gradtool.verify.oracle.step_ladder import climb
+from gradtool.verify.oracle.step_ladder import sample_ladders
 from gradtool.verify.oracle.steps import epsilon, scales
 from gradtool.verify.protocol.coordinates import Coordinates
 from gradtool.verify.protocol.observation import Argument, Failure, Gradient, Observation, Stacked
@@ -180,7 +180,7 @@ def _scalar_estimate(f: Callable[[Any], Any], x: float, dtype: Any, scale: float
         eps = np.array([epsilon(layout.blocks[0].dtype)])
         noise = measure(sampler, eps, np.random.default_rng(3))
         line = coordinate_line(sampler, 0, 0, float(scales(primal)[0]) if scale is None else scale)
-        estimate = classify(climb(line, noise, np.array([True])))
+        estimate = classify(*sample_ladders([line], noise, [np.array([True])], [np.array([False])]))
     return Point(
         Status(int(estimate.status[0, 0])),
         float(estimate.value[0, 0]),

@@ -34,7 +34,8 @@ def assigned(path: Path) -> Iterator[tuple[str, str | None]]:
 
 def is_numeric(value: object) -> bool:
     if isinstance(value, dict):
-        return bool(value) and all(map(is_numeric, value.values()))
+        named = any(isinstance(key, str) for key in value)  # A table, not a threshold.
+        return bool(value) and not named and all(map(is_numeric, value.values()))
     if isinstance(value, tuple | list | set | frozenset):
         return bool(value) and all(map(is_numeric, value))
     return isinstance(value, Number) and not hasattr(value, "_name_")  # No member of an enum.

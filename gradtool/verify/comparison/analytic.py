@@ -43,11 +43,11 @@ def analytic_jacobian(
     *,
     at_once: bool = False,
 ) -> AnalyticJacobian:
-    """The Jacobian as `function`'s backward has it, each row asked for with its own `scaling`.
+    """Return the Jacobian that `function`'s backward gives, each row with its own `scaling`.
 
     Outputs without a graph get no cotangent. With `at_once` backward runs on batches of
-    cotangents, if it can and some row that is redone alone is the same. Raises whatever the
-    user's code or the engine raises in backward.
+    cotangents, if it can and a row that is redone alone is the same. Exceptions of the user's
+    code and of the engine pass.
     """
     rows = _Rows(function, primals, layout, scaling)
     asked = layout.graphed_rows()
@@ -105,7 +105,7 @@ class _Rows:
         return found if self._is_confirmed(found, asked) else None
 
     def _is_confirmed(self, found: _Found, asked: NDArray[np.intp]) -> bool:
-        """Whether a row that is redone alone is the same."""
+        """Return True if a row that is redone alone is the same."""
         row = np.random.default_rng(len(asked)).choice(asked, 1)
         alone = self.one_by_one(row)
         for one, other, inputs in zip(found[0], alone[0], self._layout.inputs, strict=True):
@@ -137,7 +137,7 @@ class _Rows:
 
 
 def width(layout: Layout, argument: int) -> int:
-    """How many columns the matrix of an argument has."""
+    """Return the number of columns in the matrix of an argument."""
     directions = layout.directions[argument]
     return layout.inputs[argument].size if directions is None else directions.shape[1]
 

@@ -24,7 +24,7 @@ DecisionArray = NDArray[np.int8]
 
 
 class Decision(enum.IntEnum):
-    """What is said of one entry. The larger, the worse."""
+    """The decision on one entry. The larger, the worse."""
 
     PASS = 0
     KINK = 1
@@ -59,11 +59,11 @@ def decide(
 def is_unresolved(
     analytic: FloatArray, numeric: Estimate, rounding_floor: FloatArray, decision: DecisionArray
 ) -> BoolArray:
-    """Which undecided entries are told as well as the roundings of their output ever allow.
+    """Flag undecided entries that are known as well as the roundings of their output ever allow.
 
-    The error lies below `rounding_floor`. Those are relative to the output, and one with a large
-    constant in it may still be meant to follow its input: so other entries must have been told
-    well, or these roughly, or they are next to nothing as they stand.
+    Their error lies below `rounding_floor`, which is relative to the output. An output with a large
+    constant in it may still be meant to follow its input: so other entries must be known well, or
+    these roughly, or they are next to nothing as they stand.
     """
     stepped = numeric.status == Status.STEPPED
     slope = np.fmax(np.abs(numeric.left), np.abs(numeric.right))
@@ -77,9 +77,9 @@ def is_unresolved(
 def is_below_rounding_floor(
     analytic: FloatArray, numeric: Estimate, rounding_floor: FloatArray
 ) -> BoolArray:
-    """Which entries are lost in roundings, on both sides: whatever they say means nothing.
+    """Flag entries that are lost in roundings on both sides, so that their values mean nothing.
 
-    What is not a number on the one side, or not known on the other, is no trifle.
+    NaN on the analytic side and unknown values on the numeric side are never flagged.
     """
     sided = np.isin(numeric.status, (Status.STEPPED, Status.KINK))
     slope = np.fmax(np.abs(numeric.left), np.abs(numeric.right))
@@ -88,14 +88,14 @@ def is_below_rounding_floor(
 
 
 def is_inside(analytic: FloatArray, numeric: Estimate, tolerance: Tolerance) -> BoolArray:
-    """Whether the analytic value lies within value ± (error + tolerance)."""
+    """Flag analytic values that lie within value ± (error + tolerance)."""
     allowed = tolerance.allowed(analytic, numeric.value) + numeric.error
     nothing = (numeric.status == Status.FLAT) & (np.abs(analytic) <= tolerance.unseen())
     return np.asarray((np.abs(analytic - numeric.value) <= allowed) | nothing)
 
 
 def is_between(analytic: FloatArray, numeric: Estimate, tolerance: Tolerance) -> BoolArray:
-    """Whether the analytic value is a subgradient: between the one-sided slopes.
+    """Flag analytic values that are subgradients: between the one-sided slopes.
 
     A slope that is not known sets no bound.
     """
@@ -107,7 +107,7 @@ def is_between(analytic: FloatArray, numeric: Estimate, tolerance: Tolerance) ->
 
 
 def block_scale(analytic: FloatArray, numeric: Estimate, blocks: Sequence[slice]) -> FloatArray:
-    """For each row the largest value, analytic or numeric, in the block of rows it belongs to."""
+    """Return for each row the largest value, on either side, in the block of rows it belongs to."""
     size = np.fmax(np.abs(analytic), np.abs(numeric.value))
     size = np.where(np.isfinite(size), size, 0.0)
     scale = np.zeros(len(analytic))

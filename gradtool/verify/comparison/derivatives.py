@@ -36,7 +36,7 @@ from gradtool.verify.thresholds.noise import SENSITIVITY_LOOKS, SENSITIVITY_SAFE
 
 @dataclass(frozen=True)
 class Comparison:
-    """The derivative of all outputs with respect to one argument, claimed and measured.
+    """The derivative of all outputs with respect to one argument, analytic and numeric.
 
     All matrices have the rows and columns of `layout`. `allowed` is the tolerance of each
     entry, the oracle's error included.
@@ -59,11 +59,11 @@ class Derivatives:
     """The first derivatives of a Differentiable at one point.
 
     Args:
-        function: What is differentiated.
-        primals: Where.
-        seed: Of all that is random here.
-        ungraphed: Whether outputs that require no gradient are compared too, as claims that
-            their derivative is zero.
+        function: The function to differentiate.
+        primals: The point.
+        seed: Seed of all random numbers.
+        ungraphed: Compare outputs that require no gradient too, as claims that their
+            derivative is zero.
         cancellation_scale: For each coordinate of the outputs the size of the numbers that it is a
             difference of: what it changes by less than their roundings is nothing.
         atol: Overrides the default absolute tolerance.
@@ -93,7 +93,7 @@ class Derivatives:
 
     @cached_property
     def inputs(self) -> tuple[int, ...]:
-        """The arguments that a derivative is asked for."""
+        """The arguments that are differentiated."""
         return tuple(i for i, a in enumerate(self.function.arguments) if a.differentiable)
 
     @cached_property
@@ -140,7 +140,7 @@ class Derivatives:
 
     @cached_property
     def failure(self) -> Failure | None:
-        """The first thing that goes wrong when the analytic Jacobian is asked for."""
+        """The first failure on the way to the analytic Jacobian."""
         if self.forward.failure:
             return self.forward.failure
         if self.layout.has_graph and self.baseline.failure:
@@ -164,9 +164,11 @@ class Derivatives:
         return self._comparisons[argument]
 
     def is_nondifferentiable(self, comparison: Comparison) -> bool:
-        """Whether outputs that look wrong have no derivative here, hidden from all coordinates.
+        """Return True if outputs that look wrong have no derivative here.
 
-        Among three equal numbers none moves the second largest, and yet all three together do.
+        A kink can be hidden from all coordinates.
+
+        Of three equal numbers none alone moves the second largest, and yet all three together do.
         """
         argument, numeric = comparison.argument, comparison.numeric
         hidden = (comparison.decision == Decision.FAIL) & (numeric.status != Status.KINK)
@@ -177,7 +179,7 @@ class Derivatives:
         return not adds_up[wrong].any()
 
     def _compare(self, argument: int) -> Comparison:
-        """Compare with batched runs; whatever does not pass so, is redone one by one."""
+        """Compare with batched runs; an argument that does not pass is redone one by one."""
         comparison = self._judged(argument)
         if self._is_batched and comparison.decision.any():
             self._at_once = False
@@ -203,10 +205,10 @@ class Derivatives:
         return self._searched(comparison)
 
     def _searched(self, comparison: Comparison) -> Comparison:
-        """With the place of what is wrong, where random products of entries were compared.
+        """Add the place of a wrong entry, where random products of entries were compared.
 
         One wrong entry among very many moves a product by less than the tolerance of an entry.
-        A product that the oracle can tell to be off is therefore followed to the entry.
+        A product that is certainly off is therefore followed to the entry.
         """
         layout, tolerance = self.layout, comparison.tolerance
         if layout.functionals is None and layout.directions[comparison.argument] is None:
@@ -263,7 +265,7 @@ class Derivatives:
     def _is_lost(
         self, argument: int, analytic: FloatArray, numeric: Estimate, decision: DecisionArray
     ) -> BoolArray:
-        """Which entries are lost in the roundings of the outputs, or of what those are made of.
+        """Flag entries that are lost in roundings of the outputs, or of their terms.
 
         A gradient that moves in steps, and is constant between them, is that of straight pieces.
         """
@@ -283,7 +285,7 @@ class Derivatives:
 
     @cached_property
     def _rounding_sensitivity(self) -> tuple[FloatArray, ...]:
-        """How much the analytic Jacobians change when the inputs change by a rounding."""
+        """The change of the analytic Jacobians when the inputs change by a rounding."""
         rng = generator(self._seed, "wavering")
         sensitivity = [np.zeros_like(matrix) for matrix in self.analytic.matrices]
         for _ in range(SENSITIVITY_LOOKS):
@@ -311,7 +313,7 @@ def _largest(matrices: Sequence[FloatArray]) -> float:
 
 
 def _may_be_rounding(comparison: Comparison, *, at_any_size: bool) -> bool:
-    """Whether everything wrong is small enough to be what cancellation left in backward.
+    """Return True if all errors are small enough to be left by cancellation in backward.
 
     autograd differentiates backward term by term, and large terms that nearly cancel leave their
     roundings in entries that evaluations of backward show to be far smaller.

@@ -25,10 +25,10 @@ from gradtool.verify.thresholds.effort import JVP_TANGENTS
 
 @dataclass(frozen=True)
 class JvpComparison:
-    """One tangent pushed forward. All vectors have the rows of the layout.
+    """The jvp of one tangent, and its references. All vectors have the rows of the layout.
 
-    `allowed` is how far `pushed` may be from `numeric`; `size` is the sum of the terms' sizes.
-    `only_argument` is the argument that only_argument had a tangent; None where all had.
+    `allowed` is the tolerance between `jvp` and `numeric`; `size` is the sum of the terms' sizes.
+    `only_argument` is the one argument that had a tangent; None where all had.
     """
 
     jvp: FloatArray
@@ -40,7 +40,7 @@ class JvpComparison:
 
 
 class JvpError(Exception):
-    """The user's jvp raised, or returned what is no tangent of the outputs; it says which."""
+    """The user's jvp raised, or did not return tangents of the outputs."""
 
     def __init__(self, message: str, only_argument: int | None) -> None:
         super().__init__(message)
@@ -50,10 +50,10 @@ class JvpError(Exception):
 def compare_jvps(
     function: Examinable, judgements: list[Judgement], seed: int
 ) -> list[JvpComparison]:
-    """A few tangents pushed through the Function's jvp.
+    """Compare the Function's jvp of a few tangents with its derivative.
 
     Raises:
-        JvpError: the user's jvp failed, for the tangents that it names.
+        JvpError: The user's jvp failed, with a tangent for `only_argument`.
     """
     at = judgements[0].at
     comparisons = [each for judgement in judgements for each in judgement.comparisons]
@@ -74,7 +74,7 @@ def compare_jvps(
 def _chosen(
     layout: Layout, arguments: list[int], seed: int
 ) -> Iterator[tuple[dict[int, FloatArray], int | None]]:
-    """Weights of the columns of each argument with a tangent, and which has one only_argument."""
+    """Yield the column weights of each argument with a tangent, and the only one that has it."""
     rng = generator(seed, "tangents")
     for _ in range(JVP_TANGENTS):
         yield {each: signed(rng, width(layout, each)) for each in arguments}, None

@@ -32,12 +32,12 @@ class Judgement:
 
     @property
     def is_nearby(self) -> bool:
-        """Whether a point other than the case's own decides."""
+        """A point other than the case's own decides."""
         return self.comparisons is not self.own
 
     @property
     def is_nondifferentiable(self) -> bool:
-        """Whether what looks wrong at the case's own point is right at the one that decides."""
+        """A gradient that looks wrong at the case's own point is right at the one that decides."""
         return _worst(self.own) is Decision.FAIL and self.worst is Decision.PASS
 
     @property
@@ -59,7 +59,7 @@ def judge(
 
 
 def _wants_another(own: Derivatives, comparisons: Sequence[Comparison]) -> bool:
-    """Whether another point might decide where this one does not, or wrongly."""
+    """Return True if another point might decide where this one does not, or wrongly."""
     if _worst(comparisons) in _DECISIVE:
         wrong = [c for c in comparisons if (c.decision == Decision.FAIL).any()]
         return bool(wrong) and all(own.is_nondifferentiable(c) for c in wrong)
@@ -75,11 +75,11 @@ def _worst(comparisons: Sequence[Comparison]) -> Decision:
 
 
 def _is_singular(comparison: Comparison) -> bool:
-    """Whether some entry is undecided because there is no limit at this very point."""
+    """Return True if some entry is undecided because there is no limit at this very point."""
     undecided = np.isin(comparison.decision, (Decision.KINK, Decision.UNVERIFIED))
     return bool(np.isin(comparison.numeric.status[undecided], _SINGULAR).any())
 
 
 def _is_sound(point: Derivatives, own: Derivatives) -> bool:
-    """Whether the function can be differentiated at `point` as it can at its own."""
+    """Return True if the function can be differentiated at `point` as it can at its own."""
     return point.failure is None and point.layout.graphed == own.layout.graphed

@@ -45,11 +45,11 @@ class Located:
 
 @dataclass(frozen=True)
 class Projection:
-    """What is known to be wrong: the derivative of a functional along a direction.
+    """A derivative that is known to be wrong: of a functional along a direction.
 
     `cotangent` is the functional's, in coordinates of all outputs; `direction` has parts of the
     direction, in coordinates of `argument`, or is the one coordinate that it follows. `reach` is
-    how far it can be gone. `off` is the analytic value minus the numeric one.
+    the largest distance along it. `off` is the analytic value minus the numeric one.
     """
 
     argument: int
@@ -135,7 +135,7 @@ class EntrySearch:
         return start, float(along(slice(start, stop))[0])
 
     def _slope(self, wrong: Projection, part: slice, moves: FloatArray) -> float:
-        """By how much the functional grows as some coordinates move, to first order."""
+        """Return the growth of the functional as some coordinates move, to first order."""
         difference = self._outputs(wrong.argument, part, moves)
         difference -= self._outputs(wrong.argument, part, -moves)
         return float(wrong.cotangent @ difference) / 2
@@ -186,13 +186,13 @@ class EntrySearch:
         return int(rows[0]), self._claimed(wrong, column, rows) / float(wrong.cotangent[rows[0]])
 
     def _claimed(self, wrong: Projection, column: int, rows: NDArray[np.intp]) -> float:
-        """What backward returns for a part of the functional."""
+        """Return the analytic derivative of a part of the functional."""
         cotangent = np.zeros_like(wrong.cotangent)
         cotangent[rows] = wrong.cotangent[rows]
         return float(self._gradient(wrong.argument, cotangent)[column])
 
     def _allowed(self, argument: int, row: int, analytic: float, numeric: float) -> float:
-        """By how much the two sides of one entry may differ."""
+        """Return the tolerance of one entry."""
         inputs, outputs = self._layout.inputs[argument].blocks, self._layout.outputs.blocks
         eps = max(
             max(block.eps for block in inputs),

@@ -47,32 +47,32 @@ class Tolerance:
     A gradient in which something close to one was rounded to one has lost a term for good.
     """
     jitter: FloatArray | float = 0.0
-    """By how much the analytic side itself is seen to waver, for each entry."""
+    """The sensitivity of each entry of the analytic side to rounding."""
     atol: float | None = None
     rtol: float | None = None
 
     def allowed(self, analytic: FloatArray, numeric: FloatArray) -> FloatArray:
-        """By how much each entry of `analytic` may differ from `numeric`."""
+        """Return the tolerance of each entry of `analytic` against `numeric`."""
         with np.errstate(over="ignore", invalid="ignore"):
             relative = self._rtol() * np.abs(numeric)
             absolute = (self.atol or 0.0) + self.lost() + self.jitter + self._underflow()
             return np.asarray(absolute + relative + self._rounding(analytic))
 
     def sharpest_rtol(self) -> float:
-        """What rounding leaves of a sum of very many entries; no more than the tolerance of one."""
+        """Return the tolerance of a sum of very many entries: what rounding alone explains."""
         eps = float(self.eps.max(initial=0.0))
         return min(default_rtol(eps), max(DOUBLE_RTOL, GRADIENT_ROUNDINGS * eps))
 
     def lost(self) -> FloatArray:
-        """For each row what cancellation may have lost for good."""
+        """Return for each row the size that cancellation may have lost for good."""
         return self.nothing() if self.cancels else np.zeros((len(self.eps), 1))
 
     def nothing(self) -> FloatArray:
-        """For each row what an entry may be that should be exactly zero."""
+        """Return for each row the largest value that passes for an exact zero."""
         return np.asarray(GRADIENT_ROUNDINGS * self.eps[:, None] * self.largest)
 
     def unseen(self) -> FloatArray:
-        """For each row what an entry may be where the output does not move at all.
+        """Return for each row the largest value that passes where the output does not move at all.
 
         A gradient is a sum of terms of the size of its cotangents, which is one: next to them a
         term of a rounding's rounding leaves no trace.
@@ -81,7 +81,7 @@ class Tolerance:
         return np.asarray(np.maximum(self.nothing(), floor))
 
     def _rounding(self, analytic: FloatArray) -> FloatArray:
-        """What rounding may leave of each entry, next to the largest of its row and column."""
+        """Return the roundings that each entry may carry from the largest of its row and column."""
         size = np.nan_to_num(np.abs(analytic), nan=0.0, posinf=0.0)
         row = size.max(axis=1, keepdims=True, initial=0.0)
         column = size.max(axis=0, keepdims=True, initial=0.0)

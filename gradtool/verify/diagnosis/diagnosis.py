@@ -23,8 +23,8 @@ from gradtool.verify.protocol.coordinates import FloatArray
 class Diagnosis:
     """A mistake that explains a wrong gradient, and how well.
 
-    `explained` of `compared` entries of the Jacobian have an explanation that can be held
-    against them; it fits every one of these.
+    `explained` of `compared` entries of the Jacobian have a value under this explanation; it fits
+    every one of these.
     """
 
     text: str

@@ -50,7 +50,7 @@ def find_worst(comparison: Comparison, chosen: BoolArray) -> Worst:
 class Entry:
     """The entry to show: the worst that was compared, or the one that was located.
 
-    What is None is not an entry of an array, but a random product of entries.
+    An index of None belongs to a random product of entries, not to an entry of an array.
     """
 
     output: int | None
@@ -139,7 +139,7 @@ def _outputs(comparison: Comparison, rows: BoolArray) -> tuple[int, ...]:
 
 
 def _badness(comparison: Comparison) -> FloatArray:
-    """How many times its tolerance each entry is off; what is not finite is the worst."""
+    """Return the error of each entry in units of its tolerance; infinite where it is not finite."""
     with np.errstate(all="ignore"):
         off = np.abs(comparison.analytic - comparison.numeric.value) / comparison.allowed
     return np.where(np.isfinite(comparison.analytic), np.nan_to_num(off, nan=0.0), np.inf)

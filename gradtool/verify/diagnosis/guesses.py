@@ -30,7 +30,7 @@ Guess = Callable[[Derivatives, Comparison], Guesses]
 
 
 def agrees(comparison: Comparison, expected: FloatArray) -> bool:
-    """Whether the analytic Jacobian is `expected`, wherever that can be told."""
+    """Return True if the analytic Jacobian is `expected`, wherever that is known."""
     known = np.isfinite(comparison.numeric.value) & np.isfinite(expected)
     if not known.any():
         return False
@@ -46,7 +46,7 @@ def input_block(comparison: Comparison) -> Block:
 
 
 def has_entries(comparison: Comparison) -> bool:
-    """Whether rows and columns are entries, and not random products of them."""
+    """Return True if rows and columns are entries, and not random products of them."""
     layout = comparison.layout
     return layout.functionals is None and layout.directions[comparison.argument] is None
 
@@ -56,7 +56,7 @@ def _is_zero(_: Derivatives, comparison: Comparison) -> Guesses:
 
 
 def _ignores_cotangent(derivatives: Derivatives, comparison: Comparison) -> Guesses:
-    """Backward that returns the same, whatever it is given."""
+    """Backward returns the same for every cotangent."""
     returned = comparison.analytic * derivatives.analytic.scaling[:, None]
     together = derivatives.together(comparison.argument)
     if np.allclose(returned, together, rtol=SAME_FOR_ANY_COTANGENT, atol=0.0):
@@ -140,7 +140,7 @@ def _is_rearranged(_: Derivatives, comparison: Comparison) -> Guesses:
 
 
 def _may_be_rearranged(comparison: Comparison) -> bool:
-    """Whether the rows are as long as they should be: what is cheap to know of all orders."""
+    """Return True if the norms of the rows are right, as they are in any order of the entries."""
     claimed = np.linalg.norm(comparison.analytic, axis=1)
     measured = np.linalg.norm(comparison.numeric.value, axis=1)
     return bool(
@@ -205,7 +205,7 @@ def _has_wrong_factor(_: Derivatives, comparison: Comparison) -> Guesses:
 
 
 def _counts(comparison: Comparison) -> set[int]:
-    """How many entries a sum or mean may run over, where input and output differ in size."""
+    """Return the numbers of entries that a sum or mean may run over."""
     sizes: set[int] = set()
     own = input_block(comparison)
     for block in comparison.layout.outputs.blocks:

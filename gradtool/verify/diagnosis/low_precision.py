@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PrecisionLoss:
-    """The entry of a gradient that has lost most, relative to the size of that entry.
+    """The entry of a gradient that has lost the most digits.
 
     `gradient` and `outputs` are relative jitters. `index` is the entry's index in the argument.
     """
@@ -58,7 +58,7 @@ class PrecisionLoss:
 
 
 def low_precision_gradients(at: Derivatives, seed: int) -> list[PrecisionLoss]:
-    """The gradients that are far rougher than the outputs, one entry of each."""
+    """Find gradients that jitter far more than the outputs, and one entry of each."""
     cotangents = at.cotangents
     backward = at.function.backward_map(cotangents)
     point = [*at.primals, *(each for each in cotangents if each is not None)]
@@ -108,7 +108,7 @@ def _noise(function: Differentiable, point: Sequence[Array], seed: int) -> tuple
 
 
 def _is_suspect(gradient: FloatArray, jitter: FloatArray, dtype: np.dtype) -> bool:
-    """Whether the larger entries jitter by much of their size; one of zeros has none to lose."""
+    """Return True if larger entries jitter by much of their size."""
     bearable = _bearable(dtype)
     large = np.abs(gradient) >= JITTER_SIGNIFICANT_ENTRY * np.abs(gradient).max(initial=0.0)
     return bool(gradient.any() and (jitter > bearable * np.abs(gradient))[large].any())
@@ -151,7 +151,7 @@ def _worst(
 
 
 def is_explained_by_jitter(subject: Subject) -> bool:
-    """Whether the jitter of the gradients explains everything in which they are wrong."""
+    """Return True if the jitter of the gradients explains all their errors."""
     wrong = [c for c in subject.given.comparisons if (c.decision == Decision.FAIL).any()]
     if not wrong or not all(_is_explained(each, LARGEST_SINGLE_JITTER) for each in wrong):
         return False  # Measuring the jitter costs some runs of backward.
@@ -165,7 +165,7 @@ def is_explained_by_jitter(subject: Subject) -> bool:
 
 
 def _is_explained(comparison: Comparison, jitter: float) -> bool:
-    """Whether a jitter of this part of the gradient's size can be what is wrong."""
+    """Return True if a jitter of this part of the gradient's size explains its errors."""
     if comparison.located and comparison.located.explains_all:
         return False
     failed = comparison.decision == Decision.FAIL

@@ -116,7 +116,7 @@ def _powers(ratio: FloatArray, values: Sequence[FloatArray]) -> list[float] | No
 def _quantities(
     derivatives: Derivatives, comparison: Comparison, rows: Array, columns: Array
 ) -> Iterator[_Quantity]:
-    """What backward may have at hand at the entries of the Jacobian in these rows and columns."""
+    """Yield quantities that backward may have used at these rows and columns."""
     for name, matrix in _matrices(derivatives, comparison):
         values = matrix[rows, columns]
         if values.size and np.isfinite(values).all() and (values != 0).all():

@@ -45,7 +45,7 @@ def _misses_outputs(_: Derivatives, comparison: Comparison) -> Guesses:
 
 
 def _takes_one_slice(_: Derivatives, comparison: Comparison) -> Guesses:
-    """Of what must be summed over broadcast dims only one term is taken."""
+    """Only one term is taken of a sum over broadcast dims."""
     blocks = comparison.layout.outputs.blocks
     if not has_entries(comparison) or len(blocks) != 1:
         return
@@ -64,7 +64,7 @@ def _takes_one_slice(_: Derivatives, comparison: Comparison) -> Guesses:
 
 
 def _is_wrong_in_a_region(derivatives: Derivatives, comparison: Comparison) -> Guesses:
-    """Some entries of the input have a wrong gradient, and something tells them apart."""
+    """The entries of the input with a wrong gradient form a region."""
     if not has_entries(comparison):
         return
     block = input_block(comparison)
@@ -83,7 +83,7 @@ def _is_wrong_in_a_region(derivatives: Derivatives, comparison: Comparison) -> G
 def _described(
     derivatives: Derivatives, comparison: Comparison, wrong: BoolArray
 ) -> tuple[str, str] | None:
-    """Where the gradient is right, in every kind of words that fits, and what may be the matter."""
+    """Describe where the gradient is right, in all ways that fit, and the likely mistakes."""
     found: dict[str, str] = {}
     for region in regions_of_argument(derivatives, comparison):
         flat = region.mask.reshape(-1)
@@ -166,7 +166,7 @@ def _is_scaled_in_one_branch(_: Derivatives, comparison: Comparison) -> Guesses:
 
 
 def _is_right_in_most(_: Derivatives, comparison: Comparison) -> Guesses:
-    """Where the wrong entries of the Jacobian are, if they are few."""
+    """List the wrong entries of the Jacobian, if they are few."""
     wrong = _wrong(comparison)
     if has_entries(comparison) and wrong.sum() <= wrong.size / 2:
         columns = np.flatnonzero(wrong.any(axis=0))
@@ -178,7 +178,7 @@ def _is_right_in_most(_: Derivatives, comparison: Comparison) -> Guesses:
 
 
 def _is_of_other_sizes(_: Derivatives, comparison: Comparison) -> Guesses:
-    """Nothing has a name: how far the entries are off, as a last word."""
+    """Give the range of the errors, where nothing else fits."""
     with np.errstate(all="ignore"):
         ratio = comparison.analytic / comparison.numeric.value
     known = ratio[np.isfinite(ratio) & (comparison.numeric.value != 0)]
@@ -224,7 +224,7 @@ def _wrong(comparison: Comparison) -> BoolArray:
 
 
 def _made_of(comparison: Comparison, part: BoolArray) -> Guesses:
-    """What may have become of the derivative in the part that is wrong."""
+    """Yield what a mistake may have made of the derivative in the part that is wrong."""
     numeric = comparison.numeric.value
     yield "is zero", np.where(part, 0.0, numeric)
     yield "has the wrong sign", np.where(part, -numeric, numeric)

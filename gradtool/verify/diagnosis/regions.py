@@ -31,7 +31,7 @@ class Region:
 
 
 def regions_of_argument(derivatives: Derivatives, comparison: Comparison) -> Iterator[Region]:
-    """Parts of an argument that users' code tells apart, by value or by place."""
+    """Yield parts of an argument that code may treat differently, by value or by place."""
     own = derivatives.primals[comparison.argument]
     arguments = derivatives.function.arguments
     name = f"`{arguments[comparison.argument].name}`"
@@ -96,7 +96,7 @@ def _extremes(own: Array, name: str) -> Iterator[Region]:
 
 
 def _beyond(own: Array, name: str) -> Iterator[Region]:
-    """Where a value, or its size, is above a threshold: one for each gap between values."""
+    """Yield the entries above a threshold, in value or in size, one for each gap between values."""
     for words, size in ((name, own), (f"|{name}|", np.abs(own))):
         values = np.unique(size[np.isfinite(size)])
         for low, high in itertools.pairwise(values):

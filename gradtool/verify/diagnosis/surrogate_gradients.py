@@ -18,9 +18,9 @@ DECLARE = "if it is meant, declare it under `functions`: `ignore: {%s: the reaso
 
 
 def surrogate_pattern(comparison: Comparison) -> str | None:
-    """What a wrong gradient looks like when it is meant; None when it looks like nothing known.
+    """Describe a wrong gradient that may be intended; None if it matches no known pattern.
 
-    Asked of maps from each entry to the entry in its place, compared in full.
+    Only elementwise maps that are compared in full have such patterns.
     """
     analytic, numeric = comparison.analytic, comparison.numeric.value
     if comparison.layout.directions[comparison.argument] is not None:
@@ -51,5 +51,5 @@ def _is_diagonal(matrix: FloatArray, own: FloatArray) -> bool:
 
 
 def passes_input_through(primals: Sequence[Array], outputs: Sequence[Array | None]) -> bool:
-    """Whether the first output is an input as it came: then a gradient is all that is changed."""
+    """Return True if the first output is an unchanged input, so that only the gradient changes."""
     return any(outputs[0] is not None and np.array_equal(outputs[0], each) for each in primals)

@@ -34,7 +34,7 @@ from gradtool.verify.thresholds.steps import (
 
 
 def classify(samples: Samples) -> Estimate:
-    """The answer for each row of `samples`, as an estimate with one column."""
+    """Classify each row of `samples`, as an estimate with one column."""
     found, plateau = limits(samples), find_plateaus(samples)
     right, left = _slopes(samples, found)
     value, error = _derivative(found)
@@ -57,7 +57,7 @@ def _is_flat(samples: Samples) -> BoolArray:
 
 
 def _reach(samples: Samples) -> FloatArray:
-    """How far each row was followed without a break: the largest step where it is not flat."""
+    """Return the largest step to which each row was followed: its flat part, or all."""
     first = samples.flat_from()
     return samples.steps[np.where(first < len(samples.steps), first, 0)]
 
@@ -95,7 +95,7 @@ def _derivative(found: Limits) -> tuple[FloatArray, FloatArray]:
 
 
 def _differ(found: Limits) -> BoolArray:
-    """Whether the slopes from both sides are known and differ."""
+    """Flag rows whose slopes from both sides are known and differ."""
     apart = np.abs(found.right.value - found.left.value)
     error = KINK_ERROR_MARGIN * (found.right.error + found.left.error)
     size = np.fmax(np.abs(found.right.value), np.abs(found.left.value))
@@ -123,7 +123,7 @@ def _grows(quotients: FloatArray, samples: Samples) -> BoolArray:
 
 @dataclass(frozen=True)
 class Plateau:
-    """Whether each output is constant here, or moves in steps along `slope` on average."""
+    """Flags of the outputs that are constant here, or move in steps along `slope` on average."""
 
     constant: BoolArray
     in_steps: BoolArray
@@ -157,14 +157,14 @@ def _first_rest(quotients: FloatArray) -> NDArray[np.intp]:
 
 
 def _is_whole(samples: Samples) -> BoolArray:
-    """Whether all values seen of an output are whole numbers."""
+    """Flag outputs all of whose values are whole numbers."""
     moves = samples.moves[np.isfinite(samples.moves).all(axis=1)]
     whole = np.all(moves == np.round(moves), axis=0)
     return np.asarray((samples.base == np.round(samples.base)) & whole)
 
 
 def _agree(slopes: FloatArray) -> BoolArray:
-    """Whether all slopes, along the first two axes, have one sign and about one size."""
+    """Flag rows whose slopes, along the first two axes, have one sign and about one size."""
     low, high = np.fmin.reduce(slopes, axis=(0, 1)), np.fmax.reduce(slopes, axis=(0, 1))
     least, most = np.fmin(np.abs(low), np.abs(high)), np.fmax(np.abs(low), np.abs(high))
     return np.asarray((low * high > 0) & (most <= STEPPED_SLOPE_RATIO * least))

@@ -23,9 +23,9 @@ from gradtool.verify.randomness import parts
 class Line:
     """A function along one direction through a point.
 
-    `move(t)` returns the distance really gone, which rounding can make differ from `t`, and the
-    point there. `scale` is the distance over which the inputs change by their own size, and
-    `resolution` the smallest distance that their dtype can tell apart.
+    `move(t)` returns the distance after rounding, which may differ from `t`, and the point there.
+    `scale` is the distance over which the inputs change by their own size, and `resolution` the
+    smallest distance that their dtype can tell apart.
     """
 
     sampler: Sampler
@@ -39,7 +39,7 @@ class Line:
         return self.sampler.base
 
     def at(self, t: float) -> tuple[float, FloatArray]:
-        """The distance really gone, and the outputs there."""
+        """Return the distance after rounding, and the outputs there."""
         distance, point = self.move(t)
         return distance, self.sampler.at(point)
 
@@ -84,7 +84,7 @@ def _replaced(primals: list[Array], index: int, primal: Array) -> list[Array]:
 
 
 def sample(places: Sequence[tuple[Line, float]]) -> list[tuple[float, FloatArray]]:
-    """What `Line.at` returns at each of `places`; all lines are of one sampler."""
+    """Return `Line.at` for each of `places`; all lines are of one sampler."""
     distances: list[float] = []
 
     def points() -> Iterator[Point]:

@@ -14,7 +14,7 @@ StatusArray = NDArray[np.int8]
 
 
 class Status(enum.IntEnum):
-    """What is known of one entry of a Jacobian."""
+    """The kind of result for one entry of a Jacobian."""
 
     KNOWN = 0
     """`Estimate.value` within `Estimate.error`."""

@@ -24,7 +24,7 @@ class EvaluationTimeoutError(Exception):
 
 
 class _Interruption(BaseException):
-    """What is raised in the user's code: nothing that it handles as an error."""
+    """Raised in the user's code, which must not handle it as an error."""
 
 
 class EvaluationTimeout:
@@ -36,13 +36,13 @@ class EvaluationTimeout:
 
     @contextmanager
     def calibrated(self) -> Iterator[None]:
-        """Time an evaluation that is known to end."""
+        """Time an evaluation that is known to end, for later limits."""
         started = time.process_time()
         yield
         self._known = time.process_time() - started
 
     def limited(self, times: int = 1) -> AbstractContextManager[None]:
-        """Interrupt the block when it takes far longer than that, for so many evaluations.
+        """Interrupt a block of so many evaluations when it takes far longer than the timed one.
 
         Raises:
             EvaluationTimeoutError: It did.
@@ -53,6 +53,6 @@ class EvaluationTimeout:
         )
 
     def _timed_out(self) -> EvaluationTimeoutError:
-        """The next evaluations have less time."""
+        """Return the error of a limit that was exceeded, and shorten the next ones."""
         self._least = LATER_EVALUATION_SECONDS
         return EvaluationTimeoutError("an evaluation took far too long")

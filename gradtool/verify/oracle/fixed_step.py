@@ -26,9 +26,9 @@ def numeric_jacobian(
     """Central differences with step `eps` with respect to primal `index`.
 
     Args:
-        evaluate: Outputs at given primals. What it raises, passes.
+        evaluate: Outputs at given primals. Its exceptions pass.
         primals: The point. They are not changed.
-        index: Which of them is perturbed, one coordinate at a time.
+        index: The primal to perturb, one coordinate at a time.
         eps: The absolute step, the same for every coordinate.
 
     Returns:
@@ -68,7 +68,7 @@ def write_columns_at_once(
 ) -> None:
     """Write some columns to `jacobian`, all points in one evaluation.
 
-    What `evaluate_many` raises, passes.
+    Exceptions of `evaluate_many` pass.
     """
     count = len(columns)
     points = np.empty((2, count, *primal.shape), primal.dtype)
@@ -102,7 +102,7 @@ def projected_derivative(
 
 
 def outside(analytic: FloatArray, numeric: FloatArray, *, atol: float, rtol: float) -> BoolArray:
-    """Which entries differ by more than ``atol + rtol * |numeric|``. NaN always does."""
+    """Flag entries that differ by more than ``atol + rtol * |numeric|``. NaN always does."""
     far = np.empty(analytic.shape, dtype=bool)
     step = max(1, COMPARED_ENTRIES_AT_ONCE // max(1, analytic.shape[1]))
     for start in range(0, len(analytic), step):

@@ -42,12 +42,12 @@ class Layout:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return self.outputs.size if self.functionals is None else len(self.functionals)
 
     @property
     def has_graph(self) -> bool:
-        """Whether there is an output to differentiate."""
+        """There is an output to differentiate."""
         return any(self.graphed)
 
     def graphed_rows(self) -> NDArray[np.intp]:
@@ -80,7 +80,7 @@ class Layout:
         return eps
 
     def graphed_coordinates(self) -> BoolArray:
-        """Which output coordinates belong to outputs with a graph."""
+        """Flag the output coordinates that belong to outputs with a graph."""
         mask = np.zeros(self.outputs.size, dtype=bool)
         for block, flag in zip(self.outputs.blocks, self.graphed, strict=True):
             mask[block.span] = flag

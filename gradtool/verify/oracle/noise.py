@@ -58,7 +58,7 @@ class Noise:
         return np.fmax(self.floor, self.relative * size)
 
     def is_plain(self, base: FloatArray) -> BoolArray:
-        """Whether each output shows no more than the rounding of a number of its size.
+        """Flag outputs with no more noise than the rounding of a number of their size.
 
         An output that jitters more and yet rests when an input moves may move in steps.
         """
@@ -89,7 +89,7 @@ def measure(sampler: Sampler, eps: FloatArray, rng: np.random.Generator) -> Nois
 
 
 def _shared(measured: FloatArray, size: FloatArray, blocks: Sequence[slice]) -> FloatArray:
-    """What the noise of the other entries of its output says of each entry's."""
+    """Return the noise of each entry that the others of its output suggest."""
     shared = np.zeros_like(size)
     for block in blocks:
         ratios = (measured[block] / size[block])[size[block] > 0]
@@ -100,7 +100,7 @@ def _shared(measured: FloatArray, size: FloatArray, blocks: Sequence[slice]) -> 
 
 
 def _is_wide(primal: Array) -> bool:
-    """Whether some coordinate is far smaller than others: their scale is not its own."""
+    """Return True if some coordinate is far smaller than others, whose scale is not its own."""
     if not is_continuous(primal.dtype) or not 0 < primal.size <= NOISE_MOST_COORDINATES:
         return False
     size = np.abs(real_view(np.ascontiguousarray(primal)))
@@ -122,10 +122,10 @@ def _nearby(sampler: Sampler, directions: Sequence[Array | None]) -> FloatArray:
 
 
 def _seen(sampler: Sampler, directions: Sequence[Array | None]) -> tuple[FloatArray, BoolArray]:
-    """The noise of each output, and whether it rested in all looks.
+    """Return the noise of each output, and flags of those that never moved.
 
-    Where as many looks are quiet as are not, it may be hidden from those or a kink be seen by
-    these. Looks from elsewhere tell.
+    Where half of the looks are quiet and half are not, noise may be hidden from the first or a kink
+    be in the others. Looks from elsewhere decide.
     """
     looks, constant_nearby = _looks(sampler, directions, 1.0)
     measured, louder = looks[NOISE_LOOK_RANK], looks[NOISE_LOOK_RANK + 1]
@@ -166,7 +166,7 @@ def _direction(primal: Array, rng: np.random.Generator) -> Array | None:
 def _looks(
     sampler: Sampler, directions: Sequence[Array | None], coarseness: float
 ) -> tuple[FloatArray, BoolArray]:
-    """The noise of each output from several looks, the quietest first, and whether it rested.
+    """Return the noise of each output in several looks, the quietest first, and if it moved at all.
 
     The points of a look lie on one side of the base, as far apart as its spacing.
     """

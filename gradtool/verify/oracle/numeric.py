@@ -38,7 +38,7 @@ from gradtool.verify.thresholds.steps import (
 
 
 class Numeric:
-    """What only evaluations of the function know about its derivative at one point."""
+    """The derivative of a function at one point, from evaluations alone."""
 
     def __init__(
         self,
@@ -62,12 +62,12 @@ class Numeric:
 
     @property
     def is_batched(self) -> bool:
-        """Whether anything here came of batched evaluations."""
+        """Batched evaluations were used."""
         return self._sampler.is_batched
 
     @property
     def point(self) -> Sequence[Array]:
-        """Where the function is sampled, in the precision in which it is."""
+        """The point at which the function is sampled, in the precision of the samples."""
         return self._sampler.primals
 
     @property
@@ -81,7 +81,7 @@ class Numeric:
         return self._answer(argument, self._lines(argument), analytic, tolerance)
 
     def adds_up(self, argument: int, known: Estimate, tolerance: Tolerance) -> BoolArray:
-        """For which outputs the slopes `known` along all coordinates make up one across them.
+        """Flag outputs whose slopes along all coordinates add up to a slope across them.
 
         Where a function has a derivative they do. An output for which too little is known of
         them adds up as well.
@@ -100,16 +100,17 @@ class Numeric:
         return np.asarray(~(bent | (across.status[:, 0] == Status.KINK)))
 
     def least(self, argument: int) -> FloatArray:
-        """What is added to every error for the case's own precision."""
+        """Return the error that every entry has because of the case's own precision."""
         return self._resolution(self._lines(argument))
 
     def rounding_floor(
         self, argument: int, cancellation_scale: FloatArray | float = 0.0
     ) -> FloatArray:
-        """For each entry a slope that is lost in the roundings of its output.
+        """Return for each entry a slope that is lost in the roundings of its output.
 
-        Far out on a sigmoid the output still creeps, by a rounding here and there. `beside` are
-        the sizes of numbers that each output is a difference of, where they are known.
+        Far out on a sigmoid the output still creeps, by a rounding here and there.
+        `cancellation_scale` has the sizes of the numbers that each output is a difference of,
+        where they are known.
         """
         size = np.nan_to_num(np.abs(self._sampler.base))
         quiet = np.maximum(
@@ -123,7 +124,7 @@ class Numeric:
         return np.asarray(ROUNDING_FLOOR_ROUNDINGS * roundings[:, None] / lengths)
 
     def is_made_of_roundings(self, cancellation_scale: FloatArray) -> BoolArray:
-        """Which outputs move in coarse steps because they are small next to `beside`."""
+        """Flag outputs that move in coarse steps because they are small next to their terms."""
         return np.asarray(
             np.abs(self._sampler.base) <= CANCELLED_ROUNDINGS * self._own_eps * cancellation_scale
         )
@@ -149,7 +150,7 @@ class Numeric:
         )
 
     def _resolution(self, lines: Sequence[Line]) -> FloatArray:
-        """What the case's own precision cannot resolve of a slope, where samples are finer.
+        """Return the slope that the case's own precision cannot resolve, where samples are finer.
 
         A slope that moves an output by less than its roundings, over the whole scale of the
         input, is lost on the analytic side.

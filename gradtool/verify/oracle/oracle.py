@@ -34,7 +34,7 @@ from gradtool.verify.thresholds.steps import (
 
 @dataclass(frozen=True)
 class Query:
-    """What the oracle is asked: the derivative along `lines`, given what is claimed of it.
+    """The derivative along `lines` to find, and the analytic one that it is compared with.
 
     `analytic` has one column for each line and one row for each output; `blocks` are the rows
     that belong to one output each. `base` are the outputs at the point itself, and `eps` is the
@@ -64,7 +64,7 @@ def numeric_derivative(query: Query) -> Estimate:
 
 
 def working_eps(noise: Noise, base: FloatArray, finest: float) -> float:
-    """The precision that a function shows, where it is worse than its inputs', `finest`."""
+    """Return the precision that a function shows, at best that of its inputs, `finest`."""
     size = np.abs(base)
     relative = noise.floor[size > 0] / (2 * size[size > 0])
     shown = _median(relative) if relative.size else 0.0
@@ -72,7 +72,7 @@ def working_eps(noise: Noise, base: FloatArray, finest: float) -> float:
 
 
 def _median(values: FloatArray) -> float:
-    """As NumPy's, which takes ten times as long to tell it of a few numbers."""
+    """Return the median; NumPy's takes ten times as long for a few numbers."""
     ordered, middle = np.sort(values), len(values) // 2
     return float(ordered[middle] + ordered[~middle]) / 2
 
@@ -95,7 +95,7 @@ def _cheap(query: Query, differences: Differences) -> Estimate:
 
 
 def _unsettled(query: Query, differences: Differences, estimate: Estimate) -> BoolArray:
-    """Which entries the cheap pass does not settle."""
+    """Flag entries that the cheap pass does not settle."""
     slope = np.fmax(np.abs(query.analytic), np.abs(estimate.value))
     kinked = differences.gap > CHEAP_KINK_GAP * slope + 4 * estimate.error
     outside = ~is_inside(query.analytic, estimate, query.tolerance)
@@ -104,26 +104,26 @@ def _unsettled(query: Query, differences: Differences, estimate: Estimate) -> Bo
 
 
 def _noisy(query: Query, estimate: Estimate) -> BoolArray:
-    """Which entries are known too poorly for the scale of their block, as far as that is seen."""
+    """Flag entries whose error is too large for the scale of their block."""
     scale = block_scale(query.analytic, estimate, query.blocks)
     bearable = CHEAP_NOISE_SHARE * query.tolerance.meaningful(scale)[:, None]
     return np.asarray((estimate.status == Status.KNOWN) & (estimate.error > bearable))
 
 
 def _refine(query: Query, estimate: Estimate, unsettled: BoolArray) -> None:
-    """Replace the doubtful entries of `estimate`, worst columns first, until one is found wrong."""
+    """Refine the unsettled entries of `estimate`, worst columns first, until one is wrong."""
     cheap = estimate.value.copy()
     tried = np.zeros_like(unsettled)
     batch = FIRST_REFINED_COLUMNS
     while (pending := unsettled & ~tried).any():
         columns = _by_disagreement(query, estimate, pending)[:batch]
-        climbed = sample_ladders(
+        ladders = sample_ladders(
             [query.lines[column] for column in columns],
             query.noise,
             [pending[:, column] for column in columns],
             [_contested(query, column) for column in columns],
         )
-        for column, samples in zip(columns, climbed, strict=True):
+        for column, samples in zip(columns, ladders, strict=True):
             rows = pending[:, column]
             estimate.put(column, classify(samples), rows)
             estimate.error[rows, column] += query.least[rows, column]
@@ -139,7 +139,7 @@ def _refine(query: Query, estimate: Estimate, unsettled: BoolArray) -> None:
 
 
 def _contested(query: Query, column: int) -> BoolArray:
-    """Which rows are claimed to move by more than their noise, and are too noisy to be sure."""
+    """Flag rows whose analytic slope exceeds their noise, which is more than plain rounding."""
     reach = query.lines[column].scale
     moves = np.abs(query.analytic[:, column]) * reach > query.noise.floor
     return np.asarray(moves & ~query.noise.is_plain(query.base))
@@ -162,7 +162,7 @@ def _how_far_off(cheap: FloatArray, sharp: FloatArray) -> float:
 
 
 def _by_disagreement(query: Query, estimate: Estimate, unsettled: BoolArray) -> list[int]:
-    """The doubtful columns, those that disagree most first; what is unknown comes last."""
+    """Return the unsettled columns, those that disagree most first, unknown ones last."""
     excess = np.abs(query.analytic - estimate.value) / (
         query.tolerance.allowed(query.analytic, estimate.value) + estimate.error
     )
@@ -172,6 +172,6 @@ def _by_disagreement(query: Query, estimate: Estimate, unsettled: BoolArray) -> 
 
 
 def _is_wrong(query: Query, estimate: Estimate, tried: BoolArray) -> bool:
-    """Whether an entry that was tried fails for good."""
+    """Return True if an entry that was refined fails."""
     decision = decide(query.analytic, estimate, query.tolerance, query.blocks)
     return bool((decision[tried] == Decision.FAIL).any())

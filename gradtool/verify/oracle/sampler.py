@@ -27,7 +27,7 @@ from gradtool.verify.thresholds.effort import BATCH_BYTES, BATCH_FEWEST
 from gradtool.verify.thresholds.noise import WIDENED_OUTPUT_DIFFERENCE
 
 Evaluate = Callable[[Sequence[Array]], Sequence[Array | None]]
-"""Outputs at the given primals. May raise whatever the user's code raises."""
+"""Outputs at the given primals. Exceptions of the user's code pass."""
 
 EvaluateMany = Callable[[Sequence[Array], Sequence[bool]], Stacked]
 """Outputs at many points, as `Differentiable.evaluate_many` without a loop."""
@@ -40,10 +40,10 @@ Stacks = tuple[Sequence[Array], Sequence[bool]]
 
 
 class Sampler:
-    """The outputs of a function as a real vector, at any point, whatever happens there.
+    """The outputs of a function as a real vector, at any point.
 
-    A point at which the function raises, returns arrays of other shapes or does not come to an
-    end is outside its domain: all its outputs are NaN there. With `rows` (functionals of the
+    A point at which the function raises, returns arrays of other shapes or does not end is outside
+    its domain: all its outputs are NaN there. With `rows` (functionals of the
     outputs) the sampler returns their values instead of the outputs themselves.
     """
 
@@ -66,7 +66,7 @@ class Sampler:
         with self._timeout.calibrated():
             self.base = self._at(self.primals)
         self.is_batched = False
-        """Whether anything came of a batch."""
+        """A batch was used."""
 
     @property
     def blocks(self) -> list[slice]:
@@ -77,7 +77,7 @@ class Sampler:
 
     @property
     def most_at_once(self) -> int:
-        """How many points are worth asking for together."""
+        """The number of points that are worth evaluating together."""
         each = 8 * self._outputs.size + sum(primal.nbytes for primal in self.primals)
         return max(1, BATCH_BYTES // (each + 1))
 
@@ -120,14 +120,14 @@ class Sampler:
     def _at_each(
         self, point: Callable[[int], Point], count: int, stacks: Callable[[], Stacks]
     ) -> Iterable[FloatArray]:
-        """The outputs at each `point`, in one call at all of them if that can be."""
+        """Return the outputs at each `point`, in one call for all of them where possible."""
         found = self._at_once(point, count, stacks) if count >= BATCH_FEWEST else None
         return map(self.at, map(point, range(count))) if found is None else found
 
     def _at_once(
         self, point: Callable[[int], Point], count: int, stacks: Callable[[], Stacks]
     ) -> FloatArray | None:
-        """The outputs at all points in one call; None where that cannot be."""
+        """Return the outputs at all points in one call; None where that is impossible."""
         if self._evaluate_many is None:
             return None
         with np.errstate(all="ignore"):
@@ -165,7 +165,7 @@ class Sampler:
         return rows if self._rows is None else np.array([self._rows.of(row) for row in rows])
 
     def _is_confirmed(self, point: Callable[[int], Point], found: FloatArray) -> bool:
-        """Whether two examples of a batch are what they are alone."""
+        """Return True if two examples of a batch are the same alone."""
         chosen = int(self._rng.integers(len(found) - 1))
         return self._is_close(found[0], self.base) and self._is_close(
             found[1 + chosen], self.at(point(chosen))
@@ -241,7 +241,7 @@ def _wide(primal: Array) -> Array:
 
 
 def _is_double(arrays: Sequence[Array | None], outputs: Coordinates) -> bool:
-    """Whether all outputs that are compared came out in double precision."""
+    """Return True if all outputs that are compared came out in double precision."""
     finest = epsilon(np.dtype(np.float64))
     return all(
         array is not None and epsilon(array.dtype) == finest

@@ -18,7 +18,7 @@ from gradtool.verify.thresholds.steps import SPOT_CHECK_DIFFERENCE
 
 
 def looks_wrong(function: Differentiable, primals: Sequence[Array], seed: int) -> bool:
-    """Whether a directional derivative looks different from what vjps say of it.
+    """Return True if a directional derivative looks different from the vjps.
 
     Costs one backward and three forwards. Raises what the user's code raises.
     """

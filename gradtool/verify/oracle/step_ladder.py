@@ -64,15 +64,15 @@ class Samples:
     noise: FloatArray
 
     def is_constant(self) -> BoolArray:
-        """Whether a row does not move at all at the finest rungs."""
+        """Flag rows that do not move at all at the finest rungs."""
         return np.asarray((self.moves[-CONSTANT_RUNGS:] == 0).all(axis=0))
 
     def unmasked(self) -> Samples:
-        """These, with the noise that the finest rungs show where they refute the one given.
+        """Replace the noise where the finest rungs refute it.
 
-        What turns many times within the spacing of the points where noise is measured looks
-        like noise there. A row that is flat next to it, and yet follows its input steadily, by
-        far less, is such a one.
+        A function that turns many times within the spacing of the points where noise is measured
+        looks like noise there. A row that is flat next to that noise, and yet follows its input
+        steadily, by far less, is such a function.
         """
         right, left, steps = (
             self.right[-UNMASKING_RUNGS:],
@@ -125,12 +125,12 @@ class Ladder:
         return len(self._rungs)
 
     def next(self, rungs: int) -> list[tuple[Line, float]]:
-        """Where to sample for so many more rungs: both sides at half the last step each time."""
+        """Return the places of so many more rungs: both sides, the step halved each time."""
         steps = [self._top * 0.5 ** (self.count + k) for k in range(rungs)]
         return [(self._line, sign * step) for step in steps for sign in (1.0, -1.0)]
 
     def take(self, found: Sequence[tuple[float, FloatArray]]) -> None:
-        """What was found where `next` said."""
+        """Add the outputs at the places that `next` returned."""
         for here, there in zip(found[::2], found[1::2], strict=True):
             self._rungs.append(self._rung(here, there))
 
@@ -158,7 +158,7 @@ class Ladder:
         return Samples(steps, self._line.base, central, right, left, moves, noise).unmasked()
 
     def is_exhausted(self) -> bool:
-        """Whether a smaller step would mean nothing."""
+        """Return True if a smaller step would mean nothing."""
         step = self._top * 0.5**self.count
         return (
             self.count >= LADDER_MOST_RUNGS or step < SMALLEST_STEP_SPACINGS * self._line.resolution
@@ -183,20 +183,16 @@ def limits(samples: Samples) -> Limits:
     )
 
 
-def climb(line: Line, noise: Noise, wanted: BoolArray) -> Samples:
-    """Sample `line` until no smaller step can sharpen a limit of a `wanted` row."""
-    return sample_ladders([line], noise, [wanted], [np.zeros_like(wanted)])[0]
-
-
 def sample_ladders(
     lines: Sequence[Line],
     noise: Noise,
     wanted: Sequence[BoolArray],
     contested: Sequence[BoolArray],
 ) -> list[Samples]:
-    """As `climb` of each of `lines`; what is sampled at a time, is of all of them.
+    """Sample each of `lines` until no smaller step can sharpen a limit of a `wanted` row.
 
-    Rows that are flat are left, but for those of which it is `contested`.
+    The rungs of all lines are sampled together. Rows that are flat are left, except those for
+    which that is `contested`.
     """
     ladders = [Ladder(line, noise) for line in lines]
     _sample(ladders, LADDER_LEAST_RUNGS)
@@ -205,9 +201,9 @@ def sample_ladders(
         for rows, ladder in zip(wanted, ladders, strict=True)
     ]
     deeper = [rows & claimed for rows, claimed in zip(wanted, contested, strict=True)]
-    climbing = list(zip(ladders, moving, deeper, strict=True))
-    while climbing := [each for each in climbing if _goes_on(*each, noise)]:
-        _sample([ladder for ladder, *_ in climbing], LADDER_RUNGS_AT_A_TIME)
+    unfinished = list(zip(ladders, moving, deeper, strict=True))
+    while unfinished := [each for each in unfinished if _goes_on(*each, noise)]:
+        _sample([ladder for ladder, *_ in unfinished], LADDER_RUNGS_AT_A_TIME)
     return [ladder.samples() for ladder in ladders]
 
 
@@ -219,7 +215,7 @@ def _sample(ladders: Sequence[Ladder], rungs: int) -> None:
 
 
 def _goes_on(ladder: Ladder, wanted: BoolArray, contested: BoolArray, noise: Noise) -> bool:
-    """Whether another rung might tell more about a wanted row, or a contested one is flat yet."""
+    """Return True if another rung might sharpen a wanted row, or a contested one is still flat."""
     if ladder.is_exhausted():
         return False
     samples = ladder.samples()
@@ -232,7 +228,7 @@ def _goes_on(ladder: Ladder, wanted: BoolArray, contested: BoolArray, noise: Noi
 
 
 def _can_sharpen(samples: Samples, wanted: BoolArray) -> bool:
-    """Whether a smaller step might still tell more about a wanted row.
+    """Return True if a smaller step might still sharpen a wanted row.
 
     It might while noise is below the error of some limit. It must be tried while the error is
     no small part of the quotients seen: their steps may have been too coarse altogether.
@@ -256,7 +252,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class Scheme:
-    """How a sequence of quotients converges when the step is halved.
+    """The convergence of a sequence of quotients when the step is halved.
 
     `factors` are 2 to the powers of the error's terms, in the order in which they are
     eliminated; `spread` bounds what extrapolation makes of noise of size one in the outputs,
@@ -311,7 +307,7 @@ def _moving(rungs: FloatArray) -> FloatArray:
 
 
 def _contradicted(values: FloatArray, errors: FloatArray) -> BoolArray:
-    """Whether a rung's interval misses that of some finer rung.
+    """Flag rungs whose interval misses that of some finer rung.
 
     Then the coarse rungs had settled on an alias, or on the slope of a neighbourhood.
     """

@@ -24,7 +24,7 @@ BoolArray = NDArray[np.bool_]
 
 
 def is_continuous(dtype: np.dtype[Any]) -> bool:
-    """Whether values of this dtype can be perturbed: floating or complex."""
+    """Return True if values of this dtype can be perturbed: floating or complex."""
     return dtype.kind in "fc"
 
 
@@ -45,12 +45,12 @@ class Block:
 
     @property
     def span(self) -> slice:
-        """Where its coordinates lie."""
+        """The slice of its coordinates."""
         return slice(self.start, self.stop)
 
     @property
     def is_complex(self) -> bool:
-        """Whether it has two coordinates for each entry."""
+        """It has two coordinates for each entry."""
         return self.dtype.kind == "c"
 
     @property
@@ -64,7 +64,7 @@ class Block:
         return tuple(int(i) for i in np.unravel_index(entry, self.shape)) if self.shape else ()
 
     def entries(self, wrong: BoolArray) -> BoolArray:
-        """One flag for each entry of the array: whether one of its coordinates is flagged."""
+        """Flag each entry of the array that has a flagged coordinate."""
         return np.asarray(wrong.reshape(-1, 2).any(axis=1)) if self.is_complex else wrong
 
 

@@ -1,4 +1,4 @@
-"""What `verify` sees of an autograd engine: nothing but these two protocols.
+"""The two protocols that are all `verify` sees of an autograd engine.
 
 A `Differentiable` is one Function at one case, to evaluate and differentiate. An `Examinable` can
 also be run in forward mode and batched, with tensors in other memory layouts, in unusual orders,
@@ -85,9 +85,9 @@ class Differentiable(Protocol):
             stacked: Which arguments differ from point to point.
             or_loop: Where it cannot be batched make calls one by one; False returns no arrays.
 
-        A batched call runs ``forward`` itself on batched tensors, not the Function's ``vmap``.
-        It may be wrong where a Function does not declare batching: whoever relies on it redoes
-        what matters with `evaluate`. Raises what the user's code raises in calls one by one.
+        A batched call runs ``forward`` itself on batched tensors, not the Function's ``vmap``. It
+        may be wrong where a Function does not declare batching: callers that rely on it confirm
+        the result with `evaluate`. Raises what the user's code raises in calls one by one.
         """
 
     def vjps_many(
@@ -123,7 +123,7 @@ class Examinable(Differentiable, Protocol):
 
     @property
     def draws_random_numbers(self) -> bool:
-        """Calls draw from a global generator. It is put back, so each draws the same numbers."""
+        """Calls draw from a global generator, which is reset: each draws the same numbers."""
 
     # ---- layouts ----------------------------------------------------------------------
 
@@ -142,7 +142,7 @@ class Examinable(Differentiable, Protocol):
         """
 
     def backward_map(self, cotangents: Cotangents) -> Examinable:
-        """As `Differentiable.backward_map`: all that follows can be asked of it, too."""
+        """As `Differentiable.backward_map`, with all methods of this protocol."""
 
     # ---- forward mode -----------------------------------------------------------------
 
@@ -158,7 +158,7 @@ class Examinable(Differentiable, Protocol):
         """
 
     def changed_by_jvp(self, primals: Primals, row: Tangents) -> ChangedByJvp:
-        """What one push changes in place of what is not its own. Raises as `jvps` does."""
+        """Report the tensors of others that jvp changes in place. Raises as `jvps` does."""
 
     def tangent_map(self, tangents: Tangents) -> Examinable:
         """The map (primals, tangents) -> tangents, as a Differentiable of its own.
@@ -211,7 +211,7 @@ class Examinable(Differentiable, Protocol):
         """
 
     def siblings(self) -> Sequence[Examinable]:
-        """The same Function at cases unlike this one in all that is no tensor.
+        """The same Function at cases that differ in every argument that is no tensor.
 
         They draw other random numbers, and have other numbers among their arguments: first in
         the places of all that are no tensors, then of each alone, at last of none. A function
@@ -237,7 +237,7 @@ class Examinable(Differentiable, Protocol):
         """One call between whose forward and backward an input is changed in place.
 
         As by an optimiser: without being recorded, but counted as a new version of the tensor.
-        Where the input was saved as it should be, `Observation.failure` tells of the change;
+        Where the input was saved as it should be, `Observation.failure` reports the change;
         where it was not needed the gradients are those of `call`; others are silently wrong.
         """
 
@@ -249,7 +249,7 @@ class Examinable(Differentiable, Protocol):
     # ---- what lasts -------------------------------------------------------------------
 
     def leaks(self, primals: Primals) -> Leak | None:
-        """Whether the ctx of a call outlives its outputs, without the garbage collector.
+        """Report a ctx that outlives the outputs of its call, without the garbage collector.
 
         Raises what the user's code raises in forward.
         """

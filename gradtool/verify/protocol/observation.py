@@ -100,7 +100,7 @@ class Observation:
 
     `gradients` has one entry for each of `Differentiable.arguments`, as a caller receives
     them; it is None when no backward was asked for or it failed. `raw` has what ``backward``
-    itself returned, for all arguments of ``forward`` and whatever it returned beyond them,
+    itself returned, for all arguments of ``forward`` and anything beyond them,
     even when the engine then refused it; it is None when ``backward`` was not run or raised.
     """
 
@@ -180,7 +180,7 @@ class SourceLine(NamedTuple):
 
 
 class ChangedByJvp(NamedTuple):
-    """What a call in forward mode changes in place, by index."""
+    """Tensors that a call in forward mode changes in place, by index."""
 
     tangents: tuple[int, ...] = ()
     """Indices into `Differentiable.arguments`."""

@@ -1,14 +1,14 @@
-"""How closely an analytic value must agree with a numeric one, and what is too small to compare."""
+"""Closeness of analytic and numeric values, and sizes that are too small to compare."""
 
 # ---- the tolerance of an entry --------------------------------------------------------------
 
 SINGLE_EPS = 2.0**-23
-"""Unit: relative spacing of float32, by IEEE 754. Tells dtypes apart. Doubled or halved: float32
+"""Unit: relative spacing of float32, by IEEE 754. Distinguishes dtypes. Doubled or halved: float32
 would be compared as half or as double precision. Not to be tuned.
 """
 
 DOUBLE_EPS = 2.0**-52
-"""Unit: relative spacing of float64, by IEEE 754. Tells dtypes apart. Doubled or halved: float64
+"""Unit: relative spacing of float64, by IEEE 754. Distinguishes dtypes. Doubled or halved: float64
 would be compared as single precision, or nothing changes. Not to be tuned.
 """
 
@@ -58,7 +58,7 @@ float32 functions that refuse double precision become unverified.
 
 MEANINGFUL_ERROR_AT_MOST = 0.1
 """Unit: part of the largest entry of the block. The bound for half precision, where the two
-others would allow everything: an error of a tenth still tells a sign or a factor of two. Doubled:
+others would allow everything: an error of a tenth still shows a sign or a factor of two. Doubled:
 a factor of 1.2 passes in float16. Halved: most float16 functions become unverified.
 """
 

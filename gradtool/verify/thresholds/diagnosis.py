@@ -1,4 +1,4 @@
-"""When a mistake has a name, and how numbers are shown."""
+"""Fits that give a mistake its name, and the digits that are shown."""
 
 # ---- factors and products -------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""How much is evaluated, how much of it at a time, and for how long."""
+"""Budgets: how much is evaluated, how much of it at a time, and for how long."""
 
 # ---- rows and columns -----------------------------------------------------------------------
 

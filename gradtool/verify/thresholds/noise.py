@@ -1,4 +1,4 @@
-"""How much of an output, or of a gradient, is rounding and not the function.
+"""The part of an output, or of a gradient, that is rounding and not the function.
 
 The noise of an output is measured as Moré and Wild do ("Estimating computational noise", SIAM J.
 Sci. Comput. 33, 2011): high-order differences of points so close together that any smooth function

@@ -1,4 +1,4 @@
-"""What single rules allow, and how often and how far they look."""
+"""Tolerances and search ranges of single rules."""
 
 # ---- two runs that should agree -------------------------------------------------------------
 

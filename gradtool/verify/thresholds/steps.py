@@ -1,4 +1,4 @@
-"""How far to step, when to stop, and what the difference quotients of a line amount to.
+"""Steps: where they begin and end, and how their difference quotients are read.
 
 A rung is one step of the ladder of halving steps, see `gradtool.verify.oracle.step_ladder`.
 Moves are measured in bounds on the noise of the output.
@@ -169,7 +169,7 @@ later. Halved: one rung, which rounding alone makes the same now and then.
 UNMASKING_RUNGS = 6
 """Unit: rungs. The finest rungs, over a factor of 32 in the step, that show whether a function
 follows its input steadily far below its measured noise. Doubled: fast oscillations, which look
-like noise, are never told from it. Halved: three rungs agree by chance now and then.
+like noise, are never recognised. Halved: three rungs agree by chance now and then.
 """
 
 BELOW_NOISE_MOVES = 2.0**-10
@@ -180,7 +180,7 @@ or less until an oscillation is recognised.
 
 UNMASKING_SLOPE_RATIO = 2.0
 """Unit: largest slope over smallest, of the `UNMASKING_RUNGS`. Noise over halving steps makes
-slopes grow 32-fold, a smooth function keeps them. Doubled: still told apart from noise. Halved:
+slopes grow 32-fold, a smooth function keeps them. Doubled: still unlike noise. Halved:
 the slopes would have to be equal to the last bit, and nothing is ever recognised.
 """
 
