@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
-from gradtool.engine._levels.batch import BatchLevel
+from gradtool.engine._levels import BatchLevel
 from gradtool.engine._levels.dual import DualLevel
 from gradtool.engine._tensor import Tensor, to_numpy
 
@@ -33,7 +33,7 @@ Text = Callable[[Any], str]
 
 
 def text_of(x: Tensor) -> str:
-    """The text of a tensor."""
+    """Return the text of a tensor."""
     level = x._level
     if level is None:
         return _plain(x)
@@ -46,6 +46,9 @@ def text_of(x: Tensor) -> str:
     if isinstance(level, BatchLevel):
         return f"BatchedTensor(lvl={level.number}, bdim=0, value=\n{inner}\n)"
     return f"GradTrackingTensor(lvl={level.number}, value=\n{inner}\n)"
+
+
+Tensor.__repr__ = text_of  # type: ignore[assignment,method-assign]  # methods are attached
 
 
 def _plain(x: Tensor, more: Sequence[str] = ()) -> str:

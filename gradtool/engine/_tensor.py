@@ -1,7 +1,8 @@
 """Tensor: an array, where it lies, and what autograd remembers of it.
 
-Methods that compute are the functions of `gradtool.engine._ops`; `_ops.methods` attaches them
-to the class, so that ``x.exp()`` is the function ``exp`` itself, with no call in between.
+Methods that compute are the functions of `gradtool.engine._ops`, which attaches them to the class,
+so that ``x.exp()`` is the function ``exp`` itself, with no call in between. `_print` attaches
+``__repr__``.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,10 +25,6 @@ from gradtool.engine.autograd._node import (
     hooks_of,
     node_and_number,
 )
-
-if TYPE_CHECKING:
-    from gradtool.engine._levels import Level
-    from gradtool.engine._ops.core.primitive import ViewOf
 
 ndarray = np.ndarray
 _new = object.__new__
@@ -126,7 +123,7 @@ class Tensor:
     """For a view: of what, and how to make it again."""
     _leaf_node: weakref.ref[AccumulateGrad] | None
 
-    _level: Level | None = None
+    _level: Any = None
     """The transform it is a tensor of; None on the ground."""
 
     def __init__(self, *given: Any, device: Any = None) -> None:
@@ -518,11 +515,6 @@ class Tensor:
             return format(self.item(), spec)
         return object.__format__(self, spec)
 
-    def __repr__(self) -> str:
-        from gradtool.engine._print import text_of
-
-        return text_of(self)
-
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if self._node is not None:
             raise RuntimeError(
@@ -566,6 +558,20 @@ class Tensor:
         def __ne__(self, other: object) -> Tensor: ...  # type: ignore[override]  # elementwise, as torch's
         def __getitem__(self, key: Any) -> Tensor: ...
         def __setitem__(self, key: Any, value: Any) -> None: ...
+
+
+class ViewOf(NamedTuple):
+    """The history of a view: applying `steps` to `base` gives it."""
+
+    base: Tensor
+    steps: tuple[tuple[Any, dict[str, Any]], ...]
+    """Primitives with their parameters."""
+
+    def replay(self, base: Tensor) -> Tensor:
+        """Return the same view of another tensor of the base's shape."""
+        for primitive, params in self.steps:
+            base = primitive(base, **params)
+        return base
 
 
 def _fill(tensor: Tensor, array: Any) -> Tensor:

@@ -8,18 +8,17 @@ in the usage with ``forward(ctx, ...)`` as well.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from gradtool.engine import Tensor, no_grad
 from gradtool.engine._levels import Level
-from gradtool.engine._levels.batch import BatchLevel
-from gradtool.engine._levels.dual import DualLevel
-from gradtool.engine._levels.functions import _input_tangents
+from gradtool.engine._levels.batch import VmapLevel
+from gradtool.engine._levels.dual import DualLevel, input_tangents
 from gradtool.engine._modes import modes
-from gradtool.engine._ops.core.inplace import before_change, replace
+from gradtool.engine._ops.core.inplace import replace
 from gradtool.engine._tensor import to_numpy
 from gradtool.engine.autograd import Function, _apply
 from gradtool.verify.protocol.observation import Array
@@ -39,14 +38,14 @@ class _Graphed(Level):
             primitive.link_view(out, args[0], params)
         return out
 
-    def before_change(self, x: Any) -> Any:
-        """`x` as it is now, its place in the graph included."""
-        old = super().before_change(x)
+    def before_change(self, x: Any, below: Callable[[Tensor], Tensor]) -> Any:
+        """Return `x` as it is now, its place in the graph included."""
+        old = super().before_change(x, below)
         old._node, old._requires_grad = x._node, x._requires_grad
         return old
 
 
-class GraphedBatch(_Graphed, BatchLevel):
+class GraphedBatch(_Graphed, VmapLevel):
     """Runs a Function's own methods on batched tensors, in place of its vmap."""
 
     def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -78,7 +77,7 @@ class GraphedCotangents(GraphedBatch):
         """Its own vmap, or what it would do on tensors of this level at the ground."""
         if function.vmap is Function.vmap:
             return super().apply_function(function, args, kwargs)
-        return BatchLevel.apply_function(self, function, args, kwargs)
+        return VmapLevel.apply_function(self, function, args, kwargs)
 
 
 class GraphedDual(_Graphed, DualLevel):
@@ -137,7 +136,7 @@ class GraphedDual(_Graphed, DualLevel):
         saved = tuple([self.below(each) for each in ctx.saved_for_forward])
         given = [
             default if tangent is None else tangent
-            for tangent, default in zip(before, _input_tangents(self, ctx, args), strict=True)
+            for tangent, default in zip(before, input_tangents(self, ctx, args), strict=True)
         ]
         ctx._saved_for_jvp = saved
         with no_grad():
@@ -154,11 +153,11 @@ class GraphedDual(_Graphed, DualLevel):
             return output
         return self.dual(self.below(output), tangent)
 
-    def before_change(self, x: Any) -> Any:
-        """`x` as it is now."""
+    def before_change(self, x: Any, below: Callable[[Tensor], Tensor]) -> Any:
+        """Return `x` as it is now."""
         if x._tangent is not None:
-            return super().before_change(x)
-        old = self.dual(before_change(x._value), None)
+            return super().before_change(x, below)
+        old = self.dual(below(x._value), None)
         old._node, old._requires_grad = x._node, x._requires_grad
         return old
 

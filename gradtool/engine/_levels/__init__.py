@@ -9,7 +9,7 @@ another, so transforms nest in any order; where no tensor is wrapped, no level i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -55,11 +55,12 @@ class Level:
         """`x` outside the graphs of this level and those below."""
         return wrap_at(self, x.__class__, x._value.detach(), x._array)
 
-    def before_change(self, x: Any) -> Any:
-        """`x` as it is now, for graphs to keep while `x` changes in place."""
-        from gradtool.engine._ops.core.inplace import before_change
+    def before_change(self, x: Any, below: Callable[[Tensor], Tensor]) -> Any:
+        """Return `x` as it is now, for graphs to keep while `x` changes in place.
 
-        old = wrap_at(self, x.__class__, before_change(x._value), x._array)
+        `below` does the same for the tensor that `x` holds.
+        """
+        old = wrap_at(self, x.__class__, below(x._value), x._array)
         old._node, old._requires_grad = x._node, x._requires_grad
         return old
 
@@ -70,6 +71,17 @@ class Level:
     def below(self, value: Any) -> Any:
         """A tensor of this level as the tensor it holds; anything else as it is."""
         return value._value if self.owns(value) else value
+
+
+class BatchLevel(Level):
+    """A level of batching, as the batch rules of primitives see it."""
+
+    size: int
+    """Number of examples."""
+
+    def wrap(self, value: Tensor) -> Any:
+        """Return a tensor of this level; the examples lie along the first dimension of `value`."""
+        raise NotImplementedError
 
 
 class Wrapped(Tensor):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from gradtool.engine._levels import (
-    Level,
+    BatchLevel,
     NotBatchableError,
     Outline,
     Wrapped,
@@ -15,13 +15,20 @@ from gradtool.engine._levels import (
 from gradtool.engine._tensor import Tensor
 
 
+class VmapInfo(NamedTuple):
+    """The first argument of a Function's ``vmap``."""
+
+    batch_size: int
+    randomness: str
+
+
 class BatchedTensor(Wrapped):
     """A tensor for each example; `_value` has them along its first dimension."""
 
     __slots__ = ()
 
 
-class BatchLevel(Level):
+class VmapLevel(BatchLevel):
     """Computes an operation for all examples at once, or example by example where it must."""
 
     def __init__(self, size: int, randomness: str = "error") -> None:
@@ -45,10 +52,41 @@ class BatchLevel(Level):
         return out
 
     def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call the Function's own vmap, or batch its methods."""
-        from gradtool.engine._levels.functions import batched
+        """Call the Function's own vmap, or batch its methods if it allows that."""
+        from gradtool.engine._levels.generated import batched_function
+        from gradtool.engine.autograd.function import Function, require_setup_context
 
-        return batched(self, function, args, kwargs)
+        require_setup_context(function)
+        own_rule = function.vmap is not Function.vmap
+        if own_rule and function.generate_vmap_rule:
+            raise RuntimeError(
+                f"You tried to vmap over {function.__name__}, but it has both "
+                "generate_vmap_rule=True and an overriden vmap staticmethod. Please set "
+                "generate_vmap_rule=False or delete the overriden vmap staticmethod to avoid "
+                "ambiguity."
+            )
+        dims = tuple([0 if self.owns(arg) else None for arg in args])
+        below = [self.below(arg) for arg in args]
+        if own_rule:
+            output, out_dims = function.vmap(VmapInfo(self.size, self.randomness), dims, *below)
+        elif function.generate_vmap_rule:
+            output, out_dims = batched_function(function, self, dims).call(below)
+        else:
+            raise RuntimeError(
+                f"You tried to vmap over {function.__name__}, but it does not have vmap support. "
+                "Please override and implement the vmap staticmethod or set "
+                "generate_vmap_rule=True."
+            )
+        if not isinstance(output, tuple):
+            return self._wrapped(output, out_dims)
+        if not isinstance(out_dims, tuple | list):
+            out_dims = (out_dims,) * len(output)
+        return tuple([self._wrapped(each, dim) for each, dim in zip(output, out_dims)])
+
+    def _wrapped(self, value: Any, dim: Any) -> Any:
+        return place_nested(
+            value, dim, lambda each, at: self.wrap(each.movedim(at, 0) if at else each)
+        )
 
     def _by_example(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
         from gradtool.engine._ops.shape.joining import stack
@@ -81,3 +119,12 @@ class BatchLevel(Level):
 
         value = x.clone().unsqueeze(0).expand(self.size, *x.shape).clone()
         become(x, self.wrap(value))
+
+
+def place_nested(value: Any, dim: Any, place: Callable[[Tensor, int], Any]) -> Any:
+    """Apply `place` to each tensor in nested collections that `dim` has a dimension for."""
+    if isinstance(dim, dict):
+        return {key: place_nested(each, dim[key], place) for key, each in value.items()}
+    if isinstance(dim, list | tuple):
+        return type(value)(place_nested(v, d, place) for v, d in zip(value, dim))
+    return place(value, dim) if dim is not None and isinstance(value, Tensor) else value

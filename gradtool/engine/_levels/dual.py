@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradtool.engine._levels import Level, Wrapped, become, wrap_at
 from gradtool.engine._levels.jvp import jvp_of_primitive
+from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor, alias
 
 
@@ -58,20 +59,32 @@ class DualLevel(Level):
         return out if tangent is None else self.wrap(out, tangent)
 
     def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call the Function's own jvp."""
-        from gradtool.engine._levels.functions import pushed_forward
+        """Call the Function on the primals, and its own jvp on the tangents."""
+        from gradtool.engine.autograd._apply import finish
 
-        return pushed_forward(self, function, args, kwargs)
+        primals = tuple([self.below(arg) for arg in args])
+        ctx, raw = function._run_forward(primals, kwargs)
+        saved = ctx.saved_for_forward
+        output = finish(ctx, primals, raw, modes.grad and any(ctx.needs_input_grad))
+        ctx._saved_for_jvp = _with_their_graph(saved, raw, output)
+        returned = function.jvp(ctx, *input_tangents(self, ctx, args))
+        ctx._saved_for_jvp = None
+        outputs = output if isinstance(output, tuple) else (output,)
+        tangents = returned if isinstance(returned, tuple) else (returned,)
+        _check_tangents(function, outputs, tangents)
+        duals = tuple(
+            self.wrap(each, tangent) if isinstance(each, Tensor) and tangent is not None else each
+            for each, tangent in zip(outputs, tangents)
+        )
+        return duals if isinstance(output, tuple) else duals[0]
 
     def detached(self, x: Any) -> Any:
         """The primal alone: a detached tensor carries no tangent."""
         return x._value.detach()
 
-    def before_change(self, x: Any) -> Any:
-        """`x` as it is now, its tangent included."""
-        from gradtool.engine._ops.core.inplace import before_change
-
-        return self.wrap(before_change(x._value), before_change(x._tangent))
+    def before_change(self, x: Any, below: Callable[[Tensor], Tensor]) -> Any:
+        """Return `x` as it is now, its tangent included."""
+        return self.wrap(below(x._value), below(x._tangent))
 
     def write(self, x: Any, result: Tensor) -> None:
         """Change primal to primal and tangent to tangent."""
@@ -89,3 +102,41 @@ class DualLevel(Level):
         primal = alias(x._array, x._shared_storage())
         primal._node, primal._requires_grad = x._node, x._requires_grad
         become(x, self.wrap(primal, zeros_like(primal.detach())))
+
+
+def _check_tangents(function: Any, outputs: Sequence[Any], tangents: Sequence[Any]) -> None:
+    """Refuse values from a jvp that are no tangents of the outputs."""
+    if len(tangents) != len(outputs):
+        raise RuntimeError(
+            f"{function.__name__}.jvp: expected {len(outputs)} tangents, one for each output, "
+            f"got {len(tangents)}"
+        )
+    for at, (output, tangent) in enumerate(zip(outputs, tangents)):
+        if tangent is not None and not isinstance(tangent, Tensor):
+            raise RuntimeError(
+                f"{function.__name__}.jvp: expected a tensor or None for output {at}, "
+                f"got {type(tangent).__name__}"
+            )
+        if tangent is not None and isinstance(output, Tensor):
+            check_size(output, tangent)
+
+
+def _with_their_graph(saved: tuple[Tensor | None, ...], raw: Any, output: Any) -> tuple[Any, ...]:
+    """Return the saved tensors, outputs connected to the graph: jvp can be differentiated."""
+    before, after = (each if isinstance(each, tuple) else (each,) for each in (raw, output))
+    placed = {id(old): new for old, new in zip(before, after)}
+    return tuple([placed.get(id(each), each) for each in saved])
+
+
+def input_tangents(level: DualLevel, ctx: Any, args: tuple[Any, ...]) -> list[Tensor | None]:
+    """Return a tangent for each argument; zeros for a constant tensor if ctx materializes them."""
+    from gradtool.engine._ops.core.kinds import zeros_like
+
+    tangents: list[Tensor | None] = []
+    for arg in args:
+        tangent = level.tangent_of(arg)
+        floating = isinstance(arg, Tensor) and arg._array.dtype.kind in "fc"
+        if tangent is None and floating and ctx.materialize_grads:
+            tangent = zeros_like(level.below(arg).detach())
+        tangents.append(tangent)
+    return tangents

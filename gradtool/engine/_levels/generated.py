@@ -6,10 +6,9 @@ the examples along the first dimension, and batched again for the original's bac
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from gradtool.engine._levels.batch import BatchLevel
+from gradtool.engine._levels.batch import VmapLevel, place_nested
 from gradtool.engine._tensor import Tensor
 
 Dims = tuple[int | None, ...]
@@ -65,7 +64,7 @@ class _Kept:
 class _Batch:
     """Moves tensors between a batch level and the one below."""
 
-    def __init__(self, level: BatchLevel) -> None:
+    def __init__(self, level: VmapLevel) -> None:
         self.level = level
 
     def lift(self, values: Any, dims: Any) -> tuple[Any, ...]:
@@ -93,22 +92,13 @@ class _Batch:
 
     def lift_nested(self, value: Any, dim: Any) -> Any:
         """As `lift`, of such an output."""
-        return placed_in(value, dim, lambda each, _: self.level.wrap(each))
-
-
-def placed_in(value: Any, dim: Any, place: Callable[[Tensor, int], Any]) -> Any:
-    """`value` with each tensor in it that `dim` has a dimension for as `place` returns it."""
-    if isinstance(dim, dict):
-        return {key: placed_in(each, dim[key], place) for key, each in value.items()}
-    if isinstance(dim, list | tuple):
-        return type(value)(placed_in(v, d, place) for v, d in zip(value, dim))
-    return place(value, dim) if dim is not None and isinstance(value, Tensor) else value
+        return place_nested(value, dim, lambda each, _: self.level.wrap(each))
 
 
 class batched_function:
     """The Function for a batch, for one placing of the batch dimension among the arguments."""
 
-    def __init__(self, function: Any, level: BatchLevel, dims: Dims) -> None:
+    def __init__(self, function: Any, level: VmapLevel, dims: Dims) -> None:
         self.function = function
         self.size, self.randomness = level.size, level.randomness
         self.dims = dims
@@ -120,8 +110,8 @@ class batched_function:
         self.shapes = [value.shape if isinstance(value, Tensor) else () for value in values]
         return self._make().apply(*values), self.out_dims
 
-    def _level(self) -> BatchLevel:
-        return BatchLevel(self.size, self.randomness)
+    def _level(self) -> VmapLevel:
+        return VmapLevel(self.size, self.randomness)
 
     def _make(self) -> Any:
         from gradtool.engine.autograd.function import Function

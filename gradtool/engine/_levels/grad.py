@@ -50,10 +50,35 @@ class GradLevel(Level):
         return out
 
     def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Record the Function's own backward."""
-        from gradtool.engine._levels.functions import recorded
+        """Compute below, then make the node of the Function's own backward at this level."""
+        from gradtool.engine.autograd._apply import finish
+        from gradtool.engine.autograd.function import require_setup_context
 
-        return recorded(self, function, args, kwargs)
+        require_setup_context(function)
+        recording = modes.grad
+        below = [self.below(arg) for arg in args]
+        modes.grad = recording and self.outer
+        try:
+            output = function.apply(*below, **kwargs)
+        finally:
+            modes.grad = recording
+        wrapped = self._wrapped(output, {id(value): arg for value, arg in zip(below, args)})
+        ctx = function._backward_cls()
+        ctx.needs_input_grad = tuple([self.owns(arg) and arg._requires_grad for arg in args])
+        modes.grad = False
+        try:
+            function.setup_context(ctx, args, wrapped)
+        finally:
+            modes.grad = recording
+        return finish(ctx, args, wrapped, recording and any(ctx.needs_input_grad))
+
+    def _wrapped(self, output: Any, inputs: dict[int, Any]) -> Any:
+        """Return the output at this level; one of `inputs`, by id of the tensor below, as it is."""
+        if isinstance(output, tuple):
+            return tuple([self._wrapped(each, inputs) for each in output])
+        if not isinstance(output, Tensor):
+            return output
+        return inputs.get(id(output)) or self.wrap(output)
 
     def write(self, x: Any, result: Tensor) -> None:
         """Change what `x` holds to what `result` holds."""

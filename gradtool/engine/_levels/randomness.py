@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from gradtool.engine._levels import Wrapped
-from gradtool.engine._levels.batch import BatchLevel
+from gradtool.engine._levels.batch import VmapLevel
 from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor
 
@@ -37,19 +37,19 @@ def drawing(draw: Draw) -> Draw:
     return drawn
 
 
-def _innermost_batch() -> BatchLevel | None:
-    found = [level for level in modes.levels if isinstance(level, BatchLevel)]
+def _innermost_batch() -> VmapLevel | None:
+    found = [level for level in modes.levels if isinstance(level, VmapLevel)]
     return found[-1] if found else None
 
 
-def _below_all_above(level: BatchLevel, value: Any) -> Any:
+def _below_all_above(level: VmapLevel, value: Any) -> Any:
     """A tensor without the levels above this one: random numbers have no derivatives."""
     while isinstance(value, Wrapped) and value._level.number > level.number:
         value = value._value
     return value
 
 
-def _drawn_at(level: BatchLevel, draw: Draw, args: list[Any], params: dict[str, Any]) -> Tensor:
+def _drawn_at(level: VmapLevel, draw: Draw, args: list[Any], params: dict[str, Any]) -> Tensor:
     batched = any(level.owns(value) for value in (*args, *params.values()))
     if level.randomness == "error":
         raise RuntimeError(
@@ -77,7 +77,7 @@ def _drawn_at(level: BatchLevel, draw: Draw, args: list[Any], params: dict[str, 
 
 
 @contextmanager
-def _outside(level: BatchLevel) -> Iterator[None]:
+def _outside(level: VmapLevel) -> Iterator[None]:
     """Draw as the levels around this one have it."""
     levels = modes.levels
     modes.levels = levels[: level.number - 1]

@@ -187,6 +187,20 @@ def backward_method(cls: type[Function]) -> Callable[..., Any]:
     return cls.vjp if has_vjp else cls.backward
 
 
+def require_setup_context(function: type[Function]) -> None:
+    """Refuse a Function whose forward takes ctx, which transforms cannot call.
+
+    Raises:
+        RuntimeError: it does not override ``setup_context``.
+    """
+    if function.setup_context is Function.setup_context:
+        raise RuntimeError(
+            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, "
+            "jacrev, ...), it must override the setup_context staticmethod. For more details, "
+            "please see https://pytorch.org/docs/main/notes/extending.func.html"
+        )
+
+
 class FunctionMeta(type):
     """Gives each Function the class of its graph node, named after it."""
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradtool.engine import _pytree
-from gradtool.engine._levels.batch import BatchLevel
+from gradtool.engine._levels.batch import VmapLevel
 from gradtool.engine._tensor import Tensor
 
 Dims = Any
@@ -118,7 +118,7 @@ def _batch_size(func: Any, leaves: Sequence[Any], dims: Sequence[int | None]) ->
 def _run(
     func: Any, leaves: Any, dims: Any, rebuild: Any, size: int, out_dims: Dims, randomness: str
 ) -> Any:
-    with BatchLevel(size, randomness) as level:
+    with VmapLevel(size, randomness) as level:
         wrapped = [
             leaf if dim is None else level.wrap(leaf.movedim(dim, 0) if dim else leaf)
             for leaf, dim in zip(leaves, dims)
@@ -128,7 +128,7 @@ def _run(
         return _unwrapped(func, level, output, out_dims)
 
 
-def _unwrapped(func: Any, level: BatchLevel, output: Any, out_dims: Dims) -> Any:
+def _unwrapped(func: Any, level: VmapLevel, output: Any, out_dims: Dims) -> Any:
     name = getattr(func, "__name__", repr(func))
     leaves, rebuild = _pytree.flatten(output)
     for leaf in leaves:
@@ -150,7 +150,7 @@ def _unwrapped(func: Any, level: BatchLevel, output: Any, out_dims: Dims) -> Any
     )
 
 
-def _placed(level: BatchLevel, leaf: Tensor, dim: int | None) -> Tensor:
+def _placed(level: VmapLevel, leaf: Tensor, dim: int | None) -> Tensor:
     """An output one level below, with the examples along `dim`."""
     if dim is None:
         if level.owns(leaf):

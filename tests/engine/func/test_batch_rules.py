@@ -16,7 +16,7 @@ import pytest
 
 import gradtool.engine as engine
 from gradtool.engine._levels import NotBatchableError
-from gradtool.engine._levels.batch import BatchLevel
+from gradtool.engine._levels.batch import VmapLevel
 from gradtool.engine._ops.core.primitive import PRIMITIVES
 from tests.engine.ops.case import OpCase
 from tests.engine.ops.compare import flatten
@@ -36,10 +36,10 @@ CASES = [
 def compared(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Compares what a batch level makes of a primitive with the loop; the names of those it did."""
     names: list[str] = []
-    apply = BatchLevel.apply
+    apply = VmapLevel.apply
 
     def compared_apply(
-        level: BatchLevel, primitive: Any, args: Sequence[Any], params: dict[str, Any]
+        level: VmapLevel, primitive: Any, args: Sequence[Any], params: dict[str, Any]
     ) -> Any:
         expected = array(level._by_example(primitive, args, params))
         out = apply(level, primitive, args, params)
@@ -50,7 +50,7 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append(primitive.name)
         return out
 
-    monkeypatch.setattr(BatchLevel, "apply", compared_apply)
+    monkeypatch.setattr(VmapLevel, "apply", compared_apply)
     return names
 
 
@@ -124,13 +124,13 @@ LOOPED = {
 @pytest.mark.filterwarnings("ignore")
 def test_the_loop_is_the_exception(monkeypatch: pytest.MonkeyPatch) -> None:
     looped: set[str] = set()
-    by_example = BatchLevel._by_example
+    by_example = VmapLevel._by_example
 
-    def noted(level: BatchLevel, primitive: Any, args: Any, params: Any) -> Any:
+    def noted(level: VmapLevel, primitive: Any, args: Any, params: Any) -> Any:
         looped.add(primitive.name)
         return by_example(level, primitive, args, params)
 
-    monkeypatch.setattr(BatchLevel, "_by_example", noted)
+    monkeypatch.setattr(VmapLevel, "_by_example", noted)
     for parameters in CASES:
         (case,) = parameters.values
         if not case.not_batched:

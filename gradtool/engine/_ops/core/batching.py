@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from gradtool.engine._tensor import Tensor
 
 if TYPE_CHECKING:
-    from gradtool.engine._levels.batch import BatchLevel
+    from gradtool.engine._levels import BatchLevel
 
 BatchRule = Callable[["BatchLevel", Any, Sequence[Any], dict[str, Any]], "Tensor | None"]
 Change = Callable[[Any, int], Any]

@@ -17,9 +17,9 @@ import numpy as np
 from gradtool.engine._levels import Wrapped, highest
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.kinds import zeros_like
-from gradtool.engine._ops.core.primitive import Primitive, ViewOf, vjp_of
+from gradtool.engine._ops.core.primitive import Primitive, vjp_of
 from gradtool.engine._ops.core.primitive_node import PrimitiveNode
-from gradtool.engine._tensor import Tensor, alias, wrap
+from gradtool.engine._tensor import Tensor, ViewOf, alias, wrap
 
 InPlace = Callable[..., Tensor]
 
@@ -59,7 +59,7 @@ def in_place(operation: Callable[..., Tensor], name: str) -> InPlace:
 def before_change(x: Tensor) -> Tensor:
     """`x` as it is now, for the graph to keep while the memory of `x` changes."""
     if x.__class__ is not Tensor and isinstance(x, Wrapped):
-        old: Tensor = x._level.before_change(x)
+        old: Tensor = x._level.before_change(x, before_change)
         return old
     if not (x._requires_grad and modes.grad):
         return x if x._view is None and not x._requires_grad else alias(x._array, x._storage)

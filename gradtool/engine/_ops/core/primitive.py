@@ -14,7 +14,7 @@ from gradtool.engine._ops.core.batching import BatchRule, broadcasting
 from gradtool.engine._ops.core.dtype_support import EVERY, Dtypes
 from gradtool.engine._ops.core.primitive_node import PrimitiveNode
 from gradtool.engine._ops.core.promotion import refuse_apart
-from gradtool.engine._tensor import Tensor, wrap
+from gradtool.engine._tensor import Tensor, ViewOf, wrap
 from gradtool.engine.autograd._node import FREED, next_order
 
 if TYPE_CHECKING:
@@ -124,19 +124,6 @@ Those that take any number of tensors are made one for each number, when first a
 """
 
 _new = object.__new__
-
-
-class ViewOf(NamedTuple):
-    """How a view came about: applying `steps` to `base` gives it."""
-
-    base: Tensor
-    steps: tuple[tuple[Primitive, dict[str, Any]], ...]
-
-    def replay(self, base: Tensor) -> Tensor:
-        """The same view of another tensor of the base's shape."""
-        for primitive, params in self.steps:
-            base = primitive(base, **params)
-        return base
 
 
 class Primitive:

@@ -16,7 +16,7 @@ from gradtool.engine._ops.core.batching import padded, with_examples
 from gradtool.engine._tensor import Tensor
 
 if TYPE_CHECKING:
-    from gradtool.engine._levels.batch import BatchLevel
+    from gradtool.engine._levels import BatchLevel
 
 
 class _Layout(NamedTuple):

@@ -34,7 +34,7 @@ from gradtool.engine._ops.shape.shape import reshape
 from gradtool.engine._tensor import Tensor, alias, to_numpy
 
 if TYPE_CHECKING:
-    from gradtool.engine._levels.batch import BatchLevel
+    from gradtool.engine._levels import BatchLevel
 
 # ---- slices by their positions along a dimension ---------------------------------------------
 

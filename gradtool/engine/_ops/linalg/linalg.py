@@ -29,7 +29,7 @@ from gradtool.engine._ops.shape.expansion import broadcast_shapes
 from gradtool.engine._tensor import Tensor
 
 if TYPE_CHECKING:
-    from gradtool.engine._levels.batch import BatchLevel
+    from gradtool.engine._levels import BatchLevel
 
 
 @quiet

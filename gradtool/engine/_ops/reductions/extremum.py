@@ -27,7 +27,7 @@ from gradtool.engine._ops.reductions.reduction import (
 from gradtool.engine._tensor import Tensor
 
 if TYPE_CHECKING:
-    from gradtool.engine._levels.batch import BatchLevel
+    from gradtool.engine._levels import BatchLevel
 
 # ---- values, over any dimensions ------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from gradtool.engine._ops.shape.shape import reshape
 from gradtool.engine._tensor import Size, Tensor
 
 if TYPE_CHECKING:
-    from gradtool.engine._levels.batch import BatchLevel
+    from gradtool.engine._levels import BatchLevel
 
 # ---- broadcasting, and the sum that is its transpose -----------------------------------------
 

@@ -22,7 +22,7 @@ from gradtool.engine._ops.indexing.views import piece
 from gradtool.engine._tensor import Tensor
 
 if TYPE_CHECKING:
-    from gradtool.engine._levels.batch import BatchLevel
+    from gradtool.engine._levels import BatchLevel
 
 # ---- joining --------------------------------------------------------------------------------
 
