@@ -62,7 +62,12 @@ def check(
     given = None if cases is None else _listed(cases)
     from gradtool.adapters.engines import BUNDLED, chosen_engine, computing_with
     from gradtool.collect.discovery import subject_of
-    from gradtool.config.options import CheckOptions
+    from gradtool.config.options import (
+        CheckOptions,
+        NumericOptions,
+        RuleOptions,
+        SelectionOptions,
+    )
     from gradtool.run.check_subject import check_subject
 
     started = time.perf_counter()
@@ -70,14 +75,15 @@ def check(
     with computing_with(chosen):
         subject = subject_of(function)
         options = CheckOptions(
-            paths=(subject.location.path,),
-            seed=seed,
-            engine=chosen if chosen != BUNDLED else None,
-            atol=atol,
-            rtol=rtol,
-            dtype=dtype,
-            select=tuple(select),
-            ignore=tuple(ignore),
+            selection=SelectionOptions(paths=(subject.location.path,)),
+            rules=RuleOptions(select=tuple(select), ignore=tuple(ignore)),
+            numeric=NumericOptions(
+                seed=seed,
+                engine=chosen if chosen != BUNDLED else None,
+                dtype=dtype,
+                atol=atol,
+                rtol=rtol,
+            ),
         )
         return check_subject(subject, given, options, started)
 

@@ -5,7 +5,12 @@ from __future__ import annotations
 import math
 
 from gradtool.collect.filters import parse_shard
-from gradtool.config.options import CheckOptions
+from gradtool.config.options import (
+    CheckOptions,
+    ExecutionOptions,
+    NumericOptions,
+    SelectionOptions,
+)
 from gradtool.config.resources import parse_size
 from gradtool.errors import UsageError
 from gradtool.spelling import known_names
@@ -21,10 +26,19 @@ def require_valid(options: CheckOptions) -> None:
     Raises:
         UsageError: A value is out of range, or a rule does not exist.
     """
-    if not options.paths:
+    if not options.selection.paths:
         raise UsageError("nothing to check: name a file or a folder")
-    codes.require_known(options.select, "--select")
-    codes.require_known(options.ignore, "--ignore")
+    codes.require_known(options.rules.select, "--select")
+    codes.require_known(options.rules.ignore, "--ignore")
+    _require_valid_numbers(options.numeric)
+    if options.requirements.functions is not None:
+        _refuse_requirements_of_parts(options.selection)
+    _require_valid_processes(options.execution)
+    if options.selection.shard is not None:
+        parse_shard(options.selection.shard)
+
+
+def _require_valid_numbers(options: NumericOptions) -> None:
     if options.dtype is not None and options.dtype not in DTYPES:
         raise UsageError(f"--dtype: unknown {options.dtype!r}{known_names(options.dtype, DTYPES)}")
     if options.seed is not None and options.seed < 0:
@@ -32,14 +46,12 @@ def require_valid(options: CheckOptions) -> None:
     for flag, value in (("--atol", options.atol), ("--rtol", options.rtol)):
         if value is not None and not (math.isfinite(value) and value >= 0):
             raise UsageError(f"{flag} must be a number of 0 or more, got {value}")
+
+
+def _require_valid_processes(options: ExecutionOptions) -> None:
+    """Refuse what the command line cannot mean about where the checked code runs."""
     if options.timeout is not None and not options.timeout > 0:
         raise UsageError(f"--timeout must be above 0, got {options.timeout}")
-    _refuse_requirements_of_parts(options)
-    _require_valid_processes(options)
-
-
-def _require_valid_processes(options: CheckOptions) -> None:
-    """Refuse what the command line cannot mean about where the checked code runs."""
     if options.memory_limit is not None:
         try:
             parse_size(options.memory_limit)
@@ -47,8 +59,6 @@ def _require_valid_processes(options: CheckOptions) -> None:
             raise UsageError(f"--memory-limit {error}") from None
     if not options.isolation and (options.jobs or 1) > 1:
         raise UsageError("-j needs isolation: omit --no-isolation and --pdb")
-    if options.shard is not None:
-        parse_shard(options.shard)
     if options.executor not in EXECUTORS:
         known = known_names(options.executor, EXECUTORS)
         raise UsageError(f"--executor: unknown {options.executor!r}{known}")
@@ -56,19 +66,9 @@ def _require_valid_processes(options: CheckOptions) -> None:
         raise UsageError("--executor dask and --scheduler ADDRESS belong together")
 
 
-def _refuse_requirements_of_parts(options: CheckOptions) -> None:
-    """Refuse to require a number of Functions of a part of a run.
-
-    Raises:
-        UsageError: The options ask for that.
-    """
-    parts = {
-        "--shard": options.shard,
-        "--changed-since": options.changed_since,
-        "--lf": options.only_failed,
-        "-k": options.keyword,
-    }
-    for flag, value in parts.items():
-        if options.require_functions is not None and value is not None:
+def _refuse_requirements_of_parts(options: SelectionOptions) -> None:
+    """Refuse to require a number of Functions of a part of a run."""
+    for flag, value in options.narrowing.items():
+        if value is not None:
             more = "; gradtool merge takes it" if flag == "--shard" else ""
             raise UsageError(f"--require-functions is of whole runs: omit {flag}{more}")

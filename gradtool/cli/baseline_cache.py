@@ -11,11 +11,11 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
+from gradtool.cli.options.groups import HistoryGroup
 from gradtool.cli.output.destinations import Target, claim_file, replace
 from gradtool.cli.replay import cached
 from gradtool.config.options import CheckOptions
@@ -37,45 +37,37 @@ from gradtool.run.base_commit import BaseCommit
 from gradtool.sandbox.interrupts import gently_terminated
 
 
-@dataclass(frozen=True)
-class Kept:
-    """What was asked for on the command line about what is kept."""
-
-    baseline: str | None = None
-    """The file of known findings."""
-    write: bool = False
-    """Add to it."""
-    last_failed: bool = False
-    failed_first: bool = False
-    cache: bool = True
-    commit: str | None = None
-    """The commit whose findings are known too."""
-
-    @property
-    def file(self) -> str | None:
-        """The baseline of the run, if it has one."""
-        return self.baseline or (FILE_NAME if self.write else None)
-
-
 class Keeper:
     """Holds what was kept for the time of one run."""
 
     def __init__(
-        self, kept: Kept, options: CheckOptions, baseline: Baseline | None, place: Target | None
+        self,
+        history: HistoryGroup,
+        options: CheckOptions,
+        baseline: Baseline | None,
+        place: Target | None,
     ) -> None:
-        self._kept = kept
+        self._history = history
         self._baseline = baseline
         self._place = place
         self._notices: list[str] = []
-        self._commit = None if kept.commit is None else BaseCommit(kept.commit, options)
+        self._commit = (
+            None
+            if history.baseline_commit is None
+            else BaseCommit(history.baseline_commit, options)
+        )
         self._must_mend = False
         """The cache has something that cannot be read."""
         self._failed = self._read_failed()
         failed = tuple(sorted(self._failed))
         self.options = msgspec.structs.replace(
             options,
-            only_failed=failed if kept.last_failed else None,
-            first=failed if kept.failed_first else (),
+            selection=msgspec.structs.replace(
+                options.selection, only_failed=failed if history.last_failed else None
+            ),
+            execution=msgspec.structs.replace(
+                options.execution, first=failed if history.failed_first else ()
+            ),
         )
         """The options of the run."""
 
@@ -88,7 +80,7 @@ class Keeper:
         baseline = self._baseline and self._settle(self._baseline, report)
         find_at_base = None if self._commit is None else self._commit.findings
         report = apply(policies_of_history(baseline, find_at_base), report)
-        if self._kept.cache and not report.interrupted and not report.faults:
+        if not self._history.no_cache and not report.interrupted and not report.faults:
             self._remember(report)
         return msgspec.structs.replace(report, notices=(*report.notices, *self._notices))
 
@@ -125,11 +117,11 @@ class Keeper:
 
     @property
     def _name(self) -> str:
-        return self._kept.baseline or FILE_NAME
+        return self._history.baseline or FILE_NAME
 
     def _read_failed(self) -> frozenset[str]:
         try:
-            return last_run.read_failed(Path()) if self._kept.cache else frozenset()
+            return last_run.read_failed(Path()) if not self._history.no_cache else frozenset()
         except last_run.UnreadableError as error:
             what = f"{last_run.FOLDER}/{last_run.FILE} cannot be used and is made anew: {error}"
             self._notices.append(f"warning: {what}")
@@ -138,7 +130,7 @@ class Keeper:
 
     def _remember(self, report: Report) -> None:
         failing = {_node(row) for row in rows(report) if row.verdict in STOPPING}
-        whole = is_whole(self.options)
+        whole = is_whole(self.options.selection)
         failed = last_run.updated(self._failed, report, failing, is_whole=whole)
         files = cached(report)
         if failed != self._failed or self._must_mend:
@@ -152,25 +144,25 @@ class Keeper:
 
 
 @contextlib.contextmanager
-def keeping(kept: Kept, options: CheckOptions) -> Iterator[Keeper]:
+def keeping(history: HistoryGroup, options: CheckOptions) -> Iterator[Keeper]:
     """What is kept, for the time of one run.
 
     Raises:
         UsageError: The baseline cannot be read, or not be written though that was asked for, or
             there is no commit to compare with.
     """
-    name = kept.file
-    if (kept.last_failed or kept.failed_first) and not kept.cache:
-        flag = "--lf" if kept.last_failed else "--ff"
+    name = history.baseline_file
+    if (history.last_failed or history.failed_first) and history.no_cache:
+        flag = "--lf" if history.last_failed else "--ff"
         raise UsageError(f"{flag} needs the cache: omit --no-cache")
-    baseline = None if name is None else read_baseline(name, may_be_new=kept.write)
+    baseline = None if name is None else read_baseline(name, may_be_new=history.write_baseline)
     with gently_terminated(), contextlib.ExitStack() as stack:
         place = None
-        if kept.write and name is not None:
+        if history.write_baseline and name is not None:
             with _explained(name):
                 place = claim_file(Path(name))
             stack.callback(place.close)
-        yield Keeper(kept, options, baseline, place)
+        yield Keeper(history, options, baseline, place)
 
 
 def _node(row: Row) -> str:

@@ -30,9 +30,11 @@ def replayed(options: CheckOptions, wanted: str, *, last_failed: bool) -> CheckO
     """
     if last_failed:
         raise UsageError("--replay asks for one finding: omit --lf")
-    if not options.paths:
+    if not options.selection.paths:
         return replaying(options, wanted, _of_last_run(), None)
-    return replaying(options, wanted, _of_reports(options.paths), ", ".join(options.paths))
+    return replaying(
+        options, wanted, _of_reports(options.selection.paths), ", ".join(options.selection.paths)
+    )
 
 
 def _of_reports(names: Sequence[str]) -> list[KnownFinding]:

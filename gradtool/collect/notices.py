@@ -7,7 +7,6 @@ from typing import Any
 
 from gradtool.collect.targets import Target
 from gradtool.config.files import Config
-from gradtool.config.options import CheckOptions
 from gradtool.results.paths import real_path
 from gradtool.spelling import nearest
 
@@ -18,8 +17,8 @@ _LISTED = 3
 class Notices:
     """Collects what is worth a line while a run is planned."""
 
-    def __init__(self, options: CheckOptions) -> None:
-        self._options = options
+    def __init__(self, keyword: str | None) -> None:
+        self._keyword = keyword
         self._walked: list[str] = []
         self._named: list[str] = []
         self._configured: dict[str, None] = {}
@@ -49,8 +48,8 @@ class Notices:
     def lines(self, modules: Sequence[Any]) -> tuple[str, ...]:
         """All notices; `modules` are those that have something to check."""
         found = [*self._named, *self._of_walk(), *self._configured]
-        if self._options.keyword is not None and not any(module.functions for module in modules):
-            found.append(f"-k {self._options.keyword!r} matched no case")
+        if self._keyword is not None and not any(module.functions for module in modules):
+            found.append(f"-k {self._keyword!r} matched no case")
         return tuple(found)
 
     def _of_walk(self) -> list[str]:

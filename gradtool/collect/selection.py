@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from gradtool.collect.changes import changed_since
 from gradtool.collect.targets import Target
 from gradtool.config.files import Configs
-from gradtool.config.options import CheckOptions
+from gradtool.config.options import SelectionOptions
 from gradtool.results.paths import split_path
 
 
@@ -21,7 +21,9 @@ class Selection:
         UsageError: Git cannot list the changes.
     """
 
-    def __init__(self, targets: Sequence[Target], options: CheckOptions, configs: Configs) -> None:
+    def __init__(
+        self, targets: Sequence[Target], options: SelectionOptions, configs: Configs
+    ) -> None:
         self.targets = list(targets)
         for target in self.targets:
             target.named &= not options.allow_empty or target.functions is not None

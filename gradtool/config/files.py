@@ -16,7 +16,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from gradtool.config.decoding import decode
-from gradtool.config.options import CheckOptions
+from gradtool.config.options import ConfigOptions
 from gradtool.config.overrides import Override, overridden, parse_override, parse_variable
 from gradtool.config.schema import Defaults, File, FunctionConfig
 from gradtool.config.validation import refuse_mistakes
@@ -137,13 +137,12 @@ def _require_version(document: Document) -> None:
         raise document.error(("version",), message)
 
 
-def config_of(options: CheckOptions) -> Config:
-    """Find the configuration for the only path, a file or a folder, of `options`.
+def config_of(path: str, options: ConfigOptions) -> Config:
+    """Find the configuration for `path`, a file or a folder.
 
     Raises:
         UsageError: There is no such path, or something in the configuration is wrong.
     """
-    (path,) = options.paths
     place = Path(path)
     if not path or not place.exists():
         raise UsageError(f"{path or repr(path)} does not exist")
@@ -158,8 +157,13 @@ class Configs:
         UsageError: A file or a value that the options name is wrong.
     """
 
-    def __init__(self, options: CheckOptions) -> None:
+    def __init__(self, options: ConfigOptions, exclude: tuple[str, ...] = ()) -> None:
+        """Find configurations as `options` say.
+
+        Patterns to `exclude` replace those of the configurations.
+        """
         self._options = options
+        self._exclude = exclude
         self._overrides = [
             *map(parse_variable, options.variables),
             *map(parse_override, options.overrides),
@@ -184,8 +188,8 @@ class Configs:
 
     def _for_all(self) -> Config | None:
         """The configuration for all files, if the options choose one."""
-        name = self._options.config
-        if self._options.no_config:
+        name = self._options.file
+        if self._options.isolated:
             if name is not None:
                 raise UsageError(f"--isolated reads no file: omit --config {name}")
             return self._without_file
@@ -200,8 +204,8 @@ class Configs:
 
     def excludes(self, entry: Path) -> bool:
         """Return True if a walk skips `entry`, a file or a folder."""
-        if self._options.exclude:
-            return matches(entry, Path.cwd(), self._options.exclude)
+        if self._exclude:
+            return matches(entry, Path.cwd(), self._exclude)
         config = self.nearest(entry)
         return matches(real_path(entry), config.folder, config.check.exclude)
 
@@ -209,7 +213,7 @@ class Configs:
         """The files that were read, and the origins of other values, as reports show them."""
         found = [self._named.path] if self._named is not None else list(self._by_path)
         files = [shown_path(path) for path in found if path is not None]
-        isolated = ["no file (--isolated)"] if self._options.no_config else []
+        isolated = ["no file (--isolated)"] if self._options.isolated else []
         return (*files, *isolated, *(override.origin for override in self._overrides))
 
 

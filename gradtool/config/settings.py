@@ -106,32 +106,33 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 def settings_for(options: CheckOptions, check: Defaults, function: FunctionConfig) -> Settings:
     """Weigh the flags of a run, the ``check`` section of a file and its word on a Function."""
-    select, ignore = options.select or check.select, options.ignore or check.ignore
-    if options.no_ignores:
+    rules, numeric, execution = options.rules, options.numeric, options.execution
+    select, ignore = rules.select or check.select, rules.ignore or check.ignore
+    if rules.no_ignores:
         function = msgspec.structs.replace(function, ignore={})
     ignored = _ignored(ignore, function)
     selected = codes.matching(select or [""]) - codes.matching(ignore) - ignored.keys()
-    device = options.device or check.device or DEFAULT_DEVICE
-    memory = options.memory_limit or check.memory_limit or DEFAULT_MEMORY_LIMIT
+    device = numeric.device or check.device or DEFAULT_DEVICE
+    memory = execution.memory_limit or check.memory_limit or DEFAULT_MEMORY_LIMIT
     return Settings(
-        seed=_first(options.seed, check.seed, default=DEFAULT_SEED),
+        seed=_first(numeric.seed, check.seed, default=DEFAULT_SEED),
         device=device,
-        engine=options.engine or check.engine or DEFAULT_ENGINE,
-        dtype=options.dtype or check.dtype or DEFAULT_DTYPE,
-        forced_dtype=options.dtype,
+        engine=numeric.engine or check.engine or DEFAULT_ENGINE,
+        dtype=numeric.dtype or check.dtype or DEFAULT_DTYPE,
+        forced_dtype=numeric.dtype,
         timeout=None
-        if options.pdb
-        else _first(options.timeout, check.timeout, default=DEFAULT_TIMEOUT),
-        memory_limit=parse_size(memory) if device == "cpu" and options.isolation else None,
-        flag_atol=options.atol,
-        flag_rtol=options.rtol,
+        if execution.pdb
+        else _first(execution.timeout, check.timeout, default=DEFAULT_TIMEOUT),
+        memory_limit=parse_size(memory) if device == "cpu" and execution.isolation else None,
+        flag_atol=numeric.atol,
+        flag_rtol=numeric.rtol,
         atol=_first(function.atol, check.atol, default=None),
         rtol=_first(function.rtol, check.rtol, default=None),
         reason=function.reason,
         expires=function.expires,
         codes=tuple(sorted(selected)),
         ignored=ignored,
-        tolerates=_is_any(function.atol, function.rtol) and not _is_any(options.atol, options.rtol),
+        tolerates=_is_any(function.atol, function.rtol) and not _is_any(numeric.atol, numeric.rtol),
         flags=_flags(options),
     )
 
@@ -148,22 +149,23 @@ def _ignored(ignore: tuple[str, ...], function: FunctionConfig) -> dict[str, Ski
 
 
 def _flags(options: CheckOptions) -> tuple[str, ...]:
+    config, numeric = options.config, options.numeric
     given = {
-        "--config": options.config,
-        "--device": options.device,
-        "--engine": options.engine,
-        "--dtype": options.dtype,
-        "--atol": options.atol,
-        "--rtol": options.rtol,
-        "--memory-limit": options.memory_limit,
+        "--config": config.file,
+        "--device": numeric.device,
+        "--engine": numeric.engine,
+        "--dtype": numeric.dtype,
+        "--atol": numeric.atol,
+        "--rtol": numeric.rtol,
+        "--memory-limit": options.execution.memory_limit,
     }
-    pairs = [("--config", p) for p in (*map(as_pair, options.variables), *options.overrides)]
+    pairs = [("--config", p) for p in (*map(as_pair, config.variables), *config.overrides)]
     told = [
         f"{flag} {shlex.quote(str(value))}"
         for flag, value in [*given.items(), *pairs]
         if value is not None
     ]
-    switches = {"--isolated": options.no_config, "--no-ignores": options.no_ignores}
+    switches = {"--isolated": config.isolated, "--no-ignores": options.rules.no_ignores}
     return (*told, *(flag for flag, is_on in switches.items() if is_on))
 
 

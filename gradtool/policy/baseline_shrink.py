@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from gradtool.config.options import CheckOptions
+from gradtool.config.options import CheckOptions, SelectionOptions
 from gradtool.policy.baseline import Baseline, Entry, entries_of, relocated
 from gradtool.results.paths import split_path
 from gradtool.results.report import (
@@ -25,18 +25,19 @@ from gradtool.results.report import (
 
 def vanished(baseline: Baseline, report: Report, options: CheckOptions) -> frozenset[Entry]:
     """The entries that the run of `report` has shown to be no longer true."""
-    asked_otherwise = (options.dtype, options.atol, options.rtol)
-    reconfigured = options.no_config or options.overrides or options.variables
+    numeric, config = options.numeric, options.config
+    asked_otherwise = (numeric.dtype, numeric.atol, numeric.rtol)
+    reconfigured = config.isolated or config.overrides or config.variables
     is_part = bool(report.interrupted or report.faults)
     if is_part or reconfigured or any(v is not None for v in asked_otherwise):
         return frozenset()
     found = {entry.fingerprint for entry in entries_of(baseline, report).values()}
-    run = _Run(report, baseline, is_whole=is_whole(options))
+    run = _Run(report, baseline, is_whole=is_whole(options.selection))
     unseen = (entry for entry in baseline.entries if entry.fingerprint not in found)
     return frozenset(entry for entry in unseen if run.has_asked(entry))
 
 
-def is_whole(options: CheckOptions) -> bool:
+def is_whole(options: SelectionOptions) -> bool:
     """Whether all Functions and cases of each module were asked for."""
     parts = (options.shard, options.keyword, options.only_failed or None)
     return not any("::" in path for path in options.paths) and not any(parts)

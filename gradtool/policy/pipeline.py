@@ -9,6 +9,7 @@ holds.
 
 from __future__ import annotations
 
+from gradtool.config.options import Requirements
 from gradtool.policy.annotations import (
     describe_rules,
     hint_at_inferred_arguments,
@@ -19,7 +20,7 @@ from gradtool.policy.baseline import Baseline, mark_known
 from gradtool.policy.changes import Policy, RunSettings
 from gradtool.policy.flaky_seeds import fold_seeds
 from gradtool.policy.ignores import Comments, apply_comment_ignores, apply_configured_ignores
-from gradtool.policy.requirements import NOTHING, Requirements, enforce_requirements
+from gradtool.policy.requirements import enforce_requirements
 from gradtool.policy.tolerances import list_tolerances, report_expired_tolerances
 
 
@@ -33,7 +34,7 @@ def policies_of_run(
     comments: Comments | None,
     *,
     seeds: int = 1,
-    requirements: Requirements = NOTHING,
+    requirements: Requirements | None = None,
 ) -> list[Policy]:
     """Steps for a run that has just ended.
 
@@ -41,7 +42,7 @@ def policies_of_run(
         run: The settings of what was checked.
         comments: The comments in the checked code; None where they are not applied.
         seeds: The number of results of each Function, one for each seed.
-        requirements: What the run must have checked.
+        requirements: What the run must have checked; None for a part of a run.
     """
     return [
         # Add to findings before anything removes some.
@@ -56,7 +57,7 @@ def policies_of_run(
         # What follows describes and judges the report as it stands by now.
         warn_of_faults,
         describe_rules,
-        enforce_requirements(requirements),
+        *([enforce_requirements(requirements)] if requirements is not None else []),
     ]
 
 

@@ -22,18 +22,24 @@ _PRINT = re.compile(r"[0-9a-f]{6,32}")
 
 _RULE = re.compile(r"GT\d{3}")
 
-_VALUES: Mapping[str, tuple[str, Callable[[str], Any]]] = {
-    "--seed": ("seed", int),
-    "--device": ("device", str),
-    "--engine": ("engine", str),
-    "--dtype": ("dtype", str),
-    "--atol": ("atol", float),
-    "--rtol": ("rtol", float),
-    "--memory-limit": ("memory_limit", str),
-}
-"""Options of a replay command that take a value: the field and the type of each."""
+_Place = tuple[str, str]
+"""A group of `CheckOptions` and a field of it."""
 
-_SWITCHES = {"--no-ignores": "no_ignores", "--isolated": "no_config"}
+_VALUES: Mapping[str, tuple[_Place, Callable[[str], Any]]] = {
+    "--seed": (("numeric", "seed"), int),
+    "--device": (("numeric", "device"), str),
+    "--engine": (("numeric", "engine"), str),
+    "--dtype": (("numeric", "dtype"), str),
+    "--atol": (("numeric", "atol"), float),
+    "--rtol": (("numeric", "rtol"), float),
+    "--memory-limit": (("execution", "memory_limit"), str),
+}
+"""Options of a replay command that take a value: the place and the type of each."""
+
+_SWITCHES: Mapping[str, _Place] = {
+    "--no-ignores": ("rules", "no_ignores"),
+    "--isolated": ("config", "isolated"),
+}
 
 
 def replaying(
@@ -57,30 +63,33 @@ def replaying(
     found = _found(wanted, known, where)
     node, rule = _split(found.node)
     paths, recalled = _recalled(found)
-    left_open = {name: value for name, value in recalled.items() if not _is_given(options, name)}
-    return msgspec.structs.replace(
+    options = _completed(options, recalled)
+    replace = msgspec.structs.replace
+    select = () if rule in Family.RUNNING else (rule,)
+    return replace(
         options,
-        paths=paths or (node,),
-        select=() if rule in Family.RUNNING else (rule,),
-        ignore=(),
-        **left_open,
+        selection=replace(options.selection, paths=paths or (node,)),
+        rules=replace(options.rules, select=select, ignore=()),
     )
 
 
-def _is_given(options: CheckOptions, name: str) -> bool:
-    value = getattr(options, name)
-    return value is not None and value is not False and value != ()
+def _completed(options: CheckOptions, recalled: Mapping[_Place, Any]) -> CheckOptions:
+    """The options with recalled values where they leave something open."""
+    groups: dict[str, Any] = {}
+    for (group, name), value in recalled.items():
+        held = groups.get(group, getattr(options, group))
+        given = getattr(held, name)
+        if given is None or given is False or given == ():
+            groups[group] = msgspec.structs.replace(held, **{name: value})
+    return msgspec.structs.replace(options, **groups)
 
 
 def _refuse_narrowing(options: CheckOptions) -> None:
     """Refuse options that choose what is checked, as the finding does."""
     given = {
-        "-k": options.keyword,
-        "--select": options.select or None,
-        "--shard": options.shard,
-        "--changed-since": options.changed_since,
-        "--lf": options.only_failed,
-        "--require-functions": options.require_functions,
+        **options.selection.narrowing,
+        "--select": options.rules.select or None,
+        "--require-functions": options.requirements.functions,
     }
     for flag, value in given.items():
         if value is not None:
@@ -138,13 +147,15 @@ def _split(node_id: str) -> tuple[str, str]:
     return node, rule
 
 
-def _recalled(found: KnownFinding) -> tuple[tuple[str, ...], dict[str, Any]]:
+def _recalled(found: KnownFinding) -> tuple[tuple[str, ...], dict[_Place, Any]]:
     """The paths and the options of the command line that the finding was told with.
 
     Raises:
         UsageError: It is none of gradtool's.
     """
-    seed = {} if found.seed is None else {"seed": found.seed}
+    seed: dict[_Place, Any] = {}
+    if found.seed is not None:
+        seed["numeric", "seed"] = found.seed
     if found.replay is None:
         return (), seed
     try:
@@ -156,7 +167,7 @@ def _recalled(found: KnownFinding) -> tuple[tuple[str, ...], dict[str, Any]]:
     return paths, {**seed, **read}
 
 
-def _read(command: Sequence[str]) -> tuple[tuple[str, ...], dict[str, Any]]:
+def _read(command: Sequence[str]) -> tuple[tuple[str, ...], dict[_Place, Any]]:
     """Paths and options of the words of a command.
 
     Raises:
@@ -165,12 +176,12 @@ def _read(command: Sequence[str]) -> tuple[tuple[str, ...], dict[str, Any]]:
     """
     paths: list[str] = []
     configs: list[str] = []
-    read: dict[str, Any] = {}
+    read: dict[_Place, Any] = {}
     words = iter(command)
     for word in words:
         if word in _VALUES:
-            name, kind = _VALUES[word]
-            read[name] = kind(next(words))
+            place, kind = _VALUES[word]
+            read[place] = kind(next(words))
         elif word in _SWITCHES:
             read[_SWITCHES[word]] = True
         elif word in ("--config", "--select"):
@@ -179,5 +190,5 @@ def _read(command: Sequence[str]) -> tuple[tuple[str, ...], dict[str, Any]]:
             raise ValueError(word)
         else:
             paths.append(word)
-    read["config"], read["overrides"] = split_config(configs)
+    read["config", "file"], read["config", "overrides"] = split_config(configs)
     return tuple(paths), read

@@ -8,10 +8,10 @@ backward when GT201 passed at one case; a Function without, be it declared
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import msgspec
 
+from gradtool.config.options import Requirements
 from gradtool.policy.changes import Policy, add_notices
 from gradtool.results.report import (
     DOUBLE_BACKWARD,
@@ -24,19 +24,6 @@ from gradtool.results.report import (
 
 _NAMED = 5
 """Functions that a line names before it only counts the others."""
-
-
-@dataclass(frozen=True)
-class Requirements:
-    """What ``--require-functions`` and ``--require-double-backward`` ask for."""
-
-    functions: int | None = None
-    """How many Functions must have been checked."""
-    double_backward: bool = False
-    """Every Function must pass GT201, or be excused from it."""
-
-
-NOTHING = Requirements()
 
 
 def enforce_requirements(requirements: Requirements) -> Policy:

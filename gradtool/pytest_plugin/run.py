@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 
 from gradtool.config.environment import of_environment
-from gradtool.config.options import CheckOptions
+from gradtool.config.options import (
+    CheckOptions,
+    ConfigOptions,
+    ExecutionOptions,
+    NumericOptions,
+)
 from gradtool.errors import UsageError
 from gradtool.pytest_plugin.items import ModuleFile
 from gradtool.run.session import Session
@@ -30,13 +35,10 @@ class Run:
         path = str(config.rootpath / named) if named else None
         try:
             options = CheckOptions(
-                paths=(),
-                config=path,
-                variables=of_environment(os.environ),
-                engine=config.getini("gradtool_engine") or None,
+                config=ConfigOptions(file=path, variables=of_environment(os.environ)),
+                numeric=NumericOptions(engine=config.getini("gradtool_engine") or None),
+                execution=ExecutionOptions(isolation=hasattr(os, "fork"), jobs=1),
                 strict=config.getini("gradtool_strict"),
-                isolation=hasattr(os, "fork"),
-                jobs=1,
             )
             self.session = Session(options)
         except UsageError as error:

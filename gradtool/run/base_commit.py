@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from gradtool.collect.git import branching_point, checked_out, repository
-from gradtool.config.options import CheckOptions
+from gradtool.config.options import CheckOptions, Requirements
 from gradtool.errors import UsageError
 from gradtool.package import FOLDER
 from gradtool.policy.base_findings import FLAG, BaseFindings, new_findings
@@ -84,23 +84,29 @@ class BaseCommit:
 
     def _options_in(self, tree: Path, folder: Path, files: list[Path]) -> CheckOptions:
         """The options of the run, without what narrows it or holds it to something."""
-        config = self._options.config
-        if config is not None:
-            config = str(self._mapped(_real(Path(config)), tree))
-        return msgspec.structs.replace(
+        config, replace = self._options.config, msgspec.structs.replace
+        if config.file is not None:
+            config = replace(config, file=str(self._mapped(_real(Path(config.file)), tree)))
+        execution = self._options.execution
+        return replace(
             self._options,
-            paths=tuple(os.path.relpath(file, folder) for file in files),
             config=config,
-            isolation=self._options.isolation or self._options.pdb,
-            pdb=False,
-            shard=None,
-            executor="local",
-            scheduler=None,
-            changed_since=None,
-            only_failed=None,
-            allow_empty=True,
-            require_functions=None,
-            require_double_backward=False,
+            selection=replace(
+                self._options.selection,
+                paths=tuple(os.path.relpath(file, folder) for file in files),
+                shard=None,
+                changed_since=None,
+                only_failed=None,
+                allow_empty=True,
+            ),
+            execution=replace(
+                execution,
+                isolation=execution.isolation or execution.pdb,
+                pdb=False,
+                executor="local",
+                scheduler=None,
+            ),
+            requirements=Requirements(),
         )
 
     def _path_in(self, tree: Path) -> list[str]:

@@ -81,7 +81,7 @@ def _not_loaded(modules: Sequence[Module]) -> Iterator[FunctionProfile]:
 
 @contextlib.contextmanager
 def _profiler(options: CheckOptions) -> Iterator[_Profiler]:
-    if options.isolation:
+    if options.execution.isolation:
         with Pool(1) as pool:
             yield _InWorkers(pool)
     else:

@@ -42,15 +42,17 @@ class RunPlan:
 
     def __init__(self, options: CheckOptions) -> None:
         require_valid(options)
-        if options.keyword is not None:
-            parse_keyword(options.keyword)
-        self.notices = Notices(options)
+        if options.selection.keyword is not None:
+            parse_keyword(options.selection.keyword)
+        self._shard = options.selection.shard and parse_shard(options.selection.shard)
+        selection = options.selection
+        self.notices = Notices(selection.keyword)
         self.nodes: list[str] = []
         """Everything there is to check in the whole run, whatever the shard."""
         self._options = options
-        self._configs = Configs(options)
-        found = find_targets(options.paths, self._configs.excludes)
-        self.selection = Selection(found, options, self._configs)
+        self._configs = Configs(options.config, selection.exclude)
+        found = find_targets(selection.paths, self._configs.excludes)
+        self.selection = Selection(found, selection, self._configs)
         """What options leave of the files."""
         self._targets = self.selection.targets
         self.comments = Comments()
@@ -110,9 +112,9 @@ class RunPlan:
 
     def shard(self) -> Shard | None:
         """The part of the run that this one is; None when it is the whole."""
-        if self._options.shard is None:
+        if not self._shard:
             return None
-        number, count = parse_shard(self._options.shard)
+        number, count = self._shard
         return Shard(number=number, count=count, nodes=tuple(self.nodes))
 
     def _module(
@@ -142,7 +144,7 @@ class RunPlan:
             cases=said.cases,
             module=said.module,
             only=tuple(sorted((target.functions or {}).get(name, ()))),
-            keyword=self._options.keyword,
+            keyword=self._options.selection.keyword,
         )
 
     def _settings_of(self, config: Config, said: FunctionConfig | None = None) -> Settings:
@@ -151,7 +153,7 @@ class RunPlan:
     def _is_ours(self, node: str) -> bool:
         """Take note of a node, and say whether it falls to this shard."""
         self.nodes.append(node)
-        if self._options.shard is None:
+        if not self._shard:
             return True
-        number, count = parse_shard(self._options.shard)
+        number, count = self._shard
         return shard_of(node, count) == number

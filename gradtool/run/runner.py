@@ -18,7 +18,6 @@ from gradtool.errors import UsageError
 from gradtool.package import __version__
 from gradtool.policy.changes import RunSettings, apply
 from gradtool.policy.pipeline import policies_of_listing, policies_of_run
-from gradtool.policy.requirements import Requirements
 from gradtool.results.report import (
     Environment,
     Family,
@@ -44,7 +43,7 @@ def check(options: CheckOptions, watcher: Watcher | None = None) -> Report:
         UsageError: The run cannot start as asked.
     """
     started = time.perf_counter()
-    with executing(options) as executor:
+    with executing(options.execution) as executor:
         run = _Run(options, executor)
         try:
             run.check(watcher or Unwatched())
@@ -70,7 +69,7 @@ def collect_with_cases(
     Raises:
         UsageError: The run cannot start as asked.
     """
-    with executing(options) as executor:
+    with executing(options.execution) as executor:
         run = _Run(options, executor)
         run.plan()
         done = executor.collect(run.units)
@@ -106,7 +105,9 @@ class _Run:
         self.plan()
         units = with_seeds(self.units, self._seeds)
         watcher.started(len(units))
-        self._outcome = check_in_order(self._executor, units, self._options.first, watcher)
+        self._outcome = check_in_order(
+            self._executor, units, self._options.execution.first, watcher
+        )
         self.interrupted = self._outcome.interrupted
 
     def listed(self, done: Sequence[Done]) -> tuple[ModuleResult, ...]:
@@ -119,15 +120,15 @@ class _Run:
         options, done = self._options, self._outcome.done
         policies = policies_of_run(
             self._scope(done),
-            None if options.no_ignores else self._plan.comments,
+            None if options.rules.no_ignores else self._plan.comments,
             seeds=self._seeds,
-            requirements=Requirements(options.require_functions, options.require_double_backward),
+            requirements=options.requirements,
         )
         return apply(policies, self._raw_report(seconds))
 
     @property
     def _seeds(self) -> int:
-        return self._options.flake or 1
+        return self._options.numeric.flake or 1
 
     def _raw_report(self, seconds: float) -> Report:
         """What the checks said, before any policy."""
@@ -144,7 +145,7 @@ class _Run:
             left_out=left_out(plan.settings),
             deselected=sum(map(self._deselected, range(len(self.units)))),
             passed_over=tuple(plan.selection.passed_over),
-            may_be_empty=self._options.allow_empty or plan.selection.is_unchanged,
+            may_be_empty=self._options.selection.allow_empty or plan.selection.is_unchanged,
             notices=(*plan.notices.lines(modules), *plan.selection.notices),
             faults=self._outcome.faults,
             seconds=seconds,

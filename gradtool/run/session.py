@@ -32,7 +32,7 @@ class Session:
 
     def __init__(self, options: CheckOptions) -> None:
         self._options = options
-        self._configs = Configs(options)
+        self._configs = Configs(options.config, options.selection.exclude)
         self._comments = Comments()
         self._stack = contextlib.ExitStack()
         self._executor: Executor | None = None
@@ -56,7 +56,10 @@ class Session:
             UsageError: Its configuration is wrong, or an engine or device that it names is not
                 there.
         """
-        options = msgspec.structs.replace(self._options, paths=(str(path),))
+        options = msgspec.structs.replace(
+            self._options,
+            selection=msgspec.structs.replace(self._options.selection, paths=(str(path),)),
+        )
         plan, executor = RunPlan(options), self._workers()
         for engine in plan.engines:
             require_engine(engine)
@@ -98,7 +101,9 @@ class Session:
         scope = RunSettings(
             units={unit.node: unit}, partial=frozenset([unit.node] if done.deselected else [])
         )
-        policies = policies_of_run(scope, None if self._options.no_ignores else self._comments)
+        policies = policies_of_run(
+            scope, None if self._options.rules.no_ignores else self._comments
+        )
         raw = self._report(ModuleResult(path=unit.shown, functions=(done.function,)), unit.settings)
         (module,) = apply(policies, raw).modules
         return module.functions[0]
@@ -113,5 +118,5 @@ class Session:
 
     def _workers(self) -> Executor:
         if self._executor is None:
-            self._executor = self._stack.enter_context(executing(self._options))
+            self._executor = self._stack.enter_context(executing(self._options.execution))
         return self._executor

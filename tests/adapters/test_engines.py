@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from gradtool.adapters.engines import require_engine
-from gradtool.config.options import CheckOptions
 from gradtool.errors import UsageError
 from gradtool.report.summary import summary_line
 from gradtool.results.report import Finding, Report, Severity, Verdict
 from gradtool.run.runner import check
 from gradtool.verify.rules import RULES
+from tests.options import check_options
 from tests.zoo.members import Member, members
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
@@ -70,7 +70,7 @@ class OnCuda(torch.autograd.Function):
 
 def checked(*paths: Path | str, engine: str, **options: object) -> Report:
     shown = tuple(str(path) for path in paths)
-    return check(CheckOptions(paths=shown, engine=engine, strict=True, isolation=WHOLE, **options))
+    return check(check_options(paths=shown, engine=engine, strict=True, isolation=WHOLE, **options))
 
 
 def alarms(report: Report, rule: str = "") -> list[Finding]:
@@ -216,7 +216,7 @@ def test_pytorch_that_does_not_load_is_told_in_one_line(write, monkeypatch):
     monkeypatch.setattr("gradtool.adapters.torch.library.load", broken_import)
     write({"empty.py": ""})
     with pytest.raises(UsageError, match=r"PyTorch \S+ does not load: libtorch_cpu.so: .* file$"):
-        check(CheckOptions(paths=("empty.py",), engine="torch"))
+        check(check_options(paths=("empty.py",), engine="torch"))
 
 
 @torch
@@ -224,17 +224,17 @@ def test_a_device_that_pytorch_does_not_see_is_told_in_one_line(write, monkeypat
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     write({"empty.py": ""})
     with pytest.raises(UsageError, match="--device cuda cannot be used: PyTorch sees no CUDA"):
-        check(CheckOptions(paths=("empty.py",), engine="torch", device="cuda"))
+        check(check_options(paths=("empty.py",), engine="torch", device="cuda"))
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     monkeypatch.setattr("torch.cuda.device_count", lambda: 1)
     with pytest.raises(UsageError, match="--device cuda:3 does not exist: PyTorch sees 1 here"):
-        check(CheckOptions(paths=("empty.py",), engine="torch", device="cuda:3"))
+        check(check_options(paths=("empty.py",), engine="torch", device="cuda:3"))
 
 
 @pytest.mark.parametrize("engine", ["bundled", torch_engine])
 def test_a_package_that_a_module_lacks_is_named(write, engine):
     write({"lacking.py": "import nothere.inner\n"})
-    (finding,) = check(CheckOptions(paths=("lacking.py",), engine=engine)).findings()
+    (finding,) = check(check_options(paths=("lacking.py",), engine=engine)).findings()
     assert finding.rule == "GT001"
     assert finding.message == "import raised ModuleNotFoundError: No module named 'nothere'"
     assert finding.hint == ("install what has 'nothere' into the environment that gradtool runs in")
@@ -246,7 +246,7 @@ def test_a_function_for_cuda_only_says_so_on_the_cpu(write, engine, line):
     write({"on_cuda.py": ON_CUDA.format(line=line)})
     if engine == "torch" and importlib.import_module("torch").cuda.is_available():
         pytest.skip("CUDA is here")
-    report = check(CheckOptions(paths=("on_cuda.py",), engine=engine))
+    report = check(check_options(paths=("on_cuda.py",), engine=engine))
     (finding,) = report.findings()
     assert finding.rule == "GT002"
     assert "cuda" in finding.message.lower()
@@ -256,7 +256,7 @@ def test_a_function_for_cuda_only_says_so_on_the_cpu(write, engine, line):
 @pytest.mark.parametrize("engine", ["bundled", torch_engine])
 def test_what_the_engine_says_of_a_gradient_is_told_at_the_users_backward(write, engine):
     write({"shaped.py": ON_CUDA.format(line="pass").replace("g * 2", "g.new_zeros(7)")})
-    report = check(CheckOptions(paths=("shaped.py",), engine=engine))
+    report = check(check_options(paths=("shaped.py",), engine=engine))
     (finding,) = [each for each in report.findings() if each.rule == "GT103"]
     assert finding.location.path == "shaped.py"
     assert "return g.new_zeros(7)" in "".join(finding.source.lines)
@@ -277,14 +277,14 @@ class Rounded(torch.autograd.Function):
 @pytest.mark.parametrize("engine", ["bundled", torch_engine])
 def test_what_is_meant_to_differ_is_recognised_and_counted_once_declared(write, engine):
     write({"rounded.py": STRAIGHT})
-    report = check(CheckOptions(paths=("rounded.py",), engine=engine))
+    report = check(check_options(paths=("rounded.py",), engine=engine))
     (finding,) = report.findings()
     assert finding.rule == "GT101"
     assert "this looks like a straight-through estimator" in (finding.hint or "")
     assert "`ignore: {GT101: " in (finding.hint or "")
     declared = 'version: 1\nfunctions:\n  Rounded:\n    ignore: {GT101: "rounds on purpose"}\n'
     write({"gradtool.yaml": declared})
-    report = check(CheckOptions(paths=("rounded.py",), engine=engine))
+    report = check(check_options(paths=("rounded.py",), engine=engine))
     assert report.verdict is Verdict.PASS
     told = "gradient of 1 case (ignored by the configuration: rounds on purpose)"
     assert told in summary_line(report)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from gradtool.config.options import CheckOptions
 from gradtool.results.report import CaseResult, Report, Verdict
 from gradtool.run.runner import check
 from tests.conftest import Write
+from tests.options import check_options
 
 MODULE = """
 import torch
@@ -85,7 +85,7 @@ ENGINES = [
 
 
 def checked(path: str, engine: str = "bundled", **options: Any) -> Report:
-    return check(CheckOptions(paths=(path,), engine=engine, **options))
+    return check(check_options(paths=(path,), engine=engine, **options))
 
 
 def only_case(report: Report) -> CaseResult:

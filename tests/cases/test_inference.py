@@ -19,13 +19,13 @@ from gradtool.cases.sources import ResolvedCase, resolve_cases
 from gradtool.collect.discovery import discover, named
 from gradtool.collect.loader import LoadedModule, Loader
 from gradtool.collect.subject import Subject
-from gradtool.config.options import CheckOptions
 from gradtool.config.schema import CaseConfig
 from gradtool.config.settings import Settings
 from gradtool.engine._placeholder import EngineLacksError
 from gradtool.findings.terminations import NoCase
 from gradtool.run.runner import check
 from tests.conftest import Write
+from tests.options import check_options
 
 CORPUS = Path(__file__).parent / "corpus" / "signatures.py"
 
@@ -270,6 +270,6 @@ def test_what_the_engine_lacks_in_backward_is_not_gone_round(write: Write) -> No
         "        return g * ctx.n, None\n"
     )
     write({"series.py": source})
-    (finding,) = check(CheckOptions(paths=("series.py",))).findings()
+    (finding,) = check(check_options(paths=("series.py",))).findings()
     assert finding.rule == "GT004"
     assert "gradtool's engine has no torch.fbgemm_linear_fp16_weight" in finding.message

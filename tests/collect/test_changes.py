@@ -10,8 +10,8 @@ import pytest
 from gradtool.collect.changes import LocalImports, changed_since
 from gradtool.collect.targets import find_targets
 from gradtool.config.files import Configs
-from gradtool.config.options import CheckOptions
 from tests.conftest import Write
+from tests.options import check_options
 
 FILES = {
     "src/pkg/__init__.py": "",
@@ -44,9 +44,9 @@ def repository(write: Write) -> Path:
 
 
 def found(ref: str = "HEAD") -> set[str]:
-    options = CheckOptions(paths=(".",))
-    configs = Configs(options)
-    targets = find_targets(options.paths, configs.excludes)
+    options = check_options(paths=(".",))
+    configs = Configs(options.config)
+    targets = find_targets(options.selection.paths, configs.excludes)
     return {target.shown for target in changed_since(targets, ref, configs)}
 
 

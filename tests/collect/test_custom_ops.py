@@ -8,11 +8,11 @@ import importlib.util
 import pytest
 
 from gradtool.collect.discovery import can_define_functions
-from gradtool.config.options import CheckOptions
 from gradtool.errors import UsageError
 from gradtool.results.report import Finding, Report, Verdict
 from gradtool.run.runner import check
 from tests.conftest import Write
+from tests.options import check_options
 
 MODULE = """
 import numpy as np
@@ -111,7 +111,7 @@ def of(report: Report, name: str) -> dict[str, Finding]:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_each_operator_with_a_gradient_is_checked(write: Write, engine: str) -> None:
     write({"ops.py": MODULE})
-    report = check(CheckOptions(paths=("ops.py",), engine=engine))
+    report = check(check_options(paths=("ops.py",), engine=engine))
     assert [each.name for _, each in report.functions()] == ["sine", "product", "counted"]
     assert of(report, "sine") == {}
     wrong = of(report, "product")["GT101"]
@@ -125,7 +125,7 @@ def test_each_operator_with_a_gradient_is_checked(write: Write, engine: str) -> 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_callable_that_calls_one_by_its_name_is_checked(write: Write, engine: str) -> None:
     write({"ops.py": MODULE})
-    report = check(CheckOptions(paths=("ops.py::composed",), engine=engine, select=("GT1", "GT2")))
+    report = check(check_options(paths=("ops.py::composed",), engine=engine, select=("GT1", "GT2")))
     assert report.verdict is Verdict.PASS
 
 
@@ -133,7 +133,7 @@ def test_a_callable_that_calls_one_by_its_name_is_checked(write: Write, engine: 
 def test_one_without_a_gradient_is_refused(write: Write, engine: str) -> None:
     write({"ops.py": MODULE})
     with pytest.raises(UsageError, match="plain has no gradient: register_autograd was not called"):
-        check(CheckOptions(paths=("ops.py::plain",), engine=engine))
+        check(check_options(paths=("ops.py::plain",), engine=engine))
 
 
 def test_a_walk_imports_what_may_define_one() -> None:

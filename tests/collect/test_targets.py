@@ -10,7 +10,7 @@ import pytest
 
 from gradtool.collect.targets import Target, find_targets
 from gradtool.config.files import Configs, matches
-from gradtool.config.options import CheckOptions
+from gradtool.config.options import ConfigOptions
 from gradtool.errors import UsageError
 from gradtool.results.paths import split_node_id
 
@@ -140,7 +140,7 @@ def test_what_cannot_be_a_module_is_refused(tree: Path, path: str, message: str)
 def test_links_that_lead_nowhere_are_met_on_a_walk(tree: Path) -> None:
     (tree / "sub/deep/loop.py").symlink_to("loop.py")
     (tree / "sub/deep/lost.py").symlink_to("nowhere.py")
-    excluded = Configs(CheckOptions(paths=("sub",))).excludes
+    excluded = Configs(ConfigOptions()).excludes
     found = shown(find_targets(("sub/deep",), excluded))
     assert found == ["sub/deep/d.py", "sub/deep/loop.py", "sub/deep/lost.py"]
 

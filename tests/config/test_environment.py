@@ -14,14 +14,15 @@ from gradtool.config.schema import Defaults, FunctionConfig
 from gradtool.config.settings import settings_for
 from gradtool.errors import UsageError
 from tests.conftest import Write
+from tests.options import check_options
 
 
 def of(*variables: str, pairs: tuple[str, ...] = (), seed: int | None = None) -> CheckOptions:
-    return CheckOptions(paths=("ops.py",), variables=variables, overrides=pairs, seed=seed)
+    return check_options(paths=("ops.py",), variables=variables, overrides=pairs, seed=seed)
 
 
 def check(options: CheckOptions) -> Defaults:
-    return Configs(options).nearest(Path("ops.py")).check
+    return Configs(options.config).nearest(Path("ops.py")).check
 
 
 def test_each_key_has_a_variable_and_no_other_is_looked_at() -> None:
@@ -67,13 +68,13 @@ def test_values_are_written_as_in_the_file(write: Write) -> None:
 def test_a_mistake_is_told_with_the_variable(write: Write, variable: str, message: str) -> None:
     write({})
     with pytest.raises(UsageError) as error:
-        Configs(of(variable))
+        Configs(of(variable).config)
     assert str(error.value).startswith(f"{variable}: {message}")
 
 
 def test_reports_name_it_and_a_replay_says_it_by_an_option(write: Write) -> None:
     write({"gradtool.yaml": "version: 1\n"})
-    found = Configs(of("GRADTOOL_ATOL=1e-3"))
+    found = Configs(of("GRADTOOL_ATOL=1e-3").config)
     found.nearest(Path("ops.py"))
     assert found.read() == ("gradtool.yaml", "GRADTOOL_ATOL=1e-3")
     assert as_pair("GRADTOOL_ATOL=1e-3") == "check.atol=1e-3"

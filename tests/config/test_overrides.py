@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gradtool.config.files import Config, Configs, config_without_file, load_config
-from gradtool.config.options import CheckOptions
+from gradtool.config.options import ConfigOptions
 from gradtool.config.overrides import parse_override, split_config
 from gradtool.errors import UsageError
 from tests.conftest import Write
@@ -156,9 +156,7 @@ def test_files_and_pairs_are_told_apart() -> None:
 
 
 def configs(*pairs: str, no_config: bool = False, config: str | None = None) -> Configs:
-    return Configs(
-        CheckOptions(paths=("ops.py",), overrides=pairs, no_config=no_config, config=config)
-    )
+    return Configs(ConfigOptions(overrides=pairs, isolated=no_config, file=config))
 
 
 def test_they_hold_for_every_module_and_files_are_read_as_always(write: Write) -> None:

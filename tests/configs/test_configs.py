@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from gradtool.config.files import load_config
-from gradtool.config.options import CheckOptions
 from gradtool.config.schema import CaseConfig, Defaults, File, FunctionConfig, ModuleConfig
 from gradtool.config.tensor_spec import TensorSpec
 from gradtool.results.report import Verdict
 from gradtool.run.runner import check
+from tests.options import check_options
 
 ROOT = Path(__file__).resolve().parents[2]
 FULL = ROOT / "configs" / "full.yaml"
@@ -48,13 +48,13 @@ def test_the_full_one_explains_each_default_on_its_line(key: str) -> None:
 
 def test_the_full_one_can_be_tried_on_the_samples() -> None:
     # Its tolerances and ignores are there to be shown, and GT511 finds that no sample needs them.
-    options = CheckOptions(paths=(str(SAMPLES),), config=str(FULL), ignore=("GT511",))
+    options = check_options(paths=(str(SAMPLES),), config=str(FULL), ignore=("GT511",))
     report = check(options)
     assert [module.path for module in report.modules if module.verdict is not Verdict.PASS] == []
 
 
 def test_the_full_one_decides_which_cases_are_made() -> None:
-    report = check(CheckOptions(paths=(str(SAMPLES / "linear.py"),), config=str(FULL)))
+    report = check(check_options(paths=(str(SAMPLES / "linear.py"),), config=str(FULL)))
     (module,) = report.modules
     (function,) = module.functions
     names = [case.name for case in function.cases]
@@ -62,7 +62,7 @@ def test_the_full_one_decides_which_cases_are_made() -> None:
 
 
 def test_the_minimal_one_can_be_tried_on_a_sample() -> None:
-    report = check(CheckOptions(paths=(str(SAMPLES / "linear.py"),), config=str(MINIMAL)))
+    report = check(check_options(paths=(str(SAMPLES / "linear.py"),), config=str(MINIMAL)))
     (module,) = report.modules
     assert module.verdict is Verdict.PASS
     assert [case.source for case in module.functions[0].cases] == ["config"]

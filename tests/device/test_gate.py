@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.config.options import CheckOptions
 from gradtool.results.report import Report, Verdict
 from gradtool.run.runner import check
 from gradtool.verify.rules import RULES
+from tests.options import check_options
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 
@@ -29,7 +29,7 @@ def codes(report: Report) -> list[str]:
 
 
 def test_the_samples_pass_but_for_the_one_that_is_written_for_host_memory() -> None:
-    report = check(CheckOptions(paths=(str(SAMPLES),), device="cuda"))
+    report = check(check_options(paths=(str(SAMPLES),), device="cuda"))
     found = verdicts(report)
     assert len(found) >= 13
     failed = {name for name, verdict in found.items() if verdict is not Verdict.PASS}
@@ -38,7 +38,7 @@ def test_the_samples_pass_but_for_the_one_that_is_written_for_host_memory() -> N
 
 def test_the_wrong_samples_break_the_same_rules() -> None:
     here, there = (
-        codes(check(CheckOptions(paths=(str(SAMPLES / "wrong"),), device=device)))
+        codes(check(check_options(paths=(str(SAMPLES / "wrong"),), device=device)))
         for device in ("cpu", "cuda")
     )
     assert here
@@ -50,7 +50,7 @@ def test_both_devices_are_compared(example, found, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     source = getattr(RULES["GT701"], example)
     (tmp_path / "scale.py").write_text(source)
-    report = check(CheckOptions(paths=("scale.py",), device="cuda", seed=0))
+    report = check(check_options(paths=("scale.py",), device="cuda", seed=0))
     assert {finding.rule for finding in report.findings()} == found
     (asked,) = [each for each in report.checks() if each.rule == "GT701"]
     assert asked.verdict is (Verdict.FAIL if found else Verdict.PASS)
@@ -59,5 +59,5 @@ def test_both_devices_are_compared(example, found, tmp_path, monkeypatch):
 def test_a_run_on_the_cpu_compares_no_devices(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "scale.py").write_text(RULES["GT701"].wrong)
-    report = check(CheckOptions(paths=("scale.py",), seed=0))
+    report = check(check_options(paths=("scale.py",), seed=0))
     assert list(report.findings()) == []

@@ -18,6 +18,7 @@ from gradtool.policy.baseline_shrink import vanished
 from gradtool.results.report import Report
 from gradtool.run.runner import check
 from tests.conftest import Write
+from tests.options import check_options
 from tests.user_modules import GOOD, WRONG
 
 TWO = WRONG + WRONG.replace("from gradtool import Function", "").replace("Cube", "Other")
@@ -25,7 +26,7 @@ MENDED = TWO.replace("g * x * x", "3 * g * x * x", 1)
 
 
 def run(path: str = ".", **options: Any) -> tuple[Report, CheckOptions]:
-    asked = CheckOptions(paths=(path,), **{"select": ("GT101",), **options})
+    asked = check_options(paths=(path,), **{"select": ("GT101",), **options})
     return check(asked), asked
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.config.options import CheckOptions
 from gradtool.results.report import Verdict
 from gradtool.run.runner import check
+from tests.options import check_options
 
 MODULE = """
 import torch
@@ -58,6 +58,6 @@ def test_who_declares_another_gradient_need_not_ignore_doubts_too(
     monkeypatch.chdir(tmp_path)
     Path("quantize.py").write_text(MODULE.format(comment=comment), encoding="utf-8")
     Path("gradtool.yaml").write_text(configuration, encoding="utf-8")
-    report = check(CheckOptions(paths=("quantize.py",), strict=True))
+    report = check(check_options(paths=("quantize.py",), strict=True))
     assert [finding.rule for finding in report.findings()] == rules
     assert report.verdict is verdict

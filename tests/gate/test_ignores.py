@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from gradtool.cli.exit_codes import ExitCode, exit_code
-from gradtool.config.options import CheckOptions
 from gradtool.errors import UsageError
 from gradtool.results.report import Report, SkipKind, Verdict
 from gradtool.run.runner import check
 from tests.conftest import Write
+from tests.options import check_options
 
 KEPT = """\
 from gradtool import Function
@@ -43,7 +43,7 @@ def kept(**comments: str) -> dict[str, str]:
 
 
 def run(**options: Any) -> Report:
-    return check(CheckOptions(paths=("ops.py",), **options))
+    return check(check_options(paths=("ops.py",), **options))
 
 
 def rules(report: Report) -> list[str]:

@@ -14,10 +14,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from gradtool.config.options import CheckOptions
 from gradtool.errors import UsageError
 from gradtool.results.report import Report
 from gradtool.run.runner import check
+from tests.options import check_options
 from tests.workers.hostile_functions import GOOD, Hostile, source
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed")
@@ -88,9 +88,9 @@ def test_a_cluster_says_the_same(
     cluster: Cluster, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
-    here = check(CheckOptions(paths=(".",), isolation=True))
+    here = check(check_options(paths=(".",), isolation=True))
     there = check(
-        CheckOptions(paths=(".",), isolation=True, executor="dask", scheduler=cluster.address)
+        check_options(paths=(".",), isolation=True, executor="dask", scheduler=cluster.address)
     )
     assert modules(there) == modules(here)
     assert [finding.rule for finding in there.findings()] == ["GT005", "GT101"]
@@ -114,7 +114,7 @@ def test_a_worker_that_dies_loses_nothing(
             return lambda *_: time.sleep(0)
 
     watcher = Assassin()
-    options = CheckOptions(
+    options = check_options(
         paths=("good.py", "wrong.py"), isolation=True, executor="dask", scheduler=cluster.address
     )
     report = check(options, watcher)
@@ -126,7 +126,7 @@ def test_a_worker_that_dies_loses_nothing(
 def test_no_cluster_is_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     monkeypatch.setattr("gradtool.run.executors.dask._PATIENCE", "1s")
-    options = CheckOptions(
+    options = check_options(
         paths=("good.py",), isolation=True, executor="dask", scheduler="tcp://127.0.0.1:1"
     )
     with pytest.raises(UsageError, match=r"--scheduler tcp://127\.0\.0\.1:1: no cluster there"):

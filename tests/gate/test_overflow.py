@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from gradtool.config.options import CheckOptions
 from gradtool.results.report import Verdict
 from gradtool.run.runner import check
 from tests.conftest import Write
+from tests.options import check_options
 from tests.user_modules import GOOD
 
 EXP = """
@@ -48,7 +48,7 @@ def test_overflow_is_no_fault_of_the_checker(
     for name, value in said.items():
         text = text.replace(name, value)
     write({"ops.py": text})
-    report = check(CheckOptions(paths=("ops.py",), **options))
+    report = check(check_options(paths=("ops.py",), **options))
     ((_, function),) = report.functions()
     assert len(function.cases) == text.count("], [") + 1
     assert Verdict.ERROR not in {case.verdict for case in function.cases}
@@ -58,6 +58,6 @@ def test_what_a_forced_dtype_cannot_hold_is_no_fault_of_the_checker(write: Write
     spec = "{values: [1.0e+39], dtype: float64}"
     config = f"version: 1\nfunctions:\n  Square:\n    cases:\n      - args: [{spec}]\n"
     write({"ops.py": GOOD, "gradtool.yaml": config})
-    report = check(CheckOptions(paths=("ops.py::Square",), dtype="float32"))
+    report = check(check_options(paths=("ops.py::Square",), dtype="float32"))
     ((_, function),) = report.functions()
     assert [case.verdict for case in function.cases] == [Verdict.UNVERIFIED]

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.config.options import CheckOptions
 from gradtool.results.report import Severity
 from gradtool.run.runner import check
+from tests.options import check_options
 
 PACKAGES = ("entmax==1.3", "pytorch-revgrad==0.2.0", "sparsemax==0.1.9", "snntorch==1.0.0")
 PATHS = ("entmax", "pytorch_revgrad", "sparsemax", "snntorch/surrogate.py")
@@ -72,7 +72,7 @@ def test_what_is_found_in_published_packages_is_what_the_page_explains(
     installed, engine, monkeypatch
 ):
     monkeypatch.chdir(installed)
-    report = check(CheckOptions(paths=PATHS, engine=engine, strict=True, isolation=True))
+    report = check(check_options(paths=PATHS, engine=engine, strict=True, isolation=True))
     found = {
         function.name: {
             finding.rule

@@ -7,11 +7,11 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from gradtool import Case
-from gradtool.config.options import CheckOptions
 from gradtool.errors import UsageError
 from gradtool.results.report import Finding, Relaxation, Report
 from gradtool.run.runner import check
 from tests.conftest import Write
+from tests.options import check_options
 
 ROUNDED = """
 from gradtool import Function
@@ -33,7 +33,7 @@ YESTERDAY = TODAY - timedelta(days=1)
 
 def run(**options: object) -> Report:
     select = ("GT101", "GT511", "GT512")
-    return check(CheckOptions(paths=("ops.py",), **{"select": select, **options}))  # type: ignore[arg-type]
+    return check(check_options(paths=("ops.py",), **{"select": select, **options}))  # type: ignore[arg-type]
 
 
 def found(**options: object) -> list[Finding]:

@@ -16,7 +16,6 @@ import gradtool
 from gradtool.checking import case_check as checking
 from gradtool.checking.unit import Unit
 from gradtool.checking.worker_session import Bench
-from gradtool.config.options import CheckOptions
 from gradtool.errors import UsageError
 from gradtool.results.report import (
     CaseResult,
@@ -32,6 +31,7 @@ from gradtool.run.runner import check, collect
 from gradtool.run.watching import Unwatched
 from gradtool.sandbox import timeout as deadline
 from tests.conftest import Write
+from tests.options import check_options
 from tests.user_modules import GOOD, WRONG
 
 CONFIG = "version: 1\n"
@@ -39,7 +39,7 @@ BROKEN = "import no_such_thing\n"
 
 
 def run(*paths: str, **options: Any) -> Report:
-    return check(CheckOptions(paths=paths or (".",), **options))
+    return check(check_options(paths=paths or (".",), **options))
 
 
 def findings(report: Report) -> list[tuple[str, str]]:
@@ -469,7 +469,7 @@ def test_options_that_mean_nothing_are_refused(
 
 def test_a_run_of_nothing_is_refused() -> None:
     with pytest.raises(UsageError, match="nothing to check: name a file or a folder"):
-        check(CheckOptions(paths=()))
+        check(check_options(paths=()))
 
 
 class Recorder(Unwatched):
@@ -494,7 +494,7 @@ class Recorder(Unwatched):
 def test_a_watcher_is_told_everything_in_order(write: Write) -> None:
     write({"a.py": GOOD, "b.py": WRONG})
     recorder = Recorder()
-    check(CheckOptions(paths=("a.py::Square", "b.py")), recorder)
+    check(check_options(paths=("a.py::Square", "b.py")), recorder)
     assert recorder.told == [
         "2 Functions",
         "a.py::Square[inferred]",
@@ -514,7 +514,7 @@ def test_an_interrupt_leaves_what_was_done(write: Write) -> None:
             if "Product" in node_id:
                 raise KeyboardInterrupt
 
-    report = check(CheckOptions(paths=(".",)), Impatient())
+    report = check(check_options(paths=(".",)), Impatient())
     assert report.interrupted
     assert names(report) == ["a.py::Square", "a.py::Product"]
     assert [len(function.cases) for _, function in report.functions()] == [1, 0]
@@ -529,7 +529,7 @@ def test_an_interrupt_while_modules_load_leaves_an_empty_report(write: Write) ->
 
 def test_collect_lists_cases_and_checks_none(write: Write) -> None:
     write({"a.py": GOOD, "b.py": BROKEN})
-    good, broken = collect(CheckOptions(paths=("a.py", "b.py")))
+    good, broken = collect(check_options(paths=("a.py", "b.py")))
     assert [case.name for f in good.functions for case in f.cases] == ["inferred", "inferred"]
     assert [case.checks for f in good.functions for case in f.cases] == [(), ()]
     assert broken.checks[0].findings[0].rule == "GT001"
@@ -561,7 +561,7 @@ def test_the_global_generators_are_left_alone(write: Write) -> None:
 def test_a_unit_of_work_crosses_a_process_boundary(write: Write) -> None:
     config = "version: 1\nfunctions:\n  Square: {cases: [{args: [{shape: [2]}, 1.5, null]}]}"
     write({"ops.py": GOOD, "gradtool.yaml": config})
-    agenda = RunPlan(CheckOptions(paths=("ops.py",)))
+    agenda = RunPlan(check_options(paths=("ops.py",)))
     (survey,) = agenda.surveys()
     (module,) = agenda.modules([Bench().survey(survey)])
     assert [unit.function for unit in module.units] == ["Square", "Product"]

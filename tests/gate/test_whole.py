@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from gradtool.config.options import CheckOptions
 from gradtool.results.report import Finding, Severity, Skip, SkipKind, Verdict
 from gradtool.run.runner import check
 from tests.conftest import Write
+from tests.options import check_options
 
 BRANCHES = """\
 from gradtool import Function
@@ -53,7 +53,7 @@ def config(function: str, text: str) -> str:
 
 
 def found(*, rules: tuple[str, ...] = (), **options: Any) -> list[Finding]:
-    return list(check(CheckOptions(paths=("ops.py",), select=rules, **options)).findings())
+    return list(check(check_options(paths=("ops.py",), select=rules, **options)).findings())
 
 
 CASES = "cases: [{{args: [{{shape: [3]}}, 2]{0}}}, {{args: [{{shape: [3]}}, {1}]{2}}}]"
@@ -67,7 +67,7 @@ def test_a_branch_that_no_case_takes_is_noted(write: Write) -> None:
     assert note.message == "no case executes lines 17-18 of backward"
     assert note.location.line == 17
     assert note.node_id == "ops.py::Power::GT604"
-    assert check(CheckOptions(paths=("ops.py",))).verdict is Verdict.PASS
+    assert check(check_options(paths=("ops.py",))).verdict is Verdict.PASS
 
 
 def test_cases_execute_lines_together(write: Write) -> None:
@@ -96,7 +96,7 @@ def test_an_ignored_rule_must_be_broken(write: Write, ignored: str, rules: list[
 
 def test_an_ignored_rule_stays_skipped_with_its_reason(write: Write) -> None:
     write({"ops.py": KEPT, "gradtool.yaml": config("Square", "ignore: {GT505: known}")})
-    report = check(CheckOptions(paths=("ops.py",)))
+    report = check(check_options(paths=("ops.py",)))
     (answer,) = [each for each in report.checks() if each.rule == "GT505"]
     assert answer.verdict is Verdict.SKIPPED
     assert answer.skip == Skip(kind=SkipKind.IGNORED, detail="known")

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 import gradtool.engine as torch
-from gradtool.config.options import CheckOptions
 from gradtool.results.report import Verdict
 from gradtool.run.runner import check
+from tests.options import check_options
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 
@@ -67,7 +67,7 @@ def test_transforms() -> None:
 
 
 def test_the_samples_pass_but_for_the_one_that_is_written_for_host_memory() -> None:
-    report = check(CheckOptions(paths=(str(SAMPLES),), device="cuda"))
+    report = check(check_options(paths=(str(SAMPLES),), device="cuda"))
     failed = [
         function.name
         for module in report.modules

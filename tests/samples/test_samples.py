@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.config.options import CheckOptions
 from gradtool.results.report import Finding, FunctionResult, ModuleResult, Report, Verdict
 from gradtool.run.runner import check
+from tests.options import check_options
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 WRONG = sorted((SAMPLES / "wrong").glob("*.py"))
@@ -38,7 +38,7 @@ EXPECTED = {
 @cache
 def walked() -> Report:
     """One run over the folder, as a newcomer starts it."""
-    return check(CheckOptions(paths=(str(SAMPLES),)))
+    return check(check_options(paths=(str(SAMPLES),)))
 
 
 def relative(module: ModuleResult) -> str:
@@ -119,13 +119,13 @@ def test_double_backward_of_a_sample_that_supports_it_passes(module: str, name: 
 
 @pytest.mark.parametrize("path", WRONG, ids=lambda path: path.stem)
 def test_a_wrong_sample_trips_exactly_the_rule_it_names(path: Path) -> None:
-    report = check(CheckOptions(paths=(str(path),)))
+    report = check(check_options(paths=(str(path),)))
     assert {finding.rule for finding in report.findings()} == {declared_rule(path)}
     assert [module.verdict for module in report.modules] == [Verdict.FAIL]
 
 
 def test_the_wrong_samples_are_found_when_their_folder_is_named() -> None:
-    report = check(CheckOptions(paths=(str(SAMPLES / "wrong"),)))
+    report = check(check_options(paths=(str(SAMPLES / "wrong"),)))
     assert {Path(module.path).name for module in report.modules} == {path.name for path in WRONG}
 
 

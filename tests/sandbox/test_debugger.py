@@ -7,9 +7,9 @@ from types import TracebackType
 
 import pytest
 
-from gradtool.config.options import CheckOptions
 from gradtool.run.runner import check
 from tests.conftest import Write
+from tests.options import check_options
 
 RAISES = """
 from gradtool import Function
@@ -59,7 +59,7 @@ def test_it_opens_where_the_code_raises(
     write: Write, opened: list[tuple[str, int]], source: str, place: tuple[str, int]
 ) -> None:
     write({"ops.py": source})
-    check(CheckOptions(paths=("ops.py",), pdb=True))
+    check(check_options(paths=("ops.py",), pdb=True))
     assert opened == [place]
 
 
@@ -67,6 +67,6 @@ def test_it_stays_closed_unless_it_is_asked_for(
     write: Write, opened: list[tuple[str, int]]
 ) -> None:
     write({"ops.py": RAISES})
-    report = check(CheckOptions(paths=("ops.py",)))
+    report = check(check_options(paths=("ops.py",)))
     assert [finding.rule for finding in report.findings()] == ["GT002"]
     assert opened == []

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.config.options import CheckOptions
 from gradtool.run.runner import check
 from gradtool.verify.rules import RULES
+from tests.options import check_options
 
 NEEDS_A_PROCESS = ("GT005", "GT006", "GT007", "GT008")
 """Their wrong examples would end this one."""
@@ -20,7 +20,7 @@ def _found(code: str, source: str, folder: Path) -> set[str]:
     module.write_text(source)
     isolation = code in NEEDS_A_PROCESS
     timeout = 3.0 if code == "GT006" else None
-    options = CheckOptions(paths=(str(module),), seed=0, isolation=isolation, timeout=timeout)
+    options = check_options(paths=(str(module),), seed=0, isolation=isolation, timeout=timeout)
     report = check(options)
     assert list(report.checks())
     return {finding.rule for finding in report.findings()}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gradtool.config.options import CheckOptions
 from gradtool.run.runner import check
+from tests.options import check_options
 
 FUNCTION = """
 import torch
@@ -43,7 +43,7 @@ MISTAKES = {
 
 def hint(tmp_path, forward, backward):
     (tmp_path / "f.py").write_text(FUNCTION.format(forward=forward, backward=backward))
-    report = check(CheckOptions(paths=(str(tmp_path / "f.py"),), select=("GT101", "GT107")))
+    report = check(check_options(paths=(str(tmp_path / "f.py"),), select=("GT101", "GT107")))
     (finding,) = report.findings()
     return finding.hint or ""
 

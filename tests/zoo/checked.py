@@ -10,9 +10,9 @@ from functools import cache
 
 import pytest
 
-from gradtool.config.options import CheckOptions
 from gradtool.results.report import FunctionResult
 from gradtool.run.runner import check
+from tests.options import check_options
 from tests.zoo.members import ZOO, Member, results, strict_findings
 
 SEEDS = [
@@ -38,6 +38,6 @@ def found(member: Member, kind: str, seed: int) -> list[tuple[str, str]]:
 @cache
 def _run(kind: str, seed: int) -> dict[str, FunctionResult] | Exception:
     try:
-        return results(check(CheckOptions(paths=(str(ZOO / kind),), strict=True, seed=seed)))
+        return results(check(check_options(paths=(str(ZOO / kind),), strict=True, seed=seed)))
     except Exception as error:  # Told of every member, without another run for each.
         return error

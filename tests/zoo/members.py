@@ -18,9 +18,9 @@ from typing import Any
 from gradtool.checking.plan import PlannedFunction
 from gradtool.checking.worker_session import Bench
 from gradtool.collect.discovery import function_location
-from gradtool.config.options import CheckOptions
 from gradtool.results.report import Finding, FunctionResult, Report, Severity
 from gradtool.run.run_plan import RunPlan
+from tests.options import check_options
 
 ZOO = Path(__file__).resolve().parent
 
@@ -102,7 +102,7 @@ def by_id(member: Member) -> str:
 @cache
 def planned(kind: str) -> list[PlannedFunction]:
     """The Functions in ``wrong`` or ``right`` with their cases, in the order of their names."""
-    plan, bench = RunPlan(CheckOptions(paths=(str(ZOO / kind),))), Bench()
+    plan, bench = RunPlan(check_options(paths=(str(ZOO / kind),))), Bench()
     modules = plan.modules([bench.survey(survey) for survey in plan.surveys()])
     return [bench.plan(unit) for module in modules for unit in module.units]
 

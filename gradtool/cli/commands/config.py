@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gradtool.cli.exit_codes import ExitCode
-from gradtool.cli.options import check as cli
-from gradtool.cli.options.configuration import configured
+from gradtool.cli.options import declared as cli
+from gradtool.cli.options.groups import configured
 from gradtool.cli.output.streams import reader_may_leave
 
 if TYPE_CHECKING:
@@ -34,10 +34,9 @@ def config(
 
 def _config(path: str, given: Sequence[str], isolated: bool) -> ExitCode:
     from gradtool.config.files import config_of
-    from gradtool.config.options import CheckOptions
     from gradtool.results.paths import shown_path
 
-    found = config_of(CheckOptions(paths=(path,), **configured(given, isolated)))
+    found = config_of(path, configured(given, isolated))
     none = "no file (--isolated)" if isolated else "no gradtool.yaml"
     place = none if found.path is None else shown_path(found.path)
     rows = list(_rows(found, place))

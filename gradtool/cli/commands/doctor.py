@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from gradtool.cli.exit_codes import ExitCode
-from gradtool.cli.options.check import COLORS, Color
 from gradtool.cli.options.choices import choose
+from gradtool.cli.options.declared import COLORS, Color
 
 if TYPE_CHECKING:
     from gradtool.doctor.results import DoctorReport

@@ -62,12 +62,16 @@ def _init(paths: tuple[str, ...], with_workflow: bool, force: bool, command: str
 
 def _found(paths: tuple[str, ...], command: str) -> Scaffold:
     from gradtool.cli.output.display import Display
-    from gradtool.config.options import CheckOptions
+    from gradtool.config.options import CheckOptions, ExecutionOptions, SelectionOptions
     from gradtool.errors import UsageError
     from gradtool.run import runner
     from gradtool.run.scaffold import configuration
 
-    options = CheckOptions(paths=paths, isolation=hasattr(os, "fork"), command=command)
+    options = CheckOptions(
+        selection=SelectionOptions(paths=paths),
+        execution=ExecutionOptions(isolation=hasattr(os, "fork")),
+        command=command,
+    )
     with Display(form=None, color="never", verbosity=-1).watching():
         modules, cases = runner.collect_with_cases(options)
     outside = next((m.path for m in modules if Path(m.path).is_absolute()), None)

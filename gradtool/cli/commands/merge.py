@@ -5,51 +5,37 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gradtool.cli.exit_codes import ExitCode, exit_code
-from gradtool.cli.options import baseline as adoption
-from gradtool.cli.options import check as cli
-from gradtool.cli.options.choices import choose, printed_form
+from gradtool.cli.options.groups import OutputGroup, RequirementGroup, expanded
 
 if TYPE_CHECKING:
     from gradtool.cli.output.display import Display
-    from gradtool.policy.requirements import Requirements
-    from gradtool.report.terminal.console import Color
+    from gradtool.config.options import Requirements
 
 
+@expanded
 def merge(
     context: typer.Context,
     parts: Annotated[
         list[str],
         typer.Argument(metavar="REPORT...", show_default=False, help="JSON reports."),
     ],
-    require_functions: adoption.RequireFunctions = None,
-    require_double_backward: adoption.RequireDoubleBackward = False,
-    form: cli.Format = None,
-    reports: cli.Reports = None,
-    quiet: cli.Quiet = 0,
-    verbose: cli.Verbose = 0,
-    color: cli.Color = "auto",
+    requirements: RequirementGroup,
+    output: OutputGroup,
 ) -> Callable[[], ExitCode]:
     """Unite the JSON reports of shards, and end with the exit code of the whole."""
-    from gradtool.cli.output.display import Display
-    from gradtool.policy.requirements import Requirements
-
-    display = Display(
-        form=form and printed_form(form),
-        color=cast("Color", choose(color, cli.COLORS, "value of --color:")),
-        verbosity=verbose - quiet,
-    )
-    required = Requirements(require_functions, require_double_backward)
-    return partial(_merge, parts, required, reports or (), display, context.obj)
+    display = output.display()
+    reports = output.reports or ()
+    return partial(_merge, parts, requirements.options(), reports, display, context.obj)
 
 
 def _merge(
     parts: Sequence[str],
-    required: Requirements,
+    requirements: Requirements,
     reports: Sequence[str],
     display: Display,
     command: str,
@@ -62,7 +48,7 @@ def _merge(
     from gradtool.run import merging
 
     united = merging.merge([merging.read_part(name) for name in parts], command)
-    united = apply(policies_of_merge(required), united)
+    united = apply(policies_of_merge(requirements), united)
     code = exit_code(united, strict=united.strict)
     united = msgspec.structs.replace(united, exit_code=int(code))
     with (

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from gradtool.cli.exit_codes import ExitCode, interrupted
-from gradtool.cli.options import check as cli
+from gradtool.cli.options import declared as cli
 from gradtool.cli.options.choices import choose
-from gradtool.cli.options.configuration import configured
+from gradtool.cli.options.groups import configured
 
 if TYPE_CHECKING:
     from gradtool.config.options import CheckOptions
@@ -58,18 +58,26 @@ def profile(
     color: cli.Color = "auto",
 ) -> Callable[[], ExitCode]:
     """Measure time, memory and operations of Functions: forward, backward, double backward."""
-    from gradtool.config.options import CheckOptions
+    from gradtool.config.options import (
+        CheckOptions,
+        ExecutionOptions,
+        NumericOptions,
+        SelectionOptions,
+    )
 
     options = CheckOptions(
-        paths=_with_cases(paths, cases or ()),
-        **configured(config, isolated),
-        keyword=keyword,
-        seed=seed,
-        device=device,
-        dtype=dtype and choose(dtype, cli.DTYPES, "value of --dtype:"),
-        timeout=timeout,
-        memory_limit=memory_limit,
-        isolation=not no_isolation and hasattr(os, "fork"),
+        config=configured(config, isolated),
+        selection=SelectionOptions(paths=_with_cases(paths, cases or ()), keyword=keyword),
+        numeric=NumericOptions(
+            seed=seed,
+            device=device,
+            dtype=dtype and choose(dtype, cli.DTYPES, "value of --dtype:"),
+        ),
+        execution=ExecutionOptions(
+            timeout=timeout,
+            memory_limit=memory_limit,
+            isolation=not no_isolation and hasattr(os, "fork"),
+        ),
         command=context.obj,
     )
     choose(color, cli.COLORS, "value of --color:")

@@ -12,8 +12,8 @@ import typer
 
 from gradtool.cli.exit_codes import ExitCode, interrupted
 from gradtool.cli.options import transfer as cli
-from gradtool.cli.options.check import COLORS, Color, Quiet
 from gradtool.cli.options.choices import choose, split
+from gradtool.cli.options.declared import COLORS, Color, Quiet
 
 if TYPE_CHECKING:
     from gradtool.cli.output.reports import Wanted

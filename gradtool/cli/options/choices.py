@@ -30,7 +30,7 @@ def printed_form(form: str) -> str:
     Raises:
         UsageError: It is unknown, or of a report that is written and not printed.
     """
-    from gradtool.cli.options.check import FORMATS
+    from gradtool.cli.options.declared import FORMATS
     from gradtool.report.formats import FORMATS as WRITTEN
 
     if form in WRITTEN and form not in FORMATS:

@@ -18,7 +18,7 @@ _KEPT = {config.FILE_NAME: "a configuration", baseline.FILE_NAME: "a baseline"}
 
 def read_by(options: CheckOptions) -> list[str | None]:
     """The files that a run of the gate was given: what it checks, and a configuration."""
-    return [*(split_path(path)[0] for path in options.paths), options.config]
+    return [*(split_path(path)[0] for path in options.selection.paths), options.config.file]
 
 
 def require_free(flag: str, name: str, inputs: Iterable[str]) -> None:

@@ -17,7 +17,7 @@ import msgspec
 
 from gradtool.checking.unit import Done, Survey, Surveyed, Unit
 from gradtool.checking.unit_progress import Account
-from gradtool.config.options import CheckOptions, Watcher
+from gradtool.config.options import Watcher
 from gradtool.errors import UsageError
 from gradtool.findings.terminations import import_terminated, termination_result
 from gradtool.run.executors.executor import Outcome
@@ -28,7 +28,7 @@ _PATIENCE = "10s"
 
 
 @contextlib.contextmanager
-def on_cluster(options: CheckOptions) -> Iterator[OnDask]:
+def on_cluster(scheduler: str | None) -> Iterator[OnDask]:
     """The cluster for the time of a run.
 
     Raises:
@@ -39,20 +39,20 @@ def on_cluster(options: CheckOptions) -> Iterator[OnDask]:
     except ImportError:
         raise UsageError("--executor dask needs Dask: pip install 'gradtool[dask]'") from None
     try:
-        client = distributed.Client(options.scheduler, timeout=_PATIENCE)
+        client = distributed.Client(scheduler, timeout=_PATIENCE)
     except (OSError, ValueError) as error:
         reason = next(iter(str(error).splitlines()), type(error).__name__)
-        raise UsageError(f"--scheduler {options.scheduler}: no cluster there: {reason}") from None
+        raise UsageError(f"--scheduler {scheduler}: no cluster there: {reason}") from None
     with client:
-        _require_a_worker(options, client)
+        _require_a_worker(scheduler, client)
         yield OnDask(distributed, client)
 
 
-def _require_a_worker(options: CheckOptions, client: Any) -> None:
+def _require_a_worker(scheduler: str | None, client: Any) -> None:
     try:
         client.wait_for_workers(1, timeout=_PATIENCE)
     except TimeoutError:
-        raise UsageError(f"--scheduler {options.scheduler}: the cluster has no worker") from None
+        raise UsageError(f"--scheduler {scheduler}: the cluster has no worker") from None
 
 
 class OnDask:

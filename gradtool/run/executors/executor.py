@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from gradtool.checking.unit import Done, Survey, Surveyed, Unit
-from gradtool.config.options import CheckOptions, Watcher
+from gradtool.config.options import ExecutionOptions, Watcher
 from gradtool.results.report import OwnFault
 from gradtool.sandbox.debugger import debugging
 from gradtool.workers.messages import WorkerFault
@@ -71,7 +71,7 @@ class Executor(Protocol):
 
 
 @contextlib.contextmanager
-def executing(options: CheckOptions) -> Iterator[Executor]:
+def executing(options: ExecutionOptions) -> Iterator[Executor]:
     """The executor that `options` ask for, for the time of a run.
 
     Raises:
@@ -80,12 +80,12 @@ def executing(options: CheckOptions) -> Iterator[Executor]:
     if options.executor == "dask":
         from gradtool.run.executors.dask import on_cluster
 
-        with on_cluster(options) as cluster:
+        with on_cluster(options.scheduler) as cluster:
             yield cluster
     elif options.isolation:
         from gradtool.run.executors.workers import isolated
 
-        with isolated(options) as workers:
+        with isolated(options.jobs) as workers:
             yield workers
     else:
         from gradtool.run.executors.in_process import InProcess

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 from gradtool.checking.unit import Done, Survey, Surveyed, Unit
-from gradtool.config.options import CheckOptions, Watcher
+from gradtool.config.options import Watcher
 from gradtool.errors import UsageError
 from gradtool.results.report import OwnFault
 from gradtool.run.executors.executor import Outcome
@@ -17,9 +17,9 @@ from gradtool.workers.pool import Pool
 
 
 @contextlib.contextmanager
-def isolated(options: CheckOptions) -> Iterator[Isolated]:
+def isolated(jobs: int | None) -> Iterator[Isolated]:
     """Workers for the time of a run."""
-    with Pool(options.jobs or available_cpus()) as pool:
+    with Pool(jobs or available_cpus()) as pool:
         yield Isolated(pool)
 
 

@@ -6,8 +6,8 @@ import textwrap
 
 import pytest
 
-from gradtool.config.options import CheckOptions
 from gradtool.run.runner import check
+from tests.options import check_options
 
 CLASSES = {
     "output kept": (
@@ -171,5 +171,5 @@ def test_a_mistake_trips_its_rule_alone(name, seed, tmp_path, monkeypatch):
     (tmp_path / "it.py").write_text(
         textwrap.dedent(MODULE).format(forward=forward, backward=backward)
     )
-    report = check(CheckOptions(paths=("it.py",), seed=seed))
+    report = check(check_options(paths=("it.py",), seed=seed))
     assert {finding.rule for finding in report.findings()} == ({rule} if rule else set())

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.config.options import CheckOptions
 from gradtool.results.report import Finding, Severity
 from gradtool.run.runner import check
+from tests.options import check_options
 
 FAR_OUT = """
 import torch
@@ -62,7 +62,7 @@ def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def findings(template: str, **parts: str) -> list[Finding]:
     Path("module.py").write_text(textwrap.dedent(template).format(**parts))
-    return list(check(CheckOptions(paths=("module.py",), strict=True)).findings())
+    return list(check(check_options(paths=("module.py",), strict=True)).findings())
 
 
 def rules(template: str, **parts: str) -> list[str]:

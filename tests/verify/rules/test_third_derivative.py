@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gradtool.config.options import CheckOptions
 from gradtool.results.report import CheckResult, Verdict
 from gradtool.run.runner import check
+from tests.options import check_options
 
 MODULE = """
 import torch
@@ -32,7 +32,7 @@ class Ramp(Function):
 
 def third(power: float, tmp_path: Path) -> CheckResult:
     (tmp_path / "ramp.py").write_text(MODULE.format(power=power), encoding="utf-8")
-    report = check(CheckOptions(paths=(str(tmp_path / "ramp.py"),), strict=True))
+    report = check(check_options(paths=(str(tmp_path / "ramp.py"),), strict=True))
     assert not list(report.findings())
     checks = (
         check

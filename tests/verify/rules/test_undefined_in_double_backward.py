@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.config.options import CheckOptions
 from gradtool.run.runner import check
+from tests.options import check_options
 
 MODULE = """
 import torch
@@ -50,6 +50,6 @@ def test_only_a_cut_that_double_backward_meets_is_found(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("pair.py").write_text(textwrap.dedent(MODULE).format(alone=alone, declared=declared))
-    findings = list(check(CheckOptions(paths=("pair.py",))).findings())
+    findings = list(check(check_options(paths=("pair.py",))).findings())
     assert [finding.rule for finding in findings] == rules
     assert all("in double backward when the cotangent of output 0" in f.message for f in findings)

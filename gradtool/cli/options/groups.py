@@ -1,0 +1,266 @@
+"""The options of ``gradtool check`` in groups, each of which becomes a group of `CheckOptions`.
+
+The command takes one argument for each group; `expanded` declares their fields to Typer.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_type_hints
+
+from gradtool.cli.options import declared as cli
+from gradtool.cli.options.choices import choose, printed_form, split
+
+if TYPE_CHECKING:
+    from gradtool.cli.output.display import Display
+    from gradtool.config.options import (
+        ConfigOptions,
+        ExecutionOptions,
+        NumericOptions,
+        Requirements,
+        RuleOptions,
+        SelectionOptions,
+    )
+    from gradtool.report.terminal.console import Color
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def expanded(command: F) -> F:
+    """A command whose parameters are the fields of the groups that `command` takes."""
+    groups: dict[str, type[Any]] = {}
+    parameters: list[inspect.Parameter] = []
+    hints = get_type_hints(command, include_extras=True)
+    for parameter in inspect.signature(command).parameters.values():
+        kind = hints[parameter.name]
+        if is_dataclass(kind):
+            groups[parameter.name] = cast("type[Any]", kind)
+            parameters += _fields(groups[parameter.name])
+        else:
+            parameters.append(
+                parameter.replace(annotation=kind, kind=inspect.Parameter.KEYWORD_ONLY)
+            )
+
+    @wraps(command)
+    def called(**given: Any) -> object:
+        for name, kind in groups.items():
+            given[name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
+        return command(**given)
+
+    vars(called)["__signature__"] = inspect.Signature(parameters)
+    called.__annotations__ = {each.name: each.annotation for each in parameters}
+    del vars(called)["__wrapped__"]
+    return cast("F", called)
+
+
+def _fields(group: type[Any]) -> list[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(group)
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfigGroup:
+    """The configuration to use."""
+
+    config: cli.Config = None
+    isolated: cli.Isolated = False
+
+    def options(self) -> ConfigOptions:
+        """The group of `CheckOptions`."""
+        return configured(self.config, self.isolated)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectionGroup:
+    """The Functions and cases to check."""
+
+    keyword: cli.Keyword = None
+    exclude: cli.Exclude = None
+    shard: cli.Shard = None
+    changed_since: cli.ChangedSince = None
+    allow_empty: cli.AllowEmpty = False
+
+    def options(self, paths: Sequence[str]) -> SelectionOptions:
+        """The group of `CheckOptions`."""
+        from gradtool.config.options import SelectionOptions
+
+        return SelectionOptions(
+            paths=tuple(paths), **{**asdict(self), "exclude": split(self.exclude)}
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleGroup:
+    """The rules to check."""
+
+    select: cli.Select = None
+    ignore: cli.Ignore = None
+    no_ignores: cli.NoIgnores = False
+
+    def options(self) -> RuleOptions:
+        """The group of `CheckOptions`."""
+        from gradtool.config.options import RuleOptions
+
+        return RuleOptions(
+            select=split(self.select), ignore=split(self.ignore), no_ignores=self.no_ignores
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumericGroup:
+    """The numbers that checks compute with, and where."""
+
+    seed: cli.Seed = None
+    flake: cli.Flake = None
+    device: cli.Device = None
+    engine: cli.Engine = None
+    dtype: cli.Dtype = None
+    atol: cli.Atol = None
+    rtol: cli.Rtol = None
+
+    def options(self) -> NumericOptions:
+        """The group of `CheckOptions`.
+
+        Raises:
+            UsageError: There is no such engine or dtype.
+        """
+        from gradtool.config.options import NumericOptions
+
+        if self.engine is not None:
+            choose(self.engine, cli.ENGINES, "value of --engine:")
+        if self.dtype is not None:
+            choose(self.dtype, cli.DTYPES, "value of --dtype:")
+        return NumericOptions(**asdict(self))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExecutionGroup:
+    """The processes that run the checked code."""
+
+    timeout: cli.Timeout = None
+    memory_limit: cli.MemoryLimit = None
+    jobs: cli.Jobs = None
+    no_isolation: cli.NoIsolation = False
+    pdb: cli.Pdb = False
+    executor: cli.Executor = "local"
+    scheduler: cli.Scheduler = None
+
+    def options(self) -> ExecutionOptions:
+        """The group of `CheckOptions`.
+
+        Raises:
+            UsageError: There is no such executor, or ``-j`` is no number.
+        """
+        from gradtool.config.options import ExecutionOptions
+
+        return ExecutionOptions(
+            timeout=self.timeout,
+            memory_limit=self.memory_limit,
+            isolation=not self.no_isolation and not self.pdb and hasattr(os, "fork"),
+            jobs=_number_of(self.jobs),
+            pdb=self.pdb,
+            executor=choose(self.executor, cli.EXECUTORS, "value of --executor:"),
+            scheduler=self.scheduler,
+        )
+
+
+def _number_of(jobs: str | None) -> int | None:
+    """The number after ``-j``; None for as many as there are CPUs."""
+    if jobs is None or jobs == "auto":
+        return None
+    if not jobs.isdecimal() or int(jobs) < 1:
+        from gradtool.errors import UsageError
+
+        raise UsageError(f"-j takes a number of 1 or more, or auto, got {jobs!r}")
+    return int(jobs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistoryGroup:
+    """What earlier runs found, and how this one uses it."""
+
+    baseline: cli.Baseline = None
+    write_baseline: cli.WriteBaseline = False
+    baseline_commit: cli.BaselineCommit = None
+    last_failed: cli.LastFailed = False
+    failed_first: cli.FailedFirst = False
+    no_cache: cli.NoCache = False
+
+    @property
+    def baseline_file(self) -> str | None:
+        """The baseline of the run, if it has one."""
+        from gradtool.policy.baseline import FILE_NAME
+
+        return self.baseline or (FILE_NAME if self.write_baseline else None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequirementGroup:
+    """What a run must have checked."""
+
+    require_functions: cli.RequireFunctions = None
+    require_double_backward: cli.RequireDoubleBackward = False
+
+    def options(self) -> Requirements:
+        """The group of `CheckOptions`."""
+        from gradtool.config.options import Requirements
+
+        return Requirements(
+            functions=self.require_functions, double_backward=self.require_double_backward
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputGroup:
+    """What is printed, and the reports that are written."""
+
+    form: cli.Format = None
+    reports: cli.Reports = None
+    quiet: cli.Quiet = 0
+    verbose: cli.Verbose = 0
+    color: cli.Color = "auto"
+
+    def display(self) -> Display:
+        """The printed output.
+
+        Raises:
+            UsageError: There is no such format or colour.
+        """
+        from gradtool.cli.output.display import Display
+
+        return Display(
+            form=self.form and printed_form(self.form),
+            color=cast("Color", choose(self.color, cli.COLORS, "value of --color:")),
+            verbosity=self.verbose - self.quiet,
+        )
+
+
+def configured(given: Sequence[str] | None, isolated: bool) -> ConfigOptions:
+    """The configuration to use, by options and by the environment.
+
+    Args:
+        given: What ``--config`` was given: a file, and ``KEY=VALUE`` pairs.
+        isolated: ``--isolated`` was given.
+
+    Raises:
+        UsageError: Two files were given, or a variable is misspelt.
+    """
+    from gradtool.config.environment import of_environment
+    from gradtool.config.options import ConfigOptions
+    from gradtool.config.overrides import split_config
+
+    file, pairs = split_config(given or ())
+    variables = of_environment(os.environ)
+    return ConfigOptions(file=file, overrides=pairs, variables=variables, isolated=isolated)
