@@ -13,7 +13,7 @@ import pytest
 from gradtool.checking.unit import Unit
 from gradtool.errors import UsageError
 from gradtool.pytest_plugin.answers import Answered, FunctionRun, rules_of_case, rules_of_function
-from gradtool.report.findings import told
+from gradtool.report.findings import check_findings
 from gradtool.report.reasons import reason
 from gradtool.report.verdicts import STOPPING, standing
 from gradtool.report.words import one_line
@@ -145,7 +145,7 @@ class RuleItem(pytest.Item):
         return super().repr_failure(excinfo)
 
     def _findings(self, check: CheckResult) -> Iterable[Finding]:
-        return told((check,), self.nodeid.rpartition("::")[0], self.owner.run.location)
+        return check_findings((check,), self.nodeid.rpartition("::")[0], self.owner.run.location)
 
 
 class RuleBrokenError(Exception):

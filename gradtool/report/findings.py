@@ -1,4 +1,4 @@
-"""What several renderers ask of findings: their order, their rule, and their words as one text."""
+"""Findings as every format needs them: which there are, their order, and their texts."""
 
 from __future__ import annotations
 
@@ -27,15 +27,17 @@ def problems(report: Report, *, known: bool = False) -> Iterator[Finding]:
 
 def _all(report: Report) -> Iterator[Finding]:
     for module in report.modules:
-        yield from told(module.checks, module.path, Location(path=module.path))
+        yield from check_findings(module.checks, module.path, Location(path=module.path))
         for function in module.functions:
             name = f"{module.path}::{function.name}"
-            yield from told(function.checks, name, function.location)
+            yield from check_findings(function.checks, name, function.location)
             for case in function.cases:
-                yield from told(case.checks, f"{name}[{case.name}]", function.location)
+                yield from check_findings(case.checks, f"{name}[{case.name}]", function.location)
 
 
-def told(checks: tuple[CheckResult, ...], owner: str, location: Location) -> Iterator[Finding]:
+def check_findings(
+    checks: tuple[CheckResult, ...], owner: str, location: Location
+) -> Iterator[Finding]:
     """The findings of some checks, and one for each that stops the gate without any."""
     for check in checks:
         if check.findings:
@@ -64,7 +66,7 @@ def worst_first(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def rules_by_code(report: Report) -> dict[str, RuleInfo]:
-    """The rules that the report tells of."""
+    """The rules that the report describes, by code."""
     return {rule.code: rule for rule in report.rules}
 
 
@@ -92,7 +94,7 @@ def as_text(finding: Finding) -> str:
 
 
 def advice(finding: Finding) -> list[tuple[str, str]]:
-    """What to do about it and how to see it again, as labelled lines."""
+    """Hint and replay command, as labelled lines."""
     pairs = [("hint", finding.hint and one_line(finding.hint))]
     pairs.append(("replay", finding.replay and printable(finding.replay)))
     return [(label, text) for label, text in pairs if text]
@@ -110,7 +112,7 @@ def evidence_lines(evidence: Evidence) -> Iterator[tuple[str, str]]:
 
 
 def margin(evidence: Evidence) -> Iterator[tuple[str, str]]:
-    """How far apart the values are, and how far they may be: what no message says."""
+    """The difference of the values and its tolerance, which no message has."""
     if evidence.difference is not None and not is_nan(evidence.difference):
         yield (
             "difference",

@@ -1,4 +1,4 @@
-"""Why a check did not simply pass or fail, in words."""
+"""Reasons of checks in words: why one was skipped, is unverified, or passed as declared."""
 
 from __future__ import annotations
 

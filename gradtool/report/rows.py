@@ -46,12 +46,12 @@ class Row:
 
     @property
     def has_known(self) -> bool:
-        """Whether a baseline has something that was found in it."""
+        """Return True if the baseline has one of its findings."""
         return any(finding.known for check in self.checks for finding in check.findings)
 
     @property
     def location(self) -> Location:
-        """Where the Function is defined, or the module."""
+        """The place of the Function, or of the module."""
         return self.function.location if self.function else Location(path=self.module.path)
 
 

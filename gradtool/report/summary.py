@@ -1,4 +1,4 @@
-"""What a run amounts to: the counts and the closing line that every renderer shares."""
+"""The summary of a run: counts, what was not checked, and the closing line of every format."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Evaluations of forward, numeric derivatives included."""
     backward: int
     unchecked: tuple[str, ...]
-    """What was not checked, in phrases."""
+    """Phrases for everything that was not checked."""
 
 
 def summarize(report: Report) -> Summary:
@@ -72,7 +72,7 @@ def summarize(report: Report) -> Summary:
 
 
 def total_cost(report: Report) -> Cost:
-    """What all cases together took."""
+    """The evaluations of all cases together."""
     costs = [case.cost for _, function in report.functions() for case in function.cases]
     return Cost(
         forward=sum(cost.forward for cost in costs), backward=sum(cost.backward for cost in costs)
@@ -80,7 +80,7 @@ def total_cost(report: Report) -> Cost:
 
 
 def counts(summary: Summary) -> list[tuple[Verdict, str]]:
-    """The words for each verdict's count, in the order in which they are told."""
+    """The words for the count of each verdict, in the order of the summary."""
     return [
         (Verdict.PASS, f"{summary.passed} passed"),
         (Verdict.FAIL, f"{summary.failed} failed"),
@@ -97,7 +97,7 @@ def seeds(report: Report) -> str:
 
 
 def opening(report: Report, summary: Summary) -> str:
-    """How much was looked at: ``3 Functions, 4 cases``."""
+    """The extent of the run: ``3 Functions, 4 cases``."""
     stopped = "interrupted: " if report.interrupted else ""
     more = f" with {report.seeds} seeds" if report.seeds > 1 else ""
     return (
@@ -106,7 +106,7 @@ def opening(report: Report, summary: Summary) -> str:
 
 
 def remarks(report: Report, summary: Summary) -> str:
-    """What follows the counts: warnings, notes, known findings and what was not checked."""
+    """The text after the counts: warnings, notes, known findings and what was not checked."""
     parts = []
     if summary.warnings:
         parts.append(plural(summary.warnings, "warning"))
@@ -128,8 +128,8 @@ def _honesty(report: Report, summary: Summary) -> str:
 def summary_line(report: Report) -> str:
     """The last line of every report for people."""
     summary = summarize(report)
-    told = ", ".join(text for _, text in counts(summary))
-    return f"{opening(report, summary)}: {told}{remarks(report, summary)}"
+    counted = ", ".join(text for _, text in counts(summary))
+    return f"{opening(report, summary)}: {counted}{remarks(report, summary)}"
 
 
 _FAMILIES = {
@@ -142,10 +142,10 @@ _FAMILIES = {
     Family.NUMERICS: "numerics",
     Family.DEVICES: "devices",
 }
-"""What the rules of a family ask about; a family of a later version goes by the rule's code."""
+"""Subjects of the families; a rule of an unknown family goes by its code."""
 
 _NAMED = 3
-"""How many modules, Functions or rules a phrase names before it only counts them."""
+"""Modules, Functions or rules that a phrase names before it only counts them."""
 
 
 def unchecked(report: Report) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ class Column:
     name: str
     right: bool = True
     wide_only: bool = False
-    """Whether it is left out where lines are short; another column then says it in brief."""
+    """Omit the column where lines are short; another one then has its content in brief."""
     narrow_only: bool = False
 
 
@@ -26,7 +26,7 @@ class Table:
     groups: Sequence[Sequence[Sequence[str]]]
     """Rows, in groups that are set apart."""
     names: Sequence[str] = field(default_factory=tuple)
-    """What each group is about, for where there is no room for a column that says so."""
+    """Titles of the groups, for where there is no room for a column with them."""
     notes: Sequence[str] = field(default_factory=tuple)
 
     @property

@@ -1,7 +1,7 @@
-"""What a verdict does to the gate, once the severity of its findings is weighed in.
+"""The effect of a verdict on the gate, given the severities of its findings.
 
-A check that found only notes, or only warnings in a run that is not strict, has found
-something to say and nothing to stop a merge for.
+A check that found only notes, or only warnings in a run that is not strict, does not stop the
+gate.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ STOPPING = frozenset({Verdict.FAIL, Verdict.UNVERIFIED, Verdict.ERROR})
 
 
 def stops(finding: Finding, *, strict: bool) -> bool:
-    """Whether a finding stops the gate: it is of that severity, and no baseline has it."""
+    """Return True if a finding stops the gate: by its severity, and unless the baseline has it."""
     return not finding.known and _is_serious(finding, strict=strict)
 
 
@@ -36,23 +36,20 @@ def standing(check: CheckResult, *, strict: bool) -> Verdict:
 
 
 def is_known(check: CheckResult, *, strict: bool) -> bool:
-    """Whether it would stop the gate, had a baseline not all that it found."""
+    """Return True if the check does not stop the gate only because of the baseline."""
     serious = [finding for finding in check.findings if _is_serious(finding, strict=strict)]
     return bool(serious) and all(finding.known for finding in serious)
 
 
 def answers(check: CheckResult) -> bool:
-    """Whether the check says anything about a gradient or its contract.
-
-    The rules of the family GT0 only say whether there was something to ask.
-    """
+    """Return True if the check was answered and is about a gradient or its contract."""
     return check.verdict is not Verdict.SKIPPED and check.rule not in Family.RUNNING
 
 
 def overall(checks: Iterable[CheckResult], *, strict: bool) -> Verdict:
     """The worst standing of several checks; of none, SKIPPED.
 
-    What has a known finding and nothing worse is SKIPPED: it did not pass.
+    Checks with known findings and nothing worse are SKIPPED: they did not pass.
     """
     listed = list(checks)
     verdict = worst([standing(check, strict=strict) for check in listed])

@@ -1,4 +1,4 @@
-"""How numbers, durations and counts are written for people, the same in every renderer."""
+"""Numbers, durations and counts as people read them, the same in every format."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def magnitude(value: float | str) -> str:
 
 
 def is_nan(value: float | str) -> bool:
-    """Whether the value, or the number that its text spells, is not a number."""
+    """Return True for NaN, also as text."""
     return value == "nan" or value != value
 
 
 def evaluations(cost: Cost) -> str:
-    """What a case or a run took: ``21 forward and 10 backward evaluations``."""
+    """The cost of a case or a run: ``21 forward and 10 backward evaluations``."""
     return f"{cost.forward} forward and {plural(cost.backward, 'backward evaluation')}"
 
 

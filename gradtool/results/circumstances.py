@@ -1,4 +1,4 @@
-"""What a report says of the run beside what was found: where it ran, which part, how lenient.
+"""Facts about a run that are not findings: environment, shard, tolerances.
 
 Every room takes these types from `gradtool.results.report`.
 """
@@ -9,7 +9,7 @@ from gradtool.results.evidence import Struct
 
 
 class Environment(Struct, frozen=True, kw_only=True):
-    """What the run ran on."""
+    """The software and the device of the run."""
 
     gradtool: str
     python: str
@@ -20,7 +20,7 @@ class Environment(Struct, frozen=True, kw_only=True):
 
 
 class Shard(Struct, frozen=True, kw_only=True):
-    """Which part of a run a report is of."""
+    """The part of a run that a report covers."""
 
     number: int
     """From 1 to `count`."""
@@ -30,11 +30,11 @@ class Shard(Struct, frozen=True, kw_only=True):
 
 
 class Relaxation(Struct, frozen=True, kw_only=True):
-    """A tolerance that holds in place of the one that gradtool would choose."""
+    """A tolerance that replaces gradtool's default."""
 
     atol: float | None = None
     rtol: float | None = None
     reason: str | None = None
     """Why it is needed."""
     expires: str | None = None
-    """The last day on which it is meant to be there, as ``2027-01-31``."""
+    """The last day on which it is meant to apply, such as ``2027-01-31``."""

@@ -1,4 +1,4 @@
-"""What lies behind a finding, as plain data: numbers, a part of the Jacobian, source lines.
+"""The evidence for a finding, as plain data: numbers, a part of the Jacobian, source lines.
 
 Every room takes these types from `gradtool.results.report`. All of them are bounded in size, so
 that a report of many findings stays one that people and programs can read.
@@ -23,7 +23,7 @@ def scalar(value: float) -> Scalar:
 
 
 class Struct(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What every result type has in common: frozen, defaults left out of JSON."""
+    """Base of the result types: frozen, with defaults omitted from JSON."""
 
 
 class Source(Struct, frozen=True, kw_only=True):
@@ -43,7 +43,7 @@ class JacobianBlock(Struct, frozen=True, kw_only=True):
 
     Where a Jacobian is too large to be compared as a whole, rows are random functionals of
     the outputs and columns random directions of the input. Values are rounded: these are for
-    looking at, and the worst entry is kept in full beside them.
+    looking at, and the worst entry is kept in full in `Evidence`.
     """
 
     first_row: int
@@ -79,7 +79,7 @@ class LadderCurve(Struct, frozen=True, kw_only=True):
     quotients: Row
     """The central difference quotient at each step."""
     noise: Row
-    """How far off rounding alone can throw the quotient at each step."""
+    """The error of the quotient at each step that rounding alone can cause."""
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
@@ -97,10 +97,10 @@ class Evidence(Struct, frozen=True, kw_only=True):
     """The oracle's own estimate of the error of `numeric`."""
     difference: Scalar | None = None
     tolerance: Scalar | None = None
-    """What `difference` was allowed to be, the oracle's error included."""
+    """The largest `difference` allowed, the oracle's error included."""
     wrong: int | None = None
-    """How many entries lie outside their tolerance."""
+    """Number of entries outside their tolerance."""
     compared: int | None = None
-    """How many entries were compared."""
+    """Number of entries compared."""
     jacobian: JacobianBlock | None = None
     ladder: LadderCurve | None = None

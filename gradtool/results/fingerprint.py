@@ -1,4 +1,4 @@
-"""What makes a finding the same finding tomorrow.
+"""Fingerprints, by which a finding is recognized in later runs.
 
 A fingerprint is made of the rule, the node id and the argument that the finding is about: no
 line, no number and no word of the message that depends on a value. So it survives an edit
@@ -25,7 +25,7 @@ _QUOTED = re.compile(r"`([^`]+)`")
 def fingerprints(findings: Iterable[Finding]) -> list[str]:
     """The fingerprint of each finding, 32 hexadecimal digits, no two alike.
 
-    Findings that cannot be told apart otherwise are told apart by their order.
+    Findings that are otherwise identical differ by their order.
     """
     seen: Counter[tuple[str, ...]] = Counter()
     made = []
@@ -41,7 +41,7 @@ def _identity(finding: Finding) -> tuple[str, ...]:
 
 
 def _subject(finding: Finding) -> tuple[str, ...]:
-    """What of the case is meant: the argument or, without one, the names that are quoted."""
+    """The part of the case that is wrong: the argument or, without one, the quoted names."""
     if finding.evidence is not None and finding.evidence.argument is not None:
         return (finding.evidence.argument,)
     return tuple(_QUOTED.findall(finding.message))

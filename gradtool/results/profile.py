@@ -20,7 +20,7 @@ PhaseName = Literal["forward", "backward", "double backward"]
 
 
 class _Struct(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What every result type has in common: frozen, defaults left out of JSON."""
+    """Base of the result types: frozen, with defaults omitted from JSON."""
 
 
 class Operation(_Struct, frozen=True, kw_only=True):
@@ -45,7 +45,7 @@ class Phase(_Struct, frozen=True, kw_only=True):
     peak: int | None = None
     """Bytes that arrays took at most, beyond what was there before the run."""
     operations: tuple[Operation, ...] = ()
-    """What one run is made of, the costliest first."""
+    """The operations of one run, the costliest first."""
     unavailable: str = ""
     """Why there is no number."""
     raised: bool = False

@@ -1,4 +1,4 @@
-"""The result model: everything a run found out, as plain typed data.
+"""The result model: everything that a run found, as plain typed data.
 
 Every room may import this one. A run is one `Report`; it holds modules, which hold
 Functions, which hold cases, which hold one `CheckResult` for each rule that was asked.
@@ -79,13 +79,13 @@ class Finding(Struct, frozen=True, kw_only=True):
     node_id: str
     """``path/mod.py::Function[case]::GT101``."""
     message: str
-    """One line: what is wrong and where."""
+    """One line that states the mistake and its place."""
     location: Location
     source: Source | None = None
     """The lines around `location`, as they were when the code ran."""
     evidence: Evidence | None = None
     hint: str | None = None
-    """What to do about it."""
+    """Advice."""
     detail: str | None = None
     """More lines for ``-v``: usually a traceback."""
     seed: int | None = None
@@ -94,7 +94,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     known: bool = False
     """The baseline has it, so it does not fail the gate."""
     seeds: tuple[int, ...] = ()
-    """Where the run had several: those that have it. All else is of the first."""
+    """In a run with several: those that have it. The other fields are of the first."""
 
 
 class CheckResult(Struct, frozen=True, kw_only=True):
@@ -117,7 +117,7 @@ class CheckResult(Struct, frozen=True, kw_only=True):
 
 
 class Cost(Struct, frozen=True, kw_only=True):
-    """What a case took, in calls of the user's code."""
+    """The cost of a case, in calls of the user's code."""
 
     forward: int = 0
     backward: int = 0
@@ -147,7 +147,7 @@ class CaseResult(Struct, frozen=True, kw_only=True):
     arguments: tuple[str, ...] = ()
     """One line for each argument, as ``weight: float64[30, 20]``."""
     source: str = ""
-    """Where the arguments come from: ``config``, ``sample_inputs`` or ``inferred``."""
+    """The origin of the arguments: ``config``, ``sample_inputs`` or ``inferred``."""
     relaxed: Relaxation | None = None
     """The tolerance that holds for it, where one was given."""
     checks: tuple[CheckResult, ...] = ()
@@ -169,7 +169,7 @@ class FunctionResult(Struct, frozen=True, kw_only=True):
     checks: tuple[CheckResult, ...] = ()
     """Checks of the Function as a whole, made before any case (GT002, GT507)."""
     declared: tuple[str, ...] = ()
-    """What the Function declares about itself, such as ``once_differentiable``."""
+    """Declarations of the Function, such as ``once_differentiable``."""
 
     @property
     def verdict(self) -> Verdict:
@@ -194,7 +194,7 @@ class ModuleResult(Struct, frozen=True, kw_only=True):
 
 
 class OwnFault(Struct, frozen=True, kw_only=True):
-    """A fault of gradtool itself in the work on one Function."""
+    """An error in gradtool itself while it checked one Function."""
 
     node: str
     summary: str
@@ -210,7 +210,7 @@ class Report(Struct, frozen=True, kw_only=True):
     command: str = ""
     seed: int = 0
     seeds: int = 1
-    """How many seeds each check was made with, from `seed` on."""
+    """Number of seeds that each check was made with, from `seed` on."""
     strict: bool = False
     modules: tuple[ModuleResult, ...] = ()
     configs: tuple[str, ...] = ()
@@ -218,25 +218,25 @@ class Report(Struct, frozen=True, kw_only=True):
     left_out: tuple[str, ...] = ()
     """Codes of rules that were not asked because ``--select`` or ``--ignore`` said so."""
     deselected: int = 0
-    """How many cases were not checked because ``-k`` did not match them."""
+    """Number of cases that ``-k`` did not match."""
     passed_over: tuple[str, ...] = ()
-    """What other options left out, in phrases: ``4 modules unchanged since main``."""
+    """Phrases for what other options left out: ``4 modules unchanged since main``."""
     may_be_empty: bool = False
     """A run without any Function is right: nothing changed, or the options allow it."""
     unmet: tuple[str, ...] = ()
-    """What the options require of the run and it has not, one line each."""
+    """Requirements of the options that the run does not meet, one line each."""
     notices: tuple[str, ...] = ()
     """Lines about the run itself: paths that held no Function, cases that matched nothing."""
     rules: tuple[RuleInfo, ...] = ()
     """The rules that the findings are about."""
     faults: tuple[OwnFault, ...] = ()
-    """Where gradtool itself failed: what was asked there has no answer."""
+    """Bugs in gradtool that the run met; the Functions they concern have no result."""
     seconds: float = 0.0
     interrupted: bool = False
     exit_code: int | None = None
-    """What the process ended with; None while that is not settled."""
+    """The exit code of the process; None until it is decided."""
     shard: Shard | None = None
-    """None when it is of the whole run."""
+    """None for a whole run."""
 
     @property
     def verdict(self) -> Verdict:
@@ -274,8 +274,8 @@ _BADNESS = {
 
 
 def worst(verdicts: Iterator[Verdict] | list[Verdict]) -> Verdict:
-    """The verdict that decides for a whole: ERROR, FAIL, UNVERIFIED, PASS, SKIPPED in that order.
+    """The verdict that decides among several: ERROR, FAIL, UNVERIFIED, PASS, SKIPPED in that order.
 
-    An empty whole is SKIPPED: what holds no answer has not passed.
+    Of none, SKIPPED: without an answer nothing has passed.
     """
     return max(verdicts, key=_BADNESS.__getitem__, default=Verdict.SKIPPED)

@@ -14,7 +14,7 @@ DOUBLE_BACKWARD = "double backward"
 
 
 class Severity(enum.Enum):
-    """What a broken rule does to the gate."""
+    """The effect of a broken rule on the gate."""
 
     ERROR = "error"
     """Fails the gate."""
@@ -42,11 +42,11 @@ class Family(enum.Enum):
 
 
 class RuleInfo(Struct, frozen=True, kw_only=True):
-    """What a rule is, so that a report can be read without the program that wrote it."""
+    """A description of a rule, so that a report can be read without the program."""
 
     code: str
     name: str
     severity: Severity
     summary: str
     page: str = ""
-    """What ``gradtool explain`` prints of it."""
+    """The text that ``gradtool explain`` prints."""

@@ -1,4 +1,4 @@
-"""Why a check was skipped, as data; `gradtool.report.reasons` puts it into words.
+"""Reasons to skip a check, as data; `gradtool.report.reasons` puts them into words.
 
 Every room takes these types from `gradtool.results.report`.
 """
@@ -46,10 +46,10 @@ class Skip(Struct, frozen=True, kw_only=True):
 
     @property
     def is_ignored(self) -> bool:
-        """Whether the user gave a reason to skip it."""
+        """Return True if the user ignores the rule and says why."""
         return self.kind in (SkipKind.IGNORED, SkipKind.IGNORED_BY_COMMENT)
 
     @property
     def leaves_nothing(self) -> bool:
-        """Whether there is nothing to find while the reason holds."""
+        """Return True if nothing can be found while the reason holds."""
         return self.is_ignored or self.kind is SkipKind.NOT_OFFERED

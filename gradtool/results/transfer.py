@@ -20,7 +20,7 @@ Mode = Literal["blocking", "non_blocking"]
 
 
 class _Struct(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What every result type has in common: frozen, defaults left out of JSON."""
+    """Base of the result types: frozen, with defaults omitted from JSON."""
 
 
 class _Record(_Struct, frozen=True, kw_only=True):
@@ -43,11 +43,11 @@ class Cell(_Record, frozen=True, kw_only=True):
     host_only: bool = False
     """Whether nothing goes to the device, so that there is no device time."""
     tensors: int = 1
-    """How many tensors one operation moves."""
+    """Tensors that one operation moves."""
     bytes: int
     """Size of each."""
     row: str = ""
-    """What a configuration file calls it."""
+    """Its name in a configuration file."""
     published: float | None = None
     """Seconds that the configuration file says were measured elsewhere."""
     batch: int = 0
@@ -102,7 +102,7 @@ class Fit(_Record, frozen=True, kw_only=True):
     direction: Direction
     mode: Mode
     sizes: int
-    """How many sizes it rests on."""
+    """The number of sizes it is fitted to."""
     latency: float | None = None
     gbps: float | None = None
     """The rate that large sizes come near to."""
@@ -113,10 +113,10 @@ class Fit(_Record, frozen=True, kw_only=True):
 
 
 class Asynchrony(_Record, frozen=True, kw_only=True):
-    """Whether a call returns while the stream it was given to is held shut."""
+    """A probe of whether a call returns while its stream is blocked."""
 
     call: str
-    """What was called, as tables show it."""
+    """The call, as tables show it."""
     memory: str
     direction: Direction
     bytes: int
@@ -145,7 +145,7 @@ class Hazard(_Record, frozen=True, kw_only=True):
 
 
 class PinningCost(_Record, frozen=True, kw_only=True):
-    """What it takes to get page-locked memory and to give it back."""
+    """The cost of getting page-locked memory and of giving it back."""
 
     memory: str
     bytes: int
@@ -161,7 +161,7 @@ class PinningCost(_Record, frozen=True, kw_only=True):
 
 
 class Overlap(_Record, frozen=True, kw_only=True):
-    """A copy beside a computation that takes about as long."""
+    """A copy during a computation that takes about as long."""
 
     memory: str
     stream: Literal["same stream", "side stream"]
@@ -188,7 +188,7 @@ class NodeRate(_Record, frozen=True, kw_only=True):
 
 
 class Advice(_Struct, frozen=True, kw_only=True):
-    """A sentence, and what it rests on."""
+    """A sentence, and the measurements that support it."""
 
     text: str
     rests_on: tuple[str, ...] = ()
@@ -198,7 +198,7 @@ class Advice(_Struct, frozen=True, kw_only=True):
 
 
 class Change(_Struct, frozen=True, kw_only=True):
-    """A cell beside the same cell of an earlier run."""
+    """A cell compared with the same cell of an earlier run."""
 
     id: str
     before: float
@@ -231,7 +231,7 @@ class Link(_Struct, frozen=True, kw_only=True):
 
 
 class Header(_Struct, frozen=True, kw_only=True):
-    """What was measured on, as far as it could be told; None where it could not."""
+    """The machine of the run; None for what could not be determined."""
 
     gradtool: str
     python: str

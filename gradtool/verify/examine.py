@@ -1,4 +1,4 @@
-"""Asks the rules about one Function at one case: the door to this room."""
+"""Checks the rules for one Function at one case: the entrance to this package."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FINE = (Verdict.PASS, Verdict.SKIPPED)
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one rule says of one case."""
+    """The answer of one rule about one case."""
 
     rule: Rule
     verdict: Verdict
@@ -72,7 +72,7 @@ def examine(
 
 
 class _Inquiry:
-    """The answers of one subject; every rule is asked once, after its premises."""
+    """The answers about one subject; every rule is checked once, after its premises."""
 
     def __init__(self, subject: Subject, executed: set[SourceLine] | None) -> None:
         self._subject = subject
@@ -120,7 +120,7 @@ class _Inquiry:
 
 
 def _is_broken(rule: Rule, answer: Answer) -> bool:
-    """Whether nothing that rests on `rule` makes sense: what is only bad manners hides nothing."""
+    """Return True if rules that rest on `rule` make no sense: a mere warning blocks nothing."""
     if answer.verdict is not Verdict.FAIL or not answer.flaws:
         return answer.verdict in _BROKEN
     return any((flaw.severity or rule.severity) is Severity.ERROR for flaw in answer.flaws)

@@ -1,7 +1,7 @@
 """A report as annotations of GitHub Actions: workflow commands that a runner reads from a log.
 
-GitHub shows ten annotations of a kind for each step and drops the rest without a word, so the
-tenth says how many there are besides. Format and escapes:
+GitHub shows ten annotations of a kind for each step and silently drops the rest, so the
+tenth counts the others. Format and escapes:
 https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands
 """
 
@@ -52,8 +52,8 @@ def _command(finding: Finding) -> str:
             properties["col"] = str(finding.source.column)
             properties["endColumn"] = str(finding.source.end_column)
     properties["title"] = title(finding)
-    told = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
-    return f"::{_KINDS[finding.severity]} {told}::{_data(_text(finding))}"
+    listed = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    return f"::{_KINDS[finding.severity]} {listed}::{_data(_text(finding))}"
 
 
 def _text(finding: Finding) -> str:

@@ -88,19 +88,19 @@ def published_schema() -> str:
 
 
 def generated_schema() -> str:
-    """The schema as the types say it; what `published_schema` must be equal to."""
+    """The schema that the types generate; `published_schema` must equal it."""
     return schema_text(Document, "gradtool report", SCHEMA_VERSION)
 
 
 def schema_text(kind: type[msgspec.Struct], title: str, version: int) -> str:
-    """The schema of a kind of document of which each says its version."""
+    """The schema of a kind of document, each of which states its version."""
     schema = msgspec.json.schema(kind)
     state_version(schema["$defs"][kind.__name__], version)
     return titled(schema, title, version)
 
 
 def state_version(definition: dict[str, Any], version: int) -> None:
-    """Have what a schema defines say its version."""
+    """Make a definition of a schema require its version."""
     definition["properties"]["schema"] = {"const": version}
     definition["required"] = ["schema", *definition["required"]]
 

@@ -1,7 +1,7 @@
 """A report as JSON Lines: one record a line, for log collectors, ``grep`` and ``jq``.
 
-The first line tells of the run; then each case has one, and then each finding. Every line says
-which record it is and by which version of the schema it is written.
+The first line is about the run, then there is one for each case, and one for each finding. Every
+line names its record type and the version of its schema.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gradtool.results.report import (
 )
 
 _BREAKS = str.maketrans({code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)})
-"""What some readers take for the end of a line. In JSON it can only be part of a string."""
+"""Characters that some readers take for line breaks. In JSON they occur only in strings."""
 
 
 def render(report: Report) -> str:
@@ -41,8 +41,8 @@ def render(report: Report) -> str:
 
 def records(report: Report) -> Iterator[Record]:
     """The run, its cases, and its findings with those of the baseline."""
-    told = {**msgspec.structs.asdict(report), "modules": (), "summary": summarize(report)}
-    yield RunRecord(**told)
+    fields = {**msgspec.structs.asdict(report), "modules": (), "summary": summarize(report)}
+    yield RunRecord(**fields)
     yield from map(_case, rows(report))
     found = list(problems(report, known=True))
     for finding, print_ in zip(found, fingerprints(found), strict=True):
@@ -86,7 +86,7 @@ class RunRecord(Document, frozen=True, kw_only=True, tag_field="record", tag="ru
 
 
 class CaseRecord(Struct, frozen=True, kw_only=True, tag_field="record", tag="case"):
-    """What the summary counts: a case, or a Function or module that broke before any case."""
+    """A case, or a Function or module that broke before any case, as the summary counts them."""
 
     node_id: str
     path: str
@@ -125,7 +125,7 @@ def published_schema() -> str:
 
 
 def generated_schema() -> str:
-    """The schema as the types say it; what `published_schema` must be equal to."""
+    """The schema that the types generate; `published_schema` must equal it."""
     schema = msgspec.json.schema(Record)
     for kind in (RunRecord, CaseRecord, FindingRecord):
         state_version(schema["$defs"][kind.__name__], SCHEMA_VERSION)

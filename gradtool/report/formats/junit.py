@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from gradtool.report.findings import as_text, title, told
+from gradtool.report.findings import as_text, check_findings, title
 from gradtool.report.reasons import reason
 from gradtool.report.rows import Row, rows
 from gradtool.report.summary import seeds, summary_line
@@ -61,7 +61,7 @@ def _suite(
 
 
 def _facts(report: Report) -> dict[str, str]:
-    """What each suite says of the run."""
+    """Facts about the run that each suite repeats."""
     ran_on = report.environment
     return {
         "gradtool": ran_on.gradtool,
@@ -96,7 +96,7 @@ def _case(row: Row, strict: bool) -> ET.Element:
 def _serious(row: Row, strict: bool) -> list[Finding]:
     """The findings that stop the gate."""
     stopping = tuple(c for c in row.checks if standing(c, strict=strict) in STOPPING)
-    found = list(told(stopping, row.node_id, row.location))
+    found = list(check_findings(stopping, row.node_id, row.location))
     return [finding for finding in found if stops(finding, strict=strict)] or found
 
 
@@ -118,7 +118,7 @@ def _why_skipped(checks: Sequence[CheckResult]) -> str:
 
 
 def _output(row: Row, strict: bool) -> str:
-    """What the case was called with, what it took, and what was remarked without stopping it."""
+    """The arguments of a case, its cost, and findings that do not stop the gate."""
     lines = [printable(line) for line in row.case.arguments] if row.case is not None else []
     if row.case is not None:
         lines.append(evaluations(row.case.cost))

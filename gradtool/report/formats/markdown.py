@@ -47,11 +47,11 @@ def _stopping(listed: list[Row]) -> list[Row]:
 
 def _head(report: Report) -> Iterator[str]:
     summary = summarize(report)
-    told = ", ".join(text for _, text in counts(summary))
+    counted = ", ".join(text for _, text in counts(summary))
     ran_on = report.environment
     yield "## gradtool"
     yield ""
-    yield escaped(f"{opening(report, summary)} in {duration(report.seconds)}: {told}") + "  "
+    yield escaped(f"{opening(report, summary)} in {duration(report.seconds)}: {counted}") + "  "
     yield escaped(remarks(report, summary).removeprefix("; "))
     yield ""
     yield escaped(

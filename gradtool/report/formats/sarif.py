@@ -112,7 +112,7 @@ def _result(finding: Finding, rule: int, print_: str, owners: dict[str, Location
 
 
 def _state(finding: Finding, compared: bool) -> _Object:
-    """Whether the finding is new; where none is known, nothing is said of it."""
+    """State whether the finding is new, in runs where some are known."""
     if not compared:
         return {}
     if not finding.known:

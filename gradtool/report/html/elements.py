@@ -1,4 +1,4 @@
-"""HTML as a tree, so that every text in it is escaped by whoever writes the tree out."""
+"""HTML as a tree, so that all text in it is escaped when the tree is written."""
 
 from __future__ import annotations
 
@@ -53,5 +53,5 @@ def with_code(text: str) -> list[Child]:
 
 
 def folded(summary: str, *children: Child, **attributes: str) -> ET.Element:
-    """What is shown when its `summary` is clicked."""
+    """Content that unfolds when its `summary` is clicked."""
     return element("details", element("summary", summary), *children, **attributes)

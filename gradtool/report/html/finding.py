@@ -1,4 +1,4 @@
-"""A finding on the page: what, where in the source, the numbers as pictures, what to do."""
+"""A finding on the page: message, source, the numbers as pictures, and a hint."""
 
 from __future__ import annotations
 

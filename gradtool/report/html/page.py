@@ -1,4 +1,4 @@
-"""The page as a whole: what came of the run, a filter, and each case of each Function."""
+"""The page as a whole: the outcome of the run, a filter, and each case of each Function."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 
-from gradtool.report.findings import rules_by_code, told
+from gradtool.report.findings import check_findings, rules_by_code
 from gradtool.report.html.elements import Child, element, folded
 from gradtool.report.html.finding import finding_section
 from gradtool.report.html.style import STYLE
@@ -29,7 +29,7 @@ _MOST_FIGURES = 200
 """Findings with pictures. A page of thousands of them could not be opened any more."""
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-"""What a browser may load for the page: nothing."""
+"""Lets a browser load nothing for the page."""
 
 
 def render(report: Report) -> str:
@@ -81,12 +81,12 @@ def _header(report: Report, listed: list[Row]) -> ET.Element:
     return element(
         "header",
         element("h1", "gradtool ", badge),
-        element("p", *_told(report, summary), class_="summary"),
+        element("p", *_counts(report, summary), class_="summary"),
         _facts(report) if listed or report.notices else None,
     )
 
 
-def _told(report: Report, summary: Summary) -> Iterator[Child]:
+def _counts(report: Report, summary: Summary) -> Iterator[Child]:
     yield f"{opening(report, summary)} in {duration(report.seconds)}: "
     for index, (verdict, text) in enumerate(counts(summary)):
         yield ", " if index else None
@@ -144,7 +144,7 @@ def _modules(report: Report, listed: list[Row]) -> Iterator[ET.Element]:
 
 def _row(row: Row, rules: Mapping[str, RuleInfo], strict: bool, *, figures: bool) -> ET.Element:
     """A case, folded unless it stopped the gate."""
-    found = list(told(row.checks, row.node_id, row.location))
+    found = list(check_findings(row.checks, row.node_id, row.location))
     summary = element(
         "summary",
         element("span", row.verdict.value, class_=f"verdict {row.verdict.value}"),

@@ -1,4 +1,4 @@
-"""How far each difference quotient is from the numeric value, step by step, on log scales.
+"""A plot of each difference quotient's distance from the numeric value, on log scales.
 
 A derivative that exists shows as a straight fall until rounding takes over. What backward says
 is a level line: where it runs far above the lowest point, no choice of the step explains it.
@@ -19,7 +19,7 @@ _WIDTH, _HEIGHT = 380.0, 240.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46.0, 10.0, 10.0, 34.0
 _MOST_TICKS = 6
 _LOWEST = 1e-18
-"""What is nearer than this, zero above all, is drawn at the foot."""
+"""Smaller distances, zero included, are drawn at the bottom."""
 
 Points = list[tuple[float, float]]
 

@@ -1,7 +1,7 @@
 """A report for a person at a terminal, or for a log that a person reads.
 
-Colour marks verdicts and nothing else; what matters second is dim. The only place
-besides `gradtool.cli` that imports Rich.
+Colour marks verdicts and nothing else; secondary text is dim. Only this package and
+`gradtool.cli` import Rich.
 """
 
 from gradtool.report.terminal.report import plain, render

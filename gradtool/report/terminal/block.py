@@ -1,4 +1,4 @@
-"""The Jacobian around the worst entry: what backward says beside what forward shows.
+"""The Jacobian around the worst entry: backward's values next to numeric ones.
 
 Wrong entries are coloured, and marked with an asterisk for eyes and logs without colour.
 """
@@ -45,7 +45,7 @@ def _fitting(block: JacobianBlock, width: int) -> Window:
 
 
 class _Widths:
-    """How wide the columns of a window are; an asterisk belongs to each analytic value."""
+    """Widths of the columns of a window, with an asterisk after each analytic value."""
 
     def __init__(self, shown: Window) -> None:
         self.label = max(map(len, shown.rows))

@@ -1,4 +1,7 @@
-"""Consoles: where colour is decided, and that Rich never decorates what it was not asked to."""
+"""Consoles, the styles of the terminal report, and the ways to set a line.
+
+Rich decorates nothing of its own accord.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the doctor found, for a person: a line each, and what to do below it."""
+"""The answers of ``gradtool doctor``: a line each, with advice below it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings in full: where, what, the arithmetic, what to do, and how to see it again."""
+"""Findings in full: place, message, source, arithmetic, hint and replay command."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _EVIDENCE = 4
 def write_findings(page: Page, findings: Iterable[Finding], *, verbosity: int) -> None:
     """Write each finding as a block of lines with an empty line after it.
 
-    A note is said in brief; `verbosity` 1 gives its reasons too, and adds all digits and
+    Notes are brief; `verbosity` 1 writes them in full, and adds all digits and
     tracebacks. Findings in a row at one place show its source once.
     """
     shown: Location | None = None
@@ -46,7 +46,7 @@ def _write(page: Page, finding: Finding, verbosity: int, *, with_source: bool) -
 
 
 def _write_reasons(page: Page, finding: Finding, verbosity: int) -> None:
-    """The arithmetic, what to do, and how to see it again.
+    """Write the arithmetic, the hint and the replay command.
 
     The message has the worst values already, in as many digits as tell them apart.
     """
@@ -71,7 +71,7 @@ def _hint(finding: Finding) -> list[tuple[str, str]]:
 
 
 def _replay(finding: Finding) -> Iterator[tuple[str, str]]:
-    """What it takes to see the finding again."""
+    """The replay command or, without one, node and seed."""
     if finding.replay:
         yield "replay", printable(finding.replay)
         return

@@ -1,4 +1,4 @@
-"""What a person at a terminal sees while a run is under way; it vanishes when the run ends."""
+"""The progress bar of a run, which vanishes when the run ends."""
 
 from __future__ import annotations
 

@@ -81,12 +81,12 @@ def _write_cost(page: Page, report: Report) -> None:
 def _summary(report: Report) -> Text:
     """The same line as `summary_line`, with the time, and colour for counts that are not zero."""
     summary = summarize(report)
-    told = [
+    counted = [
         Text(text, style=DIM if text.startswith("0 ") else VERDICTS[verdict])
         for verdict, text in counts(summary)
     ]
     line = Text(f"{opening(report, summary)} in {duration(report.seconds)}: ")
-    return line.append_text(Text(", ").join(told)).append(remarks(report, summary))
+    return line.append_text(Text(", ").join(counted)).append(remarks(report, summary))
 
 
 def render_cases(modules: Iterable[ModuleResult], console: Console, *, quiet: bool = False) -> None:

@@ -92,7 +92,7 @@ def _time(row: Row) -> str:
 
 
 def _outcome(row: Row, strict: bool) -> Text:
-    """What stopped the row or, when nothing did, what was found right; then what was remarked."""
+    """The findings that stopped the row, or else what was found right; then other findings."""
     stopping = [check for check in row.checks if standing(check, strict=strict) in STOPPING]
     parts = [part for check in stopping for part in _stopped(check, strict)]
     found = [finding for check in row.checks for finding in check.findings]
@@ -107,7 +107,7 @@ def _outcome(row: Row, strict: bool) -> Text:
 
 
 def _known(found: Iterable[Finding]) -> list[Text]:
-    """What the baseline has, each rule once."""
+    """Known findings, each rule once."""
     names = dict.fromkeys(f"known {each.rule} {each.name}" for each in found if each.known)
     return [Text(name, style=DIM) for name in names]
 

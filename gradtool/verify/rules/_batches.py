@@ -1,7 +1,7 @@
-"""The batches that the rules on batching try: how many examples, and along which dimensions.
+"""Batches that the rules on batching try: the number of examples, and their dimensions.
 
-A batch as long as one of the extents hides a missing dimension, since what should not fit does;
-one of another length shows it by raising, or hides one that is broadcast.
+A batch as long as one of the extents hides a missing dimension, since shapes that should not fit
+do; one of another length shows it by raising, or hides one that is broadcast.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Batch:
 
 
 def batchable(subject: Subject) -> list[int]:
-    """The arguments that can differ from example to example."""
+    """Positions of the arguments that can differ between examples."""
     return [i for i, a in enumerate(subject.function.arguments) if is_continuous(a.dtype)]
 
 

@@ -1,20 +1,47 @@
-"""Checks of contracts that the engine itself enforces: it refuses, and the rule tells."""
+"""Contracts that the engine itself enforces, and the premises that rules share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING
 
-from gradtool.verify.protocol.observation import FailureKind
-from gradtool.verify.rules._failures import said
+from gradtool.verify.protocol.observation import Failure, FailureKind
 from gradtool.verify.rules._rule import Answer, failed, flaw_of, passed, skipped
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
 
+CALLS = ("GT003", "GT502", "GT507")
+"""Premises of everything that calls backward."""
+
+RUNS = (*CALLS, "GT004")
+"""Premises of everything that needs an output and its gradients."""
+
+CHANGES_NOTHING = ("GT501", "GT503", "GT504", "GT508")
+"""Premises of everything that compares one call with another."""
+
+KEEPS_CONTRACT = (*RUNS, "GT102", "GT103", "GT105", "GT104", *CHANGES_NOTHING)
+"""Premises of everything that looks at the values of gradients."""
+
+
+@cache
+def reporter_of(kind: FailureKind) -> str | None:
+    """Return the code of the rule that reports this kind of failure; None if user code raised."""
+    from gradtool.verify.rules import RULES  # Which loads this module.
+
+    return next((code for code, rule in RULES.items() if kind in rule.reports), None)
+
+
+def engine_message(failure: Failure) -> str:
+    """The engine's message, without the type of the exception."""
+    kind, separator, text = failure.message.partition(": ")
+    return text if separator and kind.isidentifier() else failure.message
+
+
 def refused(kind: FailureKind, hint: str) -> Callable[[Subject], Answer]:
-    """A check that fails when the engine refused what backward did for this reason."""
+    """Make a check that fails when the engine refused a result of backward for this reason."""
 
     def check(subject: Subject) -> Answer:
         if subject.nothing_to_check:
@@ -22,6 +49,6 @@ def refused(kind: FailureKind, hint: str) -> Callable[[Subject], Answer]:
         failure = subject.first.failure
         if failure is None or failure.kind != kind:
             return passed()
-        return failed(flaw_of(failure, said(failure), hint))
+        return failed(flaw_of(failure, engine_message(failure), hint))
 
     return check

@@ -1,19 +1,24 @@
-"""What rules make of a `Judgement`: the verdict, and why."""
+"""Answers made from judgements of derivatives, and facts about second derivatives."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from gradtool.verify.comparison.compare import Decision
+from gradtool.verify.diagnosis.evidence import evidence, find_worst
 from gradtool.verify.rules._rule import Answer, Flaw, failed, passed, unverified
+from gradtool.verify.wording import listed, off
 
 if TYPE_CHECKING:
     from gradtool.verify.comparison.judgement import Judgement
+if TYPE_CHECKING:
+    from gradtool.verify.comparison.derivatives import Comparison
+    from gradtool.verify.subject import Subject
 
 
 def answer(judgement: Judgement, flaws: Iterable[Flaw]) -> Answer:
-    """Failed with `flaws`; without any, what the judgement's worst decision comes to."""
+    """Fail with `flaws`; without any, answer by the worst decision of the judgement."""
     found = tuple(flaws)
     if found:
         return failed(*found)
@@ -24,3 +29,63 @@ def answer(judgement: Judgement, flaws: Iterable[Flaw]) -> Answer:
     if judgement.is_nearby:
         return passed("no derivative at this point; checked nearby")
     return passed()
+
+
+DECLARED = "declared once_differentiable"
+
+
+def nothing_to_differentiate(subject: Subject) -> str | None:
+    """Explain why there is no second derivative to check; None if there is one."""
+    if subject.nothing_to_compare:
+        return subject.nothing_to_compare
+    if subject.function.declares_once_differentiable:
+        return DECLARED
+    if not subject.given.comparisons:
+        return "backward returns no gradient"
+    if subject.given.worst is Decision.UNVERIFIED:
+        return "the first derivative could not be verified"
+    return None
+
+
+def is_cut(subject: Subject) -> bool:
+    """Return True if second derivatives are wrong because autograd lost a connection."""
+    wrong = [c for c in subject.curvature.comparisons if (c.decision == Decision.FAIL).any()]
+    return bool(wrong) and (saved_intermediate(subject) or any(map(_misses_a_block, wrong)))
+
+
+def saved_intermediate(subject: Subject) -> bool:
+    """Return True if forward saved a tensor that is neither an input nor an output."""
+    return "intermediate" in subject.first.baseline.saved
+
+
+def _misses_a_block(comparison: Comparison) -> bool:
+    """Return True if a gradient changes with an argument that autograd sees no connection to."""
+    return any(
+        bool((comparison.decision[rows] == Decision.FAIL).any())
+        and not comparison.analytic[rows].any()
+        for rows in comparison.layout.blocks()
+    )
+
+
+def flaws(subject: Subject, hint: str | None = None) -> Iterator[Flaw]:
+    """Yield a flaw for each argument by which the derivative of a gradient is wrong."""
+    for comparison in subject.curvature.comparisons:
+        chosen = comparison.decision == Decision.FAIL
+        if chosen.any():
+            name = subject.second.function.arguments[comparison.argument].name
+            worst = find_worst(comparison, chosen)
+            yield Flaw(
+                message=f"second derivative, of {_gradients(subject, worst.outputs)} by `{name}`,"
+                f" is wrong{off(comparison, worst)}",
+                evidence=evidence(comparison, worst, name),
+                hint=hint,
+            )
+
+
+def _gradients(subject: Subject, outputs: tuple[int, ...]) -> str:
+    """The gradients in question, by the names of their inputs."""
+    names = [f"`{subject.function.arguments[i].name}`" for i in subject.first.inputs]
+    if not outputs:
+        return "the gradients"
+    chosen = [names[output] for output in outputs]
+    return f"the gradient{'s' if len(chosen) > 1 else ''} of {listed(chosen)}"

@@ -1,4 +1,4 @@
-"""What a rule is: a code, a page, and a question that a `Subject` answers."""
+"""A rule: a code, a page, facts, and a check that it makes of a `Subject`."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ class Flaw:
     """One thing that breaks a rule."""
 
     message: str
-    """One line: what is wrong and where."""
+    """One line that states the mistake and its place."""
     evidence: Evidence | None = None
     hint: str | None = None
-    """What to do about it."""
+    """Advice."""
     detail: str | None = None
     """More lines, usually a traceback."""
     path: str | None = None
     line: int | None = None
-    """The user's file and line, where it is known better than "this Function"."""
+    """The user's line, if it is known more precisely than as the Function."""
     method: str | None = None
-    """The method that is wrong, where the rule may speak of several."""
+    """The wrong method, for rules that are about several."""
     severity: Severity | None = None
     """Overrides the rule's severity."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a rule says of a subject."""
+    """The answer of a rule about a subject."""
 
     verdict: Verdict
     reason: str | None = None
@@ -78,12 +78,12 @@ def _skipped(skip: Skip) -> Answer:
 
 
 def unverified(reason: str, *flaws: Flaw) -> Answer:
-    """It cannot be told whether the rule holds."""
+    """The evidence does not show whether the rule holds."""
     return Answer(Verdict.UNVERIFIED, reason, flaws)
 
 
 def failed(*flaws: Flaw) -> Answer:
-    """The rule is broken. Mere notes leave it standing."""
+    """The rule is broken, unless all flaws are notes."""
     noted = all(flaw.severity is Severity.NOTE for flaw in flaws)
     return Answer(Verdict.PASS if noted else Verdict.FAIL, None, flaws)
 
@@ -105,7 +105,7 @@ def flaw_of(failure: Failure, message: str, hint: str | None = None) -> Flaw:
 
 
 class Scope(enum.Enum):
-    """What a rule is asked of."""
+    """The thing that a rule is checked for."""
 
     MODULE = enum.auto()
     FUNCTION = enum.auto()

@@ -1,4 +1,4 @@
-"""Rule codes and prefixes as users write them, held against the rules that exist."""
+"""Rule codes and prefixes as users write them, checked against the existing rules."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ENGINES = "GT702"
 
 
 def problem_with(code: str) -> str | None:
-    """What is wrong with `code` as a rule code or prefix; None when nothing is."""
+    """Explain why `code` is no rule code or prefix; None if it is one."""
     if _is_known(code):
         return None
     upper = code.upper()
@@ -38,7 +38,7 @@ def _is_known(code: str) -> bool:
 
 
 def matching(patterns: Iterable[str]) -> frozenset[str]:
-    """The codes that `patterns`, codes or prefixes, stand for."""
+    """The codes that match `patterns`, which are codes or prefixes."""
     prefixes = tuple(patterns)
     return frozenset(code for code in RULES if code.startswith(prefixes))
 

@@ -72,7 +72,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gradtool.results.report import Severity
-from gradtool.verify.rules._failures import reporter_of
+from gradtool.verify.rules._contract import reporter_of
 from gradtool.verify.rules._rule import Answer, Rule, passed, raised, reported_by
 
 if TYPE_CHECKING:

@@ -62,7 +62,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gradtool.results.report import Severity
-from gradtool.verify.rules._failures import CALLS, reporter_of, said
+from gradtool.verify.rules._contract import CALLS, engine_message, reporter_of
 from gradtool.verify.rules._rule import Answer, Rule, passed, raised, reported_by, skipped
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _check(subject: Subject) -> Answer:
         return reported_by("GT110", "only a second run of backward raises")
     if failure.kind == "raised":
         return raised(failure, f"backward raised {failure.message}")
-    return raised(failure, said(failure))
+    return raised(failure, engine_message(failure))
 
 
 RULE = Rule(

@@ -83,7 +83,7 @@ from gradtool.verify.diagnosis.low_precision import is_explained_by_jitter
 from gradtool.verify.diagnosis.surrogate_gradients import surrogate_pattern
 from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.coordinates import BoolArray
-from gradtool.verify.rules._failures import KEEPS_CONTRACT
+from gradtool.verify.rules._contract import KEEPS_CONTRACT
 from gradtool.verify.rules._judged import answer
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, blocked, skipped
 from gradtool.verify.thresholds.comparison import GRADIENT_ROUNDINGS
@@ -99,7 +99,7 @@ _ALONE = "found by halving a random direction; as far as it shows, no other entr
 
 @dataclass(frozen=True)
 class SumMismatch:
-    """Where the gradient for all cotangents together is not the sum of its parts.
+    """A flaw if the gradient for all cotangents together is not the sum of its parts.
 
     `column` is the worst, `chosen` says which columns are off at all.
     """

@@ -70,8 +70,7 @@ from typing import TYPE_CHECKING
 
 from gradtool.results.report import Severity
 from gradtool.verify.protocol.observation import FailureKind
-from gradtool.verify.rules._contract import refused
-from gradtool.verify.rules._failures import RUNS, said
+from gradtool.verify.rules._contract import RUNS, engine_message, refused
 from gradtool.verify.rules._rule import Answer, Rule, failed, flaw_of
 
 if TYPE_CHECKING:
@@ -90,7 +89,9 @@ def _check(subject: Subject) -> Answer:
     failure = called.call(subject.first.primals, subject.first.cotangents).failure
     if failure is None or failure.kind != _KIND:
         return answer
-    return failed(flaw_of(failure, f"{said(failure)}, when the defaults are passed", _HINT))
+    return failed(
+        flaw_of(failure, f"{engine_message(failure)}, when the defaults are passed", _HINT)
+    )
 
 
 RULE = Rule(

@@ -68,8 +68,7 @@ https://pytorch.org/docs/stable/notes/broadcasting.html
 from __future__ import annotations
 
 from gradtool.results.report import Severity
-from gradtool.verify.rules._contract import refused
-from gradtool.verify.rules._failures import RUNS
+from gradtool.verify.rules._contract import RUNS, refused
 from gradtool.verify.rules._rule import Rule
 
 RULE = Rule(

@@ -69,7 +69,7 @@ from gradtool.results.report import Severity
 from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.protocol.observation import Argument, Gradient
-from gradtool.verify.rules._failures import RUNS, said
+from gradtool.verify.rules._contract import RUNS, engine_message
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, flaw_of, passed, skipped
 
 if TYPE_CHECKING:
@@ -82,7 +82,9 @@ def _check(subject: Subject) -> Answer:
     failure = subject.first.failure
     if failure is not None:
         kinds = ("gradient-type", "gradient-device")
-        return failed(flaw_of(failure, said(failure))) if failure.kind in kinds else passed()
+        return (
+            failed(flaw_of(failure, engine_message(failure))) if failure.kind in kinds else passed()
+        )
     flaws = tuple(_flaws(subject))
     return failed(*flaws) if flaws else passed()
 

@@ -78,7 +78,7 @@ from typing import TYPE_CHECKING
 from gradtool.results.report import Severity
 from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.protocol.observation import Gradient
-from gradtool.verify.rules._failures import RUNS
+from gradtool.verify.rules._contract import RUNS
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _is_none(gradient: Gradient) -> bool:
 
 
 def _says_something(gradient: Gradient) -> bool:
-    """Whether anything is lost with it: zeros for an integer tensor are only bad manners."""
+    """Return True if dropping it loses something: zeros for an integer tensor do no harm."""
     return gradient.value is None or bool(gradient.value.any())
 
 

@@ -66,7 +66,7 @@ from typing import TYPE_CHECKING
 from gradtool.results.report import Severity
 from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.diagnosis.evidence import evidence, find_worst
-from gradtool.verify.rules._failures import KEEPS_CONTRACT
+from gradtool.verify.rules._contract import KEEPS_CONTRACT
 from gradtool.verify.rules._judged import answer
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, passed, skipped
 from gradtool.verify.wording import off, outputs

@@ -67,9 +67,9 @@ from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.diagnosis.surrogate_gradients import DECLARE, passes_input_through
 from gradtool.verify.oracle.evaluation_timeout import EvaluationTimeout
 from gradtool.verify.protocol.observation import Array, Cotangents
-from gradtool.verify.rules._failures import KEEPS_CONTRACT
+from gradtool.verify.rules._contract import KEEPS_CONTRACT
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
-from gradtool.verify.rules._same import unlike
+from gradtool.verify.rules._runs import gradient_difference
 from gradtool.verify.thresholds.comparison import SINGLE_EPS
 from gradtool.verify.thresholds.rules import COTANGENT_FACTORS, FAR_COTANGENT_FACTORS
 
@@ -94,7 +94,7 @@ def _check(subject: Subject) -> Answer:
         if flaw:
             return failed(flaw)
     if subject.given.worst is Decision.FAIL or _is_rough(subject):
-        return passed()  # A low precision shows first, and underflows far out.
+        return passed()  # Low precision shows at usual sizes, and underflows at small ones.
     flaw = _far_out(subject, plain)
     return failed(flaw) if flaw else passed()
 
@@ -106,7 +106,7 @@ def _is_rough(subject: Subject) -> bool:
 
 
 def _far_out(subject: Subject, plain: Gradients) -> Flaw | None:
-    """What is wrong for cotangents far larger or smaller than a loss usually sends."""
+    """A flaw for cotangents far larger or smaller than a loss usually sends."""
     for factor in (each for each in FAR_COTANGENT_FACTORS if _is_in_range(plain, each)):
         row = _times(subject.first.cotangents, factor)
         try:
@@ -122,7 +122,7 @@ def _far_out(subject: Subject, plain: Gradients) -> Flaw | None:
 
 
 def _is_in_range(plain: Gradients, factor: float) -> bool:
-    """Whether so many times as much neither overflows nor underflows on the way."""
+    """Return True if scaling by the factor neither overflows nor underflows on the way."""
     for gradient in plain:
         largest = 0.0 if gradient is None else float(np.abs(gradient).max(initial=0.0)) * factor
         if gradient is None or not largest:
@@ -140,7 +140,7 @@ def _without_constants(
 ) -> tuple[Gradients, list[Gradients]]:
     """The gradients that change with the cotangent at all.
 
-    One that does not is no matter of linearity: the cotangent was forgotten, and GT101 says so.
+    In the others the cotangent was forgotten, which GT101 reports.
     """
     kept = [
         gradient is not None
@@ -170,7 +170,7 @@ def _unlike(
     if factor == 0.0:
         when = "from zero when the cotangent is zero"
     expected = [None if g is None else np.asarray(g * factor, g.dtype) for g in plain]
-    return unlike(subject, found, expected, when, _hint(subject))
+    return gradient_difference(subject, found, expected, when, _hint(subject))
 
 
 def _hint(subject: Subject) -> str:

@@ -69,7 +69,7 @@ from gradtool.results.report import Severity
 from gradtool.verify.protocol.observation import Array, Observation
 from gradtool.verify.randomness import generator
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
-from gradtool.verify.rules._same import stopped, unlike
+from gradtool.verify.rules._runs import failure_of_run, gradient_difference
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
@@ -109,10 +109,10 @@ def _flaw(subject: Subject, when: str, undefined: frozenset[int]) -> Flaw | None
         ],
     ]
     without, zeros = (subject.function.call(subject.first.primals, row) for row in rows)
-    flaw = stopped(without, when, _HINT)
+    flaw = failure_of_run(without, when, _HINT)
     if flaw or without.gradients is None or zeros.gradients is None:
         return flaw
-    flaw = unlike(subject, without.gradients, zeros.gradients, when, _HINT)
+    flaw = gradient_difference(subject, without.gradients, zeros.gradients, when, _HINT)
     once = subject.function.declares_once_differentiable
     if flaw or once or without.materializes or undefined >= _defined(cotangents):
         return flaw
@@ -125,10 +125,10 @@ def _second_flaw(subject: Subject, when: str, rows: list[list[Array | None]]) ->
     if zeros.failure and zeros.failure.kind != "no-graph":
         return None
     if without.failure and without.failure.kind != "no-graph":
-        return stopped(without, when, _HINT)
+        return failure_of_run(without, when, _HINT)
     count = len(subject.first.primals)
     found, expected = ((each.gradients or (None,) * count)[:count] for each in (without, zeros))
-    return unlike(subject, found, expected, when, _HINT)
+    return gradient_difference(subject, found, expected, when, _HINT)
 
 
 def _second(subject: Subject, row: list[Array | None]) -> Observation:

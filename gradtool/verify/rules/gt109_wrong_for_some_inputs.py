@@ -76,7 +76,7 @@ from typing import TYPE_CHECKING
 
 from gradtool.results.report import Severity
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped
-from gradtool.verify.rules._same import stopped, unlike
+from gradtool.verify.rules._runs import failure_of_run, gradient_difference
 from gradtool.verify.thresholds.rules import NEEDED_MOST_ARGUMENTS
 
 if TYPE_CHECKING:
@@ -111,13 +111,13 @@ def _subsets(subject: Subject, inputs: tuple[int, ...]) -> Iterator[tuple[str, f
 def _flaw(subject: Subject, when: str, needed: frozenset[int]) -> Flaw | None:
     needs = [i in needed for i in range(len(subject.function.arguments))]
     found = subject.function.call(subject.first.primals, subject.first.cotangents, needs=needs)
-    flaw = stopped(found, when, _HINT)
+    flaw = failure_of_run(found, when, _HINT)
     if flaw or found.gradients is None:
         return flaw
     baseline = subject.first.baseline.gradients or ()
     expected = [g if wanted else None for g, wanted in zip(baseline, needs, strict=True)]
     given = [g if wanted else None for g, wanted in zip(found.gradients, needs, strict=True)]
-    return unlike(subject, given, expected, when, _HINT)
+    return gradient_difference(subject, given, expected, when, _HINT)
 
 
 RULE = Rule(

@@ -58,9 +58,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gradtool.results.report import Severity
-from gradtool.verify.rules._failures import KEEPS_CONTRACT
+from gradtool.verify.rules._contract import KEEPS_CONTRACT
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
-from gradtool.verify.rules._same import unlike
+from gradtool.verify.rules._runs import gradient_difference
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
@@ -76,7 +76,7 @@ def _check(subject: Subject) -> Answer:
     if isinstance(subject.repeated, str):
         return failed(Flaw(message=f"backward raises {_WHEN}: {subject.repeated}", hint=_KEEP))
     first, again = subject.repeated
-    flaw = unlike(subject, again, first, _WHEN, _HINT)
+    flaw = gradient_difference(subject, again, first, _WHEN, _HINT)
     return failed(flaw) if flaw else passed()
 
 

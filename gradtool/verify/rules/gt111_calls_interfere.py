@@ -74,9 +74,9 @@ from gradtool.verify.comparison.derivatives import Derivatives
 from gradtool.verify.interference import InterferingCall, interfering_calls
 from gradtool.verify.oracle.spot_check import looks_wrong
 from gradtool.verify.randomness import generator, shifted
-from gradtool.verify.rules._failures import KEEPS_CONTRACT
+from gradtool.verify.rules._contract import KEEPS_CONTRACT
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
-from gradtool.verify.rules._same import stopped, unlike
+from gradtool.verify.rules._runs import failure_of_run, gradient_difference
 from gradtool.verify.thresholds.rules import LATER_CALL_LOOKS, LATER_CALL_SHIFT
 from gradtool.verify.wording import listed
 
@@ -90,7 +90,7 @@ _HINT = "keep what backward needs on ctx, not on the class or in a buffer that i
 def _check(subject: Subject) -> Answer:
     if subject.nothing_to_compare:
         return skipped(subject.nothing_to_compare)
-    with warnings.catch_warnings():  # The other call is none that the user asked for.
+    with warnings.catch_warnings():  # The user did not ask for the other call.
         warnings.simplefilter("ignore")
         found = (_met(subject, other) for other in interfering_calls(subject))
         flaw = next((each for each in found if each), None) or _stale(subject)
@@ -98,24 +98,24 @@ def _check(subject: Subject) -> Answer:
 
 
 def _met(subject: Subject, other: InterferingCall) -> Flaw | None:
-    """What is wrong when the `other` call comes between forward and backward; None if nothing."""
+    """A flaw when the `other` call between forward and backward changes something."""
     first, second = subject.function.interleaved(
         (subject.first.primals, other.primals),
         (subject.first.cotangents, other.cotangents),
         other.function,
     )
     when = f"when another call{other.how} comes between forward and backward"
-    flaw = stopped(first, when, _HINT) or stopped(second, when, _HINT)
+    flaw = failure_of_run(first, when, _HINT) or failure_of_run(second, when, _HINT)
     flaw = flaw or _overwritten(subject, first)
     if flaw is None and first.gradients is not None and second.gradients is not None:
         baseline = subject.first.baseline.gradients or ()
-        flaw = unlike(subject, first.gradients, baseline, when, _HINT)
-        flaw = flaw or unlike(subject, second.gradients, other.gradients, when, _HINT)
+        flaw = gradient_difference(subject, first.gradients, baseline, when, _HINT)
+        flaw = flaw or gradient_difference(subject, second.gradients, other.gradients, when, _HINT)
     return flaw
 
 
 def _stale(subject: Subject) -> Flaw | None:
-    """Whether a later call, at another point, gives the gradient of the first, and is wrong."""
+    """A flaw when a later call, at another point, wrongly gives the gradient of the first."""
     if Decision.FAIL in (subject.given.worst, subject.withheld.worst):
         return None
     first, seed = subject.first, subject.seed

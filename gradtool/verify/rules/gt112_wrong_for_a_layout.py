@@ -68,7 +68,7 @@ import numpy as np
 from gradtool.results.report import Severity
 from gradtool.verify.protocol.observation import Array, MemoryLayout, Observation
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
-from gradtool.verify.rules._same import alike, stopped, unlike
+from gradtool.verify.rules._runs import failure_of_run, gradient_difference, same_output
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
@@ -106,9 +106,9 @@ def _of_inputs(subject: Subject) -> Flaw | None:
         if _is_refusal(found):
             continue
         when = f"for {layout} inputs"
-        flaw = stopped(found, when, _HINT) or _outputs(subject, found.outputs, when)
+        flaw = failure_of_run(found, when, _HINT) or _outputs(subject, found.outputs, when)
         if flaw and not found.failure and subject.function.draws_random_numbers:
-            continue  # Drawn in the order of memory, they are other numbers for other layouts.
+            continue  # Random numbers drawn in memory order differ between layouts.
         flaw = flaw or _unlike(subject, found, subject.first.baseline, when)
         if flaw:
             return flaw
@@ -116,10 +116,10 @@ def _of_inputs(subject: Subject) -> Flaw | None:
 
 
 def _refused(subject: Subject) -> Flaw | None:
-    """A note on inputs that forward does not take: that stops, and leads nobody astray."""
+    """A note on inputs that forward refuses: an exception misleads nobody."""
     for layout in _LAYOUTS:
         found = _given(subject, layout)
-        flaw = stopped(found, f"for {layout} inputs", _HINT) if _is_refusal(found) else None
+        flaw = failure_of_run(found, f"for {layout} inputs", _HINT) if _is_refusal(found) else None
         if flaw:
             return replace(flaw, severity=Severity.NOTE)
     return None
@@ -136,17 +136,17 @@ def _is_refusal(found: Observation) -> bool:
 
 
 def _unlike(subject: Subject, found: Observation, expected: Observation, when: str) -> Flaw | None:
-    flaw = stopped(found, when, _HINT)
+    flaw = failure_of_run(found, when, _HINT)
     if flaw or found.gradients is None or expected.gradients is None:
         return flaw
-    return unlike(subject, found.gradients, expected.gradients, when, _HINT)
+    return gradient_difference(subject, found.gradients, expected.gradients, when, _HINT)
 
 
 def _outputs(subject: Subject, found: Sequence[Array | None], when: str) -> Flaw | None:
     for number, (one, other) in enumerate(zip(found, subject.first.forward.outputs, strict=True)):
         if one is None or other is None:
             continue
-        if not alike(one, other):
+        if not same_output(one, other):
             return Flaw(message=f"output {number} differs {when}", hint=_HINT, method="forward")
     return None
 

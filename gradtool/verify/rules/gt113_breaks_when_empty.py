@@ -72,17 +72,17 @@ from gradtool.results.report import Severity
 from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.protocol.observation import Array, Observation
 from gradtool.verify.rules._rule import Answer, Rule, failed, passed, skipped
-from gradtool.verify.rules._same import stopped
+from gradtool.verify.rules._runs import failure_of_run
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
 
 _HINT = "handle tensors without elements, or refuse them in forward"
 _AMBIGUOUS = "unspecified dimension size -1"
-"""What reshape says where it is to work out an extent of a tensor without elements."""
+"""Part of the message of a reshape that must infer an extent of an empty tensor."""
 
 _SINGULAR = "LinAlgError"
-"""What solvers raise for the product of empty matrices, which is zero."""
+"""Part of the message of solvers for the product of empty matrices, which is zero."""
 
 _WHEN = "for empty inputs that forward accepts"
 
@@ -93,7 +93,7 @@ def _check(subject: Subject) -> Answer:
     empty = _shortened(subject.first.primals, 0)
     if empty is None:
         return skipped("no input has an extent to make zero")
-    with warnings.catch_warnings():  # A mean of nothing is no news: this rule asks for it.
+    with warnings.catch_warnings():  # Means of empty tensors warn, and this rule takes them.
         warnings.simplefilter("ignore")
         return _asked(subject, empty)
 
@@ -107,7 +107,7 @@ def _asked(subject: Subject, empty: Sequence[Array]) -> Answer:
         return passed("no output requires a gradient for empty inputs")
     if any(o is not None and not np.isfinite(o).all() for o in forward.outputs):
         return passed("forward has no finite result for empty inputs")
-    flaw = stopped(subject.function.call(empty, cotangents), _WHEN, _HINT)
+    flaw = failure_of_run(subject.function.call(empty, cotangents), _WHEN, _HINT)
     if not flaw:
         return passed()
     if _AMBIGUOUS in flaw.message or _SINGULAR in flaw.message:
@@ -118,7 +118,7 @@ def _asked(subject: Subject, empty: Sequence[Array]) -> Answer:
 
 
 def _raises_for_one(subject: Subject) -> bool:
-    """Whether backward fails where the extent that was made zero is one."""
+    """Return True if backward also fails when that extent is one."""
     single = _shortened(subject.first.primals, 1)
     assert single is not None
     forward = subject.function.call(single)

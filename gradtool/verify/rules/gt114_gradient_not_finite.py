@@ -76,7 +76,7 @@ import numpy as np
 
 from gradtool.results.report import Evidence, Severity
 from gradtool.verify.protocol.observation import Array
-from gradtool.verify.rules._failures import KEEPS_CONTRACT
+from gradtool.verify.rules._contract import KEEPS_CONTRACT
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
 
 if TYPE_CHECKING:

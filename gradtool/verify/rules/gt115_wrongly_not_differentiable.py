@@ -65,7 +65,7 @@ from gradtool.results.report import Severity
 from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.protocol.observation import Array
 from gradtool.verify.randomness import generator, shifted
-from gradtool.verify.rules._failures import RUNS
+from gradtool.verify.rules._contract import RUNS
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped
 from gradtool.verify.thresholds.rules import UNGRAPHED_PROPORTION, UNGRAPHED_STEP
 
@@ -96,7 +96,7 @@ def _check(subject: Subject) -> Answer:
 
 
 def _follows(subject: Subject, output: int) -> bool:
-    """Whether an output answers half a step with half an answer."""
+    """Return True if half a step changes an output half as much."""
     whole, half = (_answer(subject, output, part) for part in (UNGRAPHED_STEP, UNGRAPHED_STEP / 2))
     if whole is None or half is None:
         return False
@@ -108,7 +108,7 @@ def _follows(subject: Subject, output: int) -> bool:
 
 
 def _answer(subject: Subject, output: int, part: float) -> Array | None:
-    """How an output changes when all inputs move a part of their size along a random direction."""
+    """The change of an output when all inputs move along a random direction."""
     own = subject.first.primals
     point = shifted(own, part, generator(subject.seed, "outputs without a graph"))
     moved = [point[i] if i in subject.first.inputs else own[i] for i in range(len(own))]

@@ -79,7 +79,7 @@ from typing import TYPE_CHECKING
 
 from gradtool.results.report import Severity
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
-from gradtool.verify.rules._same import stopped
+from gradtool.verify.rules._runs import failure_of_run
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
@@ -97,7 +97,7 @@ def _check(subject: Subject) -> Answer:
 
 
 def _of_precision(subject: Subject) -> tuple[Flaw, ...]:
-    """What is wrong in the other real precision."""
+    """Flaws in the other real precision."""
     from gradtool.verify.variants import lost_digits, other_precision, wrong_gradient
 
     variant = other_precision(subject)
@@ -105,7 +105,7 @@ def _of_precision(subject: Subject) -> tuple[Flaw, ...]:
         return ()
     when = f"for {variant.dtype} inputs, which forward accepts"
     seen = subject.function.call(variant.primals, variant.cotangents)
-    raised = stopped(seen, when, _HINT)
+    raised = failure_of_run(seen, when, _HINT)
     if raised:
         return (replace(raised, severity=Severity.NOTE),)
     flaw = wrong_gradient(subject, variant, seen, when, _HINT)

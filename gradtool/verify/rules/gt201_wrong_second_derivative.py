@@ -66,9 +66,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gradtool.results.report import DOUBLE_BACKWARD, Severity
-from gradtool.verify.rules._judged import answer
+from gradtool.verify.rules._judged import answer, flaws, is_cut, nothing_to_differentiate
 from gradtool.verify.rules._rule import Answer, Rule, skipped
-from gradtool.verify.rules._second import flaws, is_cut, nothing_to_differentiate
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject

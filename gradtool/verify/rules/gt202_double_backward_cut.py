@@ -69,14 +69,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gradtool.results.report import Severity
-from gradtool.verify.rules._judged import answer
-from gradtool.verify.rules._rule import Answer, Rule, passed, skipped
-from gradtool.verify.rules._second import (
+from gradtool.verify.rules._judged import (
+    answer,
     flaws,
     is_cut,
     nothing_to_differentiate,
     saved_intermediate,
 )
+from gradtool.verify.rules._rule import Answer, Rule, passed, skipped
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject

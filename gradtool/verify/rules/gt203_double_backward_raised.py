@@ -64,8 +64,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gradtool.results.report import Severity
+from gradtool.verify.rules._judged import nothing_to_differentiate
 from gradtool.verify.rules._rule import Answer, Rule, failed, flaw_of, passed, skipped
-from gradtool.verify.rules._second import nothing_to_differentiate
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject

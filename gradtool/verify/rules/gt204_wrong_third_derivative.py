@@ -82,9 +82,8 @@ import numpy as np
 from gradtool.results.report import Severity
 from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.diagnosis.evidence import evidence, find_worst
-from gradtool.verify.rules._judged import answer
+from gradtool.verify.rules._judged import answer, nothing_to_differentiate
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, not_offered, passed, skipped
-from gradtool.verify.rules._second import nothing_to_differentiate
 from gradtool.verify.thresholds.rules import THIRD_DERIVATIVE_MOST_ENTRIES
 from gradtool.verify.wording import off
 
@@ -114,7 +113,7 @@ def _check(subject: Subject) -> Answer:
 
 
 def _why_nothing_is_said(third: Judgement) -> str:
-    """Whose fault it is that no number was wrong and not all are right."""
+    """Explain why no entry is wrong and yet not all are right."""
     undecided = (c.analytic[c.decision >= Decision.UNVERIFIED] for c in third.comparisons)
     analytic = np.concatenate(list(undecided))
     if np.isnan(analytic).any():

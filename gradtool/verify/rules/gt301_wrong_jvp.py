@@ -84,7 +84,7 @@ import numpy as np
 from gradtool.results.report import Evidence, Severity
 from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.diagnosis.evidence import scalar
-from gradtool.verify.rules._failures import RUNS
+from gradtool.verify.rules._contract import RUNS
 from gradtool.verify.rules._rule import (
     Answer,
     Flaw,
@@ -121,7 +121,7 @@ def _check(subject: Subject) -> Answer:
 
 
 def _changes_what_it_gets(subject: Subject) -> bool:
-    """Whether GT503 or GT504 tells of the mistake already."""
+    """Return True if GT503 or GT504 reports the mistake already."""
     seen, changed = subject.first.baseline, subject.changed_by_jvp
     mine = {*seen.mutated_arguments, *seen.declared_dirty}
     return bool({*changed.tangents, *changed.arguments} - mine or changed.outputs)
@@ -135,7 +135,7 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
 
 
 def _is_rounded(found: JvpComparison) -> np.ndarray:
-    """Which entries single precision in jvp explains: GT302 tells of those."""
+    """Entries that single precision in jvp explains, which GT302 reports."""
     off = np.abs(found.jvp - found.numeric)
     largest = found.size.max(initial=0.0)
     return np.asarray((off <= JVP_ROUNDED * largest) & (off <= JVP_NEARLY * found.size))
@@ -169,7 +169,7 @@ def _flaw(found: JvpComparison, wrong: np.ndarray, tangents: str) -> Flaw:
 
 
 def _ratio(found: JvpComparison) -> str | None:
-    """A constant factor between what jvp says and what it should, if there is one."""
+    """A constant factor between the tangent and the right one, if there is one."""
     usable = np.abs(found.numeric) > found.allowed
     if not usable.any():
         return None

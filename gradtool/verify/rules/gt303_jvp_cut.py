@@ -82,9 +82,8 @@ from typing import TYPE_CHECKING
 from gradtool.results.report import Severity
 from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.diagnosis.evidence import evidence, find_worst
-from gradtool.verify.rules._judged import answer
+from gradtool.verify.rules._judged import answer, nothing_to_differentiate
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, not_offered, skipped
-from gradtool.verify.rules._second import nothing_to_differentiate
 from gradtool.verify.rules.gt301_wrong_jvp import NO_JVP
 from gradtool.verify.wording import off
 

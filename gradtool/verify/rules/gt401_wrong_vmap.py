@@ -88,7 +88,7 @@ from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.protocol.observation import Array
 from gradtool.verify.rules._batches import Batch, InDims, batchable, batches
-from gradtool.verify.rules._failures import RUNS
+from gradtool.verify.rules._contract import RUNS
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped
 from gradtool.verify.thresholds.rules import VMAP_ROUNDINGS
 from gradtool.verify.wording import number

@@ -81,7 +81,7 @@ from gradtool.results.report import Severity
 from gradtool.verify.protocol.observation import Array
 from gradtool.verify.randomness import generator, signed
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped
-from gradtool.verify.rules._same import apart_by
+from gradtool.verify.rules._runs import differing_entries
 from gradtool.verify.thresholds.rules import BATCHED_COTANGENTS
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _compared(
         if found is None or any(each is None for each in expected):
             continue
         reference = np.stack([np.asarray(each) for each in expected])
-        wrong, _, _ = apart_by(found, reference)
+        wrong, _, _ = differing_entries(found, reference)
         if wrong.any():
             return Flaw(
                 message=f"gradient of `{argument.name}` for a batch of cotangents differs from one "

@@ -99,7 +99,7 @@ from gradtool.verify.protocol.observation import Array, Cotangents
 from gradtool.verify.randomness import generator, signed
 from gradtool.verify.rules._batches import Batch, batchable, batches
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped
-from gradtool.verify.rules._same import unlike
+from gradtool.verify.rules._runs import gradient_difference
 from gradtool.verify.rules.gt401_wrong_vmap import NO_VMAP
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _differs(subject: Subject, batch: Batch) -> Flaw | None:
         return Flaw(message=message, hint=_HINT)
     if all(gradient is None for gradient in found):
         return Flaw(message=f"no gradient arrives {when}", hint=_CUT, method="vmap")
-    return unlike(subject, found, _gathered(batch, loop), when, _HINT)
+    return gradient_difference(subject, found, _gathered(batch, loop), when, _HINT)
 
 
 def _cotangents(subject: Subject, count: int) -> list[Cotangents]:

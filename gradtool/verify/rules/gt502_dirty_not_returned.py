@@ -70,7 +70,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gradtool.results.report import Severity
-from gradtool.verify.rules._failures import said
+from gradtool.verify.rules._contract import engine_message
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, flaw_of, passed
 from gradtool.verify.wording import listed
 
@@ -88,7 +88,7 @@ def _check(subject: Subject) -> Answer:
         return failed(Flaw(message=message, hint=_HINT))
     failure = observation.failure
     if failure and failure.kind == "dirty-not-returned":
-        return failed(flaw_of(failure, said(failure), _HINT))
+        return failed(flaw_of(failure, engine_message(failure), _HINT))
     return passed()
 
 

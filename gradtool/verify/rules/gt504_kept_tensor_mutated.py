@@ -70,9 +70,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gradtool.results.report import Severity
-from gradtool.verify.rules._failures import CALLS
-from gradtool.verify.rules._repeats import all_same
+from gradtool.verify.rules._contract import CALLS
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
+from gradtool.verify.rules._runs import all_same
 from gradtool.verify.wording import listed
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _check(subject: Subject) -> Answer:
 
 
 def _of_the_call(subject: Subject) -> Iterator[Flaw]:
-    """What backward changes of the tensors of its own call."""
+    """Flaws for tensors of its own call that backward changes."""
     seen = subject.first.baseline
     callers = [f"`{subject.function.arguments[i].name}`" for i in seen.mutated_in_backward]
     callers += [f"output {i}" for i in seen.mutated_outputs]
@@ -111,7 +111,7 @@ def _of_the_call(subject: Subject) -> Iterator[Flaw]:
 
 
 def _of_jvp(subject: Subject) -> Iterator[Flaw]:
-    """What jvp changes of the caller's tensors."""
+    """Flaws for tensors of the caller that jvp changes."""
     seen, changed = subject.first.baseline, subject.changed_by_jvp
     mine = {*seen.mutated_arguments, *seen.declared_dirty}
     names = [f"`{subject.function.arguments[i].name}`" for i in changed.arguments if i not in mine]
@@ -122,7 +122,7 @@ def _of_jvp(subject: Subject) -> Iterator[Flaw]:
 
 
 def _repeats(subject: Subject) -> bool:
-    """Whether backward gives the same gradients twice on one graph."""
+    """Return True if backward gives the same gradients twice on one graph."""
     row = subject.first.cotangents
     try:
         once, again = subject.function.vjps(subject.first.primals, [row, row])
@@ -132,7 +132,7 @@ def _repeats(subject: Subject) -> bool:
 
 
 def _outside(subject: Subject) -> Iterator[Flaw]:
-    """Buffers in which calls add up, although nothing shows of that in what they return."""
+    """Flaws for buffers in which calls accumulate, though their results do not show it."""
     if not _buffers(subject.first.baseline):
         return
     first, second = (

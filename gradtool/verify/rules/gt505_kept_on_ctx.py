@@ -68,9 +68,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gradtool.results.report import Severity
-from gradtool.verify.rules._failures import CHANGES_NOTHING, RUNS
-from gradtool.verify.rules._repeats import silently_differs
+from gradtool.verify.rules._contract import CHANGES_NOTHING, RUNS
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
+from gradtool.verify.rules._runs import silently_differs
 
 if TYPE_CHECKING:
     from gradtool.verify.protocol.observation import Observation

@@ -82,12 +82,12 @@ from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.oracle.spot_check import looks_wrong
 from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.randomness import generator, shifted
-from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
-from gradtool.verify.rules._second import (
+from gradtool.verify.rules._judged import (
     DECLARED,
     nothing_to_differentiate,
     saved_intermediate,
 )
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
 from gradtool.verify.thresholds.rules import (
     INTERMEDIATE_LOOKS,
     OTHER_POINT_FACTORS,
@@ -132,7 +132,7 @@ def _other_points(subject: Subject) -> Iterator[list[Array]]:
 
 
 def _wrong(subject: Subject, point: list[Array]) -> list[str]:
-    """The arguments by which backward is wrongly differentiated at `point`."""
+    """Names of the arguments by which the derivative of backward is wrong at `point`."""
     second = subject.second_at(point)
     try:
         with np.errstate(all="ignore"):

@@ -69,9 +69,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradtool.results.report import Severity
-from gradtool.verify.rules._failures import CALLS
-from gradtool.verify.rules._repeats import same
+from gradtool.verify.rules._contract import CALLS
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
+from gradtool.verify.rules._runs import same
 from gradtool.verify.thresholds.rules import RANDOM_FORWARD_SEED
 from gradtool.verify.wording import apart
 

@@ -64,9 +64,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gradtool.results.report import Severity
-from gradtool.verify.rules._failures import RUNS
-from gradtool.verify.rules._repeats import silently_differs
+from gradtool.verify.rules._contract import RUNS
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed
+from gradtool.verify.rules._runs import silently_differs
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
@@ -94,7 +94,7 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
 
 
 def _is_harmful(subject: Subject, output: int) -> bool:
-    """Whether a change of the output before backward changes the gradients."""
+    """Return True if changing the output before backward changes the gradients."""
     if subject.nothing_to_check:
         return False
     changed = subject.function.call_with_output_changed_between(

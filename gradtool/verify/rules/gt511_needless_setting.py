@@ -114,7 +114,7 @@ def _tenth_of_atol(comparison: Comparison) -> Tolerance:
 
 
 def _is_loose(comparison: Comparison) -> bool:
-    """Whether the relative tolerance is above the default, and a tenth of it would do."""
+    """Return True if the relative tolerance is above the default and a tenth would do."""
     rtol, default = comparison.tolerance.rtol or 0.0, _default(comparison)
     tighter = replace(comparison.tolerance, rtol=max(rtol / NEEDLESS_TOLERANCE_FACTOR, default))
     return rtol > default and _passes(comparison, tighter)
@@ -125,7 +125,7 @@ def _default(comparison: Comparison) -> float:
 
 
 def _passes(comparison: Comparison, tolerance: Tolerance) -> bool:
-    """Whether no entry is judged worse with another tolerance."""
+    """Return True if no entry is judged worse with another tolerance."""
     blocks = comparison.layout.blocks()
     decision = decide(comparison.analytic, comparison.numeric, tolerance, blocks)
     return bool((decision <= comparison.decision).all())

@@ -64,7 +64,7 @@ from typing import TYPE_CHECKING
 
 from gradtool.results.report import Severity
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped
-from gradtool.verify.rules._same import alike, stopped, unlike
+from gradtool.verify.rules._runs import failure_of_run, gradient_difference, same_output
 
 if TYPE_CHECKING:
     from gradtool.verify.protocol.observation import Observation
@@ -81,10 +81,10 @@ def _check(subject: Subject) -> Answer:
         return skipped(subject.nothing_to_check)
     here = subject.first.baseline
     there = subject.twin.call(subject.first.primals, subject.first.cotangents)
-    flaw = stopped(there, f"{_WHEN}, and not on CUDA", _HINT) or _outputs(here, there)
+    flaw = failure_of_run(there, f"{_WHEN}, and not on CUDA", _HINT) or _outputs(here, there)
     if flaw is None and here.gradients is not None and there.gradients is not None:
         when = "on CUDA from that on the CPU"
-        flaw = unlike(subject, here.gradients, there.gradients, when, _HINT)
+        flaw = gradient_difference(subject, here.gradients, there.gradients, when, _HINT)
     return failed(flaw) if flaw else passed()
 
 
@@ -96,7 +96,7 @@ def _outputs(here: Observation, there: Observation) -> Flaw | None:
     for number, (one, other) in enumerate(zip(here.outputs, there.outputs, strict=True)):
         if one is None or other is None:
             continue
-        if not alike(one, other):
+        if not same_output(one, other):
             message = f"output {number} differs on CUDA from that on the CPU"
             return Flaw(message=message, hint=_HINT, method="forward")
     return None

@@ -66,7 +66,7 @@ import numpy as np
 from gradtool.results.report import Severity
 from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, not_offered
-from gradtool.verify.rules._same import alike, stopped, unlike
+from gradtool.verify.rules._runs import failure_of_run, gradient_difference, same_output
 from gradtool.verify.thresholds.rules import ENGINES_COTANGENT_ROUNDINGS, ENGINES_DIFFERENCE
 
 if TYPE_CHECKING:
@@ -79,9 +79,9 @@ _HINT = "find the first operation whose result differs"
 
 
 def disagreement(subject: Subject, at: Derivatives, there: Observation) -> Flaw | None:
-    """A flaw where `there`, the call at the point `at` under PyTorch, shows something else."""
+    """A flaw if `there`, the call at the point `at` under PyTorch, gives other results."""
     here = at.baseline
-    flaw = stopped(there, f"{_WHEN} only", _HINT) or _outputs(here, there)
+    flaw = failure_of_run(there, f"{_WHEN} only", _HINT) or _outputs(here, there)
     if flaw or here.gradients is None or there.gradients is None:
         return flaw
     sizes = (np.abs(each).max(initial=0.0) for each in at.cotangents if each is not None)
@@ -90,7 +90,7 @@ def disagreement(subject: Subject, at: Derivatives, there: Observation) -> Flaw 
         one if one is not None and other is not None and _close(one, other, sent) else other
         for one, other in zip(here.gradients, there.gradients, strict=True)
     ]
-    return unlike(subject, gradients, here.gradients, _WHEN, _HINT)
+    return gradient_difference(subject, gradients, here.gradients, _WHEN, _HINT)
 
 
 def _outputs(here: Observation, there: Observation) -> Flaw | None:
@@ -101,13 +101,13 @@ def _outputs(here: Observation, there: Observation) -> Flaw | None:
     for number, (one, other) in enumerate(zip(here.outputs, there.outputs, strict=True)):
         if one is None or other is None:
             continue
-        if not (alike(other, one) or _close(one, other)):
+        if not (same_output(other, one) or _close(one, other)):
             return Flaw(message=f"output {number} differs {_WHEN}", hint=_HINT, method="forward")
     return None
 
 
 def _close(one: Array, other: Array, sent: float = 0.0) -> bool:
-    """Whether two arrays differ by what code that computes in single precision may round.
+    """Return True if two arrays differ by no more than rounding in single precision.
 
     Or by roundings of cotangents of the size `sent`: where factors cancel, as ``1 - tanh(x)**2``
     does far out, they are all that is left.
@@ -122,7 +122,7 @@ def _close(one: Array, other: Array, sent: float = 0.0) -> bool:
 
 
 def _check(_subject: Subject) -> Answer:
-    """Nothing: one engine sees itself only."""
+    """Offer nothing: this needs a second engine."""
     return not_offered("one engine only")
 
 

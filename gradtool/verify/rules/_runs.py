@@ -1,4 +1,4 @@
-"""Whether two runs that should give the same gradients did."""
+"""Comparisons of runs that should give the same results."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 from gradtool.results.report import Evidence
 from gradtool.verify.diagnosis.evidence import scalar
 from gradtool.verify.oracle.steps import epsilon
-from gradtool.verify.protocol.coordinates import BoolArray
+from gradtool.verify.protocol.coordinates import BoolArray, is_continuous
 from gradtool.verify.protocol.observation import Array, Observation
 from gradtool.verify.rules._rule import Flaw
-from gradtool.verify.thresholds.rules import SAME_GRADIENT_ROUNDINGS
+from gradtool.verify.thresholds.rules import REPEATED_RESULT_ROUNDINGS, SAME_GRADIENT_ROUNDINGS
 from gradtool.verify.wording import apart
 
 if TYPE_CHECKING:
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 Gradients = Sequence[Array | None]
 
 
-def unlike(
+def gradient_difference(
     subject: Subject, found: Gradients, expected: Gradients, when: str, hint: str
 ) -> Flaw | None:
     """A flaw for the first gradient that differs; None when all are the same.
 
     Args:
-        subject: whose gradients they are.
-        found: what the run in question gave, one for each argument.
-        expected: what it should have given. A missing gradient counts as zero.
-        when: what was different about the run, as in ``gradient of `x` differs WHEN``.
-        hint: what to do about it.
+        subject: The Function whose gradients they are.
+        found: Gradients of the run in question, one for each argument.
+        expected: The right ones. A missing gradient counts as zero.
+        when: The circumstances of the run, as in ``gradient of `x` differs WHEN``.
+        hint: Advice.
     """
     for argument, one, other in zip(subject.function.arguments, found, expected, strict=True):
         if one is None and other is None:
@@ -58,8 +58,8 @@ def _filled(one: Array | None, other: Array | None) -> tuple[Array, Array]:
     return one, np.zeros_like(one) if other is None else other
 
 
-def apart_by(found: Array, expected: Array) -> tuple[BoolArray, Array, float]:
-    """Which entries differ by more than roundings, by how much each does, and what is allowed.
+def differing_entries(found: Array, expected: Array) -> tuple[BoolArray, Array, float]:
+    """Entries that differ by more than rounding, the difference of each, and the allowed one.
 
     NaN in both places is no difference.
     """
@@ -72,15 +72,15 @@ def apart_by(found: Array, expected: Array) -> tuple[BoolArray, Array, float]:
         return np.asarray(~(same | (difference <= allowed))), difference, allowed
 
 
-def alike(one: Array, other: Array) -> bool:
-    """Whether two outputs are the same but for roundings."""
+def same_output(one: Array, other: Array) -> bool:
+    """Return True if two outputs agree up to rounding."""
     if one.shape != other.shape or one.dtype.kind not in "fc":
         return np.array_equal(one, other)
-    return not apart_by(one, other)[0].any()
+    return not differing_entries(one, other)[0].any()
 
 
 def _values(name: str, found: Array, expected: Array, when: str, hint: str) -> Flaw | None:
-    wrong, difference, allowed = apart_by(found, expected)
+    wrong, difference, allowed = differing_entries(found, expected)
     if not wrong.any():
         return None
     worst = np.unravel_index(
@@ -106,8 +106,8 @@ def _values(name: str, found: Array, expected: Array, when: str, hint: str) -> F
     )
 
 
-def stopped(observation: Observation, when: str, hint: str) -> Flaw | None:
-    """A flaw for a run that failed where the plain one did not."""
+def failure_of_run(observation: Observation, when: str, hint: str) -> Flaw | None:
+    """A flaw for a run that failed where the plain run did not."""
     failure = observation.failure
     if failure is None:
         return None
@@ -118,3 +118,28 @@ def stopped(observation: Observation, when: str, hint: str) -> Flaw | None:
         path=failure.path,
         line=failure.line,
     )
+
+
+def same(one: Array | None, other: Array | None) -> bool:
+    """Return True if two results agree up to rounding; None agrees only with None."""
+    if one is None or other is None:
+        return one is other
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    if not is_continuous(one.dtype):
+        return np.array_equal(one, other)
+    size = np.abs(one[np.isfinite(one)]).max(initial=0.0)
+    slack = REPEATED_RESULT_ROUNDINGS * epsilon(one.dtype) * size
+    return bool(np.allclose(one, other, rtol=0.0, atol=slack, equal_nan=True))
+
+
+def all_same(one: Sequence[Array | None], other: Sequence[Array | None]) -> bool:
+    """Return True if all results of two calls agree."""
+    return len(one) == len(other) and all(map(same, one, other))
+
+
+def silently_differs(seen: Observation, changed: Observation) -> bool:
+    """Return True if interfering with a call changed its gradients and raised nothing."""
+    if changed.failure is not None or changed.gradients is None or seen.gradients is None:
+        return False
+    return not all_same(seen.gradients, changed.gradients)
