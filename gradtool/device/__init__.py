@@ -1,6 +1,6 @@
-"""Where arrays live: host memory (NumPy) or a CUDA device (CuPy, loaded only when asked for).
+"""Devices for arrays: host memory (NumPy) or CUDA (CuPy, loaded on first use).
 
-`protocol.Backend` says what a kind of device offers; `backend` finds the one of a kind.
+`protocol.Backend` is the interface of a kind of device; `backend` returns the one of a kind.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ HOST = HostBackend()
 
 
 def backend(kind: str) -> Backend:
-    """What a kind of device offers: ``cpu`` or ``cuda``."""
+    """Return the backend of a kind of device: ``cpu`` or ``cuda``."""
     return HOST if kind == "cpu" else CUDA
 
 

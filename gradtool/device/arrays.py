@@ -1,7 +1,7 @@
-"""Arrays of either kind: made from nothing, moved, and what NumPy's functions do not hand on.
+"""Array operations that NumPy does not dispatch to CuPy.
 
-NumPy's functions dispatch to CuPy when they are handed a CuPy array, so operations on existing
-arrays need no help. What is here is the rest.
+NumPy's functions dispatch to CuPy when called with a CuPy array, so most operations need no help.
+This module has the others.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ import numpy as np
 from gradtool.device.protocol import DeviceUnavailableError
 
 ADDED_ATOMICALLY = "iefdIQL"
-"""Codes of the dtypes that a CUDA device adds to where positions repeat."""
+"""Codes of the dtypes that CUDA adds atomically, so that positions may repeat."""
 
 
 COMPARED_ATOMICALLY = "ifdIQL"
-"""Codes of the dtypes of which a CUDA device finds extremes where positions repeat."""
+"""Codes of the dtypes that CUDA compares atomically, so that positions may repeat."""
 
 
 def array_module(kind: str) -> Any:
-    """The module that makes arrays on a kind of device: ``cpu`` or ``cuda``.
+    """Return the array module of a kind of device: ``cpu`` or ``cuda``.
 
     Raises:
-        DeviceUnavailableError: CUDA is asked for and CuPy is not installed.
+        DeviceUnavailableError: CUDA is requested and CuPy is not installed.
     """
     if kind == "cpu":
         return np
@@ -39,12 +39,12 @@ def array_module(kind: str) -> Any:
 
 
 def module_of(array: Any) -> Any:
-    """The module that an array belongs to."""
+    """Return the module of an array."""
     return np if isinstance(array, np.ndarray) else array_module("cuda")
 
 
 def add_at(array: Any, key: Any, values: Any) -> None:
-    """Add `values` to ``array[key]`` in place; elements that the key repeats add up."""
+    """Add `values` to ``array[key]`` in place; repeated positions accumulate."""
     module = module_of(array)
     if module is np or array.dtype.char in ADDED_ATOMICALLY:
         module.add.at(array, key, values)
@@ -56,7 +56,7 @@ def add_at(array: Any, key: Any, values: Any) -> None:
 
 
 def combine_at(ufunc: Any, array: Any, key: Any, values: Any) -> None:
-    """``ufunc.at(array, key, values)``, on the host where CuPy has it not."""
+    """Call ``ufunc.at(array, key, values)``, on the host if CuPy lacks it."""
     if isinstance(array, np.ndarray):
         ufunc.at(array, key, values)
         return
@@ -72,7 +72,7 @@ def combine_at(ufunc: Any, array: Any, key: Any, values: Any) -> None:
 
 
 def accumulated(ufunc: Any, array: Any, axis: int) -> Any:
-    """``ufunc.accumulate(array, axis)`` of an associative ufunc; CuPy has it for few of them."""
+    """Return ``ufunc.accumulate(array, axis)`` of an associative ufunc; CuPy has it for few."""
     if isinstance(array, np.ndarray):
         return ufunc.accumulate(array, axis=axis)
     out = array.copy()
@@ -85,7 +85,7 @@ def accumulated(ufunc: Any, array: Any, axis: int) -> Any:
 
 
 def _add_integers_at(module: Any, array: Any, key: Any, values: Any) -> None:
-    """Integers of a width that the device does not add atomically, as 64 bits that wrap."""
+    """Add integers whose width has no atomic addition as wrapping 64-bit integers."""
     total = array.astype(np.uint64)
     module.add.at(total, key, values.astype(np.uint64))
     array[...] = total.astype(array.dtype)

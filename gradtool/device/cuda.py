@@ -1,4 +1,4 @@
-"""CUDA through CuPy, which is loaded when the first of these is used."""
+"""CUDA through CuPy, which is loaded on first use."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from gradtool.device.driver import mismatch
 from gradtool.device.protocol import DeviceUnavailableError, MemoryFigures, Properties
 
 _NO_DRIVER = "cudaErrorInsufficientDriver"
-"""What the runtime calls a driver that is too old, and one that is not there."""
+"""The runtime's error for a driver that is too old or missing."""
 
 
 class CudaStream:
-    """A stream of a device; one of CuPy's inside."""
+    """A stream of a device; wraps CuPy's."""
 
     def __init__(self, stream: Any) -> None:
         self.inner = stream
 
     @property
     def ptr(self) -> int:
-        """The handle that the runtime knows it by."""
+        """Handle of the CUDA runtime."""
         return int(self.inner.ptr)
 
     def query(self) -> bool:
-        """Whether all of its work is done."""
+        """Return True if all of its work is finished."""
         return bool(self.inner.done)
 
     def synchronize(self) -> None:
-        """Wait until all of its work is done."""
+        """Wait until all of its work is finished."""
         self.inner.synchronize()
 
     def wait_event(self, event: Any) -> None:
@@ -52,25 +52,25 @@ class CudaStream:
 
 
 class CudaEvent:
-    """A mark in a stream; one of CuPy's inside."""
+    """A mark in a stream; wraps CuPy's event."""
 
     def __init__(self, event: Any) -> None:
         self.inner = event
 
     def record(self, stream: Any = None) -> None:
-        """Mark the end of what the stream (the current one) has been given so far."""
+        """Mark the current end of a stream, by default the current stream."""
         self.inner.record((stream or CUDA.current_stream()).inner)
 
     def query(self) -> bool:
-        """Whether the work before the mark is done."""
+        """Return True if the work before the mark is finished."""
         return bool(self.inner.done)
 
     def synchronize(self) -> None:
-        """Wait until the work before the mark is done."""
+        """Wait until the work before the mark is finished."""
         self.inner.synchronize()
 
     def elapsed_time(self, end: Any) -> float:
-        """Milliseconds from this mark to that of `end`."""
+        """Return the milliseconds from this mark to that of `end`."""
         return float(array_module("cuda").cuda.get_elapsed_time(self.inner, end.inner))
 
 
@@ -84,26 +84,26 @@ class CudaBackend:
         return array_module("cuda").cuda
 
     def count(self) -> int:
-        """How many there are: none without CuPy or without a driver."""
+        """Return the number of devices: 0 without CuPy or a driver."""
         try:
             return int(self._cuda.runtime.getDeviceCount())
-        except Exception:  # a CuPy that cannot load its libraries raises what it likes
+        except Exception:  # a CuPy that cannot load its libraries may raise anything
             return 0
 
     def why_unavailable(self) -> str | None:
-        """That CuPy or a driver is missing, or no device; None if CUDA can be used."""
+        """Return the reason why CUDA cannot be used, or None."""
         try:
             count = int(self._cuda.runtime.getDeviceCount())
         except Exception as error:  # as above; its first line is the reason
-            said = next(iter(str(error).splitlines()), type(error).__name__)
-            return (mismatch() or said) if _NO_DRIVER in said else said
+            message = next(iter(str(error).splitlines()), type(error).__name__)
+            return (mismatch() or message) if _NO_DRIVER in message else message
         return None if count else "the driver sees no CUDA device"
 
     def require(self, index: int | None = None) -> None:
-        """Refuse to go on without a device.
+        """Raise if CUDA, or a device of this index, cannot be used.
 
         Raises:
-            DeviceUnavailableError: CUDA cannot be used, or has no device of this number.
+            DeviceUnavailableError: CUDA cannot be used, or has no device of this index.
         """
         reason = self.why_unavailable()
         if reason is not None:
@@ -114,24 +114,24 @@ class CudaBackend:
             )
 
     def current(self) -> int:
-        """The number of the device that new arrays are made on, in this thread."""
+        """Return the index of this thread's current device."""
         return int(self._cuda.runtime.getDevice())
 
     def set_current(self, index: int) -> None:
-        """Make a device the current one of this thread."""
+        """Make a device this thread's current one."""
         self._cuda.runtime.setDevice(index)
 
     def select(self, index: int | None) -> contextlib.AbstractContextManager[Any]:
-        """Make a device the current one for as long as the context lasts."""
+        """Return a context with a device as the current one."""
         return contextlib.nullcontext() if index is None else self._cuda.Device(index)
 
     def synchronize(self, index: int | None = None) -> None:
-        """Wait until a device has done all of its work."""
+        """Wait until a device has finished all of its work."""
         with self.select(index):
             self._cuda.runtime.deviceSynchronize()
 
     def properties(self, index: int | None = None) -> Properties:
-        """What the runtime says of a device."""
+        """Return the runtime's properties of a device."""
         given = self._cuda.runtime.getDeviceProperties(self.current() if index is None else index)
         name = given["name"]
         return Properties(
@@ -143,27 +143,27 @@ class CudaBackend:
         )
 
     def memory(self, index: int | None = None) -> MemoryFigures:
-        """What the driver says of a device's memory, and CuPy's pool of its own."""
+        """Return the memory use of a device, from the driver and from CuPy's pool."""
         with self.select(index):
             free, total = self._cuda.runtime.memGetInfo()
             pool = self.pool()
             return MemoryFigures(int(free), int(total), pool.used_bytes(), pool.total_bytes())
 
     def pool(self) -> Any:
-        """CuPy's memory pool; its figures are those of the current device."""
+        """Return CuPy's memory pool, whose figures are those of the current device."""
         return array_module("cuda").get_default_memory_pool()
 
     def release_unused(self) -> None:
-        """Give back memory that is held for the next arrays, page-locked memory too."""
+        """Release free memory of the pools, page-locked memory too."""
         self.pool().free_all_blocks()
         array_module("cuda").get_default_pinned_memory_pool().free_all_blocks()
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
-        """An array of the current device whose elements are not set."""
+        """Return an uninitialized array on the current device."""
         return array_module("cuda").empty(shape, dtype)
 
     def copy(self, target: Any, source: Any, stream: Any = None) -> None:
-        """Copy elements between contiguous arrays of one size, in order with the stream's work.
+        """Copy between contiguous arrays of one size, in order with the stream's work.
 
         Raises:
             ValueError: the arrays differ in size, or one is not contiguous.
@@ -184,23 +184,23 @@ class CudaBackend:
         runtime.memcpyAsync(_address(target), _address(source), target.nbytes, kind, ptr)
 
     def stream(self, *, priority: int = 0) -> CudaStream:
-        """A new stream of the current device, which does not wait for the default one."""
+        """Make a stream of the current device, which does not wait for the default one."""
         return CudaStream(self._cuda.Stream(non_blocking=True, priority=priority))
 
     def current_stream(self) -> CudaStream:
-        """The stream that this thread gives work to."""
+        """Return this thread's current stream."""
         return CudaStream(self._cuda.get_current_stream())
 
     def default_stream(self) -> CudaStream:
-        """The stream that is current unless another is made so."""
+        """Return the default stream."""
         return CudaStream(self._cuda.Stream.null)
 
     def event(self, *, timing: bool = True, blocking: bool = False) -> CudaEvent:
-        """A new event; `blocking` lets waiting for it sleep rather than spin."""
+        """Make an event; with `blocking`, waiting for it sleeps rather than spins."""
         return CudaEvent(self._cuda.Event(block=blocking, disable_timing=not timing))
 
     def empty_pinned(self, shape: tuple[int, ...], dtype: Any) -> Any:
-        """A host array in page-locked memory, from CuPy's pool of it."""
+        """Return an uninitialized host array in page-locked memory, from CuPy's pool."""
         array_module("cuda")
         import cupyx
 
@@ -208,7 +208,7 @@ class CudaBackend:
 
     @contextlib.contextmanager
     def register(self, array: Any) -> Iterator[None]:
-        """Page-lock the memory of a host array for as long as the context lasts."""
+        """Return a context in which the memory of a host array is page-locked."""
         self._cuda.runtime.hostRegister(array.ctypes.data, array.nbytes, 0)
         try:
             yield
@@ -216,7 +216,7 @@ class CudaBackend:
             self._cuda.runtime.hostUnregister(array.ctypes.data)
 
     def is_pinned(self, array: Any) -> bool:
-        """Whether a host array lies in page-locked memory; False without CUDA."""
+        """Return True for a host array in page-locked memory; False without CUDA."""
         if not isinstance(array, np.ndarray) or not array.size or not self.count():
             return False
         runtime = self._cuda.runtime

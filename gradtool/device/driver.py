@@ -1,6 +1,6 @@
-"""The NVIDIA driver and the CuPy that are installed, and whether one is for the other.
+"""The installed NVIDIA driver and CuPy, and their match.
 
-Neither needs CUDA to work, so that they can say why it does not.
+Nothing here needs a working CUDA, so that it can report why CUDA does not work.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import sys
 LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 """The driver's library."""
 
-_BRINGS_CUPY = re.compile(r"cupy(-(cuda|rocm).*)?")
+_CUPY_PACKAGE = re.compile(r"cupy(-(cuda|rocm).*)?")
 _OLDEST, _NEWEST = 12, 13
-"""Majors of CUDA that gradtool has an extra for."""
+"""Major versions of CUDA that gradtool has an extra for."""
 
 
 def driver_version() -> tuple[int, int] | None:
-    """The CUDA version that the driver offers; None without one."""
+    """Return the CUDA version that the driver supports; None without a driver."""
     try:
         library = ctypes.CDLL(LIBRARY)
         number = ctypes.c_int()
@@ -31,27 +31,27 @@ def driver_version() -> tuple[int, int] | None:
 
 
 def installed_cupy() -> list[str]:
-    """The packages that bring a ``cupy``, with their versions."""
-    from importlib.metadata import distributions  # 20 ms that only this needs
+    """Return the installed packages that provide ``cupy``, with their versions."""
+    from importlib.metadata import distributions  # takes 20 ms, and only this function needs it
 
     named = [(each.metadata["Name"] or "", each.version) for each in distributions()]
-    return sorted({f"{name} {number}" for name, number in named if _BRINGS_CUPY.fullmatch(name)})
+    return sorted({f"{name} {number}" for name, number in named if _CUPY_PACKAGE.fullmatch(name)})
 
 
 def cuda_major(package: str) -> int | None:
-    """The CUDA major that ``cupy-cuda12x 14.0`` is for."""
+    """Return the CUDA major version of a package such as ``cupy-cuda12x 14.0``."""
     digits = package.split()[0].removeprefix("cupy-cuda").rstrip("x")
     return int(digits) if digits.isdecimal() else None
 
 
 def wanted_extra(offered: tuple[int, int] | None) -> str:
-    """The extra of gradtool that brings the CuPy for a driver: ``cuda12``."""
+    """Return gradtool's extra with the CuPy for a driver: ``cuda12``."""
     major = offered[0] if offered else _OLDEST
     return f"cuda{min(max(major, _OLDEST), _NEWEST)}"
 
 
 def mismatch() -> str | None:
-    """Why the driver that is here is none for the CuPy that is; None where they do match."""
+    """Return why the driver and CuPy do not match, or None."""
     offered = driver_version()
     if offered is None:
         return f"there is no NVIDIA driver here (no {LIBRARY})"

@@ -1,5 +1,5 @@
-# ruff: noqa: ARG002 - what the protocol passes matters to devices only.
-"""Host memory as a device: work is done at once, so streams and events have nothing to wait for."""
+# ruff: noqa: ARG002 - the protocol has arguments that only devices use.
+"""Host memory as a device: work is synchronous, so streams and events never wait."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ import numpy as np
 from gradtool.device.host_memory import host_memory
 from gradtool.device.protocol import DeviceUnavailableError, MemoryFigures, Properties
 
-NO_PINNED = "page-locked memory needs CUDA: on device 'cpu' there is nothing that it would speed up"
+NO_PINNED = "page-locked memory needs CUDA: on device 'cpu' it would speed up nothing"
 
 
 class HostStream:
-    """The order in which a program does things."""
+    """Stream of the host: the order of the program."""
 
     ptr = 0
 
     def query(self) -> bool:
-        """True: nothing is ever left to do."""
+        """Return True: work is finished when it is launched."""
         return True
 
     def synchronize(self) -> None:
         """Return."""
 
     def wait_event(self, event: Any) -> None:
-        """Return: what an event marks has been done."""
+        """Return: the work before an event is finished."""
 
     def __enter__(self) -> HostStream:
         return self
@@ -39,7 +39,7 @@ class HostStream:
 
 
 class HostEvent:
-    """A reading of the clock."""
+    """Event of the host: a reading of the clock."""
 
     def __init__(self) -> None:
         self._at: float | None = None
@@ -49,14 +49,14 @@ class HostEvent:
         self._at = time.perf_counter()
 
     def query(self) -> bool:
-        """True: work is done when it is given."""
+        """Return True: work is finished when it is launched."""
         return True
 
     def synchronize(self) -> None:
         """Return."""
 
     def elapsed_time(self, end: Any) -> float:
-        """Milliseconds from this reading to that of `end`.
+        """Return the milliseconds from this reading to that of `end`.
 
         Raises:
             RuntimeError: one of them was not recorded.
@@ -67,24 +67,24 @@ class HostEvent:
 
 
 class HostBackend:
-    """The one host, whose memory is NumPy's to manage."""
+    """Backend of the host, whose memory NumPy manages."""
 
     kind = "cpu"
 
     def count(self) -> int:
-        """One."""
+        """Return 1."""
         return 1
 
     def why_unavailable(self) -> str | None:
-        """None: it is always there."""
+        """Return None: the host is always available."""
         return None
 
     def current(self) -> int:
-        """The only one."""
+        """Return 0, the only index."""
         return 0
 
     def select(self, index: int | None) -> contextlib.nullcontext[None]:
-        """Nothing to select.
+        """Return an empty context: there is nothing to select.
 
         Raises:
             DeviceUnavailableError: `index` is not 0 or None.
@@ -94,43 +94,43 @@ class HostBackend:
         return contextlib.nullcontext()
 
     def synchronize(self, index: int | None = None) -> None:
-        """Return: work is done when it is given."""
+        """Return: work is finished when it is launched."""
 
     def properties(self, index: int | None = None) -> Properties:
-        """The processor's name and the memory of the machine."""
+        """Return the processor's name and the machine's memory."""
         return Properties(platform.processor() or platform.machine(), self.memory().total)
 
     def memory(self, index: int | None = None) -> MemoryFigures:
-        """Memory that may be taken, and all of it; 0 for what the system or NumPy does not tell."""
+        """Return free and total memory; 0 for figures that the system or NumPy does not have."""
         free, total = host_memory()
         return MemoryFigures(free, total, allocated=0, reserved=0)
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
-        """An array whose elements are not set."""
+        """Return an uninitialized array."""
         return np.empty(shape, dtype)
 
     def copy(self, target: Any, source: Any, stream: Any = None) -> None:
-        """Copy elements; done on return."""
+        """Copy the elements synchronously."""
         np.copyto(target.reshape(-1), source.reshape(-1))
 
     def stream(self, *, priority: int = 0) -> HostStream:
-        """A stream like any other here."""
+        """Return a stream; all streams of the host are alike."""
         return HostStream()
 
     def current_stream(self) -> HostStream:
-        """A stream like any other here."""
+        """Return a stream; all streams of the host are alike."""
         return HostStream()
 
     def default_stream(self) -> HostStream:
-        """A stream like any other here."""
+        """Return a stream; all streams of the host are alike."""
         return HostStream()
 
     def event(self, *, timing: bool = True, blocking: bool = False) -> HostEvent:
-        """A reading of the clock to come."""
+        """Return an event."""
         return HostEvent()
 
     def empty_pinned(self, shape: tuple[int, ...], dtype: Any) -> Any:
-        """Refuse.
+        """Raise: page-locked memory needs CUDA.
 
         Raises:
             DeviceUnavailableError: always.
@@ -138,7 +138,7 @@ class HostBackend:
         raise DeviceUnavailableError(NO_PINNED)
 
     def register(self, array: Any) -> contextlib.AbstractContextManager[None]:
-        """Refuse.
+        """Raise: page-locked memory needs CUDA.
 
         Raises:
             DeviceUnavailableError: always.
@@ -146,5 +146,5 @@ class HostBackend:
         raise DeviceUnavailableError(NO_PINNED)
 
     def is_pinned(self, array: Any) -> bool:
-        """False."""
+        """Return False."""
         return False

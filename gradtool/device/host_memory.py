@@ -1,7 +1,7 @@
-"""How much memory of the host a process may still take: the machine's, or its control group's.
+"""Host memory available to a process, within the limits of its control groups.
 
-A container is often given less than the machine has. Taking more than that is punished by death,
-so the least of all limits counts. Files are those of Linux; elsewhere `sysconf` is asked.
+A container often has less than the machine, and the kernel kills a process that exceeds its limit,
+so the smallest limit counts. The files are those of Linux; other systems have `sysconf`.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from pathlib import Path
 _ROOT = Path("/")
 
 _UNLIMITED = 1 << 60
-"""What control groups of the first version state where there is no limit is above this."""
+"""Control groups v1 report a number above this if there is no limit."""
 
 
 def host_memory(root: Path = _ROOT) -> tuple[int, int]:
-    """Available and total bytes; 0 where nothing tells.
+    """Return available and total bytes; 0 if unknown.
 
     Args:
-        root: Where ``proc`` and ``sys`` are.
+        root: The parent of ``proc`` and ``sys``.
     """
     available, total = _of_machine(root)
     for limit, used in _groups(root):
@@ -46,7 +46,7 @@ def _of_machine(root: Path) -> tuple[int, int]:
 
 
 def _groups(root: Path) -> Iterator[tuple[int, int]]:
-    """Limit and use of the process's control groups and of all above them that have a limit."""
+    """Yield limit and use of the process's control groups, and of their ancestors with a limit."""
     for line in _text(root / "proc/self/cgroup").splitlines():
         _, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
@@ -66,7 +66,7 @@ def _groups(root: Path) -> Iterator[tuple[int, int]]:
 
 
 def _upwards(base: Path, path: str) -> Iterator[Path]:
-    """A group's folder and those above it. Inside a container only the topmost may be there."""
+    """Yield a group's folder and its parents. In a container only the topmost may exist."""
     parts = [part for part in path.split("/") if part and part != ".."]
     for count in range(len(parts), -1, -1):
         yield base.joinpath(*parts[:count])
@@ -77,7 +77,7 @@ def _group(place: Path, limit: str, used: str, reclaimable: str) -> tuple[int, i
     if not stated.isdecimal() or int(stated) >= _UNLIMITED:
         return None
     taken = _text(place / used)
-    # Pages of files that nobody uses are given up before anybody is killed.
+    # The kernel reclaims unused pages of files before it kills a process.
     spare = re.search(rf"^{reclaimable} (\d+)$", _text(place / "memory.stat"), re.M)
     use = int(taken) if taken.isdecimal() else 0
     return int(stated), max(0, use - (int(spare[1]) if spare else 0))

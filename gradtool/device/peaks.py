@@ -1,4 +1,4 @@
-"""The most memory that arrays on CUDA took, which CuPy's pool does not count itself."""
+"""Peaks of CUDA memory, which CuPy's pool does not record."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from gradtool.device.cuda import CUDA
 
 
 class Peaks:
-    """Peaks of each device, brought up to date at every allocation of this thread."""
+    """Peaks of each device, updated at every allocation of this thread."""
 
     def __init__(self) -> None:
         self._most: dict[int, tuple[int, int]] = {}
 
     def note(self, index: int) -> None:
-        """Take note of what a device holds now."""
+        """Update the peaks from a device's current use."""
         now = CUDA.memory(index)
         allocated, reserved = self._most.get(index, (0, 0))
         self._most[index] = max(allocated, now.allocated), max(reserved, now.reserved)
 
     def allocated(self, index: int) -> int:
-        """The most bytes in arrays."""
+        """Return the peak of bytes in arrays."""
         self.note(index)
         return self._most[index][0]
 
     def reserved(self, index: int) -> int:
-        """The most bytes held by the pool."""
+        """Return the peak of bytes in the pool."""
         self.note(index)
         return self._most[index][1]
 
     def reset(self, index: int) -> None:
-        """Start anew from what the device holds now."""
+        """Reset to the device's current use."""
         self._most.pop(index, None)
         self.note(index)
 
@@ -42,7 +42,7 @@ _of_thread = threading.local()
 
 
 def peaks() -> Peaks:
-    """The peaks of this thread, counted from the first call on: CuPy's hooks are a thread's own."""
+    """Return this thread's peaks, counted from the first call on: CuPy's hooks are per thread."""
     found: Peaks | None = getattr(_of_thread, "peaks", None)
     if found is None:
         found = _of_thread.peaks = Peaks()
@@ -53,10 +53,10 @@ def peaks() -> Peaks:
 
 @functools.cache
 def _hook_class() -> Any:
-    """A hook of CuPy's; its class exists once CuPy is loaded."""
+    """Make the class of a CuPy hook, whose base exists once CuPy is loaded."""
 
-    class Noting(array_module("cuda").cuda.MemoryHook):  # type: ignore[misc]
-        """Takes note after every allocation."""
+    class PeakHook(array_module("cuda").cuda.MemoryHook):  # type: ignore[misc]
+        """Update the peaks after every allocation."""
 
         name = "gradtool"
 
@@ -68,4 +68,4 @@ def _hook_class() -> Any:
             """Called by CuPy with the device and size of an allocation."""
             self._peaks.note(given["device_id"])
 
-    return Noting
+    return PeakHook

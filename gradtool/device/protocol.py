@@ -1,7 +1,7 @@
-"""What a place for arrays offers: memory, copies, streams, events.
+"""Interface of a device: memory, copies, streams, events.
 
-`gradtool.device.host` offers it for host memory and `gradtool.device.cuda` for CUDA, so that
-what moves or times arrays is written once.
+`gradtool.device.host` implements it for host memory and `gradtool.device.cuda` for CUDA, so that
+code that moves or times arrays is written once.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import Any, Protocol
 
 
 class DeviceUnavailableError(RuntimeError):
-    """A device was asked for that cannot be used here; the text says why, and what to do."""
+    """Raised for a device that cannot be used; the message has the reason and the remedy."""
 
 
 @dataclass(frozen=True)
 class Properties:
-    """What a device says of itself."""
+    """Properties of a device."""
 
     name: str
     total_memory: int
     """Bytes."""
     major: int = 0
-    """Of the compute capability, as is `minor`; 0 where there is none."""
+    """Major part of the compute capability, as `minor` is the minor part; 0 for the host."""
     minor: int = 0
     multi_processor_count: int = 0
 
@@ -35,39 +35,39 @@ class MemoryFigures:
     free: int
     total: int
     allocated: int
-    """In arrays that are alive."""
+    """Bytes in live arrays."""
     reserved: int
-    """Held by this process, in arrays or for the next ones."""
+    """Bytes held by this process, in arrays or free."""
 
 
 class Event(Protocol):
     """A point in the work of a stream."""
 
     def record(self, stream: Any = None) -> None:
-        """Mark the end of what the stream (the current one) has been given so far."""
+        """Mark the current end of a stream, by default the current stream."""
 
     def query(self) -> bool:
-        """Whether the work before the mark is done."""
+        """Return True if the work before the mark is finished."""
 
     def synchronize(self) -> None:
-        """Wait until the work before the mark is done."""
+        """Wait until the work before the mark is finished."""
 
     def elapsed_time(self, end: Any) -> float:
-        """Milliseconds from this mark to that of `end`."""
+        """Return the milliseconds from this mark to that of `end`."""
 
 
 class Stream(Protocol):
-    """Work that a device does in order. As a context, it is the current one."""
+    """Queue of work that a device does in order. As a context, it is the current one."""
 
     @property
     def ptr(self) -> int:
-        """The handle that the runtime knows it by."""
+        """Handle of the CUDA runtime."""
 
     def query(self) -> bool:
-        """Whether all of its work is done."""
+        """Return True if all of its work is finished."""
 
     def synchronize(self) -> None:
-        """Wait until all of its work is done."""
+        """Wait until all of its work is finished."""
 
     def wait_event(self, event: Any) -> None:
         """Let further work wait for an event."""
@@ -85,53 +85,53 @@ class Backend(Protocol):
         """``cpu`` or ``cuda``."""
 
     def count(self) -> int:
-        """How many there are: 0 where the kind cannot be used."""
+        """Return the number of devices: 0 if the kind cannot be used."""
 
     def why_unavailable(self) -> str | None:
-        """What stands in the way of using it; None if nothing does."""
+        """Return the reason why the kind cannot be used, or None."""
 
     def current(self) -> int:
-        """The number of the device that new arrays are made on."""
+        """Return the index of the current device, on which new arrays are made."""
 
     def select(self, index: int | None) -> AbstractContextManager[Any]:
-        """Make a device the current one; None leaves it as it is."""
+        """Return a context with a device as the current one; None changes nothing."""
 
     def synchronize(self, index: int | None = None) -> None:
-        """Wait until a device has done all of its work."""
+        """Wait until a device has finished all of its work."""
 
     def properties(self, index: int | None = None) -> Properties:
-        """What a device says of itself."""
+        """Properties of a device."""
 
     def memory(self, index: int | None = None) -> MemoryFigures:
-        """How its memory is used."""
+        """Return the memory use of a device."""
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
-        """An array of the current device whose elements are not set."""
+        """Return an uninitialized array on the current device."""
 
     def copy(self, target: Any, source: Any, stream: Any = None) -> None:
-        """Copy elements between contiguous arrays of one size, in order with the stream's work.
+        """Copy between contiguous arrays of one size, in order with the stream's work.
 
-        Either may lie in host memory. The copy may go on after the call returns: keep both
+        Either may be in host memory. The copy may continue after the call returns: keep both
         arrays, and wait for the stream before using or changing them.
         """
 
     def stream(self, *, priority: int = 0) -> Stream:
-        """A new stream of the current device."""
+        """Make a stream of the current device."""
 
     def current_stream(self) -> Stream:
-        """The stream that work is given to."""
+        """Return the current stream."""
 
     def default_stream(self) -> Stream:
-        """The stream that is current unless another is made so."""
+        """Return the default stream."""
 
     def event(self, *, timing: bool = True, blocking: bool = False) -> Event:
-        """A new event; `blocking` lets waiting for it sleep rather than spin."""
+        """Make an event; with `blocking`, waiting for it sleeps rather than spins."""
 
     def empty_pinned(self, shape: tuple[int, ...], dtype: Any) -> Any:
-        """A host array in page-locked memory, which a device copies from and to by itself."""
+        """Return an uninitialized host array in page-locked memory."""
 
     def register(self, array: Any) -> AbstractContextManager[None]:
-        """Page-lock the memory of a host array for as long as the context lasts."""
+        """Return a context in which the memory of a host array is page-locked."""
 
     def is_pinned(self, array: Any) -> bool:
-        """Whether a host array lies in page-locked memory."""
+        """Return True for a host array in page-locked memory."""

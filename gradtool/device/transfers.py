@@ -1,4 +1,4 @@
-"""Moving arrays between host memory and CUDA devices."""
+"""Transfers of arrays between host memory and CUDA devices."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from gradtool.device.arrays import array_module
 from gradtool.device.cuda import CUDA, CudaEvent, CudaStream
 
 _in_flight: list[tuple[CudaEvent, Any]] = []
-"""Arrays that work under way still needs, each with the event that ends it.
+"""Arrays in use by unfinished work, each with the event at its end.
 
-CuPy keeps none of them, and would hand their memory out again while the work goes on.
+CuPy does not keep them alive, and would reuse their memory during the work.
 """
 
 
 def made_on(kind: str, index: int | None, make: Callable[[Any], Any]) -> Any:
-    """``make(array module)``, with the CUDA device of that index as the current one.
+    """Return ``make(array module)``, with the CUDA device of that index as the current one.
 
     Raises:
         DeviceUnavailableError: there is no such device.
@@ -30,16 +30,16 @@ def made_on(kind: str, index: int | None, make: Callable[[Any], Any]) -> Any:
         with CUDA.select(index):
             return make(module)
     except RuntimeError:
-        CUDA.require(index)  # says why, if it is for want of a device
+        CUDA.require(index)  # raises with the reason, if the device is missing
         raise
 
 
 def moved_to(kind: str, index: int | None, array: Any, *, non_blocking: bool = False) -> Any:
-    """The elements of an array on a device; the array itself if it lies there already.
+    """Return an array moved to a device; the array itself if it is there already.
 
-    With `non_blocking` a copy from a device, or from page-locked memory to one, may go on after
-    the call returns. One from a device then lands in page-locked memory, as in torch: do not
-    read it before the stream, or an event after the copy, has been waited for.
+    With `non_blocking` a copy from a device, or from page-locked memory to one, may continue after
+    the call returns. A copy from a device then goes to page-locked memory, as in torch: wait for
+    the stream, or for an event after the copy, before reading it.
 
     Raises:
         DeviceUnavailableError: there is no such device.
@@ -51,12 +51,12 @@ def moved_to(kind: str, index: int | None, array: Any, *, non_blocking: bool = F
         return made_on(kind, index, lambda module: module.asarray(array, blocking=not non_blocking))
     if index is None or index == array.device.id:
         return array
-    # A copy of CuPy's lands on the current device.
+    # CuPy copies to the current device.
     return made_on(kind, index, lambda _module: array.copy())
 
 
 def to_host(array: Any, *, non_blocking: bool = False) -> Any:
-    """The elements of a CUDA array in host memory."""
+    """Copy a CUDA array to host memory."""
     if not non_blocking or not array.size:
         return array.get(order="A")
     with CUDA.select(array.device.id):
@@ -67,7 +67,7 @@ def to_host(array: Any, *, non_blocking: bool = False) -> Any:
 
 
 def keep_until_done(array: Any, stream: CudaStream) -> None:
-    """Hold on to an array until the work that a stream has been given so far is done."""
+    """Keep an array alive until the current work of a stream is finished."""
     ended = CUDA.event(timing=False)
     ended.record(stream)
     _in_flight[:] = [entry for entry in _in_flight if not entry[0].query()]
@@ -75,12 +75,12 @@ def keep_until_done(array: Any, stream: CudaStream) -> None:
 
 
 def pinned(array: Any) -> Any:
-    """A copy in page-locked host memory; the array itself if it lies there, or without CUDA.
+    """Return a copy in page-locked host memory; the array itself if it is there, or without CUDA.
 
-    Without CUDA there is nothing that page-locked memory would be faster to copy to.
+    Without CUDA, page-locked memory speeds up nothing.
 
     Raises:
-        RuntimeError: the array lies on a CUDA device.
+        RuntimeError: the array is on a CUDA device.
     """
     if not isinstance(array, np.ndarray):
         raise RuntimeError("cannot pin 'torch.cuda' tensors, only dense CPU tensors can be pinned")

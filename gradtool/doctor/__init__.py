@@ -1,4 +1,4 @@
-"""What of gradtool works on this machine, and what to do about the rest.
+"""``gradtool doctor``: what works on this machine, and what to do about the rest.
 
-Nothing is imported here before it is asked about, and whatever that raises is an answer.
+Nothing is imported before its probe runs, and an exception becomes the probe's result.
 """

@@ -1,4 +1,4 @@
-"""CUDA: the driver, CuPy, and the devices with their links."""
+"""Probes of CUDA: the driver, CuPy, and the devices with their links."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NO_GPU = "nothing to do, unless there is an NVIDIA GPU: then install its driver
 
 
 def driver() -> Iterator[ProbeResult]:
-    """The driver's library, which needs no CuPy to be asked."""
+    """Probe the driver's library, which does not need CuPy."""
     found = driver_version()
     if found is None:
         text = f"no {LIBRARY}: gradtool runs on the CPU"
@@ -28,7 +28,7 @@ def driver() -> Iterator[ProbeResult]:
 
 
 def cupy() -> Iterator[ProbeResult]:
-    """Which CuPy is installed, and whether it is one for this driver."""
+    """Probe the installed CuPy, and its match with the driver."""
     installed = installed_cupy()
     offered = driver_version()
     command = f"pip install 'gradtool[{wanted_extra(offered)}]'"
@@ -54,13 +54,13 @@ def cupy() -> Iterator[ProbeResult]:
 
 
 def devices() -> Iterator[ProbeResult]:
-    """Every device that CuPy sees, with the link as it is while nothing goes over it."""
+    """Probe every device that CuPy sees, with its idle link."""
     from gradtool.device import CUDA
 
     reason = CUDA.why_unavailable()
     if reason is not None:
         if driver_version() is not None:
-            advice = "install CuPy as said above, or look at CUDA_VISIBLE_DEVICES"
+            advice = "install CuPy as described above, or check CUDA_VISIBLE_DEVICES"
             yield ProbeResult(name="CUDA devices", state="broken", found=reason, advice=advice)
         else:
             yield ProbeResult(name="CUDA devices", state="missing", found="none")
@@ -75,10 +75,10 @@ def _device(index: int) -> Iterator[ProbeResult]:
     from gradtool.transfer.machines.cuda.link import read_link
     from gradtool.transfer.machines.cuda.nvml import nvml_of
 
-    what = CUDA.properties(index)
+    properties = CUDA.properties(index)
     found = (
-        f"{what.name}, {what.total_memory / 2**30:.0f} GiB, "
-        f"compute capability {what.major}.{what.minor}"
+        f"{properties.name}, {properties.total_memory / 2**30:.0f} GiB, "
+        f"compute capability {properties.major}.{properties.minor}"
     )
     yield ProbeResult(name=f"cuda:{index}", state="works", found=found)
     bus = array_module("cuda").cuda.runtime.deviceGetPCIBusId(index)
@@ -87,5 +87,5 @@ def _device(index: int) -> Iterator[ProbeResult]:
         yield ProbeResult(name=f"cuda:{index} link", state="note", found=f"unknown: {link.unknown}")
         return
     text = f"PCIe generation {link.generation}, {link.width} lanes, {link.gbps:.1f} GB/s, idle"
-    advice = "gradtool profile-transfer reads it under load, when it is faster"
+    advice = "gradtool profile-transfer measures it under load, when it is faster"
     yield ProbeResult(name=f"cuda:{index} link", state="note", found=text, advice=advice)

@@ -1,4 +1,4 @@
-"""The machine: processors, what memory may be locked, where the process runs, the terminal."""
+"""Probes of the machine: isolation, page locking, processors, container, terminal."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _NODES = Path("/sys/devices/system/node")
 
 
 def isolation() -> Iterator[ProbeResult]:
-    """Whether checked code can run in processes of its own."""
+    """Probe whether checked code can run in separate processes."""
     if hasattr(os, "fork"):
         yield ProbeResult(
             name="isolation", state="works", found="checked code has its own processes"
         )
         return
-    found = "no fork here: code that crashes takes the run with it"
-    advice = "run gradtool on Linux, macOS or under WSL to have it"
+    found = "no fork: a crash in checked code ends the run"
+    advice = "run gradtool on Linux, macOS or WSL"
     yield ProbeResult(name="isolation", state="missing", found=found, advice=advice)
 
 
 def page_locking() -> Iterator[ProbeResult]:
-    """How much memory may be locked, and whether locking works at all."""
+    """Probe page locking and its limit."""
     import numpy as np
 
     from gradtool.transfer.errors import UnavailableError
@@ -49,28 +49,28 @@ def page_locking() -> Iterator[ProbeResult]:
 
 
 def processors() -> Iterator[ProbeResult]:
-    """How many processors this process may use, and how many memory nodes there are."""
+    """Count the processors that this process may use, and the memory nodes."""
     whole = os.cpu_count() or 1
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else whole
     nodes = len(list(_NODES.glob("node[0-9]*"))) if _NODES.exists() else 0
-    told = f", {nodes} NUMA node{'' if nodes == 1 else 's'}" if nodes else ""
+    numa = f", {nodes} NUMA node{'' if nodes == 1 else 's'}" if nodes else ""
     advice = "bind the process to the device's node to measure transfers" if nodes > 1 else ""
-    found = f"{usable} of {whole} usable{told}"
+    found = f"{usable} of {whole} usable{numa}"
     yield ProbeResult(name="processors", state="note", found=found, advice=advice)
 
 
 def container() -> Iterator[ProbeResult]:
-    """What the process runs in, which changes what copies and locks cost."""
+    """Name the container, which affects the cost of copies and locks."""
     from gradtool.transfer.machines.host.header import container as container_of
 
     found = container_of()
-    yield ProbeResult(name="container", state="note", found=found or "none that shows")
+    yield ProbeResult(name="container", state="note", found=found or "none detected")
 
 
 def terminal() -> Iterator[ProbeResult]:
-    """How what is printed will look."""
+    """Describe the terminal, which decides colours and line widths."""
     if not sys.stdout.isatty():
-        found = "standard output is no terminal: no colours, lines stay whole"
+        found = "standard output is not a terminal: no colours, no wrapping"
         yield ProbeResult(name="terminal", state="note", found=found)
         return
     columns = shutil.get_terminal_size().columns

@@ -1,4 +1,4 @@
-"""Python, and the packages that gradtool needs or can use."""
+"""Probes of Python, and of the packages that gradtool needs or can use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from gradtool.doctor.results import ProbeResult, first_line
 
 OLDEST = (3, 11)
-"""Of Python, that gradtool runs on."""
+"""Oldest Python that gradtool supports."""
 
 _NUMPY = "pip install --upgrade 'numpy>=2.0'"
 
@@ -27,11 +27,11 @@ _EXTRAS = {
     "Dask": ("distributed", "distributed", "--executor dask", "pip install 'gradtool[dask]'"),
     "pytest": ("pytest", "pytest", "pytest --gradtool", "pip install 'gradtool[test]'"),
 }
-"""Name -> package, module, what it is for, how to get it."""
+"""Name -> package, module, purpose, command to install it."""
 
 
 def python() -> Iterator[ProbeResult]:
-    """The interpreter."""
+    """Probe the interpreter."""
     good = sys.version_info >= OLDEST
     yield ProbeResult(
         name="Python",
@@ -43,13 +43,13 @@ def python() -> Iterator[ProbeResult]:
 
 
 def required() -> Iterator[ProbeResult]:
-    """What gradtool imports whatever it does."""
+    """Probe the packages that gradtool always imports."""
     for name, module in _REQUIRED.items():
         yield _imported(name, name, module, f"pip install {name}")
 
 
 def numpy() -> Iterator[ProbeResult]:
-    """NumPy, and the library of linear algebra that it was built with."""
+    """Probe NumPy, and the library of linear algebra that it was built with."""
     answer = _imported("NumPy", "numpy", "numpy", _NUMPY)
     if answer.state == "works" and int(answer.found.partition(".")[0]) < 2:
         found = f"{answer.found} is too old"
@@ -68,7 +68,7 @@ def _blas(numpy: Any) -> str:
 
 
 def extras() -> Iterator[ProbeResult]:
-    """What is used where it is there; none of it is imported."""
+    """Probe optional packages, without importing them."""
     for name, (package, module, purpose, command) in _EXTRAS.items():
         if find_spec(module) is None:
             advice = f"{command}  (for {purpose})"
@@ -78,14 +78,14 @@ def extras() -> Iterator[ProbeResult]:
 
 
 def _imported(name: str, package: str, module: str, command: str) -> ProbeResult:
-    """A package that is required: whether it is there, and can be imported."""
+    """Import a required package."""
     try:
         importlib.import_module(module)
     except ModuleNotFoundError:
         return ProbeResult(
             name=name, state="missing", found="not installed", advice=command, required=True
         )
-    except Exception as error:  # of its own libraries
+    except Exception as error:  # raised while it loads its own libraries
         advice = command.replace("install", "install --force-reinstall", 1)
         return ProbeResult(
             name=name, state="broken", found=first_line(error), advice=advice, required=True
@@ -97,4 +97,4 @@ def _version(package: str) -> str:
     try:
         return version(package)
     except PackageNotFoundError:
-        return "there, of an unknown version"
+        return "installed, version unknown"

@@ -1,4 +1,4 @@
-"""What the doctor says of one thing."""
+"""Results of the doctor's probes, as plain data."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from typing import Literal
 import msgspec
 
 State = Literal["works", "missing", "broken", "note"]
-"""``missing`` is what can be added; ``broken`` is there and fails; ``note`` is only told."""
+"""``missing`` can be installed; ``broken`` is installed and fails; ``note`` is information."""
 
 
 class ProbeResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that was looked at."""
+    """Result of one probe."""
 
     name: str
     state: State
     found: str
-    """What is there, or why it does not work, on one line."""
+    """The version or figures found, or the reason why it does not work, on one line."""
     advice: str = ""
-    """What to install or change; empty where nothing needs to be done."""
+    """The thing to install or change; empty if nothing needs to be done."""
     required: bool = False
-    """Gradtool cannot work without it."""
+    """True if gradtool cannot work without it."""
 
     @property
     def stops(self) -> bool:
-        """Whether gradtool cannot work."""
+        """True if gradtool cannot work because of it."""
         return self.required and self.state in ("missing", "broken")
 
 
 class DoctorReport(msgspec.Struct, frozen=True, kw_only=True):
-    """All that the doctor has to say."""
+    """Results of all probes."""
 
     schema: int = 1
     """Version of the JSON form."""
@@ -38,11 +38,11 @@ class DoctorReport(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def healthy(self) -> bool:
-        """Whether everything that is required works."""
+        """True if everything that is required works."""
         return not any(answer.stops for answer in self.answers)
 
 
 def first_line(error: BaseException) -> str:
-    """What an exception says, on one line."""
+    """Return an exception's type and the first line of its message."""
     text = next(iter(str(error).strip().splitlines()), "")
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,4 +1,4 @@
-"""Asks about one thing after the other, so that one that fails takes no other with it."""
+"""Runs the probes one after the other, so that a failing one does not affect the others."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ Probe = Callable[[], Iterable[ProbeResult]]
 
 
 def run_probes(probes: Iterable[tuple[str, Probe]] | None = None) -> DoctorReport:
-    """Look at everything, or at what `probes` do, each with its name."""
-    asked = _all() if probes is None else probes
-    answers = tuple(answer for name, probe in asked for answer in _guarded(name, probe))
+    """Run all probes, or the given pairs of name and probe."""
+    selected = _all() if probes is None else probes
+    answers = tuple(answer for name, probe in selected for answer in _guarded(name, probe))
     return DoctorReport(gradtool=__version__, answers=answers)
 
 
 def _guarded(name: str, probe: Probe) -> list[ProbeResult]:
-    """The answers of a probe, or what it raised."""
+    """Run a probe; an exception becomes a result."""
     found: list[ProbeResult] = []
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found.extend(probe())
-    except Exception as error:  # libraries that cannot load theirs raise what they like
+    except Exception as error:  # a library that fails to load may raise anything
         found.append(ProbeResult(name=name, state="broken", found=first_line(error)))
     return found
 

@@ -1,4 +1,4 @@
-"""Measuring: when to sample, how often, and what the samples say; not what is timed.
+"""Sampling and statistics, independent of what is timed.
 
-Times are seconds, sizes bytes, and a clock gives nanoseconds.
+Times are in seconds, sizes in bytes; a clock returns nanoseconds.
 """

@@ -1,7 +1,7 @@
-"""Whether two samples differ: an interval for the ratio of their medians, by resampling.
+"""Comparison of two samples: an interval for the ratio of their medians, by resampling.
 
-The percentile bootstrap (Efron 1979) assumes nothing about how times are distributed. The
-generator has a fixed seed, so that one set of samples always gives one answer.
+The percentile bootstrap (Efron 1979) assumes no distribution of the times. The generator has a
+fixed seed, so that the same samples always give the same interval.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from gradtool.measure.summary import Ratio
 CONFIDENCE = 0.95
 RESAMPLES = 2000
 _MOST = 400
-"""Samples beyond which a subset says as much."""
+"""Number of samples used; more would hardly narrow the interval."""
 
 
 def ratio(these: Sequence[float], those: Sequence[float]) -> Ratio:
-    """The median of `these` over the median of `those`, all above zero.
+    """Return the median of `these` over the median of `those`, all above zero.
 
     Raises:
         ValueError: one of them is empty.

@@ -1,4 +1,4 @@
-"""The clock that everything is timed by, which a test can replace."""
+"""The clock of all timings, which a test can replace."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 Clock = Callable[[], int]
-"""Nanoseconds since some moment, never going back."""
+"""Monotonic nanoseconds since an arbitrary moment."""
 
 CLOCK: Clock = time.perf_counter_ns
-"""The host's own."""
+"""The host's clock."""

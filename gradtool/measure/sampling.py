@@ -11,11 +11,15 @@ from gradtool.measure.clock import CLOCK, Clock
 from gradtool.measure.summary import summarize
 
 WINDOW = 100e-6
-"""Seconds that one sample takes at least."""
+"""Minimal seconds of one sample.
+
+100 microseconds keep the resolution of CUDA's events, half a microsecond, below half a percent.
+Longer samples would be fewer and hide drift.
+"""
 
 WARM_RUNS = 3
 WARM_SECONDS = 10e-3
-"""What is run before anything is counted: links and clocks leave their idle states."""
+"""Minimal warm-up, in which links and clocks leave their idle states."""
 
 _MOST_PER_SAMPLE = 1_000_000
 
@@ -23,12 +27,12 @@ _MOST_PER_SAMPLE = 1_000_000
 def runs_per_sample(
     run: Callable[[int], float], *, window: float = WINDOW, warm: float = WARM_SECONDS
 ) -> int:
-    """How many runs fill a window; what is run to find out is the warm-up.
+    """Return the number of runs that fill a window; the search is the warm-up.
 
     Args:
-        run: Runs so many times and tells how many seconds that took.
-        window: Seconds that a sample should take at least.
-        warm: Seconds to run before the answer is believed.
+        run: Runs that many times and returns the seconds that it took.
+        window: Minimal seconds of a sample.
+        warm: Minimal seconds of warm-up.
     """
     count, done, spent = 1, 0, 0.0
     while True:
@@ -43,19 +47,19 @@ def runs_per_sample(
 
 
 def _grown(count: int, took: float, window: float) -> int:
-    """A count that fills the window with a little to spare, at most ten times as large."""
+    """Return a count that fills the window with a margin, at most ten times as large."""
     wanted = math.ceil(count * 1.2 * window / took) if took > 0 else count * 10
     return min(max(wanted, count + 1), count * 10, _MOST_PER_SAMPLE)
 
 
 class Sampled(Protocol):
-    """Something that is measured one sample at a time."""
+    """Something measured one sample at a time."""
 
     def take(self) -> None:
         """Take a sample."""
 
     def done(self) -> bool:
-        """Whether it has samples enough, or can have no more."""
+        """Return True if it has enough samples, or can take no more."""
 
 
 def sample_in_turn(
@@ -65,16 +69,18 @@ def sample_in_turn(
     clock: Clock = CLOCK,
     progress: Callable[[int], None] = lambda _open: None,
 ) -> bool:
-    """Go round, one sample each, until all are done or the time is up.
+    """Take one sample of each in turn, until all are done or the time is up.
+
+    Drift then affects all of them alike.
 
     Args:
-        subjects: What to sample.
-        seconds: How long this may take; a sample that has begun is finished.
-        clock: What the time is read from.
-        progress: Told after every sample how many subjects are not done.
+        subjects: The things to sample.
+        seconds: Time limit; a sample that has begun is finished.
+        clock: Source of times.
+        progress: Called after every sample with the number of unfinished subjects.
 
     Returns:
-        Whether all are done.
+        True if all are done.
     """
     end = clock() + seconds * 1e9
     waiting = [subject for subject in subjects if not subject.done()]
@@ -90,15 +96,15 @@ def sample_in_turn(
 
 @dataclass(frozen=True)
 class StopRule:
-    """At least so many samples, and a spread so small; a time budget is the caller's to keep."""
+    """Minimal number of samples and maximal spread; the caller keeps the time budget."""
 
     least: int = 15
     most: int = 1000
     spread: float = 0.05
-    """Relative interquartile range that is small enough."""
+    """Relative interquartile range that is small enough to stop."""
 
     def satisfied(self, samples: Sequence[float]) -> bool:
-        """Whether these samples are enough."""
+        """Return True if these samples are enough."""
         if len(samples) < self.least:
             return False
         return len(samples) >= self.most or summarize(samples).relative_iqr < self.spread

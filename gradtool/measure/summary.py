@@ -10,39 +10,39 @@ from collections.abc import Sequence
 import msgspec
 
 NOISY = 0.10
-"""Relative interquartile range above which a median is to be read with care."""
+"""Relative interquartile range above which a median is noisy."""
 
 UNUSABLE = 0.25
-"""The same, above which it is not to be used."""
+"""Relative interquartile range above which a median is unusable."""
 
 FEWEST = 5
-"""Samples below which quartiles say nothing."""
+"""Number of samples below which quartiles are meaningless."""
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """Samples of one time, in seconds."""
+    """Summary of samples of one time, in seconds."""
 
     median: float
     p25: float
     p75: float
     n: int
-    """How many samples there were."""
+    """Number of samples."""
 
     @property
     def relative_iqr(self) -> float:
-        """The range from p25 to p75 as a fraction of the median."""
+        """Interquartile range as a fraction of the median."""
         return (self.p75 - self.p25) / self.median if self.median > 0 else 0.0
 
     @property
     def trust(self) -> str:
-        """Empty, ``noisy`` (relative range above 10 %) or ``do not use`` (25 %; few samples)."""
+        """``do not use`` (relative range above 25 %, or few samples), ``noisy`` (10 %) or empty."""
         if self.relative_iqr > UNUSABLE or self.n < FEWEST:
             return "do not use"
         return "noisy" if self.relative_iqr > NOISY else ""
 
 
 def quantile(ordered: Sequence[float], fraction: float) -> float:
-    """The value below which a fraction of ordered samples lies, by linear interpolation."""
+    """Return a quantile of ordered samples, by linear interpolation."""
     place = fraction * (len(ordered) - 1)
     below = int(place)
     above = min(below + 1, len(ordered) - 1)
@@ -50,7 +50,7 @@ def quantile(ordered: Sequence[float], fraction: float) -> float:
 
 
 def summarize(samples: Sequence[float]) -> Summary:
-    """Median, quartiles and number of samples.
+    """Compute median, quartiles and number of samples.
 
     Raises:
         ValueError: there are none.
@@ -63,7 +63,7 @@ def summarize(samples: Sequence[float]) -> Summary:
 
 
 class Ratio(msgspec.Struct, frozen=True, kw_only=True):
-    """How many times as long one thing takes as another, with its 95 % interval."""
+    """Ratio of two times, with its 95 % interval."""
 
     value: float
     low: float
@@ -71,7 +71,7 @@ class Ratio(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def verdict(self) -> str:
-        """``faster``, ``slower``, or ``no difference`` where the interval contains 1."""
+        """``faster``, ``slower``, or ``no difference`` if the interval contains 1."""
         if self.high < 1:
             return "faster"
         return "slower" if self.low > 1 else "no difference"

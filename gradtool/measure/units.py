@@ -1,6 +1,6 @@
-"""Sizes, times and rates as people write and read them.
+"""Human-readable sizes, times and rates.
 
-``MiB`` counts in 1024, ``MB`` in 1000; rates are in GB/s of 10^9 bytes.
+A ``MiB`` is 1024² bytes, a ``MB`` 1000²; rates are in GB/s of 10⁹ bytes.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?i?b?)", re.IGNORECASE)
 
 
 def parse_size(text: str) -> int:
-    """Bytes of ``64MiB``, ``4 kB`` or ``4096``.
+    """Parse ``64MiB``, ``4 kB`` or ``4096`` to bytes.
 
     Raises:
-        ValueError: it is no size, or less than one byte.
+        ValueError: the text is not a size, or the size is less than one byte.
     """
     match = _SIZE.fullmatch(text.strip())
     if match is None or match[2].lower() not in _FACTORS:
@@ -31,7 +31,7 @@ def parse_size(text: str) -> int:
 
 
 def size_text(size: int) -> str:
-    """Bytes in the unit that needs the fewest digits: ``64 MiB``, ``400 kB``, ``65537 B``."""
+    """Format bytes in the unit with the fewest digits: ``64 MiB``, ``400 kB``, ``65537 B``."""
     exact = [f"{size} B"]
     for step, units in ((1024, ("KiB", "MiB", "GiB", "TiB")), (1000, ("kB", "MB", "GB", "TB"))):
         for power, unit in enumerate(units, 1):
@@ -41,7 +41,7 @@ def size_text(size: int) -> str:
 
 
 def about(size: float) -> str:
-    """A size of which only the order matters: ``1.3 MB``."""
+    """Format a size roughly: ``1.3 MB``."""
     for power, unit in ((4, "TB"), (3, "GB"), (2, "MB"), (1, "kB")):
         if size >= 1000**power:
             return f"{size / 1000**power:.3g} {unit}"
@@ -49,7 +49,7 @@ def about(size: float) -> str:
 
 
 def time_text(seconds: float) -> str:
-    """Seconds to four digits in the unit that suits them: ``12.34 us``."""
+    """Format seconds to four digits in a suitable unit: ``12.34 us``."""
     for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
         if seconds >= factor:
             return f"{_digits(seconds / factor)} {unit}"
@@ -57,11 +57,11 @@ def time_text(seconds: float) -> str:
 
 
 def rate_text(gbps: float) -> str:
-    """GB/s to three digits."""
+    """Format a rate in GB/s to three digits."""
     return _digits(gbps, 3)
 
 
 def _digits(value: float, digits: int = 4) -> str:
-    """A positive number to so many digits, never in powers of ten."""
+    """Format a positive number to so many digits, without an exponent."""
     whole = math.floor(math.log10(value)) + 1 if value > 0 else 1
     return f"{value:.{max(0, digits - max(whole, 1))}f}"

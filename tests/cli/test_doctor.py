@@ -63,7 +63,7 @@ def test_a_required_package_that_fails_fails_the_command(
     assert "!!  NumPy" in printed
     assert "ImportError: libopenblas.so.0: cannot open shared object file\n" in printed
     assert "-> pip install --force-reinstall" in printed
-    assert "cannot work: mend NumPy" in printed
+    assert "cannot work: fix NumPy" in printed
 
 
 def test_a_missing_package_is_told_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:

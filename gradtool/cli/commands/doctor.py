@@ -56,5 +56,5 @@ def _show(found: DoctorReport, color: str) -> None:
     stopping = [answer.name for answer in found.answers if answer.stops]
     verdict = f"gradtool {found.gradtool}: all that is required works"
     if stopping:
-        verdict = f"gradtool {found.gradtool} cannot work: mend {', '.join(stopping)}"
+        verdict = f"gradtool {found.gradtool} cannot work: fix {', '.join(stopping)}"
     render([msgspec.to_builtins(answer) for answer in found.answers], console, verdict=verdict)
