@@ -61,7 +61,7 @@ def check(
     """
     given = None if cases is None else _listed(cases)
     from gradtool.adapters.engines import BUNDLED, chosen_engine, computing_with
-    from gradtool.collect.discovery import subject_of
+    from gradtool.collect.discovery import checkable_of
     from gradtool.config.options import (
         CheckOptions,
         NumericOptions,
@@ -73,9 +73,9 @@ def check(
     started = time.perf_counter()
     chosen = chosen_engine(engine, function, given or ())
     with computing_with(chosen):
-        subject = subject_of(function)
+        checkable = checkable_of(function)
         options = CheckOptions(
-            selection=SelectionOptions(paths=(subject.location.path,)),
+            selection=SelectionOptions(paths=(checkable.location.path,)),
             rules=RuleOptions(select=tuple(select), ignore=tuple(ignore)),
             numeric=NumericOptions(
                 seed=seed,
@@ -85,7 +85,7 @@ def check(
                 rtol=rtol,
             ),
         )
-        return check_subject(subject, given, options, started)
+        return check_subject(checkable, given, options, started)
 
 
 def assert_right(

@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 from gradtool.adapters.common.binding import bind, names_of
 from gradtool.adapters.common.random_state import generator
 from gradtool.adapters.library import library
-from gradtool.collect.subject import Subject
+from gradtool.collect.checkable import Checkable
 from gradtool.config.settings import Settings
 from gradtool.config.tensor_spec import TensorSpec, dtype_of, is_tensor
 from gradtool.findings.terminations import NoCase
@@ -90,29 +90,29 @@ def adopt(
 
 
 def bind_arguments(
-    subject: Subject, args: Sequence[Any], kwargs: Mapping[str, Any]
+    checkable: Checkable, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Bind the arguments of a Function, keyword ones moved to their positions.
 
     Raises:
         NoCase: ``forward`` has no parameter of that name.
     """
-    if not subject.is_function:
+    if not checkable.is_function:
         return tuple(args), dict(kwargs)
     try:
-        return bind(subject.target, args, kwargs)
+        return bind(checkable.obj, args, kwargs)
     except TypeError as error:
         raise NoCase(f"forward cannot be called with these arguments: {error}") from None
 
 
 def show_arguments(
-    subject: Subject, args: Sequence[Any], kwargs: Mapping[str, Any]
+    checkable: Checkable, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[str, ...]:
     """Describe each argument in one line, as ``weight: float64[30, 20]``."""
-    names = names_of(subject.target, len(args))
+    names = names_of(checkable.obj, len(args))
     lines = [f"{name}: {shown_value(value)}" for name, value in zip(names, args, strict=True)]
-    made = [subject.made] if subject.made else []
-    return (*made, *lines, *(f"{name}: {shown_value(value)}" for name, value in kwargs.items()))
+    module = [checkable.constructed_as] if checkable.constructed_as else []
+    return (*module, *lines, *(f"{name}: {shown_value(value)}" for name, value in kwargs.items()))
 
 
 def shown_value(value: Any) -> str:

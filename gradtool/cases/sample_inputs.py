@@ -7,7 +7,7 @@ from typing import Any
 
 from gradtool.adapters.library import library
 from gradtool.cases.case import Case
-from gradtool.collect.subject import Subject
+from gradtool.collect.checkable import Checkable
 from gradtool.findings.terminations import NoCase
 from gradtool.sandbox.user_errors import describe
 
@@ -15,23 +15,23 @@ _MAX_CASES = 1000
 """Cases beyond which ``sample_inputs`` is assumed not to end."""
 
 
-def has_samples(subject: Subject) -> bool:
+def has_samples(checkable: Checkable) -> bool:
     """Return True if the Function has ``sample_inputs``."""
-    return hasattr(subject.target, "sample_inputs")
+    return hasattr(checkable.obj, "sample_inputs")
 
 
-def read_samples(subject: Subject) -> list[Case]:
+def read_samples(checkable: Checkable) -> list[Case]:
     """List what ``sample_inputs`` yields, as cases.
 
     Raises:
         NoCase: It raises, yields nothing, does not end, or yields something else.
     """
     try:
-        yielded = list(itertools.islice(iter(subject.target.sample_inputs()), _MAX_CASES + 1))
+        yielded = list(itertools.islice(iter(checkable.obj.sample_inputs()), _MAX_CASES + 1))
     except MemoryError:
         raise
     except Exception as error:
-        raised = describe(error, subject.folder)
+        raised = describe(error, checkable.folder)
         hint = "make it a @staticmethod without parameters that yields tuples of arguments"
         raise NoCase(
             f"sample_inputs raised {raised.summary}",

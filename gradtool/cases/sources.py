@@ -20,7 +20,7 @@ from gradtool.cases.case import Case
 from gradtool.cases.inference.clues import read_clues
 from gradtool.cases.inference.search import SearchResult, Trial, attempt, infer, rerun_forward
 from gradtool.cases.sample_inputs import has_samples, read_samples
-from gradtool.collect.subject import Subject
+from gradtool.collect.checkable import Checkable
 from gradtool.config.schema import CaseConfig
 from gradtool.config.settings import Settings
 from gradtool.engine._placeholder import EngineLacksError
@@ -56,27 +56,27 @@ class ResolvedCase:
 
 
 def resolve_cases(
-    subject: Subject, settings: Settings, configured: Sequence[CaseConfig] = ()
+    checkable: Checkable, settings: Settings, configured: Sequence[CaseConfig] = ()
 ) -> list[ResolvedCase]:
-    """List the cases of `subject`, from the first source that has any.
+    """List the cases of `checkable`, from the first source that has any.
 
     Raises:
         NoCase: No source has one, or the source is invalid.
     """
-    with global_generators(case_seed(subject, settings, "")):
+    with global_generators(case_seed(checkable, settings, "")):
         if configured:
             return [
-                _drawn(subject, settings, case, case.name or f"case{number}", "config")
+                _drawn(checkable, settings, case, case.name or f"case{number}", "config")
                 for number, case in enumerate(configured, 1)
             ]
-        if has_samples(subject):
-            return given_cases(subject, settings, read_samples(subject), "sample_inputs")
-        found = _inferred(subject, settings)
-        return [_drawn(subject, settings, case, str(case.name), "inferred") for case in found]
+        if has_samples(checkable):
+            return given_cases(checkable, settings, read_samples(checkable), "sample_inputs")
+        found = _inferred(checkable, settings)
+        return [_drawn(checkable, settings, case, str(case.name), "inferred") for case in found]
 
 
 def given_cases(
-    subject: Subject, settings: Settings, cases: Sequence[Case], source: str
+    checkable: Checkable, settings: Settings, cases: Sequence[Case], source: str
 ) -> list[ResolvedCase]:
     """Resolve cases that hold their tensors already; those without a name are numbered.
 
@@ -91,32 +91,32 @@ def given_cases(
     made = []
     for case, name in zip(cases, names, strict=True):
         args, kwargs = adopt(case.args, case.kwargs, settings)
-        made.append(_resolved(subject, settings, args, kwargs, case, name, source))
+        made.append(_resolved(checkable, settings, args, kwargs, case, name, source))
     return made
 
 
-def case_seed(subject: Subject, settings: Settings, case: str) -> int:
+def case_seed(checkable: Checkable, settings: Settings, case: str) -> int:
     """Seed of a case.
 
     It depends on the file's name rather than its path, so that the folder a run is
     started in does not change the numbers.
     """
-    return stable_seed(f"{subject.file.name}::{subject.name}[{case}]", settings.seed)
+    return stable_seed(f"{checkable.file.name}::{checkable.name}[{case}]", settings.seed)
 
 
 def _drawn(
-    subject: Subject, settings: Settings, case: CaseConfig, name: str, source: str
+    checkable: Checkable, settings: Settings, case: CaseConfig, name: str, source: str
 ) -> ResolvedCase:
     """Resolve a case whose tensors are drawn at random."""
-    args, kwargs = _make(subject, settings, case, name)
-    made = _resolved(subject, settings, args, kwargs, case, name, source)
+    args, kwargs = _make(checkable, settings, case, name)
+    made = _resolved(checkable, settings, args, kwargs, case, name, source)
     return replace(made, written=case if is_serializable(case) else None)
 
 
 def _make(
-    subject: Subject, settings: Settings, case: CaseConfig, name: str
+    checkable: Checkable, settings: Settings, case: CaseConfig, name: str
 ) -> tuple[list[Any], dict[str, Any]]:
-    seed = case_seed(subject, settings, name)
+    seed = case_seed(checkable, settings, name)
     try:
         args = [make_value(v, settings, seed, str(i)) for i, v in enumerate(case.args)]
         kwargs = {k: make_value(v, settings, seed, k) for k, v in case.kwargs.items()}
@@ -126,7 +126,7 @@ def _make(
 
 
 def _resolved(
-    subject: Subject,
+    checkable: Checkable,
     settings: Settings,
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
@@ -134,17 +134,17 @@ def _resolved(
     name: str,
     source: str,
 ) -> ResolvedCase:
-    bound, named = _with_parameters(subject, *bind_arguments(subject, args, kwargs))
+    bound, named = _with_parameters(checkable, *bind_arguments(checkable, args, kwargs))
     atol, rtol = settings.tolerances(case.atol, case.rtol)
     return ResolvedCase(
         name=name,
         source=source,
         args=bound,
         kwargs=named,
-        seed=case_seed(subject, settings, name),
+        seed=case_seed(checkable, settings, name),
         atol=atol,
         rtol=rtol,
-        arguments=show_arguments(subject, bound, named),
+        arguments=show_arguments(checkable, bound, named),
         relaxed=_relaxation(settings, case),
     )
 
@@ -166,55 +166,55 @@ def _relaxation(settings: Settings, case: Case | CaseConfig) -> Relaxation | Non
 
 
 def _with_parameters(
-    subject: Subject, args: tuple[Any, ...], kwargs: dict[str, Any]
+    checkable: Checkable, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Add the parameters of a module to the arguments.
 
     Raises:
         NoCase: A keyword argument has the name of a parameter.
     """
-    if not isinstance(subject.target, ModuleCall):
+    if not isinstance(checkable.obj, ModuleCall):
         return args, kwargs
-    parameters = subject.target.parameters
+    parameters = checkable.obj.parameters
     both = sorted(parameters.keys() & kwargs.keys())
     if both:
         raise NoCase(f"{both[0]!r} names a parameter too: give this argument by position")
     return args, {**kwargs, **parameters}
 
 
-def _inferred(subject: Subject, settings: Settings) -> list[CaseConfig]:
+def _inferred(checkable: Checkable, settings: Settings) -> list[CaseConfig]:
     """Infer cases by trying arguments.
 
     Raises:
         NoCase: The Function accepts nothing that was tried.
     """
-    parameters = subject.parameters()
+    parameters = checkable.parameters()
     if not parameters:
         raise NoCase("it takes no argument, or has no signature to infer one from")
     names = tuple(parameter.name for parameter in parameters)
 
     def try_case(case: CaseConfig) -> Trial:
-        args, kwargs = _make(subject, settings, case, str(case.name))
-        return attempt(subject, *bind_arguments(subject, args, kwargs))
+        args, kwargs = _make(checkable, settings, case, str(case.name))
+        return attempt(checkable, *bind_arguments(checkable, args, kwargs))
 
-    search = infer(parameters, read_clues(subject.target, names), try_case)
+    search = infer(parameters, read_clues(checkable.obj, names), try_case)
     if not search.cases:
-        _debug_refusal(subject, settings, search.likeliest)
-        raise _nothing_found(subject, settings, search)
+        _debug_refusal(checkable, settings, search.likeliest)
+        raise _nothing_found(checkable, settings, search)
     return search.cases
 
 
-def _debug_refusal(subject: Subject, settings: Settings, likeliest: CaseConfig | None) -> None:
+def _debug_refusal(checkable: Checkable, settings: Settings, likeliest: CaseConfig | None) -> None:
     """With ``--pdb``, open the debugger where forward refuses the likeliest arguments."""
     if likeliest is not None and debugger.is_enabled():
-        args, kwargs = _make(subject, settings, likeliest, str(likeliest.name))
-        rerun_forward(subject, *bind_arguments(subject, args, kwargs))
+        args, kwargs = _make(checkable, settings, likeliest, str(likeliest.name))
+        rerun_forward(checkable, *bind_arguments(checkable, args, kwargs))
 
 
-def _nothing_found(subject: Subject, settings: Settings, search: SearchResult) -> NoCase:
+def _nothing_found(checkable: Checkable, settings: Settings, search: SearchResult) -> NoCase:
     hint = None
     if search.likeliest is not None and not search.objection.startswith(_ENGINE_LACKS):
-        snippet = one_line_snippet(subject.name, search.likeliest)
+        snippet = one_line_snippet(checkable.name, search.likeliest)
         hint = f"give it a case in gradtool.yaml: {snippet}"
     if settings.device == "cpu" and _NEEDS_CUDA.search(search.objection):
         hint = "it needs CUDA: check it on a machine that has it, with --device cuda"

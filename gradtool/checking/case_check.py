@@ -16,7 +16,7 @@ from gradtool.cases.sources import ResolvedCase
 from gradtool.checking.function_checks import Checked, configured_ignores
 from gradtool.checking.plan import PlannedFunction
 from gradtool.checking.unit import Unit
-from gradtool.collect.subject import Subject
+from gradtool.collect.checkable import Checkable
 from gradtool.config.settings import Settings
 from gradtool.findings.check_results import check_result, raised_late
 from gradtool.findings.terminations import out_of_time, termination_result
@@ -45,16 +45,16 @@ def listed_case(case: ResolvedCase) -> CaseResult:
 def listed_function(planned: PlannedFunction) -> FunctionResult:
     """A Function with its cases, none of them checked, or why it has none."""
     return FunctionResult(
-        name=planned.subject.name,
-        location=planned.subject.location,
+        name=planned.checkable.name,
+        location=planned.checkable.location,
         cases=tuple(listed_case(case) for case in planned.cases),
         checks=(planned.problem,) if planned.problem else (),
-        declared=_declared(planned.subject),
+        declared=_declared(planned.checkable),
     )
 
 
 def check_case(
-    unit: Unit, subject: Subject, case: ResolvedCase, limit: float | None = None
+    unit: Unit, checkable: Checkable, case: ResolvedCase, limit: float | None = None
 ) -> Checked:
     """Ask every rule of one case, within `limit` seconds.
 
@@ -62,7 +62,7 @@ def check_case(
     """
     started = time.perf_counter()
     with global_generators(case.seed):
-        checked = _ask(unit, subject, case, limit)
+        checked = _ask(unit, checkable, case, limit)
     checks = checked.result.checks
     result = msgspec.structs.replace(
         checked.result,
@@ -72,19 +72,19 @@ def check_case(
     return replace(checked, result=result)
 
 
-def _ask(unit: Unit, subject: Subject, case: ResolvedCase, limit: float | None) -> Checked:
+def _ask(unit: Unit, checkable: Checkable, case: ResolvedCase, limit: float | None) -> Checked:
     node, settings = f"{unit.node}[{case.name}]", unit.settings
     if limit is not None and limit <= 0:
         return _incomplete(case, out_of_time())
     try:
-        return _examined(node, subject, case, settings, limit)
+        return _examined(node, checkable, case, settings, limit)
     except Terminated as error:
-        why = termination_result(node, error.termination, settings, subject.location)
+        why = termination_result(node, error.termination, settings, checkable.location)
     except Exception as error:
-        method = user_method(error, subject.folder)
+        method = user_method(error, checkable.folder)
         if method is None:
             raise  # A fault of gradtool's own.
-        why = raised_late(node, method, error, subject, settings)
+        why = raised_late(node, method, error, checkable, settings)
     return _incomplete(case, why)
 
 
@@ -94,14 +94,14 @@ def _incomplete(case: ResolvedCase, why: CheckResult) -> Checked:
 
 
 def _examined(
-    node: str, subject: Subject, case: ResolvedCase, settings: Settings, limit: float | None
+    node: str, checkable: Checkable, case: ResolvedCase, settings: Settings, limit: float | None
 ) -> Checked:
     differentiable = FunctionDifferentiable(
-        subject.target, case.args, case.kwargs, name=subject.name
+        checkable.obj, case.args, case.kwargs, name=checkable.name
     )
     reported, executed = _reported(case, settings), set[SourceLine]()
     asked = reported | _only_asked(settings)
-    with user_code(settings, subject.folder), time_limit(limit):
+    with user_code(settings, checkable.folder), time_limit(limit):
         outcomes, cost = examine(
             differentiable,
             codes=sorted(asked),
@@ -109,10 +109,10 @@ def _examined(
             atol=case.atol,
             rtol=case.rtol,
             executed=executed if codes.NOT_EXECUTED in settings.codes else None,
-            twin=None if settings.device == "cpu" else _on_host(subject, case),
+            twin=None if settings.device == "cpu" else _on_host(checkable, case),
         )
     checks = {
-        each.rule.code: check_result(node, subject, each, settings)
+        each.rule.code: check_result(node, checkable, each, settings)
         for each in outcomes
         if each.rule.code in reported
     }
@@ -127,11 +127,11 @@ def _examined(
     )
 
 
-def _on_host(subject: Subject, case: ResolvedCase) -> FunctionDifferentiable:
+def _on_host(checkable: Checkable, case: ResolvedCase) -> FunctionDifferentiable:
     """The same case with all tensors on the CPU."""
     args = [on_host(value) for value in case.args]
     kwargs = {name: on_host(value) for name, value in case.kwargs.items()}
-    return FunctionDifferentiable(subject.target, args, kwargs, name=subject.name)
+    return FunctionDifferentiable(checkable.obj, args, kwargs, name=checkable.name)
 
 
 def _reported(case: ResolvedCase, settings: Settings) -> set[str]:
@@ -175,7 +175,7 @@ def _ignored(settings: Settings, checks: Sequence[CheckResult]) -> list[CheckRes
     ]
 
 
-def _declared(subject: Subject) -> tuple[str, ...]:
-    methods = [getattr(subject.target, name, None) for name in ("backward", "vjp")]
+def _declared(checkable: Checkable) -> tuple[str, ...]:
+    methods = [getattr(checkable.obj, name, None) for name in ("backward", "vjp")]
     once = any(getattr(method, "_once_differentiable", False) for method in methods)
     return ("once_differentiable",) if once else ()

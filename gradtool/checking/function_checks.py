@@ -76,7 +76,7 @@ def _unused_ignores(planned: PlannedFunction, cases: Sequence[Checked]) -> Itera
                 planned.unit.node,
                 settings,
                 message=f"{which} need not be ignored: no case breaks it ({skip.detail})",
-                location=planned.subject.location,
+                location=planned.checkable.location,
                 hint="remove the entry under `ignore`",
             )
 

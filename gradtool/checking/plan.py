@@ -13,8 +13,8 @@ from gradtool.cases.sample_inputs import as_case
 from gradtool.cases.sources import ResolvedCase, given_cases, resolve_cases
 from gradtool.checking.unit import Unit
 from gradtool.checking.validate import require_valid
+from gradtool.collect.checkable import Checkable
 from gradtool.collect.filters import parse_keyword
-from gradtool.collect.subject import Subject
 from gradtool.config.options import CheckOptions
 from gradtool.config.schema import Defaults, FunctionConfig
 from gradtool.config.settings import Settings, settings_for
@@ -31,30 +31,30 @@ class PlannedFunction:
     """A unit, the Function it speaks of, and its cases or why it has none."""
 
     unit: Unit
-    subject: Subject
+    checkable: Checkable
     cases: list[ResolvedCase] = field(default_factory=list)
     problem: CheckResult | None = None
     deselected: int = 0
     """Cases that the keyword did not match."""
 
 
-def plan_unit(unit: Unit, subject: Subject) -> PlannedFunction:
+def plan_unit(unit: Unit, checkable: Checkable) -> PlannedFunction:
     """Find the cases of one Function; having none is a finding.
 
     Raises:
         UsageError: A case was asked for by name, and there is none of this name.
     """
-    planned = _planned(unit, subject, lambda made: resolve_cases(made, unit.settings, unit.cases))
+    planned = _planned(unit, checkable, lambda made: resolve_cases(made, unit.settings, unit.cases))
     if unit.only and planned.problem is None:
         planned.cases = _chosen(unit, planned.cases)
     _deselect(planned)
     return planned
 
 
-def plan_subject(
-    subject: Subject, cases: list[Any] | None, options: CheckOptions
+def plan_checkable(
+    checkable: Checkable, cases: list[Any] | None, options: CheckOptions
 ) -> PlannedFunction:
-    """The plan to check `subject` alone, at `cases` when a test suite gives them.
+    """The plan to check `checkable` alone, at `cases` when a test suite gives them.
 
     Raises:
         UsageError: The options are wrong.
@@ -62,42 +62,42 @@ def plan_subject(
     require_valid(options)
     settings = settings_for(options, Defaults(), FunctionConfig())
     settings = msgspec.structs.replace(settings, replayable=cases is None, timeout=None)
-    shown = subject.location.path
-    unit = Unit(path=str(subject.file), shown=shown, function=subject.name, settings=settings)
+    shown = checkable.location.path
+    unit = Unit(path=str(checkable.file), shown=shown, function=checkable.name, settings=settings)
     if cases is None:
-        return plan_unit(unit, subject)
-    return _planned(unit, subject, lambda made: _given(made, settings, cases), as_given=True)
+        return plan_unit(unit, checkable)
+    return _planned(unit, checkable, lambda made: _given(made, settings, cases), as_given=True)
 
 
-def _given(subject: Subject, settings: Settings, cases: list[Any]) -> list[ResolvedCase]:
+def _given(checkable: Checkable, settings: Settings, cases: list[Any]) -> list[ResolvedCase]:
     if not cases:
         raise NoCase("no case was given")
-    return given_cases(subject, settings, [as_case(case, "a case is") for case in cases], "cases")
+    return given_cases(checkable, settings, [as_case(case, "a case is") for case in cases], "cases")
 
 
 def _planned(
     unit: Unit,
-    subject: Subject,
-    cases: Callable[[Subject], list[ResolvedCase]],
+    checkable: Checkable,
+    cases: Callable[[Checkable], list[ResolvedCase]],
     *,
     as_given: bool = False,
 ) -> PlannedFunction:
     settings = unit.settings
     try:
-        with user_code(settings, subject.folder), time_limit(settings.timeout):
-            made = construct(subject, unit.module, settings, as_given=as_given)
+        with user_code(settings, checkable.folder), time_limit(settings.timeout):
+            made = construct(checkable, unit.module, settings, as_given=as_given)
             return PlannedFunction(unit, made, cases(made))
     except NoCase as error:
-        problem = no_case(unit.node, subject.location, error, settings)
+        problem = no_case(unit.node, checkable.location, error, settings)
     except Terminated as error:
         problem = termination_result(
             unit.node,
             error.termination,
             settings,
-            subject.location,
+            checkable.location,
             " while its arguments were sought",
         )
-    return PlannedFunction(unit, subject, problem=problem)
+    return PlannedFunction(unit, checkable, problem=problem)
 
 
 def _chosen(unit: Unit, cases: list[ResolvedCase]) -> list[ResolvedCase]:

@@ -18,8 +18,8 @@ from gradtool.adapters.common.module_call import ModuleCall
 from gradtool.adapters.library import library
 from gradtool.cases.sources import ResolvedCase
 from gradtool.checking.unit import Unit
+from gradtool.collect.checkable import Checkable
 from gradtool.collect.loader import LoadedModule
-from gradtool.collect.subject import Subject
 from gradtool.config.settings import Settings
 from gradtool.findings.check_results import check_result
 from gradtool.findings.terminations import termination_result
@@ -53,19 +53,19 @@ class _Named:
 class SecondEngine:
     """The module and the Function of a unit under the second engine."""
 
-    def __init__(self, unit: Unit, loaded: LoadedModule, subject: Subject) -> None:
+    def __init__(self, unit: Unit, loaded: LoadedModule, checkable: Checkable) -> None:
         self._unit = unit
         self._loaded = loaded
-        self._subject = subject
+        self._checkable = checkable
 
     def compare(
-        self, first: Active, subject: Subject, case: ResolvedCase, checks: Sequence[CheckResult]
+        self, first: Active, checkable: Checkable, case: ResolvedCase, checks: Sequence[CheckResult]
     ) -> CheckResult | None:
-        """The result of GT702 for a case of `subject`; None where there is nothing to compare.
+        """The result of GT702 for a case of `checkable`; None where there is nothing to compare.
 
         Args:
             first: The context in which the code of the first engine's module can run.
-            subject: The Function under the first engine.
+            checkable: The Function under the first engine.
             case: Its case.
             checks: The results of the other rules there.
         """
@@ -75,26 +75,26 @@ class SecondEngine:
         if any(c.rule in RULES[codes.ENGINES].premises and _is_broken(c, settings) for c in checks):
             return None
         try:
-            return self._compared(first, subject, case, checks)
+            return self._compared(first, checkable, case, checks)
         except Terminated as error:
             node = f"{self._unit.node}[{case.name}]"
-            return termination_result(node, error.termination, settings, subject.location)
+            return termination_result(node, error.termination, settings, checkable.location)
 
     def _compared(
-        self, first: Active, subject: Subject, case: ResolvedCase, checks: Sequence[CheckResult]
+        self, first: Active, checkable: Checkable, case: ResolvedCase, checks: Sequence[CheckResult]
     ) -> CheckResult | None:
         settings, node = self._unit.settings, f"{self._unit.node}[{case.name}]"
         with self._running(first):
-            one = _differentiable(subject, case.args, case.kwargs)
+            one = _differentiable(checkable, case.args, case.kwargs)
             here = Examined(one, seed=case.seed)
             if here.nothing_to_check or here.first.baseline.failure or one.draws_random_numbers:
                 return None
             at = here.first
             args, kwargs = sent(case.args), sent(case.kwargs)
-            buffers = sent(_buffers(subject))
+            buffers = sent(_buffers(checkable))
         with self._running(self._loaded.active):
-            _buffers(self._subject).update(received(buffers))
-            twin = _differentiable(self._subject, received(args), received(kwargs))
+            _buffers(self._checkable).update(received(buffers))
+            twin = _differentiable(self._checkable, received(args), received(kwargs))
             there = twin.call(at.primals, at.cotangents)
             outcomes, _ = examine(
                 twin, codes=sorted(settings.codes), seed=case.seed, atol=case.atol, rtol=case.rtol
@@ -105,7 +105,7 @@ class SecondEngine:
         flaw = flaw or _other_rules(checks, outcomes, settings)
         verdict = Verdict.FAIL if flaw else Verdict.PASS
         outcome = Outcome(RULES[codes.ENGINES], verdict, flaws=(flaw,) if flaw else ())
-        return check_result(node, subject, outcome, settings)
+        return check_result(node, checkable, outcome, settings)
 
     def _beside_ties(
         self, first: Active, here: Examined, twin: FunctionDifferentiable, flaw: Flaw
@@ -123,18 +123,18 @@ class SecondEngine:
     @contextmanager
     def _running(self, active: Active) -> Iterator[None]:
         """Code of a module may run in the block, within the time of the Function."""
-        settings, folder = self._unit.settings, self._subject.folder
+        settings, folder = self._unit.settings, self._checkable.folder
         with active(), user_code(settings, folder), time_limit(settings.timeout):
             yield
 
 
-def _buffers(subject: Subject) -> dict[str, Any]:
+def _buffers(checkable: Checkable) -> dict[str, Any]:
     """What a module holds beside its parameters; nothing of what is no module."""
-    return subject.target.buffers if isinstance(subject.target, ModuleCall) else {}
+    return checkable.obj.buffers if isinstance(checkable.obj, ModuleCall) else {}
 
 
-def _differentiable(subject: Subject, args: Any, kwargs: Any) -> FunctionDifferentiable:
-    return FunctionDifferentiable(subject.target, args, kwargs, name=subject.name)
+def _differentiable(checkable: Checkable, args: Any, kwargs: Any) -> FunctionDifferentiable:
+    return FunctionDifferentiable(checkable.obj, args, kwargs, name=checkable.name)
 
 
 def _other_rules(

@@ -74,13 +74,13 @@ class Bench:
             return Surveyed(problem=import_terminated(shown, error.termination, survey.settings))
         with loaded.active():
             if survey.functions is None:
-                subjects = discover(loaded, shown, survey.configured)
+                checkables = discover(loaded, shown, survey.configured)
             else:
-                subjects = named(loaded, shown, survey.functions)
+                checkables = named(loaded, shown, survey.functions)
         return Surveyed(
-            functions=tuple(subject.name for subject in subjects),
-            lines=tuple(subject.location.line for subject in subjects),
-            private=() if subjects else private_names(loaded),
+            functions=tuple(checkable.name for checkable in checkables),
+            lines=tuple(checkable.location.line for checkable in checkables),
+            private=() if checkables else private_names(loaded),
         )
 
     def check(
@@ -155,9 +155,9 @@ class Bench:
 
         loaded = self._load(Path(unit.path), unit.settings, TORCH)
         with loaded.active():
-            (subject,) = named(loaded, unit.shown, [unit.function])
-            subject = construct(subject, unit.module, unit.settings)
-        return SecondEngine(unit, loaded, subject)
+            (checkable,) = named(loaded, unit.shown, [unit.function])
+            checkable = construct(checkable, unit.module, unit.settings)
+        return SecondEngine(unit, loaded, checkable)
 
     def _load(self, path: Path, settings: Settings, engine: str | None = None) -> LoadedModule:
         """The module under `engine`; None: the one that the settings name, or the first of two."""
@@ -170,8 +170,8 @@ class Bench:
 
 
 def _planned(unit: Unit, loaded: LoadedModule) -> PlannedFunction:
-    (subject,) = named(loaded, unit.shown, [unit.function])
-    return plan_unit(unit, subject)
+    (checkable,) = named(loaded, unit.shown, [unit.function])
+    return plan_unit(unit, checkable)
 
 
 def listed(planned: PlannedFunction) -> Done:
@@ -211,7 +211,7 @@ def check_planned(
             continue
         listener.case_started(case.name)
         with active():
-            checked = check_case(planned.unit, planned.subject, case, left)
+            checked = check_case(planned.unit, planned.checkable, case, left)
         if second is not None and checked.is_complete:
             checked = _with_second(second, active, planned, case, checked)
         cases.append(checked)
@@ -228,7 +228,7 @@ def _with_second(
     checked: Checked,
 ) -> Checked:
     started = time.perf_counter()
-    found = second.compare(active, planned.subject, case, checked.result.checks)
+    found = second.compare(active, planned.checkable, case, checked.result.checks)
     if found is None:
         return checked
     others = (check for check in checked.result.checks if check.rule != found.rule)

@@ -16,38 +16,38 @@ from gradtool.adapters.common.custom_op import (
     is_custom_op,
 )
 from gradtool.adapters.common.module_call import is_module, is_module_class
+from gradtool.collect.checkable import Checkable, is_function
 from gradtool.collect.loader import LoadedModule
-from gradtool.collect.subject import Subject, is_function
 from gradtool.errors import UsageError
 from gradtool.results.paths import shown_path
 from gradtool.results.report import Location
 from gradtool.spelling import did_you_mean
 
 
-def discover(loaded: LoadedModule, shown: str, configured: Iterable[str] = ()) -> list[Subject]:
+def discover(loaded: LoadedModule, shown: str, configured: Iterable[str] = ()) -> list[Checkable]:
     """Find the Functions, and operators with a gradient, that the module itself defines.
 
     Imported ones belong to their own module. A leading underscore means that a Function is
     not for use on its own; one without a forward, or with an abstract method, is a base for
     others. Modules and plain callables are found only if they are `configured`.
     """
-    subjects = [
-        _subject(loaded, shown, name, value)
+    checkables = [
+        _checkable(loaded, shown, name, value)
         for name, value in _own_names(loaded)
         if is_function(value) and not name.startswith("_")
     ]
-    subjects += [
-        _subject(loaded, shown, name, value)
+    checkables += [
+        _checkable(loaded, shown, name, value)
         for name, value in _own_operators(loaded)
         if not name.startswith("_")
     ]
-    known = {subject.name for subject in subjects}
-    subjects += [
-        _subject(loaded, shown, name, value)
+    known = {checkable.name for checkable in checkables}
+    checkables += [
+        _checkable(loaded, shown, name, value)
         for name in configured
         if name not in known and _is_described(value := getattr(loaded.module, name, None))
     ]
-    return sorted(subjects, key=lambda subject: subject.location.line or 0)
+    return sorted(checkables, key=lambda checkable: checkable.location.line or 0)
 
 
 def private_names(loaded: LoadedModule) -> tuple[str, ...]:
@@ -56,13 +56,13 @@ def private_names(loaded: LoadedModule) -> tuple[str, ...]:
     return tuple([name for name in names if name.startswith("_")])
 
 
-def named(loaded: LoadedModule, shown: str, names: Iterable[str]) -> list[Subject]:
+def named(loaded: LoadedModule, shown: str, names: Iterable[str]) -> list[Checkable]:
     """Look up Functions, modules or callables by name, wherever they were defined.
 
     Raises:
         UsageError: The module has no such name, or its value cannot be checked.
     """
-    return [_subject(loaded, shown, name, _look_up(loaded, shown, name)) for name in names]
+    return [_checkable(loaded, shown, name, _look_up(loaded, shown, name)) for name in names]
 
 
 def can_define_functions(tree: ast.Module) -> bool:
@@ -118,7 +118,7 @@ def _look_up(loaded: LoadedModule, shown: str, name: str) -> Any:
     for part in name.split("."):
         value = getattr(value, part, None)
     if value is None:
-        known = [subject.name for subject in discover(loaded, shown)]
+        known = [checkable.name for checkable in discover(loaded, shown)]
         callables = [key for key, found in vars(loaded.module).items() if callable(found)]
         hint = did_you_mean(name, known) or did_you_mean(name, callables)
         raise UsageError(f"{shown} has no Function {name!r}{hint}")
@@ -132,13 +132,13 @@ def _look_up(loaded: LoadedModule, shown: str, name: str) -> Any:
     return value
 
 
-def _subject(loaded: LoadedModule, shown: str, name: str, value: Any) -> Subject:
+def _checkable(loaded: LoadedModule, shown: str, name: str, value: Any) -> Checkable:
     node = definition(loaded.tree, implementation(value) if is_custom_op(value) else value)
     location = Location(path=shown, line=node.lineno if node else None)
-    return Subject(name, function_of(value) or value, loaded.path, location)
+    return Checkable(name, function_of(value) or value, loaded.path, location)
 
 
-def subject_of(function: Any) -> Subject:
+def checkable_of(function: Any) -> Checkable:
     """Take a Function, its ``apply``, an operator, a module or a callable that was imported.
 
     Raises:
@@ -151,7 +151,7 @@ def subject_of(function: Any) -> Subject:
     located = function_location(target.forward if has_forward else target)
     file = Path(located.path) if located else Path("<unknown>")
     name = getattr(target, "__name__", type(target).__name__)
-    return Subject(name, target, file, located or Location(path=str(file)))
+    return Checkable(name, target, file, located or Location(path=str(file)))
 
 
 _Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef

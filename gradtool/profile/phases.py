@@ -12,7 +12,7 @@ from typing import Any
 
 from gradtool.adapters.library import library
 from gradtool.cases.sources import ResolvedCase
-from gradtool.collect.subject import Subject
+from gradtool.collect.checkable import Checkable
 from gradtool.results.profile import PhaseName
 
 
@@ -34,9 +34,9 @@ class Runnable:
 class Arguments:
     """The arguments of a case: leaves that stay, and copies for calls that change them."""
 
-    def __init__(self, subject: Subject, case: ResolvedCase) -> None:
+    def __init__(self, checkable: Checkable, case: ResolvedCase) -> None:
         """Copy the arguments; one call shows whether the Function changes them in place."""
-        self._call = subject.call
+        self._call = checkable.call
         self._args = [_leaf(value) for value in case.args]
         self._kwargs = {name: _leaf(value) for name, value in case.kwargs.items()}
         tried = self.copies()

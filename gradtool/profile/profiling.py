@@ -12,8 +12,8 @@ from gradtool.cases.sources import ResolvedCase
 from gradtool.checking.plan import PlannedFunction
 from gradtool.checking.unit import Unit
 from gradtool.checking.worker_session import Bench
+from gradtool.collect.checkable import Checkable
 from gradtool.collect.loader import LoadError
-from gradtool.collect.subject import Subject
 from gradtool.config.settings import Settings
 from gradtool.findings.terminations import import_terminated, not_imported
 from gradtool.measure.sampling import sample_in_turn
@@ -64,34 +64,36 @@ def _failed(unit: Unit, problem: CheckResult) -> FunctionProfile:
 def _profiled(
     planned: PlannedFunction, budget: float, progress: Callable[[CaseProfile], None]
 ) -> FunctionProfile:
-    unit, line = planned.unit, planned.subject.location.line
+    unit, line = planned.unit, planned.checkable.location.line
     if planned.problem is not None:
         return _failed(unit, planned.problem)
     cases = []
     for case in planned.cases:
-        cases.append(_case(planned.subject, case, unit.settings, budget))
+        cases.append(_case(planned.checkable, case, unit.settings, budget))
         progress(cases[-1])
     return FunctionProfile(node=unit.node, line=line, cases=tuple(cases))
 
 
-def _case(subject: Subject, case: ResolvedCase, settings: Settings, budget: float) -> CaseProfile:
+def _case(
+    checkable: Checkable, case: ResolvedCase, settings: Settings, budget: float
+) -> CaseProfile:
     known = CaseProfile(name=case.name, arguments=case.arguments, source=case.source)
     limit = settings.timeout and settings.timeout + budget
     try:
         with (
             global_generators(case.seed),
-            user_code(settings, subject.folder),
+            user_code(settings, checkable.folder),
             time_limit(limit) if limit else nullcontext(),
         ):
-            return replace(known, phases=_phases(subject, case, settings, budget))
+            return replace(known, phases=_phases(checkable, case, settings, budget))
     except Terminated as error:
         return replace(known, problem=f"the Function {error.termination.message}")
     except _ForwardRaised as error:
         return replace(known, problem=str(error))
     except Exception as error:
-        if user_method(error, subject.folder) is None:
+        if user_method(error, checkable.folder) is None:
             raise  # A fault of gradtool's own.
-        return replace(known, problem=f"run again, it raised {_line(error, subject)}")
+        return replace(known, problem=f"run again, it raised {_line(error, checkable)}")
 
 
 class _ForwardRaised(Exception):  # noqa: N818 - the state of a Function
@@ -99,15 +101,15 @@ class _ForwardRaised(Exception):  # noqa: N818 - the state of a Function
 
 
 def _phases(
-    subject: Subject, case: ResolvedCase, settings: Settings, budget: float
+    checkable: Checkable, case: ResolvedCase, settings: Settings, budget: float
 ) -> tuple[Phase, ...]:
     """All phases, sampled in turn so that drift affects all of them alike."""
     try:
-        arguments = Arguments(subject, case)
+        arguments = Arguments(checkable, case)
     except Exception as error:
-        raise _ForwardRaised(f"forward raised {_line(error, subject)}") from error
+        raise _ForwardRaised(f"forward raised {_line(error, checkable)}") from error
     found = [
-        _warmed(name, make, arguments, subject, settings.device) for name, make in _MAKERS.items()
+        _warmed(name, make, arguments, checkable, settings.device) for name, make in _MAKERS.items()
     ]
     sample_in_turn([each for each in found if isinstance(each, SampledPhase)], seconds=budget)
     return tuple(each if isinstance(each, Phase) else each.phase() for each in found)
@@ -117,7 +119,7 @@ def _warmed(
     name: PhaseName,
     make: Callable[[Arguments], Runnable],
     arguments: Arguments,
-    subject: Subject,
+    checkable: Checkable,
     device: str,
 ) -> SampledPhase | Phase:
     """The phase, ready to be sampled, or the reason that there is none."""
@@ -126,13 +128,13 @@ def _warmed(
     except NoPhaseError as error:
         return Phase(name=name, unavailable=str(error))
     except Exception as error:
-        return Phase(name=name, unavailable=_line(error, subject), raised=True)
+        return Phase(name=name, unavailable=_line(error, checkable), raised=True)
 
 
-def _line(error: Exception, subject: Subject) -> str:
+def _line(error: Exception, checkable: Checkable) -> str:
     """The error and its place in one line."""
     if isinstance(error, MemoryError):
         raise error
-    found = describe(error, subject.folder)
+    found = describe(error, checkable.folder)
     place = f" ({found.location.path}:{found.location.line})" if found.location else ""
     return f"{found.summary}{place}"

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.checking.plan import plan_subject
+from gradtool.checking.plan import plan_checkable
 from gradtool.checking.unit_progress import Account
 from gradtool.checking.worker_session import check_planned, listed
-from gradtool.collect.subject import Subject
+from gradtool.collect.checkable import Checkable
 from gradtool.config.options import CheckOptions
 from gradtool.policy.changes import RunSettings, apply
 from gradtool.policy.pipeline import policies_of_run
@@ -20,14 +20,14 @@ from gradtool.run.watching import Unwatched
 
 
 def check_subject(
-    subject: Subject, cases: list[Any] | None, options: CheckOptions, started: float
+    checkable: Checkable, cases: list[Any] | None, options: CheckOptions, started: float
 ) -> Report:
-    """Check `subject` in this process, in a run that began at `started` on the clock.
+    """Check `checkable` in this process, in a run that began at `started` on the clock.
 
     Raises:
         UsageError: The options are wrong.
     """
-    planned = plan_subject(subject, cases, options)
+    planned = plan_checkable(checkable, cases, options)
     account = Account(planned.unit, Unwatched())
     account.opened(listed(planned))
     function = account.close(*check_planned(planned, account)).function

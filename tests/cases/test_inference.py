@@ -16,9 +16,10 @@ import gradtool.engine as torch
 from gradtool.cases.inference.clues import Clues, read_clues
 from gradtool.cases.inference.search import BUDGET, SearchResult, Trial, infer
 from gradtool.cases.sources import ResolvedCase, resolve_cases
+from gradtool.collect.checkable import Checkable
 from gradtool.collect.discovery import discover, named
 from gradtool.collect.loader import LoadedModule, Loader
-from gradtool.collect.subject import Subject
+from gradtool.collect.checkable import Checkable
 from gradtool.config.schema import CaseConfig
 from gradtool.config.settings import Settings
 from gradtool.engine._placeholder import EngineLacksError
@@ -34,24 +35,24 @@ def corpus() -> LoadedModule:
     return Loader().load(CORPUS)
 
 
-def subjects(loaded: LoadedModule) -> dict[str, Subject]:
-    return {subject.name: subject for subject in discover(loaded, "signatures.py")}
+def checkables(loaded: LoadedModule) -> dict[str, Checkable]:
+    return {checkable.name: checkable for checkable in discover(loaded, "signatures.py")}
 
 
 LOADED = corpus()
-SUBJECTS = subjects(LOADED)
+CHECKABLES = checkables(LOADED)
 
 
-@pytest.mark.parametrize("name", SUBJECTS)
+@pytest.mark.parametrize("name", CHECKABLES)
 def test_the_arguments_of_a_realistic_signature_are_found(name: str) -> None:
-    subject = SUBJECTS[name]
-    cases = resolve_cases(subject, Settings())
-    assert [list(case.arguments) for case in cases] == subject.target.EXPECTED
+    checkable = CHECKABLES[name]
+    cases = resolve_cases(checkable, Settings())
+    assert [list(case.arguments) for case in cases] == checkable.obj.EXPECTED
     assert {case.source for case in cases} == {"inferred"}
 
 
 def test_the_second_case_is_named_after_what_it_adds() -> None:
-    cases = resolve_cases(SUBJECTS["Linear"], Settings())
+    cases = resolve_cases(CHECKABLES["Linear"], Settings())
     assert [case.name for case in cases] == ["inferred", "inferred-with-bias"]
 
 
@@ -60,7 +61,7 @@ def values(cases: list[ResolvedCase]) -> list[Any]:
 
 
 def test_the_same_seed_gives_the_same_numbers_and_another_one_others() -> None:
-    linear = SUBJECTS["Linear"]
+    linear = CHECKABLES["Linear"]
     first = values(resolve_cases(linear, Settings(seed=3)))
     assert values(resolve_cases(linear, Settings(seed=3))) == first
     assert values(resolve_cases(linear, Settings(seed=4))) != first
@@ -71,19 +72,19 @@ def test_numbers_do_not_depend_on_where_the_run_starts(monkeypatch: pytest.Monke
     loaded = corpus()
     (linear,) = named(loaded, str(CORPUS), ["Linear"])
     assert values(resolve_cases(linear, Settings())) == values(
-        resolve_cases(SUBJECTS["Linear"], Settings())
+        resolve_cases(CHECKABLES["Linear"], Settings())
     )
 
 
 def test_values_keep_away_from_zero() -> None:
-    for number in values(resolve_cases(SUBJECTS["Linear"], Settings())):
+    for number in values(resolve_cases(CHECKABLES["Linear"], Settings())):
         assert np.abs(number).min() >= 0.1
 
 
 def test_a_positive_domain_is_chosen_only_where_it_is_needed() -> None:
-    (log,) = resolve_cases(SUBJECTS["Log"], Settings())
+    (log,) = resolve_cases(CHECKABLES["Log"], Settings())
     assert 0.5 <= log.args[0].min().item() <= log.args[0].max().item() < 1.5
-    (swish,) = resolve_cases(SUBJECTS["Swish"], Settings())
+    (swish,) = resolve_cases(CHECKABLES["Swish"], Settings())
     assert swish.args[0].min().item() < 0 < swish.args[0].max().item()
 
 
@@ -95,7 +96,7 @@ def test_the_search_leaves_the_global_generators_alone() -> None:
     random.seed(1)
     np.random.seed(1)
     torch.manual_seed(1)
-    resolve_cases(SUBJECTS["Linear"], Settings())
+    resolve_cases(CHECKABLES["Linear"], Settings())
     assert (random.random(), np.random.rand(), torch.rand(1).item()) == expected
 
 
@@ -111,12 +112,12 @@ def test_prints_of_a_search_are_not_heard(capsys: pytest.CaptureFixture[str]) ->
             print("backward")
             return g
 
-    resolve_cases(subject_of_class(Loud), Settings())
+    resolve_cases(checkable_class(Loud), Settings())
     assert capsys.readouterr() == ("", "")
 
 
-def subject_of_class(cls: type) -> Subject:
-    return Subject(cls.__name__, cls, Path(__file__), SUBJECTS["Linear"].location)
+def checkable_class(cls: type) -> Checkable:
+    return Checkable(cls.__name__, cls, Path(__file__), CHECKABLES["Linear"].location)
 
 
 def test_when_nothing_will_do_the_message_sums_up_the_attempts() -> None:
@@ -126,7 +127,7 @@ def test_when_nothing_will_do_the_message_sums_up_the_attempts() -> None:
             raise KeyError("no table")
 
     with pytest.raises(NoCase) as none:
-        resolve_cases(subject_of_class(Picky), Settings())
+        resolve_cases(checkable_class(Picky), Settings())
     assert none.value.message.startswith("no arguments found that forward accepts (")
     assert none.value.message.endswith("tried); the likeliest gave KeyError: 'no table'")
     assert none.value.hint == (
@@ -142,7 +143,7 @@ def test_what_the_engine_lacks_is_not_mended_by_other_arguments() -> None:
             raise EngineLacksError("torch.some_op")
 
     with pytest.raises(NoCase, match=r"the likeliest gave EngineLacksError: .*some_op") as none:
-        resolve_cases(subject_of_class(Lacking), Settings())
+        resolve_cases(checkable_class(Lacking), Settings())
     assert none.value.hint is None
 
 
@@ -153,7 +154,7 @@ def test_a_forward_without_arguments_has_no_case() -> None:
             return torch.ones(2)
 
     with pytest.raises(NoCase, match="it takes no argument"):
-        resolve_cases(subject_of_class(Nothing), Settings())
+        resolve_cases(checkable_class(Nothing), Settings())
 
 
 def test_a_forward_that_ends_the_process_refuses_nothing() -> None:
@@ -163,7 +164,7 @@ def test_a_forward_that_ends_the_process_refuses_nothing() -> None:
             raise SystemExit(0)
 
     with pytest.raises(SystemExit):
-        resolve_cases(subject_of_class(Exits), Settings())
+        resolve_cases(checkable_class(Exits), Settings())
 
 
 def parameters(function: Callable[..., Any]) -> tuple[inspect.Parameter, ...]:

@@ -12,7 +12,7 @@ import pytest
 import gradtool.engine as torch
 from gradtool import Case, Function
 from gradtool.cases.sources import ResolvedCase, resolve_cases
-from gradtool.collect.subject import Subject
+from gradtool.collect.checkable import Checkable
 from gradtool.config.schema import CaseConfig
 from gradtool.config.settings import Settings
 from gradtool.findings.terminations import NoCase
@@ -29,12 +29,12 @@ class Scale(Function):
         return g, None, None
 
 
-def subject(target: Any = Scale, name: str = "Scale") -> Subject:
-    return Subject(name, target, Path(__file__), Location(path="test_cases.py", line=1))
+def checkable(target: Any = Scale, name: str = "Scale") -> Checkable:
+    return Checkable(name, target, Path(__file__), Location(path="test_cases.py", line=1))
 
 
 def configured(*cases: CaseConfig, **settings: Any) -> list[ResolvedCase]:
-    return resolve_cases(subject(), Settings(**settings), cases)
+    return resolve_cases(checkable(), Settings(**settings), cases)
 
 
 def one(*args: Any, **settings: Any) -> ResolvedCase:
@@ -44,7 +44,7 @@ def one(*args: Any, **settings: Any) -> ResolvedCase:
 
 def sampled(yielded: Any, **settings: Any) -> list[ResolvedCase]:
     target = type("Sampled", (Scale,), {"sample_inputs": staticmethod(lambda: yielded)})
-    return resolve_cases(subject(target), Settings(**settings))
+    return resolve_cases(checkable(target), Settings(**settings))
 
 
 def test_arguments_are_shown_one_a_line() -> None:
@@ -189,7 +189,7 @@ def test_samples_draw_the_same_numbers_every_time() -> None:
         def sample_inputs() -> Iterator[tuple[Any, ...]]:
             yield torch.randn(3), np.random.rand()
 
-    first, second = (resolve_cases(subject(Random), Settings())[0].args for _ in range(2))
+    first, second = (resolve_cases(checkable(Random), Settings())[0].args for _ in range(2))
     assert first[0].tolist() == second[0].tolist()
     assert first[1] == second[1]
 
@@ -220,7 +220,7 @@ def test_samples_that_are_no_static_method_are_explained() -> None:
             return []
 
     with pytest.raises(NoCase) as none:
-        resolve_cases(subject(Forgotten), Settings())
+        resolve_cases(checkable(Forgotten), Settings())
     assert none.value.hint is not None
     assert "@staticmethod" in none.value.hint
 
@@ -232,7 +232,7 @@ def test_samples_that_end_the_process_are_no_case_that_is_missing() -> None:
             raise SystemExit(2)
 
     with pytest.raises(SystemExit):
-        resolve_cases(subject(Exits), Settings())
+        resolve_cases(checkable(Exits), Settings())
 
 
 def test_a_plain_callable_keeps_its_keyword_arguments() -> None:
@@ -240,7 +240,7 @@ def test_a_plain_callable_keeps_its_keyword_arguments() -> None:
         return x * alpha
 
     case = CaseConfig(args=({"shape": [2]},), kwargs={"alpha": {"shape": [2]}})
-    (resolved,) = resolve_cases(subject(function, "function"), Settings(), [case])
+    (resolved,) = resolve_cases(checkable(function, "function"), Settings(), [case])
     assert resolved.arguments == ("x: float64[2]", "alpha: float64[2]")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gradtool.collect.discovery import can_define_functions, discover, named, subject_of
+from gradtool.collect.discovery import can_define_functions, checkable_of, discover, named
 from gradtool.collect.loader import LoadedModule, Loader, parse
 from gradtool.errors import UsageError
 
@@ -105,11 +105,11 @@ def line_of(loaded: LoadedModule, start: str) -> int:
 
 def test_own_functions_are_found_in_the_order_of_the_source(loaded: LoadedModule) -> None:
     found = discover(loaded, "ops.py")
-    assert [subject.name for subject in found] == ["First", "Second", "Later", "Branch"]
+    assert [checkable.name for checkable in found] == ["First", "Second", "Later", "Branch"]
 
 
 def test_each_is_located_at_its_class(loaded: LoadedModule) -> None:
-    lines = {subject.name: subject.location.line for subject in discover(loaded, "ops.py")}
+    lines = {checkable.name: checkable.location.line for checkable in discover(loaded, "ops.py")}
     assert lines["Later"] == line_of(loaded, "class Later")
     assert lines["Branch"] == line_of(loaded, "class Branch")
     assert lines["First"] == line_of(loaded, "class Made")
@@ -118,8 +118,8 @@ def test_each_is_located_at_its_class(loaded: LoadedModule) -> None:
 def test_what_is_named_is_found_wherever_it_was_defined(loaded: LoadedModule) -> None:
     names = ["_Private", "Imported", "Outer.Inner", "Alias", "helper"]
     found = named(loaded, "ops.py", names)
-    assert [subject.name for subject in found] == names
-    assert [subject.is_function for subject in found] == [True, True, True, True, False]
+    assert [checkable.name for checkable in found] == names
+    assert [checkable.is_function for checkable in found] == [True, True, True, True, False]
 
 
 @pytest.mark.parametrize(
@@ -162,12 +162,12 @@ def test_only_a_class_with_a_base_can_be_a_function(tmp_path: Path, source: str,
 
 def test_an_imported_function_is_located_where_it_is(loaded: LoadedModule) -> None:
     with loaded.active():
-        subject = subject_of(loaded.module.Base)
-    assert subject.name == "Base"
-    assert subject.file.name == "base.py"
+        checkable = checkable_of(loaded.module.Base)
+    assert checkable.name == "Base"
+    assert checkable.file.name == "base.py"
 
 
 @pytest.mark.parametrize("value", [3, int, None])
 def test_what_is_no_function_is_a_type_error(value: object) -> None:
     with pytest.raises(TypeError, match="neither a Function with a forward nor a callable"):
-        subject_of(value)
+        checkable_of(value)

@@ -74,6 +74,6 @@ def _replacements(place: Place) -> Iterator[tuple[str, ast.AST | None]]:
 def _compiled(source: ast.Module, original: Original) -> CodeType | None:
     """The code of the tree as it is now; None where it is no Python."""
     try:
-        return compile(source, str(original.subject.file), "exec")
+        return compile(source, str(original.checkable.file), "exec")
     except (SyntaxError, ValueError, TypeError):
         return None

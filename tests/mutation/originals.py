@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from gradtool.cases.sources import ResolvedCase, resolve_cases
+from gradtool.collect.checkable import Checkable
 from gradtool.collect.discovery import definition, discover
 from gradtool.collect.loader import LoadedModule, Loader
-from gradtool.collect.subject import Subject
 from gradtool.config.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,24 +33,24 @@ class Original:
 
     path: str
     """As seen from the root of the repository."""
-    subject: Subject
+    checkable: Checkable
     loaded: LoadedModule
     seed: int
 
     @property
     def id(self) -> str:
         """``samples/exp.py::Exp``."""
-        return f"{self.path}::{self.subject.name}"
+        return f"{self.path}::{self.checkable.name}"
 
     @property
     def target(self) -> Any:
         """The Function itself."""
-        return self.subject.target
+        return self.checkable.obj
 
     @cached_property
     def cases(self) -> list[ResolvedCase]:
         with self.active():
-            return resolve_cases(self.subject, Settings(seed=self.seed))
+            return resolve_cases(self.checkable, Settings(seed=self.seed))
 
     @property
     def namespace(self) -> dict[str, Any]:
@@ -76,8 +76,8 @@ def originals(seed: int = 0) -> Iterator[Original]:
     for file in _files():
         loaded = loader.load(file)
         path = file.relative_to(ROOT).as_posix()
-        for subject in discover(loaded, path):
-            yield Original(path, subject, loaded, seed)
+        for checkable in discover(loaded, path):
+            yield Original(path, checkable, loaded, seed)
 
 
 def _files() -> Iterator[Path]:

@@ -101,7 +101,7 @@ def _trial(
     if target is not None and asked:
         cases = [each.case for each in references]
         ordered = [cases.pop(judgement.case), *cases]
-        rules = ask(target, original.subject.name, ordered)
+        rules = ask(target, original.checkable.name, ordered)
     return Trial(
         mutant.fingerprint,
         mutant.method,

@@ -110,7 +110,7 @@ def planned(kind: str) -> list[PlannedFunction]:
 @cache
 def members(kind: str) -> tuple[Member, ...]:
     return tuple(
-        Member(Path(function.unit.path), function.subject.name, function.subject.target)
+        Member(Path(function.unit.path), function.checkable.name, function.checkable.obj)
         for function in planned(kind)
     )
 

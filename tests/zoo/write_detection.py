@@ -92,7 +92,7 @@ def main() -> None:
 def lines(kind: str) -> Iterator[Line]:
     """Every Function of one kind, checked by both."""
     found = checked(kind, 0)
-    theirs = {id(each.subject.target): each for each in planned(kind)}
+    theirs = {id(each.checkable.obj): each for each in planned(kind)}
     for member in members(kind):
         result = found[member.id]
         ours = frozenset(finding.rule for finding in strict_findings(result))

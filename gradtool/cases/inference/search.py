@@ -30,7 +30,7 @@ from gradtool.cases.inference.candidates import (
 )
 from gradtool.cases.inference.clues import Clues
 from gradtool.cases.inference.roles import Shape, may_be_tensor
-from gradtool.collect.subject import Subject
+from gradtool.collect.checkable import Checkable
 from gradtool.config.schema import CaseConfig
 from gradtool.engine._placeholder import EngineLacksError
 from gradtool.sandbox.user_errors import describe, summarise
@@ -50,7 +50,7 @@ class Trial:
     """Backward accepted the results too."""
 
 
-def attempt(subject: Subject, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Trial:
+def attempt(checkable: Checkable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Trial:
     """Run forward, and backward if forward accepts.
 
     An exception of the user's code refuses the arguments. Running out of memory or time, or
@@ -60,7 +60,7 @@ def attempt(subject: Subject, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     named = {name: _non_leaf(arg) for name, arg in kwargs.items()}
     with _silenced():
         try:
-            result = subject.call(*inputs, **named)
+            result = checkable.call(*inputs, **named)
         except MemoryError:
             raise
         except Exception as error:
@@ -70,14 +70,14 @@ def attempt(subject: Subject, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         return _judge(result)
 
 
-def rerun_forward(subject: Subject, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def rerun_forward(checkable: Checkable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Run forward again, with its output, and let the debugger look at what it raises."""
     inputs = [_non_leaf(arg) for arg in args]
     named = {name: _non_leaf(arg) for name, arg in kwargs.items()}
     try:
-        subject.call(*inputs, **named)
+        checkable.call(*inputs, **named)
     except Exception as error:
-        describe(error, subject.folder)
+        describe(error, checkable.folder)
 
 
 def _judge(result: Any) -> Trial:

@@ -1,4 +1,4 @@
-"""`Subject`: one Function, or plain callable, of a loaded module."""
+"""`Checkable`: one Function, or plain callable, of a loaded module."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from gradtool.results.report import Location
 
 
 @dataclass(frozen=True, eq=False)
-class Subject:
+class Checkable:
     """A subclass of `Function`, or a callable made of tensor operations, to be checked.
 
     An ``nn.Module`` class becomes a callable once it is constructed.
     """
 
     name: str
-    target: Any
+    obj: Any
+    """The Function class, module or callable itself."""
     file: Path
     location: Location
     """The file as reports show it, and the line of the definition."""
-    made: str | None = None
+    constructed_as: str | None = None
     """One line about how an ``nn.Module`` was constructed."""
 
     @property
@@ -36,17 +37,17 @@ class Subject:
     @property
     def is_function(self) -> bool:
         """True for a Function; a plain callable has no backward of its own."""
-        return function_class(self.target) is not None
+        return function_class(self.obj) is not None
 
     @property
     def call(self) -> Callable[..., Any]:
         """The callable that takes the arguments of a case."""
-        called: Callable[..., Any] = self.target.apply if self.is_function else self.target
+        called: Callable[..., Any] = self.obj.apply if self.is_function else self.obj
         return called
 
     def parameters(self) -> tuple[inspect.Parameter, ...]:
         """Parameters that the arguments of a case fill, without ctx."""
-        return parameters_of(self.target)
+        return parameters_of(self.obj)
 
 
 def is_function(value: object) -> bool:
