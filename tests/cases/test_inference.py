@@ -19,7 +19,6 @@ from gradtool.cases.sources import ResolvedCase, resolve_cases
 from gradtool.collect.checkable import Checkable
 from gradtool.collect.discovery import discover, named
 from gradtool.collect.loader import LoadedModule, Loader
-from gradtool.collect.checkable import Checkable
 from gradtool.config.schema import CaseConfig
 from gradtool.config.settings import Settings
 from gradtool.engine._placeholder import EngineLacksError
