@@ -1,0 +1,350 @@
+"""Writes docs/how-verdicts-are-made.md and its figure, by running the oracle on one entry.
+
+``python tests/docs/write_verdicts.py``.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+# Of this repository, wherever it is run.
+from gradtool.verify.oracle.difference_quotients import (  # noqa: E402
+    Differences,
+    central_differences,
+    coordinate_line,
+)
+from gradtool.verify.oracle.noise import Noise, measure  # noqa: E402
+from gradtool.verify.oracle.sampler import Sampler  # noqa: E402
+from gradtool.verify.oracle.step_ladder import (  # noqa: E402
+    CENTRAL,
+    Limits,
+    Samples,
+    limits,
+    sample_ladders,
+)
+from gradtool.verify.oracle.steps import cheap_step, epsilon, scales  # noqa: E402
+from gradtool.verify.protocol.coordinates import Coordinates, FloatArray  # noqa: E402
+from gradtool.verify.protocol.observation import Array  # noqa: E402
+from gradtool.verify.randomness import generator  # noqa: E402
+from gradtool.verify.thresholds.comparison import (  # noqa: E402
+    DOUBLE_RTOL,
+    GRADIENT_ROUNDINGS,
+    MEANINGFUL_ERROR,
+)
+from gradtool.verify.thresholds.noise import OUTPUT_ROUNDINGS  # noqa: E402
+from gradtool.verify.thresholds.steps import LADDER_FIRST_STEP  # noqa: E402
+
+PAGE = ROOT / "docs" / "how-verdicts-are-made.md"
+FIGURE = ROOT / "docs" / "how-verdicts-are-made.svg"
+
+X = 0.75
+WRONG, RIGHT = -2 * X / (1 + X * X), -2 * X / (1 + X * X) ** 2
+SHOWN_RUNGS = 8
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The numbers of the one entry, step by step."""
+
+    noise: Noise
+    cheap: Differences
+    samples: Samples
+    limits: Limits
+
+    @property
+    def quotients(self) -> tuple[FloatArray, ...]:
+        """The central quotients, then with each term of the error eliminated."""
+        rows = [self.samples.central[:, 0]]
+        for factor in CENTRAL.factors:
+            rows.append((factor * rows[-1][1:] - rows[-1][:-1]) / (factor - 1))
+        return tuple(rows)
+
+
+def entry() -> Entry:
+    """Take the entry through the oracle."""
+    primal = np.array([X])
+
+    def evaluate(primals: list[Array]) -> tuple[Array]:
+        (x,) = primals
+        return (1 / (1 + x * x),)
+
+    outputs = Coordinates(evaluate([primal]))
+    sampler = Sampler(evaluate, [primal], outputs)
+    eps = epsilon(primal.dtype)
+    noise = measure(sampler, np.array([eps]), generator(0, "noise"))
+    line = coordinate_line(sampler, 0, 0, float(scales(primal)[0]))
+    cheap = central_differences([line], [cheap_step(line.scale, eps)], 1)
+    everything, nothing = np.array([True]), np.array([False])
+    (samples,) = sample_ladders([line], noise, [everything], [nothing])
+    return Entry(noise, cheap, samples, limits(samples))
+
+
+def main() -> None:
+    """Write the page and the figure."""
+    PAGE.write_text(page(), encoding="utf-8")
+    FIGURE.write_text(figure(), encoding="utf-8")
+
+
+def page() -> str:
+    """The page."""
+    at = entry()
+    step, gap = float(at.cheap.step[0]), float(at.cheap.gap[0, 0])
+    floor = float(at.noise.floor[0])
+    central, left, right = at.limits.central, at.limits.left, at.limits.right
+    value, error = float(central.value[0]), float(central.error[0])
+    rounding = GRADIENT_ROUNDINGS * epsilon(np.dtype(float)) * abs(WRONG)
+    return TEXT.format(
+        wrong=f"{WRONG:.6g}",
+        right=f"{RIGHT:.6g}",
+        roundings=f"{OUTPUT_ROUNDINGS:g}",
+        floor=f"{floor:.1e}",
+        log2=round(math.log2(step)),
+        step=f"{step:.1e}",
+        cheap=f"{at.cheap.value[0, 0]:.10f}",
+        cheap_error=f"{floor / step:.0e}",
+        cheap_off=f"{abs(at.cheap.value[0, 0] - RIGHT):.0e}",
+        gap=f"{gap:.1e}",
+        first=f"{LADDER_FIRST_STEP:g}",
+        rungs=len(at.samples.steps),
+        rows=_rows(at),
+        value=f"{value:.10f}",
+        error=f"{error:.0e}",
+        message="  gradient of `x` differs from the derivative of output 0 at [0]: "
+        f"analytic {WRONG:.6g}, numeric {RIGHT:.6g} ± {error:.1g}",
+        left=f"{float(left.value[0]):.6g} ± {float(left.error[0]):.0e}",
+        from_right=f"{float(right.value[0]):.6g} ± {float(right.error[0]):.0e}",
+        rtol=f"{DOUBLE_RTOL:g}",
+        relative=f"{DOUBLE_RTOL * abs(value):.1e}",
+        rounding=f"{rounding:.0e}",
+        allowed=f"{DOUBLE_RTOL * abs(value) + rounding + error:.2e}",
+        difference=f"{abs(WRONG - value):.2g}",
+        meaningful=f"{MEANINGFUL_ERROR:g}",
+        bound=f"{MEANINGFUL_ERROR * abs(WRONG):.1e}",
+        shown=SHOWN_RUNGS,
+        difference_shown=f"{abs(WRONG - value):.3g}",
+        allowed_shown=f"{DOUBLE_RTOL * abs(value) + rounding + error:.3g}",
+    )
+
+
+def _rows(at: Entry) -> str:
+    plain, once, twice = at.quotients
+    lines = []
+    for rung in range(SHOWN_RUNGS):
+        cells = [f"2**{round(math.log2(at.samples.steps[rung]))}", f"{plain[rung]:.10f}"]
+        cells += [
+            f"{row[rung - behind]:.10f}" if rung >= behind else ""
+            for behind, row in ((1, once), (2, twice))
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+# ---- the figure -----------------------------------------------------------------------------
+
+WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 720, 400, 70, 20, 50
+DECADES_X, DECADES_Y = (-7.0, 0.0), (-15.0, 0.0)
+COLOURS = ("#c0392b", "#d68910", "#1f618d")
+NAMES = ("central quotient", "h² eliminated", "h² and h⁴ eliminated")
+
+
+def figure() -> str:
+    """The figure, as SVG: the error of each column of the table over the step."""
+    at = entry()
+    parts = [*_axes(), *_noise_line(at)]
+    for behind, (row, colour, name) in enumerate(zip(at.quotients, COLOURS, NAMES, strict=True)):
+        steps = at.samples.steps[behind:]
+        places = [_place(h, abs(q - RIGHT)) for h, q in zip(steps, row, strict=True)]
+        parts += [f'<circle cx="{x}" cy="{y}" r="4" fill="{colour}"/>' for x, y in places]
+        parts += _legend(behind, colour, name)
+    return "\n".join([HEAD, *parts, "</svg>\n"])
+
+
+def _place(step: float, size: float) -> tuple[int, int]:
+    """The pixel of a step and a size, both on logarithmic scales."""
+    across = (math.log10(step) - DECADES_X[0]) / (DECADES_X[1] - DECADES_X[0])
+    lowest = 10 ** DECADES_Y[0]
+    up = (math.log10(max(size, lowest)) - DECADES_Y[0]) / (DECADES_Y[1] - DECADES_Y[0])
+    return (
+        round(LEFT + across * (WIDTH - LEFT - 20)),
+        round(HEIGHT - BOTTOM - up * (HEIGHT - BOTTOM - TOP)),
+    )
+
+
+def _axes() -> list[str]:
+    parts = []
+    for decade in range(-7, 1):
+        x, y = _place(10.0**decade, 10 ** DECADES_Y[0])
+        parts.append(f'<line x1="{x}" y1="{TOP}" x2="{x}" y2="{y}" stroke="#ddd"/>')
+        parts.append(f'<text x="{x}" y="{y + 18}" text-anchor="middle">1e{decade}</text>')
+    for decade in range(-15, 1, 3):
+        x, y = _place(10 ** DECADES_X[0], 10.0**decade)
+        parts.append(f'<line x1="{x}" y1="{y}" x2="{WIDTH - 20}" y2="{y}" stroke="#ddd"/>')
+        parts.append(f'<text x="{x - 8}" y="{y + 4}" text-anchor="end">1e{decade}</text>')
+    middle = (LEFT + WIDTH - 20) // 2
+    parts.append(f'<text x="{middle}" y="{HEIGHT - 10}" text-anchor="middle">step h</text>')
+    return parts
+
+
+def _noise_line(at: Entry) -> list[str]:
+    """The noise of the output over the step: no plain quotient can be trusted below it."""
+    floor = float(at.noise.floor[0])
+    (x1, y1), (x2, y2) = (_place(h, floor / h) for h in (10.0**-7, 10.0**-0.5))
+    return [
+        f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="#555" stroke-dasharray="5 4"/>',
+        f'<text x="{x1 + 8}" y="{y1 - 8}" fill="#555">noise / h</text>',
+    ]
+
+
+def _legend(number: int, colour: str, name: str) -> list[str]:
+    y = TOP + 22 + 20 * number
+    return [
+        f'<circle cx="{LEFT + 20}" cy="{y - 4}" r="4" fill="{colour}"/>',
+        f'<text x="{LEFT + 32}" y="{y}">{name}</text>',
+    ]
+
+
+HEAD = (
+    f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
+    f'width="{WIDTH}" height="{HEIGHT}" font-family="sans-serif" font-size="13">\n'
+    "<title>Error of the difference quotients of one entry over the step</title>\n"
+    f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>'
+)
+
+TEXT = """# How verdicts are made
+
+gradtool does not compare a gradient with a difference quotient. It compares it with an estimate of
+the derivative that knows its own error, from a *derivative oracle*. This page takes one entry of a
+Jacobian through the oracle, with the numbers that it computes. The code is in
+`gradtool/verify/oracle` and `gradtool/verify/comparison`; every constant mentioned here is in
+`gradtool/verify/thresholds`, with its derivation.
+
+## The entry
+
+The function is `1 / (1 + x**2)` at `x = 0.75`. Its derivative is `-2 * x * y**2 = {right}`. This
+`backward` forgets the square:
+
+<!-- file: bell.py -->
+```python
+import torch
+from torch.autograd import Function
+
+
+class Bell(Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = 1 / (1 + x * x)
+        ctx.save_for_backward(x, y)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, y = ctx.saved_tensors
+        return -2 * x * y * grad_output
+
+    @staticmethod
+    def sample_inputs():
+        yield (torch.tensor([0.75], dtype=torch.double),)
+```
+
+## 1. The analytic value
+
+`backward` runs once for each output, with a cotangent of random sign and a size between 0.5 and
+1.5, and the gradient is divided by that cotangent. (A cotangent of exactly one would hide a
+`backward` that ignores it.) The entry comes out as **{wrong}**.
+
+## 2. The noise of the output
+
+A difference quotient divides the noise of two outputs by the step, so the noise must be known
+first. It is measured with sixth differences of points 2**-22 apart (Moré and Wild, 2011), and is
+never taken to be less than {roundings} roundings of the output, since no output is better than its
+last operations. Here nothing more is seen: the bound on the noise is **{floor}**.
+
+## 3. The cheap pass
+
+One central difference is taken first, with a step near the cube root of the precision, where
+truncation and rounding balance: `h = 2**{log2} = {step}`, a power of two, so that `x + h` is
+exact.
+
+    (f(x + h) - f(x - h)) / 2h  =  {cheap}
+
+Its error by noise is at most `noise / h = {cheap_error}`; it is in fact off by {cheap_off}. The
+one-sided quotients differ by {gap}, no more than the curvature explains, so there is no sign of a
+kink. For a right `backward`, which gives {right}, the check of this entry ends here: the two agree
+within the tolerance (step 6), after two evaluations. This `backward` disagrees, and a disagreement
+is never decided by the cheap pass.
+
+## 4. The ladder
+
+The entry is refined on a *ladder*: steps that halve, from {first} of the input's scale down to
+where the noise takes over. Quotients are taken from the right, from the left and centrally. The
+error of a central quotient is a series in even powers of the step, so combining two rungs
+eliminates the term in h**2, and combining these the term in h**4 (Richardson extrapolation). The
+first {shown} of {rungs} rungs:
+
+| step h | central quotient | h**2 eliminated | h**2 and h**4 eliminated |
+|---|---|---|---|
+{rows}
+
+![Error of the three columns over the step](how-verdicts-are-made.svg)
+
+The figure has the error of all rungs. Each column falls with its own slope until it meets the
+noise over the step, and then rises with it. The best place is far to the right of the cheap step
+for an extrapolated value: there the noise is divided by a larger step.
+
+## 5. The value and its error
+
+The oracle does not know the true derivative, so it cannot read the figure. It takes the rung with
+the least *estimated* error, which is the sum of two parts: twice the larger of the last two
+changes, more if the changes fall slowly; and the noise, with the weight that the extrapolation
+gives it. The result is
+
+    {value} ± {error}
+
+The limits from the two sides are {left} and {from_right}: they agree, so the point is no kink, and
+the status of the entry is *known*. Had they differed by more than their errors the entry would be
+a *kink*, where any value between them passes. A function that moves in steps, one that is
+constant, and one that has no limit each have a status of their own.
+
+## 6. The tolerance
+
+A right `backward` rounds, too. The tolerance is `rtol` = {rtol} of the numeric value in double
+precision, {relative}, plus the roundings that an entry may carry from the largest one of its row
+and column, {rounding}. With the error of the oracle the analytic value may be off by
+**{allowed}**.
+
+## 7. The verdict
+
+The analytic value {wrong} is off by {difference}. That is outside, so the entry **fails**.
+
+It would pass if it were inside *and* the oracle's error were at most {meaningful} of the largest
+entry, {bound} here: agreement with a value that is hardly known means nothing. An entry that is
+inside such a blunt estimate is *unverified* (GT603), neither right nor wrong.
+
+`gradtool check bell.py` reports it as
+
+<!-- output of: gradtool check bell.py -->
+<!-- exits: 1 -->
+```text
+...
+{message}
+...
+    difference  {difference_shown}, tolerance {allowed_shown}
+...
+```
+
+As soon as one entry has certainly failed no further columns are refined: a wrong `backward` costs
+a few ladders, a right one mostly cheap quotients.
+
+This page is written by `python tests/docs/write_verdicts.py`."""
+
+
+if __name__ == "__main__":
+    main()
