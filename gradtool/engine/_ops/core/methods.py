@@ -112,13 +112,12 @@ def attach() -> None:
         setattr(Tensor, name, property(function))
     for dunder, function in _operators():
         setattr(Tensor, dunder, function)
-    Tensor.__getitem__ = indexing.getitem  # type: ignore[method-assign]
-    Tensor.__setitem__ = setitem  # type: ignore[method-assign]
     Tensor.__array_priority__ = 1000  # type: ignore[attr-defined]  # NumPy then leaves operators to us
 
 
 def _operators() -> Iterator[tuple[str, Callable[..., Any]]]:
     """Yield each operator's method under Python's name for it."""
+    yield from (("__getitem__", indexing.getitem), ("__setitem__", setitem))
     bare = FUNCTIONS | arithmetic.OPERATORS
     for dunder, name in OPERATORS.items():
         yield dunder, getattr(bare[name], "operator", bare[name])

@@ -390,5 +390,5 @@ def repeat_interleave(
             "repeats must have the same size as input along dim, but got repeats.size(0) = "
             f"{counts.size} and input.size({dim}) = {extent}"
         )
-    positions = np.repeat(np.arange(extent), np.broadcast_to(counts, (extent,)))
-    return index_select(x, dim, x.new_tensor(positions, dtype=_dtypes.int64))
+    repeated = np.repeat(np.arange(extent), np.broadcast_to(counts, (extent,)))
+    return index_select(x, dim, x.new_tensor(repeated, dtype=_dtypes.int64))

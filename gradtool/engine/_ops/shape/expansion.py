@@ -259,7 +259,7 @@ def flip(x: Tensor, dims: Ints) -> Tensor:
 
 
 @op(method=True, node="RollBackward0")
-def roll(x: Tensor, shifts: int | Ints, dims: int | Ints | None = None) -> Tensor:
+def roll(x: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None) -> Tensor:
     """The elements moved along dimensions, those pushed out coming back at the other end.
 
     Without `dims`, along all elements in row-major order.
