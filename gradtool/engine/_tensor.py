@@ -17,6 +17,7 @@ import numpy as np
 from gradtool.engine import _dtypes
 from gradtool.engine._device import device, device_of
 from gradtool.engine._modes import inferring, modes
+from gradtool.engine._tensor_methods import TensorMethods
 from gradtool.engine.autograd._node import (
     AccumulateGrad,
     Node,
