@@ -49,6 +49,7 @@ class Types:
 
     def __init__(self) -> None:
         self.imports: dict[str, set[str]] = {}
+        self.results: dict[str, tuple[str, ...]] = {}
 
     def text(self, kind: Any, function: Callable[..., Any]) -> str:
         """Write a type that `function` is annotated with."""
@@ -72,7 +73,11 @@ class Types:
             # Methods such as `float` hide the types of that name within the class.
             return f"builtins.{kind.__name__}"
         if kind.__module__ == return_types.__name__:
-            return self._imported(*written_at(kind))
+            self.results[kind.__name__] = kind._fields
+            return f"_{kind.__name__}"
+        if kind.__module__.startswith("gradtool.engine._ops."):
+            # The ops import Tensor: a checker would have to take all of them at once.
+            return self._imported("typing", "Any")
         if kind.__name__ in vars(Tensor):
             return self._imported(kind.__module__, kind.__name__, f"_{kind.__name__}")
         return self._imported(kind.__module__, kind.__name__)
@@ -82,20 +87,15 @@ class Types:
         return alias or name
 
     def lines(self) -> Iterator[str]:
-        """The imports."""
+        """The imports, and the named tuples of results."""
+        if self.results:
+            self._imported("typing", "NamedTuple")
         yield "import builtins"
         for module, names in sorted(self.imports.items()):
             yield f"from {module} import {', '.join(sorted(names))}"
-
-
-def written_at(kind: type) -> tuple[str, str]:
-    """The module where a named tuple of results is written, and its name there."""
-    for name, module in sorted(sys.modules.items()):
-        if name.startswith("gradtool.engine._ops.") and name != return_types.__name__:
-            for own, value in vars(module).items():
-                if value is kind:
-                    return name, own
-    raise LookupError(kind)
+        for name, fields in sorted(self.results.items()):
+            yield f"\nclass _{name}(NamedTuple):"
+            yield from (f"    {field}: Tensor" for field in fields)
 
 
 def page() -> str:

@@ -110,11 +110,11 @@ def together_along_dim(
     return out
 
 
-unchanged = changing()
+unchanged: BatchRule = changing()
 """The rule of primitives that take any number of dimensions for what they are."""
-over_dims = changing(dims=all_later)
+over_dims: BatchRule = changing(dims=all_later)
 """The rule of primitives that work over ``dims``."""
-along_dim = with_a_dimension(changing(dim=one_later))
+along_dim: BatchRule = with_a_dimension(changing(dim=one_later))
 """The rule of primitives that work along ``dim``."""
 
 __all__ = [
