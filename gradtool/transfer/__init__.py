@@ -1,1 +1,1 @@
-"""Copies between host memory and a device: what they cost, by which way, and when they are safe."""
+"""Copies between host memory and a device: their cost by each route, and when they are safe."""

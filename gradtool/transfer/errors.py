@@ -1,11 +1,11 @@
-"""What can stand in the way of a measurement."""
+"""Reasons for which a run, or a single measurement, is impossible."""
 
 from __future__ import annotations
 
 
 class TransferError(Exception):
-    """The run cannot start as asked; the text is one line for the user."""
+    """The options cannot be satisfied; the text is one line for the user."""
 
 
 class UnavailableError(Exception):
-    """One measurement cannot be made here, and the others can; the text says why."""
+    """One measurement is impossible here, the others are not; the text gives the reason."""

@@ -1,6 +1,6 @@
-"""A whole run: the plan, the probes, the cells in turn, and the report of what came of it.
+"""A run of ``gradtool profile-transfer``: plan, probes, cells in turn, report.
 
-What was measured is kept as it comes, so that a run which is interrupted still has a report.
+Results are kept as they arrive, so that an interrupted run still has a report.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ from gradtool.transfer.probes.pinning import with_reuses
 _DEVICE = re.compile(r"cpu|cuda(?::(\d+))?")
 
 _FOR_SAMPLES = 0.88
-"""The part of the budget after which no sample is taken: the last checks of bytes need the rest."""
+"""Share of the budget after which no sample is taken: the last checks of bytes need the rest."""
 
 _FOR_PROBES = 0.4
-"""The part after which a probe ends early."""
+"""Share of the budget after which a probe ends early."""
 
 _FOR_WARMING = 0.6
-"""The part after which no further cell is begun, so that those which were have samples."""
+"""Share of the budget after which no further cell is started, so that the others get samples."""
 
 _LEAST_PROBED = 1 << 20
 
 Check = Callable[[Sequence[Cell], bool], None]
-"""Refuses a plan by raising; told the cells, and whether they are simulated."""
+"""Takes the cells of a plan, and True if they are simulated; raises to refuse the plan."""
 
 
 def profile(
@@ -60,17 +60,17 @@ def profile(
     check: Check = lambda _cells, _simulated: None,
     rule: StopRule | None = None,
 ) -> TransferReport:
-    """Measure what the options ask for.
+    """Measure the cells and probes that the options select.
 
     Args:
-        options: What to measure.
-        watcher: Told what goes on.
-        machine: What to measure in place of the device that the options name; it is closed.
-        check: Asked whether the plan will do, before anything is measured.
-        rule: When a cell has samples enough.
+        options: The options.
+        watcher: Receives the progress.
+        machine: The machine to measure in place of the device that the options name; it is closed.
+        check: Called with the plan before anything is measured.
+        rule: The rule for when a cell has enough samples.
 
     Raises:
-        TransferError: there is no such device, or the options ask for what cannot be.
+        TransferError: There is no such device, or the options cannot be satisfied.
     """
     machine = machine or machine_for(options.device)
     try:
@@ -80,7 +80,7 @@ def profile(
             check(cells, machine.simulated)
             run = _Run(options, machine, watcher or Unwatched(), cells, space)
             run.notices += notices
-            return run.whole(rule or StopRule())
+            return run.measure(rule or StopRule())
     finally:
         machine.close()
 
@@ -89,7 +89,7 @@ def machine_for(device: str | None) -> Machine:
     """The machine that a device's name stands for; None takes CUDA where there is one.
 
     Raises:
-        TransferError: there is no such device; the text says why.
+        TransferError: There is no such device; the text gives the reason.
     """
     if device is None:
         device = "cuda" if CUDA.count() else "cpu"
@@ -112,7 +112,7 @@ def _cuda(index: int) -> Machine:
 
 
 class _Run:
-    """What is known so far."""
+    """A run and its results so far."""
 
     def __init__(
         self,
@@ -128,19 +128,19 @@ class _Run:
         self._header: Header | None = None
         self._link = Link()
         self._measured: list[MeasuredCell] = []
-        self._found: dict[str, list[Any]] = {name: [] for name in options.probes}
+        self._records: dict[str, list[Any]] = {name: [] for name in options.probes}
         self.notices: list[str] = []
         self._interrupted = False
 
     def _seconds(self) -> float:
         return (self._machine.clock() - self._began) * 1e-9
 
-    def whole(self, rule: StopRule) -> TransferReport:
+    def measure(self, rule: StopRule) -> TransferReport:
         """Measure everything; a keyboard interrupt ends it early."""
         self._header, self._link = self._machine.describe(host_header(self._machine))
         try:
             self._probe()
-            self._measure(rule)
+            self._measure_cells(rule)
         except KeyboardInterrupt:
             self._interrupted = True
         return self._report()
@@ -154,7 +154,7 @@ class _Run:
             "overlap": lambda: overlap.measure_all(machine, largest),
             "nodes": lambda: nodes.measure_all(machine, largest, self._node()),
         }
-        for name, found in self._found.items():
+        for name, found in self._records.items():
             self._watcher.stage(name)
             for record in probes[name]():
                 found.append(record)
@@ -171,7 +171,7 @@ class _Run:
         largest = max((cell.total for cell in self._planned), default=self._space.largest)
         return min(max(largest, _LEAST_PROBED), self._space.largest)
 
-    def _measure(self, rule: StopRule) -> None:
+    def _measure_cells(self, rule: StopRule) -> None:
         if not self._planned:
             return
         buffers, workspace = self._workspace()
@@ -224,7 +224,7 @@ class _Run:
         assert self._header is not None
         done = {id(measured.cell): measured.result(self._link.gbps) for measured in self._measured}
         cells = tuple(done[id(cell)] for cell in self._planned if id(cell) in done)
-        found = self._found
+        found = self._records
         report = TransferReport(
             simulated=self._machine.simulated,
             header=self._header,

@@ -57,7 +57,7 @@ def test_every_scenario_is_asked_of_the_runtime_as_it_takes_it(cupy: Any) -> Non
     assert {cell.device for cell in report.cells if cell.host_only} == {None}
     assert report.header.backend == "cuda"
     assert (report.header.runtime, report.header.cupy) == ("12.8", cupy.__version__)
-    assert report.link.unknown == "neither sysfs nor NVML tells of it"
+    assert report.link.unknown == "neither sysfs nor NVML reports it"
     assert all(not each.unavailable for each in (*report.pinning, *report.overlap))
     log = cupy.cuda.runtime.log
     assert {entry[2] for entry in log if entry[0] == "hostAlloc"} == {1, 5}
@@ -143,7 +143,7 @@ def test_a_held_stream_is_held_by_a_function_of_the_host(cupy: Any) -> None:
 
     machine = CudaMachine()
     with held(machine, machine.stream()) as hold:
-        assert hold._shut.is_set()
+        assert hold._stopped.is_set()
 
 
 def test_devices_that_are_not_there(cupy: Any) -> None:

@@ -36,8 +36,8 @@ def machine() -> Iterator[HostMachine]:
 def test_a_stream_works_beside_its_giver_and_in_order(machine: HostMachine) -> None:
     stream, log = machine.stream(), []
     with held(machine, stream) as hold:
-        stream.give(lambda: log.append(1))
-        stream.give(lambda: log.append(2))
+        stream.submit(lambda: log.append(1))
+        stream.submit(lambda: log.append(2))
         assert not stream.query()
         assert log == []
         hold.open()
@@ -49,7 +49,7 @@ def test_a_stream_works_beside_its_giver_and_in_order(machine: HostMachine) -> N
 def test_events_mark_and_time_what_was_given(machine: HostMachine) -> None:
     stream, start, end = machine.stream(), machine.event(), machine.event()
     start.record(stream)
-    stream.give(lambda: time.sleep(0.02))
+    stream.submit(lambda: time.sleep(0.02))
     end.record(stream)
     assert not end.query()
     with pytest.raises(RuntimeError, match="both events must be reached"):
@@ -62,11 +62,11 @@ def test_events_mark_and_time_what_was_given(machine: HostMachine) -> None:
 def test_one_stream_waits_for_an_event_of_another(machine: HostMachine) -> None:
     first, second, log = machine.stream(), machine.stream(), []
     with held(machine, first) as hold:
-        first.give(lambda: log.append("first"))
+        first.submit(lambda: log.append("first"))
         event = machine.event()
         event.record(first)
         second.wait_event(event)
-        second.give(lambda: log.append("second"))
+        second.submit(lambda: log.append("second"))
         assert not second.query()
         hold.open()
     second.synchronize()
@@ -75,7 +75,7 @@ def test_one_stream_waits_for_an_event_of_another(machine: HostMachine) -> None:
 
 def test_a_failure_on_a_stream_is_raised_where_it_is_waited_for(machine: HostMachine) -> None:
     stream = machine.stream()
-    stream.give(lambda: 1 / 0)
+    stream.submit(lambda: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         stream.synchronize()
     stream.synchronize()
@@ -174,13 +174,13 @@ def test_a_cure_that_does_not_wait_is_no_cure(machine: HostMachine) -> None:
     setup = hazards.HazardSetup(machine)
     for wrong in (hazards.read_too_early, hazards.overwrite_too_early):
         slow = threading.Event()
-        setup.stream.give(lambda: None)
+        setup.stream.submit(lambda: None)
         # The stream is opened and busy with something else before the copy.
         real = setup.copier
 
         def copier(target: Any, source: Any, real: Any = real, slow: Any = slow) -> Any:
             def issue() -> None:
-                setup.stream.give(lambda: slow.wait(0.05))
+                setup.stream.submit(lambda: slow.wait(0.05))
                 real(target, source)()
 
             return issue

@@ -11,7 +11,7 @@ import pytest
 
 from gradtool.results.transfer import NodeRate, TransferReport
 from gradtool.transfer.analysis.advice import advise
-from gradtool.transfer.machines.host.header import parse_list
+from gradtool.transfer.machines.host.header import parse_processors
 from gradtool.transfer.probes import nodes
 from tests.transfer.fake_machine import FakeMachine
 from tests.transfer.runs import HEADER
@@ -25,7 +25,7 @@ def test_the_nodes_that_the_system_tells_of(tmp_path: Path) -> None:
         (tmp_path / name / "cpulist").write_text(processors)
     assert nodes.nodes(tmp_path) == {0: frozenset({0, 1, 4}), 1: frozenset({2, 3})}
     assert nodes.nodes(tmp_path / "none") == {}
-    assert parse_list("") == frozenset()
+    assert parse_processors("") == frozenset()
 
 
 def test_each_node_is_measured_by_a_thread_bound_to_it() -> None:

@@ -52,8 +52,8 @@ def profile_transfer(
         "budget": budget,
         "command": cast("str", context.obj),
     }
-    demands = (compare, max_regression, tuple(requirements or ()))
-    return partial(_profile, flags, config, demands, tuple(reports or ()), plot, (quiet, color))
+    required = (compare, max_regression, tuple(requirements or ()))
+    return partial(_profile, flags, config, required, tuple(reports or ()), plot, (quiet, color))
 
 
 def _list() -> ExitCode:
@@ -73,7 +73,7 @@ def _list() -> ExitCode:
 def _profile(
     flags: dict[str, Any],
     config: str | None,
-    demands: tuple[str | None, str, Sequence[str]],
+    required: tuple[str | None, str, Sequence[str]],
     reports: Sequence[str],
     plot: str | None,
     shown: tuple[int, str],
@@ -83,7 +83,7 @@ def _profile(
 
     try:
         options = _options(flags, config)
-        return _measure_and_write(options, demands, reports, plot, shown, (config, demands[0]))
+        return _measure_and_write(options, required, reports, plot, shown, (config, required[0]))
     except TransferError as error:
         raise UsageError(str(error)) from error
 
@@ -106,7 +106,7 @@ def _options(flags: dict[str, Any], config: str | None) -> TransferOptions:
 
 def _measure_and_write(
     options: TransferOptions,
-    demands: tuple[str | None, str, Sequence[str]],
+    required: tuple[str | None, str, Sequence[str]],
     reports: Sequence[str],
     plot: str | None,
     shown: tuple[int, str],
@@ -114,12 +114,12 @@ def _measure_and_write(
 ) -> ExitCode:
     from gradtool.cli.output.reports import claimed, write_all
     from gradtool.report.transfer.formats import FORMATS, renderer
-    from gradtool.transfer.analysis.requirements import Demands
+    from gradtool.transfer.analysis.requirements import Requirements
 
-    wanted = Demands.read(*demands)
+    wanted = Requirements.read(*required)
     quiet, color = shown
     with claimed(reports, FORMATS, renderer, _pictures(plot), inputs) as outputs:
-        report = wanted.answered(_watched(options, wanted, quiet, color))
+        report = wanted.apply(_watched(options, wanted, quiet, color))
         with write_all(outputs, report) as is_stdout_taken:
             _show(report, quiet, color, to_stderr=is_stdout_taken)
     return exit_code(report, compared_nothing=wanted.compared_nothing(report))

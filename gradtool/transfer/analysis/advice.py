@@ -1,4 +1,4 @@
-"""What to do, in plain sentences, each with the records that it rests on."""
+"""Advice in plain sentences, each with the records that it rests on."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _LOW_SHARE = 0.7
 """Share of the link's raw rate that pinned copies should reach: packet headers cost about 12 %."""
 
 _FAR = 0.95
-"""Share of the near node's rate below which a far one is worth a word."""
+"""Share of the near node's rate below which a far node is worth advice."""
 
 _GOOD_OVERLAP = 0.5
 
 _OVERLAPS = (
-    "Copy {memory} memory on a stream of its own beside computations: {share} of the shorter one "
+    "Copy {memory} memory on a stream of its own during computations: {share} of the shorter one "
     "is hidden."
 )
 _DOES_NOT_OVERLAP = "A stream of its own hides little of a copy of {memory} memory: {share}."
 
 
 def advise(report: TransferReport) -> tuple[Advice, ...]:
-    """All that the numbers of a report support."""
+    """All advice that the numbers of a report support."""
     found = [advice for claim in CLAIMS for advice in _of_claim(claim, report)]
     if report.simulated:
         return (*found, Advice(text=NO_DEVICE))
@@ -43,12 +43,12 @@ def _of_claim(claim: Claim, report: TransferReport) -> Iterator[Advice]:
     if report.simulated and not claim.about_host:
         return
     sides = [way(report.cells, name, many=claim.many) for name in (claim.way, claim.other)]
-    found = beside(*sides)
+    found = compare(*sides)
     if found is not None:
         yield _sentence(claim, found)
 
 
-def _sentence(claim: Claim, found: Beside) -> Advice:
+def _sentence(claim: Claim, found: Comparison) -> Advice:
     if found.verdict == "no difference":
         size = size_text(found.cells[-1].total)
         text = f"{claim.same} (At {size} the interval of the ratio contains 1.)"
@@ -72,7 +72,7 @@ def _reuses(report: TransferReport) -> Iterator[Advice]:
 
 
 def _hazards(report: TransferReport) -> Iterator[Advice]:
-    told = {
+    sentences = {
         "d2h-read-too-early": "Wait for the stream, or for an event, before reading what "
         "non_blocking=True brings to the host: without it the old bytes were read in {caught} of "
         "{trials} trials",
@@ -82,8 +82,8 @@ def _hazards(report: TransferReport) -> Iterator[Advice]:
         "was handed out again, and the later bytes were sent in {caught} of {trials} trials",
     }
     for hazard in report.hazards:
-        if hazard.caught and hazard.name in told:
-            words = told[hazard.name].format(caught=hazard.caught, trials=hazard.trials)
+        if hazard.caught and hazard.name in sentences:
+            words = sentences[hazard.name].format(caught=hazard.caught, trials=hazard.trials)
             cost = (
                 "" if hazard.cost is None else f"; the wait itself costs {time_text(hazard.cost)}"
             )
@@ -116,7 +116,7 @@ def _overlap(report: TransferReport) -> Iterator[Advice]:
 
 
 def _nodes(report: TransferReport) -> Iterator[Advice]:
-    """The node whose pinned copies are slowest beside the one that the device belongs to."""
+    """Compare the node with the slowest pinned copies with the one that the device belongs to."""
     for direction in ("h2d", "d2h"):
         rated: list[tuple[float, NodeRate]] = [
             (each.gbps, each)
@@ -150,14 +150,14 @@ def _link(report: TransferReport) -> Iterator[Advice]:
 
 
 @dataclass(frozen=True)
-class Beside:
-    """How a way of copying compares with another one, from small to large."""
+class Comparison:
+    """A way of copying compared with another, from small to large sizes."""
 
     cells: Sequence[Cell]
-    """Of the way that is asked about."""
+    """Of the first way."""
     others: Sequence[Cell]
     ratios: Sequence[Ratio]
-    """Of the times: below 1, the way that is asked about is faster."""
+    """Of the times: below 1 the first way is faster."""
 
     @property
     def verdict(self) -> str:
@@ -176,13 +176,13 @@ class Beside:
 
     @property
     def factor(self) -> float:
-        """How many times as fast, or as slow where it is slower, at the largest size."""
+        """The factor by which it is faster, or slower, at the largest size."""
         value = self.ratios[-1].value
         return 1 / value if value < 1 else value
 
     @property
     def rests_on(self) -> tuple[str, ...]:
-        """The cells that decided."""
+        """The cells that the verdict rests on."""
         return self.cells[-1].id, self.others[-1].id
 
 
@@ -203,15 +203,15 @@ def way(cells: Sequence[Cell], name: str, *, many: bool = False) -> list[Cell]:
     return sorted(found, key=lambda cell: cell.total)
 
 
-def beside(these: Sequence[Cell], those: Sequence[Cell]) -> Beside | None:
-    """The one beside the other; None where they share no size."""
-    by_shape = {(cell.tensors, cell.bytes): cell for cell in those}
+def compare(cells: Sequence[Cell], others: Sequence[Cell]) -> Comparison | None:
+    """Compare two ways at the sizes that both have; None if there are none."""
+    by_shape = {(cell.tensors, cell.bytes): cell for cell in others}
     pairs = [
         (cell, by_shape[cell.tensors, cell.bytes])
-        for cell in these
+        for cell in cells
         if (cell.tensors, cell.bytes) in by_shape
     ]
     if not pairs:
         return None
     ratios = [ratio(cell.samples, other.samples) for cell, other in pairs]
-    return Beside([cell for cell, _ in pairs], [other for _, other in pairs], ratios)
+    return Comparison([cell for cell, _ in pairs], [other for _, other in pairs], ratios)

@@ -1,4 +1,4 @@
-"""This run beside an earlier one, cell by cell."""
+"""Changes since an earlier run, cell by cell."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from gradtool.results.transfer import SCHEMA_VERSION, Cell, Change, TransferRepo
 from gradtool.transfer.errors import TransferError
 
 _Key = tuple[str, str]
-"""What a cell is known by in both runs: its id and its row."""
+"""Id and row of a cell, which are the same in both runs."""
 
 _NAMED = 3
-"""How many cells that were not compared a notice names."""
+"""Cells that a notice names of those that were not compared."""
 
 
 def parse_share(text: str) -> float:
@@ -33,10 +33,10 @@ def parse_share(text: str) -> float:
 
 
 def load_report(path: str) -> TransferReport:
-    """An earlier run's JSON.
+    """Read the JSON of an earlier run.
 
     Raises:
-        TransferError: it cannot be read, or is none of this version.
+        TransferError: It cannot be read, or has another version.
     """
     try:
         data = Path(path).read_bytes()
@@ -62,7 +62,7 @@ class _Version(msgspec.Struct):
 
 
 def require_comparable(old: TransferReport, *, simulated: bool) -> None:
-    """Refuse to compare a device with what stood in for one.
+    """Refuse to compare a device with a simulation.
 
     Raises:
         TransferError: one of the two is simulated.
@@ -99,7 +99,7 @@ def compared(report: TransferReport, old: TransferReport, limit: float) -> Trans
 
 
 def _not_compared(names: list[str], run: str) -> Iterator[str]:
-    """A line about the cells that only one run has, if there are any."""
+    """A notice about the cells that only one run has, if there are any."""
     if names:
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         yield f"not compared, measured in {run} only: {', '.join(names[:_NAMED])}{more}"

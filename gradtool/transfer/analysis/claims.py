@@ -1,7 +1,7 @@
-"""What could be said about two ways of copying, for each way in which the numbers can fall out.
+"""Claims about two ways of copying: a sentence for each possible outcome of their comparison.
 
-``{x}`` is how many times as fast or slow, ``{size}`` the size from which on it holds. Where host
-memory stands in for a device, only claims about the host itself are made.
+``{x}`` is the factor, ``{size}`` the size from which on it holds. Where host memory stands in for
+a device, only claims about the host itself are made.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Claim:
-    """A comparison, and what to say of it."""
+    """A comparison, with a sentence for each outcome."""
 
     way: str
-    """``scenario.direction.mode``: what is recommended or not."""
+    """``scenario.direction.mode`` of the way that is recommended, or advised against."""
     other: str
-    """What it is compared with."""
+    """The way that it is compared with."""
     faster: str
     slower: str
     same: str
     many: bool = False
-    """Whether it is about many tensors rather than one buffer."""
+    """It is about many tensors rather than one buffer."""
     about_host: bool = False
-    """Whether it is about the host alone, and so true without a device."""
+    """It is about the host alone, and so holds without a device."""
 
 
 CLAIMS = (

@@ -19,12 +19,12 @@ from gradtool.results.transfer import Cell, Fit
 LEAST_SIZES = 3
 
 _NO_LINE = 0.5
-"""Relative distance of the worst median beyond which a line says nothing."""
+"""Relative distance of the worst median beyond which a line means nothing."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """What was fitted."""
+    """A fitted line."""
 
     latency: float
     """Seconds."""
@@ -50,7 +50,7 @@ def fit_line(sizes: Sequence[float], times: Sequence[float]) -> Line:
     n, t = np.asarray(sizes, float), np.asarray(times, float)
     equations = np.stack([1 / t, n / t], axis=1)
     latency, slope = np.linalg.lstsq(equations, np.ones_like(t), rcond=None)[0]
-    if latency < 0:  # no copy takes less than nothing: the line goes through the origin
+    if latency < 0:  # No latency is negative: the line goes through the origin.
         latency, slope = 0.0, float(np.sum(n / t) / np.sum((n / t) ** 2))
     if slope <= 0:
         raise ValueError("larger copies took no longer")

@@ -1,8 +1,8 @@
 """Thresholds for CI: ``pinned.h2d.gbps >= 0.8*link``, ``engine.h2d.done_us <= 200``.
 
-A side is a number, ``link``, or ``scenario.direction[.mode].metric``, each with a factor if
-need be. It is asked of the largest size that was measured, in every mode that was, and holds
-only if it holds for all of them. A cell without a number fails it.
+A side is a number, ``link``, or ``scenario.direction[.mode].metric``, each with an optional
+factor. A threshold applies to the largest size that was measured, in every mode, and is met only
+if it holds for all of them. A cell without a number fails it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ METRICS: dict[str, Callable[[Cell], float | None]] = {
     "device_us": lambda cell: cell.device.median * 1e6 if cell.device else None,
     "host_freed": lambda cell: cell.host_freed,
 }
-"""What can be asked of a cell; times in microseconds."""
+"""Metrics of a cell; times in microseconds."""
 
 _SIGNS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt,
@@ -54,14 +54,14 @@ class Side:
     metric: str = ""
 
     def matches(self, cell: Cell) -> bool:
-        """Whether it names this cell."""
+        """Return True if it names this cell."""
         ways = f"{cell.scenario}.{cell.direction}", f"{cell.scenario}.{cell.direction}.{cell.mode}"
         return not cell.row and self.name in ways
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """A requirement that was understood."""
+    """A requirement, parsed."""
 
     text: str
     left: Side
@@ -70,10 +70,10 @@ class Threshold:
 
 
 def parse(text: str) -> Threshold:
-    """Understand a requirement.
+    """Parse a requirement.
 
     Raises:
-        TransferError: it is none.
+        TransferError: It has not the form of one.
     """
     parts = re.fullmatch(r"\s*(.+?)\s*(>=|<=|>|<)\s*(.+?)\s*", text)
     if parts is None:
@@ -124,16 +124,16 @@ def require_decidable(
 
 
 def decide(threshold: Threshold, report: TransferReport) -> Requirement:
-    """Whether a report meets a requirement."""
+    """Decide whether a report meets a requirement."""
     matching = [cell for cell in report.cells if threshold.left.matches(cell)]
     largest = max((cell.total for cell in matching), default=0)
-    answers = [_decided(threshold, cell, report) for cell in matching if cell.total == largest]
+    answers = [_holds(threshold, cell, report) for cell in matching if cell.total == largest]
     met = bool(answers) and all(each for each, _ in answers)
     reasons = [reason for holds, reason in answers if holds == met] or ["no such cell"]
     return Requirement(text=threshold.text, met=met, reason="; ".join(dict.fromkeys(reasons)))
 
 
-def _decided(threshold: Threshold, cell: Cell, report: TransferReport) -> tuple[bool, str]:
+def _holds(threshold: Threshold, cell: Cell, report: TransferReport) -> tuple[bool, str]:
     left, why_not = _value(threshold.left, cell, report)
     right, why_not_right = _value(threshold.right, cell, report)
     if left is None or right is None:
@@ -146,7 +146,7 @@ def _decided(threshold: Threshold, cell: Cell, report: TransferReport) -> tuple[
 
 
 def _value(side: Side, cell: Cell, report: TransferReport) -> tuple[float | None, str]:
-    """The side's value for a cell of the left side; None with the reason."""
+    """The side's value for a cell of the left side, or None with the reason."""
     if side.name == "link":
         link = report.link.gbps
         return (None, "the link's rate is unknown") if link is None else (side.factor * link, "")
@@ -172,19 +172,19 @@ def _counterpart(side: Side, cell: Cell, report: TransferReport) -> Cell | None:
 
 
 @dataclass(frozen=True)
-class Demands:
-    """What was asked for, understood before anything is measured."""
+class Requirements:
+    """Everything a run has to satisfy, parsed before anything is measured."""
 
     earlier: TransferReport | None
     limit: float
     thresholds: Sequence[Threshold]
 
     @classmethod
-    def read(cls, compare: str | None, limit: str, texts: Sequence[str]) -> Demands:
-        """Understand the flags.
+    def read(cls, compare: str | None, limit: str, texts: Sequence[str]) -> Requirements:
+        """Parse the flags.
 
         Raises:
-            TransferError: one of them cannot be understood, or the earlier report not be read.
+            TransferError: One of them cannot be parsed, or the earlier report not be read.
         """
         return cls(
             load_report(compare) if compare is not None else None,
@@ -193,17 +193,17 @@ class Demands:
         )
 
     def require_decidable(self, cells: Sequence[Cell], simulated: bool) -> None:
-        """Refuse before the run what it could not answer; raises TransferError."""
+        """Refuse, before the run, what it could not decide; raises TransferError."""
         require_decidable(self.thresholds, cells, simulated=simulated)
         if self.earlier is not None:
             require_comparable(self.earlier, simulated=simulated)
 
-    def answered(self, report: TransferReport) -> TransferReport:
-        """The report with what was asked of it."""
+    def apply(self, report: TransferReport) -> TransferReport:
+        """Add the verdict on each requirement, and the changes, to a report."""
         met = tuple(decide(threshold, report) for threshold in self.thresholds)
         report = replace(report, requirements=met)
         return report if self.earlier is None else compared(report, self.earlier, self.limit)
 
     def compared_nothing(self, report: TransferReport) -> bool:
-        """Whether a comparison was asked for that had nothing to compare."""
+        """Return True if a comparison was requested that found nothing to compare."""
         return self.earlier is not None and not report.changes

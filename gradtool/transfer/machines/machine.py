@@ -27,13 +27,13 @@ Call = Callable[[], Any]
 
 @dataclass
 class HostBlock:
-    """Host memory of some kind, and how to give it back."""
+    """Host memory of some kind, and the call that releases it."""
 
     array: Buffer
     release: Call
 
     def close(self) -> None:
-        """Give it back; the array must not be used any more."""
+        """Release it; the array must not be used any more."""
         release, self.release = self.release, _nothing
         del self.array
         release()
@@ -44,11 +44,11 @@ def _nothing() -> None:
 
 
 class Machine(Protocol):
-    """A device, or what stands in for one."""
+    """A device, or a stand-in for one."""
 
     @property
     def simulated(self) -> bool:
-        """Whether host memory stands in for the device."""
+        """True where host memory stands in for the device."""
 
     @property
     def clock(self) -> Clock:
@@ -56,17 +56,17 @@ class Machine(Protocol):
 
     @property
     def place(self) -> str:
-        """What tensors of the engine are moved to: ``cuda:0``, or ``cpu``."""
+        """Device name for tensors of the engine: ``cuda:0``, or ``cpu``."""
 
     @property
     def device_name(self) -> str:
-        """What the device calls itself."""
+        """The device's own name."""
 
     def describe(self, header: Header) -> tuple[Header, Link]:
-        """The header with what is known of the device, and its link, under load."""
+        """Add the device to the header; return it with the link, both read under load."""
 
     def near(self) -> AbstractContextManager[Any]:
-        """Run on processors near the device, where that is known: buffers then lie near it."""
+        """Run on processors near the device, if known, so that buffers lie near it."""
 
     def free_memory(self) -> tuple[int, int]:
         """Free bytes of the host and of the device; of one memory if they share it."""
@@ -75,53 +75,53 @@ class Machine(Protocol):
         """New host memory of a kind; its pages need not have been touched.
 
         Raises:
-            UnavailableError: there is no such memory here, or the system refused it.
+            UnavailableError: There is no such memory here, or the system refused it.
         """
 
     def lock(self, array: Buffer) -> Call:
-        """Page-lock an array's memory; gives what unlocks it. Raises as `host` does."""
+        """Page-lock an array's memory; return the call that unlocks it. Raises as `host` does."""
 
     def device(self, size: int) -> Buffer:
         """Memory of the device."""
 
     def stream(self) -> Stream:
-        """A new stream, beside all others."""
+        """A new stream."""
 
     def event(self) -> Event:
-        """A new event that keeps the time."""
+        """A new event that records the time."""
 
     def copier(self, target: Buffer, source: Buffer, stream: Stream) -> Call:
-        """What gives a copy to a stream, with as little around the runtime's call as can be."""
+        """A call that queues a copy on a stream, with minimal overhead of its own."""
 
     def default_stream(self) -> Stream:
         """The stream that `waiting_copier` copies on."""
 
     def waiting_copier(self, target: Buffer, source: Buffer) -> Call:
-        """What copies by the runtime's call that waits by itself, as far as it says it does."""
+        """A call that copies by the runtime's synchronous function."""
 
     def pooled(self, size: int) -> HostBlock:
-        """Page-locked memory from a pool, which hands out again at once what it is given back.
+        """Page-locked memory from a pool, which reuses released memory at once.
 
         Raises as `host` does.
         """
 
     def host_function(self, stream: Stream, function: Call) -> None:
-        """Let a stream call a function of the host when its turn has come."""
+        """Queue a function of the host on a stream."""
 
     def write(self, target: Buffer, data: Buffer) -> None:
-        """Put bytes in memory of the device, and wait; not by the way that is measured."""
+        """Write bytes to memory of the device and wait, by another route than those measured."""
 
     def read(self, source: Buffer) -> Buffer:
-        """Bytes of the device's memory, likewise."""
+        """Read bytes of the device's memory, likewise."""
 
     def computation(self, stream: Stream, seconds: float) -> Call:
-        """What gives a stream a computation of about so many seconds."""
+        """A call that queues a computation of about `seconds` on a stream."""
 
     def current(self, stream: Stream) -> AbstractContextManager[Any]:
-        """Make a stream the one that work is given to unasked."""
+        """Make a stream the default for work in the block."""
 
     def synchronize(self) -> None:
         """Wait until all work is done."""
 
     def close(self) -> None:
-        """Give everything back."""
+        """Release everything."""

@@ -1,4 +1,4 @@
-"""Memory straight from the system: an allocator would hand out what it had before."""
+"""Memory directly from the system: an allocator would reuse pages that were touched before."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def fresh_pages(size: int) -> Any:
     """An array of bytes in pages that were never touched.
 
     Raises:
-        UnavailableError: the system refuses, as it does above the limit of a process.
+        UnavailableError: The system refuses, as it does above the limit of a process.
     """
     try:
         return np.frombuffer(mmap.mmap(-1, size), np.uint8)

@@ -1,4 +1,4 @@
-"""Whether the bytes arrived: a pattern that no other sample has, over a target that was spoiled.
+"""Check that the bytes arrived: a pattern unique to each sample, over a target that was spoiled.
 
 A source is filled by blocks: a fixed scramble of the word's place, exclusive-or a key of block
 and sample. So a byte that was not copied, copied from elsewhere, or left from another sample
@@ -21,13 +21,13 @@ _SPOTS = 5
 _SPOT = 4096
 
 POISON = 0xA5
-"""What targets hold before a copy."""
+"""Value of a target's bytes before a copy."""
 
 _SCRAMBLE = np.arange(_WORDS, dtype=np.uint32) * np.uint32(2654435761)
 
 
 def blocks(size: int, *, whole: bool) -> Iterator[tuple[int, int]]:
-    """Ranges of bytes to look at: all of them, or a few, of which one is at each end."""
+    """Ranges of bytes to check: all of them, or a few with one at each end."""
     if whole or size <= _SPOTS * _SPOT:
         yield from ((at, min(at + _BLOCK, size)) for at in range(0, size, _BLOCK))
         return
@@ -38,30 +38,30 @@ def blocks(size: int, *, whole: bool) -> Iterator[tuple[int, int]]:
 
 
 def pattern(start: int, stop: int, sample: int) -> Any:
-    """The bytes that a source holds in a range of at most a block, in some sample."""
+    """The bytes of a source in a range of at most a block, in some sample."""
     key = (start * 0x9E3779B1 + sample * 0x85EBCA77 + 0x27D4EB2F) & 0xFFFFFFFF
     words = -(-(stop - start) // 4)
     return (_SCRAMBLE[:words] ^ np.uint32(key)).view(np.uint8)[: stop - start]
 
 
 def spoiled(size: int) -> Any:
-    """What a range of a target is overwritten with."""
+    """The bytes that overwrite a range of a target."""
     return np.full(size, POISON, np.uint8)
 
 
 _MOST_PAIRS = 8
-"""Pairs of a slot that are looked at where not all are."""
+"""Pairs of a slot that are checked where not all are."""
 
 
 class ByteCheck:
-    """Checks slots of one operation, never within the timing."""
+    """Checks slots of one operation, outside of the measured time."""
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._sample = 0
 
     def prepare(self, slots: Sequence[Slot], *, whole: bool) -> None:
-        """Fill the sources with bytes of their own, spoil the targets."""
+        """Fill the sources with a pattern, spoil the targets."""
         self._sample += 1
         for number, pair in _chosen(slots, whole):
             size = len(pair.source)
@@ -72,7 +72,7 @@ class ByteCheck:
         self._machine.synchronize()
 
     def arrived(self, slots: Sequence[Slot], *, whole: bool) -> bool:
-        """Whether the targets hold what the sources did."""
+        """Return True if the targets hold the bytes of the sources."""
         return all(
             np.array_equal(
                 self._get(pair.target(), start, stop), pattern(start, stop, self._key(number))
@@ -96,7 +96,7 @@ class ByteCheck:
 
 
 def _chosen(slots: Sequence[Slot], whole: bool) -> Iterator[tuple[int, Pair]]:
-    """The pairs to look at, numbered; of many a few, of which one is the first, one the last."""
+    """The pairs to check, numbered; of many a few, with the first and the last."""
     pairs = [pair for slot in slots for pair in slot.pairs]
     step = 1 if whole else max(1, -(-len(pairs) // _MOST_PAIRS))
     chosen = range(0, len(pairs), step)

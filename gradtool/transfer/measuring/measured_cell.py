@@ -1,4 +1,4 @@
-"""A cell while it is measured: its operation, its samples, and what becomes of them."""
+"""A cell while it is measured: its operation and its samples."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gradtool.transfer.measuring.outcome import Outcome
 from gradtool.transfer.measuring.timing import Times, timed
 
 _DOUBLED = {3, 7, 11}
-"""Before which samples one of twice as many runs is taken, to see whether times add up."""
+"""Numbers of samples after which one of twice as many runs is taken: times must add up."""
 
 
 class MeasuredCell:
@@ -38,28 +38,28 @@ class MeasuredCell:
 
     def _made(self, route: Route) -> Operation | None:
         made: list[Operation] = []
-        with self._refusals():
+        with self._recording_failure():
             made.append(route(self.cell, self._workspace))
         return made[0] if made else None
 
     def warm_up(self) -> None:
-        """Run it until the machine is awake, and find out how many runs a sample needs."""
+        """Run it until the machine is awake, and determine how many runs a sample needs."""
         if self._operation is None:
             return
         self._warm = True
         most = self._operation.most or 1_000_000
-        with self._refusals():
+        with self._recording_failure():
             self._runs = min(most, runs_per_sample(lambda count: self._window(min(count, most))))
 
     def _window(self, count: int) -> float:
         times = self._run(self._slots(count))
-        # A count that was cut down counts as a full window: no more will ever be run.
+        # A count at the limit counts as a full window: more runs are never made.
         cut = self._operation is not None and count == self._operation.most
         return max(times.done * count, 1.0 if cut else 0.0)
 
     def take(self) -> None:
-        """Take a sample, with its bytes checked outside the timing."""
-        with self._refusals():
+        """Take a sample, with its bytes checked outside of the measured time."""
+        with self._recording_failure():
             if self._is_double_due():
                 self._double.append(self._sample(2 * self._runs))
             self._samples.append(self._sample(self._runs))
@@ -79,22 +79,22 @@ class MeasuredCell:
         return times
 
     def done(self) -> bool:
-        """Whether it has samples enough, or cannot have any that count: if it was never warm."""
+        """Return True once it has enough samples, or if it can have none that count."""
         usable = self._operation is not None and self._warm and self._verified
         if not usable or self._problem:
             return True
         return self._rule.satisfied([times.done for times in self._samples])
 
     @contextlib.contextmanager
-    def _refusals(self) -> Iterator[None]:
-        """Let a failure of this cell's alone be the reason why it has no number."""
+    def _recording_failure(self) -> Iterator[None]:
+        """Record a failure in the block as the reason that this cell has no number."""
         try:
             yield
         except (UnavailableError, MemoryError, RuntimeError) as error:
             self._problem = next(iter(str(error).splitlines()), "") or type(error).__name__
 
     def result(self, link: float | None = None) -> Cell:
-        """What is known of the cell now.
+        """The cell with the results so far.
 
         Args:
             link: Raw rate of the link in GB/s, where it is known.
@@ -127,14 +127,14 @@ class MeasuredCell:
         return times
 
     def finish(self) -> None:
-        """Check the bytes of a last run, whole, and give back what the operation took."""
+        """Check all bytes of a last run, and release the resources of the operation."""
         if self._operation is not None and self._samples and not self._problem:
-            with self._refusals():
+            with self._recording_failure():
                 self._check_whole()
         self.close()
 
     def close(self) -> None:
-        """Give back what the operation took."""
+        """Release the resources of the operation."""
         operation, self._operation = self._operation, None
         if operation is not None:
             operation.close()

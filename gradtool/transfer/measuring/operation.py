@@ -1,4 +1,8 @@
-"""What is measured: operations that a route makes for a cell, and the places they copy between."""
+"""Operations that a route makes for a cell, and the buffers that they copy between.
+
+Copies go round many slots of a buffer, so that no copy finds its bytes in the host's caches
+because the one before left them there.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +17,13 @@ from gradtool.transfer.machines.machine import Buffer, Call, HostBlock, Machine,
 
 @dataclass(frozen=True)
 class Pair:
-    """Bytes that an operation moves."""
+    """Bytes that an operation copies."""
 
     source: Buffer
     target: Callable[[], Buffer]
-    """Where they arrive; asked for afterwards, since some operations make it."""
+    """Gives the place where they arrive; called afterwards, since some operations allocate it."""
     spoil: bool = True
-    """Whether the target is there before, to be overwritten with something else."""
+    """The target exists before the operation, and is overwritten with other bytes."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,7 @@ class Slots(Sequence[Slot]):
     @overload
     def __getitem__(self, number: slice) -> Sequence[Slot]: ...
     def __getitem__(self, number: int | slice) -> Slot | Sequence[Slot]:
-        """A slot, or several."""
+        """Make a slot on its first use."""
         if isinstance(number, slice):
             return [self[each] for each in range(len(self))[number]]
         slot = self._made[number]
@@ -68,48 +72,48 @@ class Operation:
 
     slots: Sequence[Slot]
     prepare: Callable[[int], None] = _nothing_for
-    """Told before a sample how many times it will be run; outside the timing."""
+    """Called before a sample with its number of runs, outside of the measured time."""
     finish: Call = _nothing
-    """Called after a sample, outside the timing."""
+    """Called after a sample, outside of the measured time."""
     close: Call = _nothing
-    """Gives back what it took."""
+    """Releases its resources."""
     most: int | None = None
-    """How many runs a sample may have at most."""
+    """Highest number of runs in a sample."""
     cache_hot: bool = False
     stream: Stream | None = None
-    """The stream that it gives its work to, where that is not the workspace's."""
+    """The stream that it queues its work on, if it is not the workspace's."""
     marked: bool = True
-    """Whether events mark its work, so that the time between them means something."""
+    """Events mark its work, so that the time between them is meaningful."""
 
 
 @dataclass
 class Workspace:
-    """What a route has to work with."""
+    """Resources of a route."""
 
     machine: Machine
     stream: Stream
     buffers: Buffers
     rotation: int
-    """Bytes that copies should go round."""
+    """Bytes of all slots together that copies go round."""
     streams: list[Stream] = field(default_factory=list)
 
     def side_stream(self, number: int) -> Stream:
-        """A stream beside the main one."""
+        """An additional stream."""
         while len(self.streams) <= number:
             self.streams.append(self.machine.stream())
         return self.streams[number]
 
 
 Route = Callable[[Cell, Workspace], Operation]
-"""Makes the operation of a cell; raises UnavailableError where it cannot be."""
+"""Makes the operation of a cell; raises UnavailableError where it is impossible."""
 
 
 MOST_SLOTS = 1024
-"""Slots that a buffer is cut into at most; small copies then stay in the caches, and say so."""
+"""Slots of a buffer at most; small copies then stay in the caches, and are marked so."""
 
 
 class Buffers:
-    """Buffers of a machine, made when they are first asked for."""
+    """Buffers of a machine, allocated on first use."""
 
     def __init__(self, machine: Machine, *, host: int, device: int) -> None:
         self._machine = machine
@@ -118,7 +122,7 @@ class Buffers:
         self._device: dict[int, Buffer] = {}
 
     def host(self, memory: Memory, part: int = 0) -> Buffer:
-        """The host's buffer of a kind, every page touched; another one for another part."""
+        """The host's buffer of a kind, every page touched; each part has its own."""
         key = memory, part
         if key not in self._host:
             block = self._machine.host(memory, self._host_size)
@@ -127,13 +131,13 @@ class Buffers:
         return self._host[key].array
 
     def device(self, part: int = 0) -> Buffer:
-        """The device's buffer; another one for another part."""
+        """The device's buffer; each part has its own."""
         if part not in self._device:
             self._device[part] = self._machine.device(self._device_size)
         return self._device[part]
 
     def close(self) -> None:
-        """Give all of it back."""
+        """Release all buffers."""
         self._machine.synchronize()
         self._device.clear()
         while self._host:
@@ -141,16 +145,16 @@ class Buffers:
 
 
 def slot_count(size: int, rotation: int) -> int:
-    """Into how many slots of a size a buffer is cut, to go round that many bytes."""
+    """The number of slots of a size that together have `rotation` bytes."""
     return max(1, min(-(-rotation // size), MOST_SLOTS))
 
 
 def slot_of(buffer: Any, size: int, number: int) -> Any:
-    """One of the slots that lie one after another in a buffer."""
+    """One of the consecutive slots of a buffer."""
     return buffer[number * size : (number + 1) * size]
 
 
 def parts_of(slot: Any, tensors: int) -> list[Any]:
-    """A slot as so many equal parts."""
+    """Cut a slot into equal parts, one for each tensor."""
     size = len(slot) // tensors
     return [slot[start : start + size] for start in range(0, tensors * size, size)]

@@ -1,4 +1,4 @@
-"""From the samples of a cell to its record, with the checks that can refuse it."""
+"""The record of a cell from its samples, after checks that can refuse impossible numbers."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ NOT_REACHED = "not measured: the time was up before its first sample"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a cell's measurement came to."""
+    """The samples of a cell, complete."""
 
     samples: Sequence[Times]
     doubled: Sequence[Times]
-    """Samples of twice as many runs, which only the check of stability looks at."""
+    """Samples of twice as many runs, for the check of stability alone."""
     runs: int
     verified: bool
     cache_hot: bool
     marked: bool
-    """Whether the time between events means something."""
+    """The time between events is meaningful."""
     problem: str
 
     def record(self, cell: Cell, link: float | None) -> Cell:
-        """The cell with its numbers, or with the reason why it has none."""
-        reason = self.problem or self._impossible() or ("" if self.samples else NOT_REACHED)
+        """The cell with its numbers, or with the reason that it has none."""
+        reason = self.problem or self._refusal() or ("" if self.samples else NOT_REACHED)
         if reason:
             return msgspec.structs.replace(cell, unavailable=reason)
         filled = self._filled(cell)
         return _with_share(filled, link)
 
-    def _impossible(self) -> str:
+    def _refusal(self) -> str:
         if not self.verified:
             return NOT_VERIFIED
         return impossible_times([*self.samples, *self.doubled]) or unstable(
@@ -70,19 +70,19 @@ class Outcome:
 
 
 def rate(cell: Cell, seconds: float) -> float | None:
-    """GB/s of both directions together, if there was time that passed."""
+    """GB/s of both directions together; None if the clock did not move."""
     return cell.moved / seconds / 1e9 if seconds > 0 else None
 
 
 def _with_share(cell: Cell, link: float | None) -> Cell:
-    """The cell with its share of the link; without numbers if that cannot be."""
+    """The cell with its share of the link; without numbers if the share is impossible."""
     if link is None or cell.direction == "d2d" or cell.host_only:
         return cell
-    room = link * (2 if cell.direction == "duplex" else 1)
-    reason = impossible_rate(cell.gbps or 0.0, room)
+    limit = link * (2 if cell.direction == "duplex" else 1)
+    reason = impossible_rate(cell.gbps or 0.0, limit)
     if reason:
         return msgspec.structs.replace(without_numbers(cell), unavailable=reason)
-    share = (cell.device_gbps or cell.gbps or 0.0) / room
+    share = (cell.device_gbps or cell.gbps or 0.0) / limit
     return msgspec.structs.replace(cell, link_share=min(share, 1.0))
 
 
@@ -95,19 +95,19 @@ def without_numbers(cell: Cell) -> Cell:
 
 
 LINK_SLACK = 1.01
-"""How far above the link's raw rate the median of a copy may lie, for the rounding of both."""
+"""Factor above the link's raw rate that a median may have, for the rounding of both."""
 
 MOST_DRIFT = 1.5
-"""How far apart the times of one copy may lie, taken from batches of two sizes."""
+"""Highest ratio of the times of one copy, taken from batches of two sizes."""
 
 LEAST_DOUBLED = 3
-"""Samples of double size that it takes to tell."""
+"""Samples of double size that the check needs."""
 
 NOT_VERIFIED = "not shown: the bytes that arrived are not the bytes that were sent"
 
 
 def impossible_times(samples: Sequence[Times]) -> str:
-    """Why these times cannot be; empty if they can."""
+    """The reason that these times are impossible; empty if they are possible."""
     for times in samples:
         if times.done <= 0:
             return "not shown: the clock did not move during a copy"
@@ -120,10 +120,10 @@ def impossible_times(samples: Sequence[Times]) -> str:
 
 
 def unstable(samples: Sequence[Times], doubled: Sequence[Times]) -> str:
-    """Why the time of one copy cannot be told from these batches; empty if it can.
+    """The reason that these batches do not give the time of one copy; empty if they do.
 
-    The time to completion of twice as many copies is twice as long. If not, then what is
-    divided by the number of copies is not what each of them takes.
+    Twice as many copies take twice as long to complete. If not, the time divided by the number
+    of copies is not the time of each.
     """
     if not samples or len(doubled) < LEAST_DOUBLED:
         return ""
@@ -137,7 +137,7 @@ def unstable(samples: Sequence[Times], doubled: Sequence[Times]) -> str:
 
 
 def impossible_rate(gbps: float, link: float | None) -> str:
-    """Why a rate over the link cannot be; empty if it can, or the link is unknown."""
+    """The reason that a rate over the link is impossible; empty if it may be possible."""
     if link is None or gbps <= link * LINK_SLACK:
         return ""
     return f"not shown: {rate_text(gbps)} GB/s is above the link's raw {rate_text(link)} GB/s"

@@ -1,4 +1,4 @@
-"""One sample of an operation: three times, because one would hide who waits for whom."""
+"""One sample of an operation: three times, since a single one would hide what waits for what."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Times:
 
     @property
     def possible(self) -> bool:
-        """Whether the device's time fits into the time that passed on the host."""
+        """True if the device's time fits into the time that passed on the host."""
         return 0 <= self.device <= self.envelope + RESOLUTION / self.runs
 
 
 def timed(calls: Sequence[Call], stream: Stream, start: Event, end: Event, clock: Clock) -> Times:
-    """Issue calls back to back, wait for the stream, and tell the times of each on average."""
+    """Issue calls back to back and wait for the stream; return the average times of a call."""
     with _no_collection():
         before = clock()
         start.record(stream)
@@ -60,7 +60,7 @@ def timed(calls: Sequence[Call], stream: Stream, start: Event, end: Event, clock
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Keep the garbage collector out."""
+    """Disable the garbage collector in the block."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""What a run is asked to do, and how it tells the caller what goes on."""
+"""Options of a run, from flags or a configuration file, and the interface for its progress."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import msgspec
 from gradtool.results.transfer import Direction, Mode
 
 SIZES = (4 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20)
-"""Sizes of one buffer that are measured unless others are asked for."""
+"""Default sizes of one buffer."""
 
 PROBES = ("hazards", "asynchrony", "pinning", "overlap", "nodes")
-"""What can be measured beside cells."""
+"""Names of the probes."""
 
 
 class RowOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """One row that a configuration asks for beside the grid of sizes."""
+    """One row of a configuration, in addition to the grid of sizes."""
 
     name: str
     scenario: str
@@ -25,7 +25,7 @@ class RowOptions(msgspec.Struct, frozen=True, kw_only=True):
     tensors: int = 1
     bytes: int
     published: float | None = None
-    """Seconds measured elsewhere, to be shown beside."""
+    """Seconds measured elsewhere, shown for comparison."""
 
 
 class TransferOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,11 +36,11 @@ class TransferOptions(msgspec.Struct, frozen=True, kw_only=True):
     sizes: tuple[int, ...] = SIZES
     """Bytes of one buffer; empty measures no grid."""
     directions: tuple[str, ...] = ()
-    """Empty means all."""
+    """Empty for all."""
     scenarios: tuple[str, ...] = ()
-    """Patterns of names as in a shell; empty means all."""
+    """Shell patterns of names; empty for all."""
     collections: tuple[tuple[int, int], ...] = ((1000, 4000),)
-    """Many tensors at once: how many, and the bytes of each."""
+    """Many tensors at once: their number, and the bytes of each."""
     rows: tuple[RowOptions, ...] = ()
     probes: tuple[str, ...] = PROBES
     budget: float = 60.0
@@ -49,23 +49,23 @@ class TransferOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Watcher(Protocol):
-    """Told what happens while a run is under way."""
+    """Receives the progress of a run."""
 
     def stage(self, what: str) -> None:
-        """Another part of the run begins."""
+        """Another part of the run starts."""
 
     def sampled(self, waiting: int, seconds: float) -> None:
-        """A sample was taken; so many cells want more, and so much of the budget is used."""
+        """A sample was taken; `waiting` cells need more, and `seconds` of the budget are used."""
 
 
 class Unwatched:
-    """Nobody looks."""
+    """Ignores all progress."""
 
     def stage(self, what: str) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def sampled(self, waiting: int, seconds: float) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 class Grid(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -92,7 +92,7 @@ class CollectionOf(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One row to measure beside the grid."""
+    """One row to measure in addition to the grid."""
 
     name: str
     scenario: str
@@ -102,7 +102,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     direction: Direction = "h2d"
     mode: Mode = "blocking"
     published_ms: Annotated[float, msgspec.Meta(gt=0)] | None = None
-    """Milliseconds that were measured elsewhere, shown beside."""
+    """Milliseconds measured elsewhere, shown for comparison."""
 
 
 class File(msgspec.Struct, frozen=True, kw_only=True):

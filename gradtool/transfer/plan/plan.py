@@ -1,4 +1,4 @@
-"""Which cells a run consists of."""
+"""The cells of a run, as far as they fit into memory."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ DIRECTIONS: tuple[str, ...] = get_args(Direction)
 
 
 def plan(options: TransferOptions, *, simulated: bool) -> list[Cell]:
-    """The cells that the options ask for, without numbers yet.
+    """The cells that the options select, without numbers yet.
 
     Raises:
-        TransferError: they ask for what does not exist, or for nothing.
+        TransferError: They name something that does not exist, or select nothing.
     """
     chosen = _chosen(options.scenarios, simulated=simulated)
     directions = _directions(options.directions)
@@ -42,7 +42,7 @@ def plan(options: TransferOptions, *, simulated: bool) -> list[Cell]:
 def scenarios_in_turn(cells: Iterable[Cell]) -> list[Cell]:
     """The first cell of each scenario and direction, then the second of each, and so on.
 
-    Where time is short, something is then known of every scenario.
+    If the time runs out, there are then results for every scenario.
     """
     counts: dict[tuple[str, str], int] = {}
     places = []
@@ -55,7 +55,7 @@ def scenarios_in_turn(cells: Iterable[Cell]) -> list[Cell]:
 
 def _chosen(patterns: Sequence[str], *, simulated: bool) -> list[Scenario]:
     if not patterns:
-        return [each for each in SCENARIOS.values() if not (simulated and each.asked_for_only)]
+        return [each for each in SCENARIOS.values() if not (simulated and each.only_when_named)]
     names: list[str] = []
     for pattern in patterns:
         found = fnmatch.filter(SCENARIOS, pattern)
@@ -113,7 +113,7 @@ def _row(row: RowOptions, simulated: bool) -> Cell:
 
 
 SHARE = 0.5
-"""The part of free memory that a run may take."""
+"""Share of free memory that a run may take."""
 
 HOST_BUFFERS = 8
 """Buffers of the largest size that live on the host at a time: three kinds, a second pinned one,
@@ -122,18 +122,18 @@ new memory for a copy, what is pinned on the fly, and what the engine and PyTorc
 DEVICE_BUFFERS = 3
 
 MOST_ROTATION = 512 << 20
-"""Bytes that copies go round at most, where the host's cache is very large."""
+"""Limit of the bytes that copies go round, for hosts with a very large cache."""
 
 
 @dataclass(frozen=True)
 class MemoryBudget:
-    """How large an operation may be."""
+    """The largest operation that fits into memory."""
 
     largest: int
     free: int
 
     def refusal(self, size: int) -> str:
-        """Why so many bytes do not fit."""
+        """The message that `size` bytes do not fit."""
         return (
             f"{size_text(size)} does not fit: with {about(self.free)} of memory free, a run can "
             f"use buffers of up to {about(self.largest)}"
@@ -141,7 +141,7 @@ class MemoryBudget:
 
 
 def memory_budget(machine: Machine) -> MemoryBudget:
-    """How large an operation may be on a machine, by the memory that is free now."""
+    """The largest operation on a machine, by the memory that is free now."""
     host, device = machine.free_memory()
     if machine.simulated:
         return MemoryBudget(int(SHARE * host / (HOST_BUFFERS + DEVICE_BUFFERS)), host)
@@ -150,10 +150,10 @@ def memory_budget(machine: Machine) -> MemoryBudget:
 
 
 def fitted(cells: Sequence[Cell], space: MemoryBudget) -> tuple[list[Cell], list[str]]:
-    """The cells, with fewer tensors where many do not fit, and what to tell of that.
+    """The cells, with fewer tensors where many do not fit, and notices about that.
 
     Raises:
-        TransferError: one buffer that was asked for does not fit.
+        TransferError: A single buffer does not fit.
     """
     kept, notices = [], []
     for cell in cells:

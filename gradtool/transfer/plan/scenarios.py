@@ -22,14 +22,14 @@ BOTH: tuple[Direction, ...] = ("h2d", "d2h")
 MODES: tuple[Mode, ...] = ("blocking", "non_blocking")
 
 Ways = dict[Direction, tuple[Mode, ...]]
-"""In which directions a scenario goes, and in which modes each."""
+"""Directions of a scenario, with the modes of each."""
 
 _EACH: Ways = {"h2d": MODES, "d2h": MODES}
 _WAITS: Ways = {"h2d": ("blocking",), "d2h": ("blocking",)}
-"""For a call that waits by itself."""
+"""For a synchronous call."""
 
 _WAITS_BACK: Ways = {"h2d": MODES, "d2h": ("blocking",)}
-"""For routes whose last step towards the host is the host's own, so that they must wait."""
+"""For routes whose last step towards the host is a copy by the host, so that they must wait."""
 
 
 @dataclass(frozen=True)
@@ -38,26 +38,26 @@ class Scenario:
 
     name: str
     title: str
-    """What it is called in tables."""
+    """Name in tables."""
     simulated: str
-    """What it is called where host memory stands in for the device."""
+    """Name where host memory stands in for the device."""
     about: str
     route: Route
     ways: Ways
     collections_only: bool = False
-    """Whether it is about many tensors, and the same as another one for a single tensor."""
+    """It is for many tensors; with a single tensor it is the same as another scenario."""
     single_only: bool = False
-    """Whether it moves one buffer only."""
+    """It copies one buffer only."""
 
     host_only: bool = False
-    """Whether nothing goes to the device, so that its time means nothing."""
+    """Nothing goes to the device, so that the device's time is meaningless."""
 
-    asked_for_only: bool = False
-    """Whether a run without a device leaves it out unless a pattern names it: PyTorch takes
-    seconds to import, and says little there."""
+    only_when_named: bool = False
+    """A run without a device skips it unless a pattern names it: PyTorch takes seconds to import,
+    and its times show little there."""
 
     def label(self, *, simulated: bool) -> str:
-        """Its name in tables."""
+        """Its name in the tables of a run."""
         return self.simulated if simulated else self.title
 
 
@@ -106,10 +106,10 @@ _ALL = (
         "the engine's Tensor.to of a pinned tensor", tensor_to("pinned"), {"h2d": MODES}),
     Scenario("torch", "PyTorch's .to", "PyTorch's .to (copy)",
         "PyTorch's Tensor.to of a pageable tensor, where it is installed", torch_to("pageable"),
-        _EACH, asked_for_only=True),
+        _EACH, only_when_named=True),
     Scenario("torch-pinned", "PyTorch's pinned .to", "PyTorch's pinned .to",
         "PyTorch's Tensor.to of a pinned tensor", torch_to("pinned"), {"h2d": MODES},
-        asked_for_only=True),
+        only_when_named=True),
     Scenario("engine-pin", "pin_memory()", "pin_memory()",
         "the engine's Tensor.pin_memory alone", pin_memory, {"h2d": ("blocking",)},
         host_only=True),
@@ -118,4 +118,4 @@ _ALL = (
 )  # fmt: skip
 
 SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for scenario in _ALL}
-"""All of them by name, in the order in which they are shown."""
+"""All scenarios by name, in the order in which they are shown."""

@@ -1,1 +1,1 @@
-"""Measurements besides the cells: hazards, asynchrony, pinning, overlap, NUMA nodes."""
+"""Probes: hazards, asynchrony, cost of pinning, overlap with computations, NUMA nodes."""

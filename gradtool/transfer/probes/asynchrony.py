@@ -1,4 +1,4 @@
-"""Does this call return before the copy is done? Hold the stream shut, call, and see.
+"""Asynchrony of a call: does it return before the copy is done, while its stream is held?
 
 The documentation of CUDA leaves open when a copy of pageable memory returns, so the answer is
 measured on the driver that is there: for the runtime's call, and for the engine's ``Tensor.to``.
@@ -24,10 +24,10 @@ SIZES = (4 << 10, 64 << 10, (64 << 10) + 1, 1 << 20, 64 << 20)
 """CUDA documents that up to 64 KiB are handled differently."""
 
 HELD = 0.05
-"""Seconds for which the stream is shut."""
+"""Seconds for which the stream is held."""
 
 _WAITED = 0.8
-"""The part of that time in which a call that waited cannot have returned."""
+"""Share of that time in which a call that waited cannot have returned."""
 
 MEMORIES: tuple[Memory, ...] = ("pageable", "pinned")
 DIRECTIONS: tuple[Direction, ...] = ("h2d", "d2h")
@@ -39,7 +39,7 @@ NO_STREAMS = "n/a: without a device its copies know no stream that could be held
 
 @dataclass(frozen=True)
 class _Place:
-    """Where copies are made between, and what is called."""
+    """The ends of a copy, and its stream."""
 
     machine: Machine
     stream: Stream
@@ -48,7 +48,7 @@ class _Place:
 
 
 def probe_all(machine: Machine, largest: int, held: float = HELD) -> Iterator[Asynchrony]:
-    """Both calls, for both kinds of memory, both directions and sizes up to the largest."""
+    """Probe both calls, for both kinds of memory, both directions and sizes up to the largest."""
     sizes = [size for size in SIZES if size <= largest]
     for memory in MEMORIES:
         try:
@@ -70,7 +70,7 @@ def _probe_memory(
     place = _Place(machine, machine.stream(), block.array, machine.device(max(sizes)))
     for direction in DIRECTIONS:
         for size in sizes:
-            took = _took(place, _raw_copy(place, direction, size), held)
+            took = _seconds(place, _raw_copy(place, direction, size), held)
             yield _record(machine, memory, direction, size, took=took, held=held)
     if machine.simulated:
         yield _record(machine, memory, "h2d", 0, call=ENGINE_CALL, reason=NO_STREAMS)
@@ -78,7 +78,7 @@ def _probe_memory(
     engine = Engine()
     for direction in DIRECTIONS if memory == "pageable" else DIRECTIONS[:1]:
         for size in sizes:
-            took = _took(place, _engine_copy(engine, place, direction, size), held)
+            took = _seconds(place, _engine_copy(engine, place, direction, size), held)
             yield _record(
                 machine, memory, direction, size, call=ENGINE_CALL, took=took, held=held
             )  # fmt: skip
@@ -91,7 +91,7 @@ def _raw_copy(place: _Place, direction: Direction, size: int) -> Call:
 
 
 def _engine_copy(engine: Engine, place: _Place, direction: Direction, size: int) -> Call:
-    """A copy by the engine; back to the host it makes its own, page-locked target."""
+    """A copy by the engine, which allocates a page-locked target for copies to the host."""
     if direction == "h2d":
         tensor, to = engine.over(place.host[:size]), place.machine.place
     else:
@@ -99,8 +99,8 @@ def _engine_copy(engine: Engine, place: _Place, direction: Direction, size: int)
     return functools.partial(tensor.to, to, non_blocking=True)
 
 
-def _took(place: _Place, copy: Call, held: float) -> float:
-    """Seconds of a call on a held stream, made once before so that nothing is allocated in it."""
+def _seconds(place: _Place, copy: Call, held: float) -> float:
+    """Seconds of a call on a held stream, after one that does the allocations."""
     with place.machine.current(place.stream):
         copy()
         place.stream.synchronize()
@@ -108,7 +108,7 @@ def _took(place: _Place, copy: Call, held: float) -> float:
 
 
 def time_while_held(machine: Machine, stream: Stream, call: Call, held: float) -> float:
-    """Seconds that a call takes while its stream is shut for so many."""
+    """Seconds that a call takes while its stream is held for `held` seconds."""
     hold = Hold(machine, stream)
     hold.close()
     timer = threading.Timer(held, hold.open)

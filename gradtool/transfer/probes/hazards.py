@@ -1,8 +1,8 @@
-"""Reading or writing too early, shown every time rather than once in a while.
+"""Hazards of reading or writing too early, shown reliably rather than by chance.
 
-The stream is held shut, so that a copy that does not block has certainly not begun: what a
-careless program reads is what was there before, what it writes is what will be sent. Then the
-same with a wait for the stream, and for an event after the copy, which make it right.
+The stream is held, so that a non-blocking copy has certainly not begun: a careless program reads
+the old bytes, and the bytes that it writes are sent. Then the same with a wait for the stream,
+and for an event after the copy, which cure it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SIZE = 1 << 16
 TRIALS = 10
 
 _RIGHT, _LATER = 0x3C, 0x96
-"""What should arrive, and what the host writes over it."""
+"""The value that should arrive, and the value that the host writes over it."""
 
 Cure = Callable[[Stream, Any], Any]
 """Waits until a copy is done, by its stream or by the event after it."""
@@ -47,7 +47,7 @@ class HazardSetup:
         self.machine.synchronize()
 
     def device_holds(self, value: int) -> bool:
-        """Whether all of the device's bytes are this."""
+        """Return True if all of the device's bytes have this value."""
         return _all(self.machine.read(self.device), value)
 
     def copier(self, target: Buffer, source: Buffer) -> Call:
@@ -61,7 +61,7 @@ class HazardSetup:
         return issue
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Release the memory."""
         self.machine.synchronize()
         del self.host
         self._block.close()
@@ -72,7 +72,7 @@ def _all(array: Any, value: int) -> bool:
 
 
 def read_too_early(setup: HazardSetup, cure: Cure | None = None) -> bool:
-    """Whether a program that copies to the host and reads at once reads the wrong bytes."""
+    """Return True if a program that copies to the host and reads at once reads the wrong bytes."""
     setup.set_device(_RIGHT)
     setup.host.fill(POISON)
     with held(setup.machine, setup.stream) as hold:
@@ -85,7 +85,7 @@ def read_too_early(setup: HazardSetup, cure: Cure | None = None) -> bool:
 
 
 def overwrite_too_early(setup: HazardSetup, cure: Cure | None = None) -> bool:
-    """Whether a program that copies to the device and writes at once sends the wrong bytes."""
+    """Return True if a program that copies to the device and writes at once sends wrong bytes."""
     setup.set_device(POISON)
     setup.host.fill(_RIGHT)
     with held(setup.machine, setup.stream) as hold:
@@ -98,7 +98,7 @@ def overwrite_too_early(setup: HazardSetup, cure: Cure | None = None) -> bool:
 
 
 def recycle_too_early(setup: HazardSetup, cure: Cure | None = None) -> bool:
-    """Whether a block that goes back to its pool during a copy from it sends another's bytes."""
+    """Return True if a block released to its pool during a copy from it sends another's bytes."""
     setup.set_device(POISON)
     block = setup.machine.pooled(len(setup.host))
     block.array.fill(_RIGHT)
@@ -141,7 +141,7 @@ DEMONSTRATIONS: dict[str, tuple[str, Callable[[HazardSetup, Cure | None], bool]]
 
 
 def demonstrate_all(machine: Machine, trials: int = TRIALS) -> Iterator[Hazard]:
-    """Each hazard, so many times, and so many times with each cure."""
+    """Demonstrate each hazard in `trials` trials, and each cure in as many."""
     try:
         setup = HazardSetup(machine)
     except UnavailableError as error:
@@ -153,7 +153,7 @@ def demonstrate_all(machine: Machine, trials: int = TRIALS) -> Iterator[Hazard]:
             blank = Hazard(simulated=machine.simulated, name=name, what=what)
             try:
                 yield _demonstrated(blank, setup, wrong, trials)
-            except UnavailableError as error:  # a block of the pool was refused
+            except UnavailableError as error:  # The pool refused a block.
                 yield replace(blank, unavailable=str(error))
     finally:
         setup.close()
@@ -176,7 +176,7 @@ def _demonstrated(
 
 
 def _cost_of_a_wait(setup: HazardSetup, times: int = 100) -> float:
-    """Seconds that it takes to wait for an event whose work is done."""
+    """Seconds of a wait for an event that has been reached."""
     setup.event.record(setup.stream)
     setup.event.synchronize()
     start = setup.machine.clock()

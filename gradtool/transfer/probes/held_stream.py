@@ -1,7 +1,7 @@
-"""Holding a stream shut, so that what happens too early can be seen at leisure.
+"""A stream that is held, so that what happens before its work is done can be observed.
 
 The stream waits in a function of the host. No kernel is compiled for it, and it never waits
-longer than a limit, so that nothing hangs. Do not give a copy from pageable memory to a stream
+longer than a limit, so that nothing hangs. Do not queue a copy from pageable memory on a stream
 that only the same thread will open: the driver may wait for the stream inside that call.
 """
 
@@ -15,33 +15,33 @@ from gradtool.device.protocol import Stream
 from gradtool.transfer.machines.machine import Machine
 
 LIMIT = 5.0
-"""Seconds after which a held stream goes on whatever happens."""
+"""Seconds after which a held stream goes on in any case."""
 
 
 class Hold:
-    """Keeps one stream shut from `close` to `open`."""
+    """Holds one stream from `close` to `open`."""
 
     def __init__(self, machine: Machine, stream: Stream, limit: float = LIMIT) -> None:
         self._machine, self._stream, self._limit = machine, stream, limit
-        self._opened, self._shut = threading.Event(), threading.Event()
+        self._opened, self._stopped = threading.Event(), threading.Event()
 
     def close(self) -> None:
-        """Shut the stream; returns once it stands still."""
+        """Hold the stream; return once it has stopped."""
         self._machine.host_function(self._stream, self._wait)
-        self._shut.wait(self._limit)
+        self._stopped.wait(self._limit)
 
     def _wait(self) -> None:
-        self._shut.set()
+        self._stopped.set()
         self._opened.wait(self._limit)
 
     def open(self) -> None:
-        """Let it go on."""
+        """Let the stream go on."""
         self._opened.set()
 
 
 @contextmanager
 def held(machine: Machine, stream: Stream) -> Iterator[Hold]:
-    """A stream that is shut, and is opened at the end if it was not before."""
+    """Hold a stream in the block, unless it is opened there."""
     hold = Hold(machine, stream)
     hold.close()
     try:

@@ -1,4 +1,4 @@
-"""Copies once more from each NUMA node: what it costs to run far from the device.
+"""Rates of copies from each NUMA node: the cost of running far from the device.
 
 The thread is bound to the processors of a node before its buffers are allocated and touched, so
 that they lie there. Only then the copies are timed.
@@ -18,7 +18,7 @@ from gradtool.measure.sampling import runs_per_sample
 from gradtool.measure.summary import Summary, summarize
 from gradtool.results.transfer import Direction, NodeRate
 from gradtool.transfer.errors import UnavailableError
-from gradtool.transfer.machines.host.header import parse_list
+from gradtool.transfer.machines.host.header import parse_processors
 from gradtool.transfer.machines.machine import Call, HostBlock, Machine, Memory
 from gradtool.transfer.measuring.timing import timed
 from gradtool.transfer.plan.scenarios import SCENARIOS
@@ -33,11 +33,11 @@ _DIRECTIONS: tuple[Direction, ...] = ("h2d", "d2h")
 
 
 def nodes(places: Path = _NODES) -> dict[int, frozenset[int]]:
-    """The processors of each NUMA node that has some; empty where the system does not tell."""
+    """The processors of each NUMA node that has some; empty where the system reports none."""
     found = {}
     for place in sorted(places.glob("node[0-9]*")):
         try:
-            processors = parse_list((place / "cpulist").read_text())
+            processors = parse_processors((place / "cpulist").read_text())
         except (OSError, ValueError):
             continue
         if processors:
@@ -53,18 +53,18 @@ def measure_all(
     known: Mapping[int, frozenset[int]] | None = None,
     samples: int = SAMPLES,
 ) -> Iterator[NodeRate]:
-    """Both kinds of memory, both directions, on each node.
+    """Measure both kinds of memory and both directions on each node.
 
     Args:
-        machine: What is measured.
+        machine: The machine to measure.
         largest: Bytes of a copy at most.
         near: The node that the device belongs to, if that is known.
-        known: Nodes and their processors, in place of those that the system tells of.
-        samples: How many are taken of each.
+        known: Nodes and their processors, in place of those that the system reports.
+        samples: Number of samples of each.
     """
     found = nodes() if known is None else known
     if len(found) < 2 or not hasattr(os, "sched_setaffinity"):
-        reason = "n/a: there is one NUMA node" if found else "n/a: the system tells of no NUMA node"
+        reason = "n/a: there is one NUMA node" if found else "n/a: the system reports no NUMA node"
         yield NodeRate(simulated=machine.simulated, unavailable=reason)
         return
     for node, processors in found.items():
@@ -83,7 +83,7 @@ def bound_to(processors: frozenset[int]) -> Iterator[None]:
     """Run this thread, and those it starts, on some processors.
 
     Raises:
-        UnavailableError: this process may use none of them.
+        UnavailableError: This process may use none of them.
     """
     before = os.sched_getaffinity(0)
     try:
@@ -110,10 +110,10 @@ def _on_node(machine: Machine, blank: NodeRate, size: int, samples: int) -> Iter
                     direction=direction, bytes=size, done=done, gbps=size / done.median / 1e9,
                 )  # fmt: skip
         finally:
-            _give_back(machine, block)
+            _release(machine, block)
 
 
-def _give_back(machine: Machine, block: HostBlock) -> None:
+def _release(machine: Machine, block: HostBlock) -> None:
     machine.synchronize()
     block.close()
 

@@ -1,4 +1,4 @@
-"""How much of a copy hides behind a computation: on one stream, and on a stream of its own.
+"""Overlap of a copy with a computation: on the same stream, and on a stream of its own.
 
 Efficiency is (copy + compute - both) / the shorter of the two, from 0 to 1.
 """
@@ -22,7 +22,7 @@ Where = Literal["same stream", "side stream"]
 
 
 def measure_all(machine: Machine, largest: int, samples: int = SAMPLES) -> Iterator[Overlap]:
-    """Copies to the device from both kinds of memory, each on both kinds of stream."""
+    """Measure copies to the device from both kinds of memory, each on both kinds of stream."""
     size = min(SIZE, largest)
     main, side = machine.stream(), machine.stream()
     memories: tuple[Memory, ...] = ("pageable", "pinned")
@@ -50,7 +50,7 @@ def _places(main: Stream, side: Stream) -> tuple[tuple[Where, Stream], ...]:
 
 
 def efficiency(copy: float, compute: float, both: float) -> float:
-    """The part of the shorter one that is hidden."""
+    """The share of the shorter one that is hidden."""
     return max(0.0, min(1.0, (copy + compute - both) / min(copy, compute)))
 
 
@@ -80,7 +80,7 @@ def _measured(
 
 
 def _seconds(machine: Machine, calls: tuple[Call, ...], streams: tuple[Stream, ...]) -> float:
-    """Time until all that is given to the streams is done."""
+    """Seconds until all calls on the streams are done."""
     machine.synchronize()
     start = machine.clock()
     for call in calls:

@@ -1,4 +1,8 @@
-"""What page-locked memory costs to get, to touch and to give back."""
+"""Cost of page-locked memory: to lock, to touch and to release it, and the copies that repay it.
+
+Reuses k = (lock + touch + release) / (time of a pageable copy - time of a pinned copy), of the
+same size; never, where the pinned copy is not certainly faster.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,7 @@ Costs = tuple[float, float, float]
 
 
 def measure_all(machine: Machine, largest: int, samples: int = SAMPLES) -> Iterator[PinningCost]:
-    """Allocating and registering, for sizes up to the largest."""
+    """Measure allocating and registering, for sizes up to the largest."""
     for memory, once in (("pinned", _allocate), ("registered", _register)):
         title = SCENARIOS[memory].label(simulated=machine.simulated)
         for size in (each for each in SIZES if each <= largest):
@@ -35,7 +39,7 @@ def _measured(
     machine: Machine, title: str, size: int, once: Callable[[Machine, int], Costs], samples: int
 ) -> PinningCost:
     try:
-        once(machine, min(size, 1 << 20))  # what the first call alone costs is not counted
+        once(machine, min(size, 1 << 20))  # The extra cost of the first call does not count.
         found = [once(machine, size) for _ in range(samples)]
     except (UnavailableError, MemoryError, RuntimeError) as error:
         return PinningCost(
@@ -57,7 +61,7 @@ def _allocate(machine: Machine, size: int) -> Costs:
 
 
 def _register(machine: Machine, size: int) -> Costs:
-    """Memory whose pages were touched before, so that this is not counted as locking."""
+    """Register memory whose pages were touched before, so that this does not count as locking."""
     block = machine.host("pageable", size)
     try:
         touched = _seconds(machine.clock, lambda: touch(block.array))
@@ -78,7 +82,7 @@ SIMULATED = "n/a: locked pages are no faster to copy where there is no device"
 
 
 def with_reuses(costs: Sequence[PinningCost], cells: Sequence[Cell]) -> tuple[PinningCost, ...]:
-    """The costs, each with the number of copies to the device that it takes to pay."""
+    """The costs, each with the number of copies to the device that repay it."""
     return tuple(_with_reuses(cost, cells) for cost in costs)
 
 
@@ -97,6 +101,6 @@ def _with_reuses(cost: PinningCost, cells: Sequence[Cell]) -> PinningCost:
 
 
 def _copy(cells: Sequence[Cell], scenario: str, size: int) -> Cell | None:
-    """The blocking copy to the device: what a program that waits for its data sees."""
+    """The blocking copy to the device, as a program makes it that waits for its data."""
     wanted = f"{scenario}.h2d.blocking[{size}]"
     return next((cell for cell in cells if cell.id == wanted and not cell.row), None)

@@ -1,1 +1,1 @@
-"""The ways in which bytes can be moved, one in a file, each an `operation.Route`."""
+"""Routes on which bytes can be copied, each an `operation.Route`."""

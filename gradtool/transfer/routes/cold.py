@@ -1,8 +1,8 @@
-"""Pageable host memory that no copy has seen before: new for every operation.
+"""Pageable host memory that is new for every operation, and so in no cache.
 
-To the device the new memory has been written, as data has that a program has just made. From
-the device it is untouched, as the result of a copy without a place to go to is: the first touch
-of its pages falls into the copy.
+For copies to the device the new memory has been written, like data that a program has just made.
+For copies from the device it is untouched, like memory allocated for a result: its pages are first
+touched by the copy.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MOST_BYTES = 256 << 20
 """New memory for one sample at most, unless one operation takes more."""
 
 _MOST_RUNS = 64
-"""And not more pieces of it than this."""
+"""Operations in one sample at most."""
 
 
 def cold(cell: Cell, workspace: Workspace) -> Operation:
@@ -31,7 +31,7 @@ def cold(cell: Cell, workspace: Workspace) -> Operation:
     fitting = min(_MOST_BYTES // cell.total, slot_count(cell.total, workspace.rotation))
     most = max(1, min(fitting, _MOST_RUNS))
     far = [slot_of(workspace.buffers.device(), cell.total, each) for each in range(most)]
-    workspace.machine.host("pageable", 1).close()  # refused here rather than in the first sample
+    workspace.machine.host("pageable", 1).close()  # Refused here rather than in the first sample.
 
     def renew(count: int) -> None:
         drop()

@@ -1,6 +1,11 @@
-"""Straight from host memory of some kind to the device, or back, by the runtime's own call.
+"""Copies by one call of the runtime between host memory of some kind and the device.
 
-Blocking means a wait for the stream after each tensor, as a plain ``.to(device)`` does it.
+Also both directions at once, and the synchronous call. It works on the default stream, so that
+is the one whose events mark it. From pageable memory to the device it may return before the copy
+is done; the time to completion includes the rest.
+
+
+Blocking means a wait for the stream after each tensor, as a plain ``.to(device)`` does.
 """
 
 from __future__ import annotations
@@ -56,7 +61,7 @@ def _slot(cell: Cell, workspace: Workspace, source: Buffer, target: Buffer) -> S
 
 
 def _in_order(copies: Sequence[Call], wait: Call | None) -> Call:
-    """All copies, with a wait after each if there is one to do."""
+    """All copies, with `wait` after each if given."""
     if len(copies) == 1 and wait is None:
         return copies[0]
 
@@ -64,12 +69,12 @@ def _in_order(copies: Sequence[Call], wait: Call | None) -> Call:
         for copy in copies:
             copy()
 
-    def with_a_wait_each() -> None:
+    def waiting_after_each() -> None:
         for copy in copies:
             copy()
-            wait()  # type: ignore[misc]  # not None here
+            wait()  # type: ignore[misc]  # Not None here.
 
-    return without_waiting if wait is None else with_a_wait_each
+    return without_waiting if wait is None else waiting_after_each
 
 
 def synchronous(memory: Memory) -> Route:

@@ -1,7 +1,7 @@
-"""What users call, beside the raw calls: ``Tensor.to`` and ``pin_memory``.
+"""The calls that users make: ``Tensor.to`` and ``pin_memory``.
 
-They allocate what they return; the raw calls copy into memory that is there. The same routes
-serve the bundled engine and PyTorch.
+They allocate their results; the runtime's calls copy into existing memory. The same routes serve
+the bundled engine and PyTorch.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _sender(place: str, cell: Cell, workspace: Workspace) -> Step:
 def _host_tensors(
     cell: Cell, workspace: Workspace, library: Library, memory: Memory
 ) -> tuple[int, Tensors]:
-    """How many slots there are, and tensors over each of the host's buffer."""
+    """The number of slots, and the tensors over each slot of the host's buffer."""
     if memory == "pinned":
         _require_pinning(workspace)
     buffer = workspace.buffers.host(memory)
@@ -102,7 +102,7 @@ def _host_tensors(
 
 
 def _device_tensors(cell: Cell, workspace: Workspace, library: Library) -> tuple[int, Tensors]:
-    """Tensors of the device, one set: they have memory of their own."""
+    """A single set of tensors of the device, which have memory of their own."""
     place = workspace.machine.place
     return 1, lambda _only: [library.on_device(cell.bytes, place) for _ in range(cell.tensors)]
 

@@ -1,7 +1,7 @@
 """Libraries whose ``Tensor.to`` is measured: the bundled engine, and PyTorch where it is installed.
 
-Each is asked for tensors over host memory that is there, for tensors of the device, and for the
-memory of what it returns. PyTorch is imported when a cell of its own is made, never before.
+Each makes tensors over existing host memory and tensors of the device, and gives the memory of its
+results. PyTorch is imported only for a cell that measures it.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from gradtool.transfer.measuring.operation import Workspace
 
 
 class Library(Protocol):
-    """One of them."""
+    """A library."""
 
     def over(self, array: Buffer) -> Any:
-        """A tensor over host memory."""
+        """Make a tensor over host memory."""
 
     def on_device(self, size: int, place: str) -> Any:
-        """A new tensor of bytes on a device."""
+        """Make a new tensor of bytes on a device."""
 
     def memory(self, tensor: Any) -> Buffer:
         """The bytes that a tensor lies in."""
 
     def enter(self, workspace: Workspace) -> None:
-        """Give its work to the workspace's stream from now on."""
+        """Queue its work on the workspace's stream from now on."""
 
     def leave(self) -> None:
-        """Give it to the stream that it was given to before."""
+        """Return to the stream that was current before."""
 
 
 class Engine:
@@ -42,11 +42,11 @@ class Engine:
         self._module: Any = importlib.import_module("gradtool.engine")
 
     def over(self, array: Buffer) -> Any:
-        """By `from_numpy`."""
+        """Call `from_numpy`."""
         return self._module.from_numpy(array)
 
     def on_device(self, size: int, place: str) -> Any:
-        """By `empty`."""
+        """Call `empty`."""
         return self._module.empty(size, dtype=self._module.uint8, device=place)
 
     def memory(self, tensor: Any) -> Buffer:
@@ -54,10 +54,10 @@ class Engine:
         return tensor._array
 
     def enter(self, workspace: Workspace) -> None:
-        """Nothing: the workspace makes its stream CuPy's current one."""
+        """Do nothing: the stream of the workspace is CuPy's current one."""
 
     def leave(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 class Torch:
@@ -67,21 +67,23 @@ class Torch:
         """Import it.
 
         Raises:
-            UnavailableError: it is not installed, or cannot use the device.
+            UnavailableError: It is not installed, or cannot use the device.
         """
         if importlib.util.find_spec("torch") is None:
-            raise UnavailableError("PyTorch is not installed: with it, its own .to stands beside")
+            raise UnavailableError(
+                "PyTorch is not installed: with it, its .to would be measured too"
+            )
         self._module: Any = importlib.import_module("torch")
         if not workspace.machine.simulated and not self._module.cuda.is_available():
             raise UnavailableError("the PyTorch that is installed cannot use CUDA here")
         self._before: Any = None
 
     def over(self, array: Buffer) -> Any:
-        """By `from_numpy`."""
+        """Call `from_numpy`."""
         return self._module.from_numpy(array)
 
     def on_device(self, size: int, place: str) -> Any:
-        """By `empty`."""
+        """Call `empty`."""
         return self._module.empty(size, dtype=self._module.uint8, device=place)
 
     def memory(self, tensor: Any) -> Buffer:
@@ -96,7 +98,7 @@ class Torch:
             cuda.set_stream(cuda.ExternalStream(workspace.stream.ptr, device=place))
 
     def leave(self) -> None:
-        """Make the one from before the current one."""
+        """Restore PyTorch's current stream."""
         if self._before is not None:
             self._module.cuda.set_stream(self._before)
             self._before = None

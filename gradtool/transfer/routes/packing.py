@@ -1,7 +1,7 @@
-"""Many tensors gathered in one page-locked buffer: sent by one copy, or one by one as they come.
+"""Many tensors gathered in one page-locked buffer, sent by one copy or one by one.
 
 `packed` gathers all of them and sends once. `pinned_by_threads` lets several threads gather and
-sends each group as soon as it is there.
+sends each group as soon as it is gathered.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _packing(
     fetch = workspace.machine.copier(gathered, far, workspace.stream)
 
     def there() -> None:
-        wait()  # the copy before this one may still read what is gathered
+        wait()  # The copy before this one may still read the buffer.
         for place, tensor in zip(places, tensors, strict=True):
             np.copyto(place, tensor)
         send()
@@ -107,7 +107,7 @@ def _gathering_by_threads(
             np.copyto(places[each], tensors[each])
 
     def issue() -> None:
-        wait()  # as above
+        wait()  # The last copies may still read the buffer.
         jobs = [(group, pool.submit(gather, group)) for group in groups]
         for group, job in jobs:
             job.result()

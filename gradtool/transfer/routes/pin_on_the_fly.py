@@ -1,7 +1,7 @@
-"""Page-locked memory made for one copy: allocate, copy into it, send, give it back.
+"""Page-locked memory for one copy: allocate, copy into it, send, release.
 
-Without blocking a block is kept until the next copy was given to the stream. So each copy but
-the first pays for giving back one block, whether one copy is timed or many.
+Without blocking, a block is kept until the next copy was queued. So each copy but the first pays
+for the release of one block, whether one copy is timed or many.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _UNDER_WAY = 1
 
 def pin_on_the_fly(cell: Cell, workspace: Workspace) -> Operation:
     """The route."""
-    workspace.machine.host("pinned", 4096).close()  # refused here rather than in the first sample
+    workspace.machine.host("pinned", 4096).close()  # Refused here rather than in the first sample.
     pinning = _Pinning(workspace, blocking=cell.mode == "blocking")
     move = pinning.send if cell.direction == "h2d" else pinning.fetch
     count = slot_count(cell.total, workspace.rotation)
@@ -65,7 +65,7 @@ class _Pinning:
         self._under_way: deque[tuple[HostBlock, Event]] = deque()
 
     def send(self, source: Buffer, target: Buffer) -> None:
-        """From pageable memory to the device."""
+        """Copy from pageable memory to the device."""
         block = self._machine.host("pinned", len(source))
         np.copyto(block.array, source)
         self._machine.copier(target, block.array, self._stream)()
@@ -80,7 +80,7 @@ class _Pinning:
             self._release()
 
     def fetch(self, source: Buffer, target: Buffer) -> None:
-        """From the device to pageable memory."""
+        """Copy from the device to pageable memory."""
         block = self._machine.host("pinned", len(target))
         self._machine.copier(block.array, source, self._stream)()
         self._stream.synchronize()
@@ -93,6 +93,6 @@ class _Pinning:
         block.close()
 
     def drain(self) -> None:
-        """Wait for what is under way and give it back."""
+        """Wait for the copies under way and release their blocks."""
         while self._under_way:
             self._release()

@@ -1,6 +1,6 @@
-"""Two page-locked buffers of a few MiB, filled and sent in turn: one is sent while the other fills.
+"""Staging through two page-locked buffers in turn: one is sent while the other is filled.
 
-With several threads the host's part of it, the filling, is shared out among them.
+Several threads share the host's part of it, the filling.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _slot(move: HostCopy, source: Buffer, target: Buffer) -> Slot:
 
 
 def _striped(pool: ThreadPoolExecutor) -> HostCopy:
-    """Copies in equal stripes, one a thread; returns when all are done."""
+    """Make a host copy in equal stripes, one for each thread."""
     threads = thread_count()
 
     def copy(target: Buffer, source: Buffer) -> None:
@@ -94,7 +94,7 @@ def _striped(pool: ThreadPoolExecutor) -> HostCopy:
 
 
 class _Stager:
-    """The buffers, each with the event after which it may be used again."""
+    """The buffers, each with the event after which it is free."""
 
     def __init__(self, workspace: Workspace, chunk: int, copy: HostCopy, *, blocking: bool) -> None:
         self._machine, self._stream = workspace.machine, workspace.stream
@@ -109,7 +109,7 @@ class _Stager:
         self._done: list[Event | None] = [None] * _BUFFERS
 
     def send(self, source: Buffer, target: Buffer) -> None:
-        """From pageable memory to the device."""
+        """Copy from pageable memory to the device."""
         for number, start in enumerate(range(0, len(source), self._chunk)):
             piece = slice(start, start + self._chunk)
             turn = number % _BUFFERS
@@ -121,7 +121,7 @@ class _Stager:
             self._stream.synchronize()
 
     def fetch(self, source: Buffer, target: Buffer) -> None:
-        """From the device to pageable memory; a piece is copied out while the next one comes."""
+        """Copy from the device to pageable memory; a piece is copied out while the next arrives."""
         waiting: tuple[int, slice] | None = None
         for number, start in enumerate(range(0, len(source), self._chunk)):
             piece = slice(start, start + self._chunk)
@@ -140,7 +140,7 @@ class _Stager:
         self._copy(part, self._free(turn)[: len(part)])
 
     def _free(self, turn: int) -> Buffer:
-        """A buffer that no copy uses any more."""
+        """Wait until no copy uses a buffer, and return it."""
         event = self._done[turn]
         if event is not None:
             event.synchronize()
@@ -152,7 +152,7 @@ class _Stager:
         self._done[turn] = event
 
     def close(self) -> None:
-        """Give the buffers back."""
+        """Release the buffers."""
         self._stream.synchronize()
         while self._blocks:
             self._blocks.pop().close()

@@ -1,1 +1,1 @@
-"""A CUDA device as it is measured, and what can be told of its link and its clocks."""
+"""A CUDA device that is measured, with its link and its clocks."""

@@ -1,4 +1,4 @@
-"""What was measured on: the device's part, read while it is copying."""
+"""The device's part of a report's header, read while the device is copying."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOAD_COPIES = 100
 
 
 def describe(machine: Machine, index: int, header: Header) -> tuple[Header, Link]:
-    """The header with the device's part, and its link, both as they are under load."""
+    """Add the device's part to the header; both that and the link are read under load."""
     runtime = array_module("cuda").cuda.runtime
     bus = bus_of(index)
     nvml = nvml_of(bus)
@@ -47,13 +47,13 @@ def bus_of(index: int) -> str:
 
 
 def version_text(number: int) -> str:
-    """CUDA's way of writing a version as a number, read: 12080 is 12.8."""
+    """The version that CUDA writes as a number: 12080 is 12.8."""
     return f"{number // 1000}.{number % 1000 // 10}"
 
 
 @contextmanager
 def _load(machine: Machine) -> Iterator[None]:
-    """Copies under way for as long as the context lasts, so that the link is awake."""
+    """Keep copies under way in the block, so that the link is awake."""
     try:
         block = machine.host("pinned", _LOAD_SIZE)
     except UnavailableError:
@@ -73,7 +73,7 @@ def _load(machine: Machine) -> Iterator[None]:
 
 @contextmanager
 def near(index: int) -> Iterator[None]:
-    """Run on the processors near the device, where that is known: buffers then lie near it too."""
+    """Run the block on the processors near the device, so that its buffers lie near it too."""
     local = local_processors(bus_of(index))
     if not hasattr(os, "sched_setaffinity"):
         yield

@@ -1,8 +1,8 @@
 """The PCIe link of a device: its generation and width, read while it is busy.
 
 An idle link slows down to its first generation. The slowest hop between the device and the
-processor decides, so the bridges on the way are asked too. Where nothing can be read the answer
-is "unknown", with the reason.
+processor decides, so the bridges on the way are read too. Where nothing can be read the link is
+"unknown", with the reason.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gradtool.results.transfer import Link
 from gradtool.transfer.machines.cuda.nvml import Nvml
-from gradtool.transfer.machines.host.header import parse_list
+from gradtool.transfer.machines.host.header import parse_processors
 
 PER_LANE = {1: 0.25, 2: 0.5, 3: 0.985, 4: 1.969, 5: 3.938, 6: 7.563}
 """GB/s of a lane in one direction, raw, by generation: the transfer rate times the encoding."""
@@ -25,7 +25,7 @@ _DEVICES = Path("/sys/bus/pci/devices")
 
 
 def read_link(bus: str, nvml: Nvml | None, devices: Path = _DEVICES) -> Link:
-    """The link of the device at a PCI address such as ``0000:3b:00.0``, as it is now."""
+    """Read the present link of the device at a PCI address such as ``0000:3b:00.0``."""
     hops = list(_hops(devices / bus.lower()))
     if hops:
         generation, width = min(hops, key=lambda hop: PER_LANE[hop[0]] * hop[1])
@@ -33,7 +33,7 @@ def read_link(bus: str, nvml: Nvml | None, devices: Path = _DEVICES) -> Link:
     found = nvml.link() if nvml is not None else None
     if found is not None and found[0] in PER_LANE and found[1] > 0:
         return _link(*found, "NVML")
-    return Link(unknown="neither sysfs nor NVML tells of it")
+    return Link(unknown="neither sysfs nor NVML reports it")
 
 
 def _link(generation: int, width: int, source: str) -> Link:
@@ -75,6 +75,6 @@ def numa_node(bus: str, devices: Path = _DEVICES) -> int | None:
 def local_processors(bus: str, devices: Path = _DEVICES) -> frozenset[int]:
     """The processors near a device; empty where that is unknown."""
     try:
-        return parse_list((devices / bus.lower() / "local_cpulist").read_text())
+        return parse_processors((devices / bus.lower() / "local_cpulist").read_text())
     except (OSError, ValueError):
         return frozenset()

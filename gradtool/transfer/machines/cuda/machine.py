@@ -25,7 +25,7 @@ from gradtool.transfer.machines.machine import Buffer, Call, HostBlock, Memory
 from gradtool.transfer.machines.pages import fresh_pages, touch
 
 _COMPUTED = 1 << 24
-"""Numbers that one step of a computation works on: a step takes longer than it takes to launch."""
+"""Elements of the array in a computation: one pass takes longer than its launch."""
 
 
 class CudaMachine:
@@ -34,7 +34,7 @@ class CudaMachine:
     simulated = False
 
     def __init__(self, index: int = 0, clock: Clock = CLOCK) -> None:
-        """Make the device the current one of this thread.
+        """Make the device current in this thread.
 
         Raises:
             DeviceUnavailableError: CUDA cannot be used, or has no such device.
@@ -50,15 +50,15 @@ class CudaMachine:
         return array_module("cuda").cuda.runtime
 
     def describe(self, header: Header) -> tuple[Header, Link]:
-        """With driver, runtime, clocks and NUMA node."""
+        """Add driver, runtime, clocks and NUMA node."""
         return describe(self, self.index, header)
 
     def near(self) -> AbstractContextManager[Any]:
-        """On the processors that belong to the device."""
+        """Run on the processors that belong to the device."""
         return near(self.index)
 
     def free_memory(self) -> tuple[int, int]:
-        """Of the host and of the device."""
+        """Free bytes of the host and of the device."""
         return HOST.memory().free, CUDA.memory(self.index).free
 
     def host(self, memory: Memory, size: int) -> HostBlock:
@@ -88,13 +88,13 @@ class CudaMachine:
         return CUDA.event()
 
     def copier(self, target: Buffer, source: Buffer, stream: Any) -> Call:
-        """`memcpyAsync` with everything worked out; the arrays are kept with it."""
-        what = self._what(target, source)
-        copy = functools.partial(self._runtime.memcpyAsync, *what, stream.ptr)
+        """`memcpyAsync` with its arguments determined; the call keeps the arrays alive."""
+        arguments = self._arguments(target, source)
+        copy = functools.partial(self._runtime.memcpyAsync, *arguments, stream.ptr)
         copy.kept = target, source  # type: ignore[attr-defined]  # alive as long as the call
         return copy
 
-    def _what(self, target: Buffer, source: Buffer) -> tuple[int, int, int, int]:
+    def _arguments(self, target: Buffer, source: Buffer) -> tuple[int, int, int, int]:
         """Both addresses, the size and the kind of a copy."""
         runtime = self._runtime
         kind = {
@@ -110,8 +110,8 @@ class CudaMachine:
         return CUDA.default_stream()
 
     def waiting_copier(self, target: Buffer, source: Buffer) -> Call:
-        """The synchronous `memcpy`; from pageable memory it may return once that was staged."""
-        copy = functools.partial(self._runtime.memcpy, *self._what(target, source))
+        """The synchronous `memcpy`, which may return once pageable memory was staged."""
+        copy = functools.partial(self._runtime.memcpy, *self._arguments(target, source))
         copy.kept = target, source  # type: ignore[attr-defined]  # as above
         return copy
 
@@ -120,29 +120,29 @@ class CudaMachine:
         return pinned_from_pool(size)
 
     def host_function(self, stream: Any, function: Call) -> None:
-        """By `launch_host_func`; the function must not call CUDA."""
+        """Call `launch_host_func`; the function must not call CUDA."""
         stream.inner.launch_host_func(lambda _nothing: function(), None)
 
     def write(self, target: Buffer, data: Buffer) -> None:
-        """By the synchronous `memcpy`, from pageable memory."""
+        """Write by the synchronous `memcpy`, from pageable memory."""
         data = np.ascontiguousarray(data)
         kind = self._runtime.memcpyHostToDevice
         self._runtime.memcpy(target.data.ptr, data.ctypes.data, data.nbytes, kind)
 
     def read(self, source: Buffer) -> Buffer:
-        """By the synchronous `memcpy`, to pageable memory."""
+        """Read by the synchronous `memcpy`, to pageable memory."""
         found = np.empty(source.nbytes, np.uint8)
         kind = self._runtime.memcpyDeviceToHost
         self._runtime.memcpy(found.ctypes.data, source.data.ptr, found.nbytes, kind)
         return found
 
     def computation(self, stream: Any, seconds: float) -> Call:
-        """Passes over an array of the device, as many as fill the time."""
+        """Multiply an array of the device, as often as fills the time."""
         module = array_module("cuda")
         numbers = module.ones(_COMPUTED, np.float32)
         start, end = self.event(), self.event()
         passes = functools.partial(_multiply, module, numbers, stream)
-        passes(2)  # compiles the kernel
+        passes(2)  # Compiles the kernel.
         start.record(stream)
         passes(8)
         end.record(stream)
@@ -160,7 +160,7 @@ class CudaMachine:
         CUDA.synchronize(self.index)
 
     def close(self) -> None:
-        """Give back what CuPy's pools hold."""
+        """Release the memory in CuPy's pools."""
         self.synchronize()
         CUDA.release_unused()
 

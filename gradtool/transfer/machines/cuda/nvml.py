@@ -1,6 +1,6 @@
-"""The few figures that only the driver's management library tells: link, clocks, version.
+"""NVML, the driver's management library: link, clocks, version.
 
-It is called through ctypes, and read only: nothing of the device is changed.
+It is called through ctypes, for reading only: the device is not changed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 _LIBRARY = "libnvidia-ml.so.1"
 _CLOCKS = {"SM": 1, "memory": 2}
-"""Numbers of the clocks that are asked for."""
+"""NVML's numbers of the clocks."""
 
 
 class Nvml:
@@ -39,7 +39,7 @@ class Nvml:
         return None if generation is None or width is None else (generation, width)
 
     def clocks(self) -> str:
-        """MHz of the multiprocessors and of the memory now; empty where they are not told."""
+        """Present MHz of multiprocessors and memory; empty where NVML does not report them."""
         parts = []
         for name, number in _CLOCKS.items():
             found = self._number("nvmlDeviceGetClockInfo", number)
@@ -48,12 +48,12 @@ class Nvml:
         return ", ".join(parts)
 
     def throttled(self) -> bool:
-        """Whether power or heat holds the clocks down now."""
+        """Return True while power or heat holds the clocks down."""
         reasons = ctypes.c_ulonglong()
         status = self._library.nvmlDeviceGetCurrentClocksThrottleReasons(
             self._device, ctypes.byref(reasons)
         )
-        return not status and bool(reasons.value & _HELD_DOWN)
+        return not status and bool(reasons.value & _THROTTLING)
 
     def driver(self) -> str | None:
         """The driver's version."""
@@ -69,12 +69,12 @@ class Nvml:
         return None if status else found.value
 
 
-_HELD_DOWN = 0x4 | 0x8 | 0x20 | 0x40 | 0x80
+_THROTTLING = 0x4 | 0x8 | 0x20 | 0x40 | 0x80
 """Of the throttle reasons: power cap, hardware slowdown, heat (both kinds), power brake."""
 
 
 def nvml_of(bus: str) -> Nvml | None:
-    """The device's figures; None where the library is missing or does not know it."""
+    """Open the device's NVML; None where the library is missing or does not know the device."""
     try:
         return Nvml(bus)
     except (OSError, AttributeError):

@@ -1,5 +1,5 @@
 """Host memory in place of a device: copies are memcpy, streams are threads.
 
-It measures real things (first touches, what memcpy reaches, what locking pages costs) and says
-nothing of a GPU, so everything measured on it is marked as simulated.
+It measures real costs (first touches, the rate of memcpy, locking of pages), but those of no GPU,
+so everything measured on it is marked as simulated.
 """

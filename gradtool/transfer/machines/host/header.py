@@ -1,4 +1,4 @@
-"""What was measured on: the host's part. What cannot be told stays unsaid."""
+"""The host's part of a report's header; what the system does not report stays empty."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 
 USUAL_CACHE = 64 << 20
-"""Bytes that are taken for the last-level cache where its size is unknown."""
+"""Assumed bytes of the last-level cache where its size is unknown."""
 
 
 def host_header(machine: Machine) -> Header:
@@ -41,7 +41,7 @@ def host_header(machine: Machine) -> Header:
 
 
 def last_level_cache(caches: Path = _CACHES) -> int | None:
-    """Bytes of the largest cache that the system tells of."""
+    """Bytes of the largest cache that the system reports."""
     found = [_size(_text(place / "size")) for place in caches.glob("index*")]
     return max((size for size in found if size), default=None)
 
@@ -57,7 +57,7 @@ def _processor() -> str | None:
 
 
 def container(root: Path = Path("/")) -> str | None:
-    """What the process runs in, where that shows: it changes what copies and locks cost."""
+    """Container around the process, if known: it affects the cost of copies and locks."""
     version = _text(root / "proc/version")
     if "microsoft" in version.lower():
         return "WSL"
@@ -76,11 +76,11 @@ def _text(path: Path) -> str:
         return ""
 
 
-def parse_list(text: str) -> frozenset[int]:
-    """The numbers in ``0-2,8``; empty for nothing.
+def parse_processors(text: str) -> frozenset[int]:
+    """Parse the system's list of processors, such as ``0-2,8``.
 
     Raises:
-        ValueError: it is no such list.
+        ValueError: The text is no such list.
     """
     found: set[int] = set()
     for part in filter(None, text.strip().split(",")):

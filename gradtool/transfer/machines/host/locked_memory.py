@@ -1,6 +1,6 @@
-"""Pages that the system keeps in memory, by ``mlock``: what stands in for pinned memory.
+"""Pages that ``mlock`` keeps in memory, which stand in for pinned memory.
 
-They are as fast to copy from as others. What can be measured is what locking them costs.
+They are as fast to copy from as others; the cost of locking them is real.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gradtool.transfer.errors import UnavailableError
 
 
 def lock_pages(array: Any) -> Callable[[], Any]:
-    """Lock an array's pages in memory; gives what unlocks them.
+    """Lock an array's pages in memory; return the call that unlocks them.
 
     Raises:
         UnavailableError: the system has no ``mlock``, or refused it.
@@ -40,7 +40,7 @@ def _unlock(array: Any) -> None:
 def _system() -> Any:
     try:
         library = ctypes.CDLL(None, use_errno=True)
-        library.mlock, library.munlock  # noqa: B018 - raises where there is none
+        library.mlock, library.munlock  # noqa: B018 - raises if missing
     except (OSError, AttributeError, TypeError):
         raise UnavailableError("this system has no mlock") from None
     return library
@@ -50,13 +50,13 @@ def lock_limit() -> int | None:
     """Bytes that this process may lock; None for no limit. A privileged process has none."""
     try:
         import resource
-    except ImportError:  # there is none on Windows
+    except ImportError:  # Windows
         return None
     soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
     return None if soft == resource.RLIM_INFINITY else int(soft)
 
 
 def limit_text() -> str:
-    """The limit for people."""
+    """The limit as text."""
     limit = lock_limit()
     return "none" if limit is None else size_text(limit)

@@ -19,11 +19,11 @@ from gradtool.transfer.machines.machine import Buffer, Call, HostBlock, Memory
 from gradtool.transfer.machines.pages import fresh_pages, touch
 
 _COMPUTED = 1 << 15
-"""Numbers that one step of the stand-in's computation works on: they stay in a core's cache."""
+"""Elements of the array in a computation: they stay in a core's cache."""
 
 
 class HostMachine:
-    """Copies by memcpy on threads; "the device's" memory is the host's."""
+    """Copies by memcpy on threads, with host memory as the device's."""
 
     simulated = True
     place = "cpu"
@@ -36,15 +36,15 @@ class HostMachine:
         self._pool: dict[int, list[HostBlock]] = {}
 
     def describe(self, header: Header) -> tuple[Header, Link]:
-        """There is no device to tell of, and no link."""
+        """Return the header as it is: there is no device, and no link."""
         return header, Link(unknown="n/a: no device")
 
     def near(self) -> contextlib.AbstractContextManager[Any]:
-        """Everywhere is near."""
+        """Do nothing: all processors are near."""
         return contextlib.nullcontext()
 
     def free_memory(self) -> tuple[int, int]:
-        """The same memory twice."""
+        """Free bytes of the one memory, twice."""
         free = HOST.memory().free
         return free, free
 
@@ -64,7 +64,7 @@ class HostMachine:
         return lock_pages(array)
 
     def device(self, size: int) -> Buffer:
-        """Other host memory, its pages touched, as a device's are."""
+        """Other host memory, its pages touched, since a device's memory is there from the start."""
         array = fresh_pages(size)
         touch(array)
         return array
@@ -76,15 +76,15 @@ class HostMachine:
         return stream
 
     def event(self) -> WorkerEvent:
-        """A new mark."""
+        """A new event."""
         return WorkerEvent(self.clock)
 
     def copier(self, target: Buffer, source: Buffer, stream: Any) -> Call:
-        """Give a memcpy to a thread."""
-        return functools.partial(stream.give, functools.partial(np.copyto, target, source))
+        """Queue a memcpy on a thread."""
+        return functools.partial(stream.submit, functools.partial(np.copyto, target, source))
 
     def default_stream(self) -> WorkerStream:
-        """A thread that `waiting_copier` has no use for."""
+        """A thread of its own; `waiting_copier` does not use it."""
         return self._default or self._made_default()
 
     def _made_default(self) -> WorkerStream:
@@ -96,37 +96,37 @@ class HostMachine:
         return functools.partial(np.copyto, target, source)
 
     def pooled(self, size: int) -> HostBlock:
-        """From a pool of locked pages; what was given back last goes out first."""
-        given_back = self._pool.setdefault(size, [])
-        block = given_back.pop() if given_back else self.host("pinned", size)
-        return HostBlock(block.array, functools.partial(given_back.append, block))
+        """Take from a pool of locked pages the block that was given back last."""
+        free_blocks = self._pool.setdefault(size, [])
+        block = free_blocks.pop() if free_blocks else self.host("pinned", size)
+        return HostBlock(block.array, functools.partial(free_blocks.append, block))
 
     def host_function(self, stream: Any, function: Call) -> None:
-        """Give a function to a thread."""
-        stream.give(function)
+        """Queue a function on a thread."""
+        stream.submit(function)
 
     def write(self, target: Buffer, data: Buffer) -> None:
         """Copy at once."""
         np.copyto(target, data)
 
     def read(self, source: Buffer) -> Buffer:
-        """The bytes where they are."""
+        """Return the bytes without a copy."""
         return source
 
     def computation(self, stream: Any, seconds: float) -> Call:
-        """Give a thread arithmetic on a few numbers, as often as fills the time."""
+        """Queue multiplications of a small array, as many as fill the time."""
         numbers = np.ones(_COMPUTED, np.float32)
         start = self.clock()
         _compute(numbers, 64)
         each = max(self.clock() - start, 1) / 64
         steps = max(1, round(seconds * 1e9 / each))
-        return functools.partial(stream.give, functools.partial(_compute, numbers, steps))
+        return functools.partial(stream.submit, functools.partial(_compute, numbers, steps))
 
     def current(
         self,
         stream: Any,  # noqa: ARG002 - the protocol names it
     ) -> contextlib.AbstractContextManager[Any]:
-        """Nothing: the engine's copies of host memory know no streams."""
+        """Do nothing: the engine's copies of host memory use no streams."""
         return contextlib.nullcontext()
 
     def synchronize(self) -> None:
@@ -135,7 +135,7 @@ class HostMachine:
             stream.synchronize()
 
     def close(self) -> None:
-        """End the threads, and give back what the pool holds."""
+        """End the threads, and release the blocks of the pool."""
         while self._streams:
             self._streams.pop().close()
         for blocks in self._pool.values():

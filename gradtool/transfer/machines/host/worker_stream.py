@@ -1,4 +1,4 @@
-"""A thread that does what it is given in order: it stands in for a stream."""
+"""A thread that runs calls in order, which stands in for a stream."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gradtool.measure.clock import CLOCK, Clock
 
 
 class WorkerEvent:
-    """A mark in the work of a thread, with the time at which it was reached."""
+    """A mark in the queue of a thread, with the time at which the thread reached it."""
 
     def __init__(self, clock: Clock = CLOCK) -> None:
         self._clock = clock
@@ -19,10 +19,10 @@ class WorkerEvent:
         self._at: int | None = None
 
     def record(self, stream: Any = None) -> None:
-        """Mark the end of what a stream has been given so far."""
+        """Mark the present end of a stream's queue."""
         reached = self._reached = threading.Event()
         self._at = None
-        stream.give(lambda: self._reach(reached))
+        stream.submit(lambda: self._reach(reached))
 
     def _reach(self, reached: threading.Event) -> None:
         if reached is self._reached:
@@ -30,7 +30,7 @@ class WorkerEvent:
         reached.set()
 
     def query(self) -> bool:
-        """Whether the work before the mark is done."""
+        """Return True once the work before the mark is done."""
         return self._reached.is_set()
 
     def synchronize(self) -> None:
@@ -41,7 +41,7 @@ class WorkerEvent:
         """Milliseconds from this mark to that of `end`.
 
         Raises:
-            RuntimeError: one of them has not been reached.
+            RuntimeError: One of them has not been reached.
         """
         if self._at is None or end._at is None:
             raise RuntimeError("both events must be reached before the time between them is known")
@@ -49,19 +49,19 @@ class WorkerEvent:
 
 
 class WorkerStream:
-    """Work that a thread does in order, beside that of the thread that gives it."""
+    """A queue of calls, and a thread that runs them in order."""
 
     def __init__(self, clock: Clock = CLOCK) -> None:
         self._clock = clock
         self._work: queue.SimpleQueue[tuple[Callable[[], Any], int] | None] = queue.SimpleQueue()
         self._failure: BaseException | None = None
-        self._given = self._done = 0
+        self._submitted = self._done = 0
         self._thread = threading.Thread(target=self._run, name="gradtool-stream", daemon=True)
         self._thread.start()
 
     @property
     def ptr(self) -> int:
-        """A number that no other stream has at the same time."""
+        """A number that identifies the stream."""
         return id(self)
 
     def _run(self) -> None:
@@ -73,17 +73,17 @@ class WorkerStream:
                 self._failure = error
             self._done += count
 
-    def give(self, work: Callable[[], Any]) -> None:
-        """Give it something to do after all that it has been given before."""
-        self._given += 1
+    def submit(self, work: Callable[[], Any]) -> None:
+        """Queue a call."""
+        self._submitted += 1
         self._work.put((work, 1))
 
     def query(self) -> bool:
-        """Whether all of its work is done."""
-        return self._done == self._given
+        """Return True once all of its calls are done."""
+        return self._done == self._submitted
 
     def synchronize(self) -> None:
-        """Wait until all of its work is done; raise what any of it raised."""
+        """Wait until all of its calls are done; raise the last error of any."""
         reached = threading.Event()
         self._work.put((reached.set, 0))
         reached.wait()
@@ -92,8 +92,8 @@ class WorkerStream:
             raise failure
 
     def wait_event(self, event: Any) -> None:
-        """Let further work wait for an event."""
-        self.give(event._reached.wait)
+        """Let later calls wait for an event."""
+        self.submit(event._reached.wait)
 
     def __enter__(self) -> WorkerStream:
         return self
@@ -102,6 +102,6 @@ class WorkerStream:
         return None
 
     def close(self) -> None:
-        """Do what is left, and end the thread."""
+        """Run the remaining calls, and end the thread."""
         self._work.put(None)
         self._thread.join()
