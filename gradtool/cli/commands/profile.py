@@ -101,7 +101,7 @@ def _profile(
 ) -> ExitCode:
     from gradtool.cli.output.protected_files import read_by
     from gradtool.cli.output.reports import claimed, write_all
-    from gradtool.report.profile.formats import FORMATS, renderer
+    from gradtool.report.profile import FORMATS, renderer
 
     with claimed(reports, FORMATS, renderer, inputs=read_by(options)) as outputs:
         report = _measured(options, budget, shown)

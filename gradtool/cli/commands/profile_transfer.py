@@ -113,7 +113,7 @@ def _measure_and_write(
     inputs: Sequence[str | None],
 ) -> ExitCode:
     from gradtool.cli.output.reports import claimed, write_all
-    from gradtool.report.transfer.formats import FORMATS, renderer
+    from gradtool.report.transfer import FORMATS, renderer
     from gradtool.transfer.analysis.requirements import Requirements
 
     wanted = Requirements.read(*required)

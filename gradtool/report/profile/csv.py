@@ -14,9 +14,9 @@ COLUMNS = (
 
 
 def render(report: ProfileReport) -> str:
-    """A line of names and a line for each phase; what is not known is empty.
+    """A line of names and a line for each phase; unknown values are empty.
 
-    A Function, or a case, that could not be run has a line of its own that says why.
+    A Function, or a case, that could not be run has a line of its own with the reason.
     """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")

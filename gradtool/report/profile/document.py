@@ -1,7 +1,7 @@
-"""The JSON document of a profile, and the schema that it is published with.
+"""The JSON document of a report, and its published schema.
 
-The schema is what ``gradtool schema profile`` prints. It is generated from the types, and a
-test holds the file against them.
+The schema is what ``gradtool schema profile`` prints. It is generated from the types; a
+test compares the file with them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gradtool.report.formats.json import schema_text
 from gradtool.results.profile import SCHEMA_VERSION, ProfileReport
 
 SCHEMA_FILE = Path(__file__).parents[1] / "schemas" / f"profile-{SCHEMA_VERSION}.schema.json"
-"""The published schema of the present version."""
+"""The published schema of this version."""
 
 
 def render(report: ProfileReport) -> str:
@@ -24,10 +24,10 @@ def render(report: ProfileReport) -> str:
 
 
 def published_schema() -> str:
-    """The text of the schema that this version of gradtool writes by."""
+    """The schema of the documents that this version of gradtool writes."""
     return SCHEMA_FILE.read_text(encoding="utf-8")
 
 
 def generated_schema() -> str:
-    """The schema as the types say it; what `published_schema` must be equal to."""
+    """The schema of the types, to which `published_schema` must be equal."""
     return schema_text(ProfileReport, "gradtool profile", SCHEMA_VERSION)

@@ -1,4 +1,4 @@
-"""A profile as one HTML file that needs nothing beside it."""
+"""A profile as one self-contained HTML file."""
 
 from __future__ import annotations
 

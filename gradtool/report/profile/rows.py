@@ -1,4 +1,4 @@
-"""The texts of a profile's tables, whatever they are written as."""
+"""Rows and lines of a profile, as text that each format lays out in its own way."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from gradtool.measure.units import about, time_text
 from gradtool.results.profile import CaseProfile, FunctionProfile, Phase, ProfileReport
 
 COLUMNS = ("case", "phase", "median", "p25 - p75", "n", "peak", "trust")
-"""``n`` samples; the ``peak`` of memory; ``trust`` says where samples lie too far apart."""
+"""``n`` samples; the ``peak`` of memory; ``trust`` marks samples that lie too far apart."""
 
 TEXT_COLUMNS = frozenset({"case", "phase", "operation", "trust"})
-"""Those of both tables whose texts are set to the left; the others are numbers."""
+"""Columns of both tables that are aligned left; the others are numbers."""
 
 OPERATION_COLUMNS = ("case", "phase", "operation", "calls", "self", "share", "total")
 
 
 def header(report: ProfileReport) -> str:
-    """What was measured on."""
+    """Versions, platform, engine and device of the run."""
     where = report.environment
     return (
         f"gradtool {where.gradtool}, Python {where.python}, NumPy {where.numpy}, {where.platform}, "
@@ -65,7 +65,7 @@ def in_brief(phase: Phase, most: int = 3) -> str:
 
 
 def problems(function: FunctionProfile) -> Iterator[str]:
-    """What could not be measured, and why, one line each."""
+    """A line for each phase, case or Function that could not be measured, with the reason."""
     for case in function.cases:
         if case.problem:
             yield f"[{case.name}] {case.problem}"
@@ -82,17 +82,17 @@ def _missing(case: CaseProfile) -> Iterator[str]:
 
 
 def failed(function: FunctionProfile) -> bool:
-    """Whether the Function, or one of its cases, could not be run."""
+    """Return True if the Function, or one of its cases, could not be run."""
     return bool(function.problem) or any(case.problem or _raises(case) for case in function.cases)
 
 
 def _raises(case: CaseProfile) -> bool:
-    """Whether a phase that every Function should have raised; a second derivative need not be."""
+    """Return True if forward or backward raised; a second derivative is optional."""
     return any(phase.raised and phase.name != "double backward" for phase in case.phases)
 
 
 def last_line(report: ProfileReport) -> str:
-    """What was profiled, and what was not."""
+    """A summary: Functions, profiled cases, failures."""
     cases = [case for function in report.functions for case in function.cases]
     timed = sum(not case.problem and not _raises(case) for case in cases)
     missing = sum(failed(function) for function in report.functions)

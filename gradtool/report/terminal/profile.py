@@ -1,4 +1,4 @@
-"""A profile for a person at a terminal: a table for each Function, and what it is made of."""
+"""A profile for a terminal: a table for each Function, with its costliest operations."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _write_function(
 
 
 def _write_brief(page: Page, function: FunctionProfile) -> None:
-    """The costliest operations of the first case; the others' are much the same."""
+    """Write the costliest operations of the first case; those of other cases are similar."""
     first = next((case for case in function.cases if case.phases), None)
     for phase in first.phases if first else ():
         if phase.operations:

@@ -1,6 +1,6 @@
 """A transfer report for a person at a terminal: tables, advice, and what was not measured.
 
-Where lines are short, columns that another one says in brief are left out.
+On a narrow terminal, columns are left out for which there is a brief one.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from rich.text import Text
 
 from gradtool.report.tabular import Table
 from gradtool.report.terminal.console import DIM, STRONG, Page, make_console
-from gradtool.report.transfer.tables import (
+from gradtool.report.transfer.lines import (
     advice_lines,
     header_lines,
     last_line,
     not_measured,
-    tables,
 )
+from gradtool.report.transfer.tables import tables
 from gradtool.results.transfer import TransferReport
 
 WIDE = 104
-"""Columns from which on nothing is left out."""
+"""Width of a terminal from which on nothing is left out."""
 
 _BAD = "bold red"
 _GOOD = "green"

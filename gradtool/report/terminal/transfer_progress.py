@@ -1,4 +1,4 @@
-"""What a person at a terminal sees while copies are measured; it vanishes when that ends."""
+"""Progress bar of a transfer profile on a terminal; it vanishes at the end."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 _STEP = 0.1
-"""Seconds between two drawings: a drawing thread would disturb what is measured."""
+"""Seconds between two drawings; there is no drawing thread, which would disturb the measurement."""
 
 
 class TransferProgress:
     """A bar that fills as the budget is used, with the time left and what is under way.
 
-    Implements `gradtool.transfer.plan.options.Watcher`. It draws only when it is told something,
-    which is between samples.
+    Implements `gradtool.transfer.plan.options.Watcher`. It draws only when called, which is
+    between samples.
     """
 
     def __init__(self, console: Console, budget: float) -> None:
-        """Draw on `console`, which should be a terminal's."""
+        """Draw on `console`, the console of a terminal."""
         self._progress = Progress(
             BarColumn(bar_width=24, style="dim", complete_style="none", finished_style="none"),
             TextColumn("{task.fields[left]}", markup=False),

@@ -20,7 +20,7 @@ COLUMNS = (
 
 
 def render(report: TransferReport) -> str:
-    """A line of names and a line for each cell; what is not known is empty."""
+    """A line of names and a line for each cell; unknown values are empty."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(COLUMNS)

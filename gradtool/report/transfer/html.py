@@ -1,17 +1,18 @@
-"""A transfer report as one HTML file that needs nothing beside it."""
+"""A transfer report as one self-contained HTML file."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from gradtool.report.html.tabular import bullets, lines, page, table
-from gradtool.report.transfer.tables import (
+from gradtool.report.transfer.lines import (
     advice_lines,
     header_lines,
     last_line,
     not_measured,
-    tables,
+    requirement_lines,
 )
+from gradtool.report.transfer.tables import tables
 from gradtool.results.transfer import TransferReport
 
 
@@ -25,11 +26,7 @@ def _body(report: TransferReport) -> Iterator[str]:
         yield '<p class="simulated">SIMULATED: host memory stood in for a device.</p>'
     yield lines(header_lines(report))
     yield from bullets("Advice", advice_lines(report))
-    told = [
-        f"{'met' if each.met else 'NOT MET'}: {each.text} ({each.reason})"
-        for each in report.requirements
-    ]
-    yield from bullets("Requirements", told)
+    yield from bullets("Requirements", requirement_lines(report))
     for shown in tables(report):
         yield from table(shown)
     yield from bullets("Not measured", list(not_measured(report)))

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 
 from gradtool.report.formats.markdown import escaped
 from gradtool.report.tabular import Table
-from gradtool.report.transfer.tables import (
+from gradtool.report.transfer.lines import (
     advice_lines,
     header_lines,
     last_line,
     not_measured,
-    tables,
+    requirement_lines,
 )
+from gradtool.report.transfer.tables import tables
 from gradtool.results.transfer import TransferReport
 
 
@@ -29,11 +30,7 @@ def _lines(report: TransferReport) -> Iterator[str]:
     for table in tables(report):
         yield from _table(table)
     yield from _list("Advice", advice_lines(report))
-    told = [
-        f"{'met' if each.met else 'NOT MET'}: {each.text} ({each.reason})"
-        for each in report.requirements
-    ]
-    yield from _list("Requirements", told)
+    yield from _list("Requirements", requirement_lines(report))
     yield from _list("Not measured", list(not_measured(report)))
     yield from _list("Notices", report.notices)
     yield escaped(last_line(report))

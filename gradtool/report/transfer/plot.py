@@ -1,6 +1,6 @@
 """Bandwidth by size, one line for each scenario: an SVG or PNG by Matplotlib (extra ``plot``).
 
-Of each scenario the mode that does not block is drawn, or the one of which more was measured.
+Each scenario is drawn in its non-blocking mode, or in the mode with more cells.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ MISSING = "--plot needs Matplotlib, which is not installed: install gradtool[plo
 
 
 class PlotError(Exception):
-    """There is nothing to draw with, or nothing to draw; the text is one line for the user."""
+    """Nothing can be drawn; the text is one line for the user."""
 
 
 def require_matplotlib() -> None:
-    """Refuse to go on without Matplotlib.
+    """Require Matplotlib.
 
     Raises:
-        PlotError: it is not installed.
+        PlotError: It is not installed.
     """
     import importlib.util
 
@@ -71,7 +71,7 @@ def render(report: TransferReport, form: str) -> bytes:
 
 
 def _fastest_first(report: TransferReport, labels: list[str]) -> list[str]:
-    """Labels in the order in which their lines end on the right, so that the eye finds them."""
+    """Labels in the order in which their lines end on the right."""
     ends: dict[str, float] = {}
     for direction in TITLES:
         for cells in _lines(report, direction):
@@ -85,7 +85,7 @@ def _title(report: TransferReport) -> str:
 
 
 def _styles(report: TransferReport) -> dict[str, dict[str, Any]]:
-    """Colour, marker and kind of line of each scenario, the same in every panel."""
+    """Colour, marker and line style of each scenario, the same in every panel."""
     names = dict.fromkeys(
         cells[0].scenario for direction in TITLES for cells in _lines(report, direction)
     )

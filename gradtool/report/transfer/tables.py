@@ -1,16 +1,16 @@
-"""What a report shows, as tables of text that every renderer sets in its own way."""
+"""Tables of a report, as text that each format lays out in its own way."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 from gradtool.measure.summary import Summary
 from gradtool.measure.units import about, rate_text, size_text, time_text
 from gradtool.report.tabular import Column, Table
-from gradtool.results.transfer import Cell, NodeRate, TransferReport
+from gradtool.results.transfer import Cell, TransferReport
 
 SIMULATED = "SIMULATED (host memcpy; no PCIe, no DMA)"
-"""How the title of every table begins where host memory stood in for a device."""
+"""Start of every table's title where host memory stood in for a device."""
 
 NOT_AVAILABLE = "n/a"
 
@@ -22,19 +22,8 @@ DIRECTIONS = {
 }
 
 
-def tables(report: TransferReport) -> Iterator[Table]:
-    """All tables that a report has something for."""
-    from gradtool.report.transfer import probe_tables as other_tables
-
-    yield from _cell_tables(report)
-    for make in other_tables.ALL:
-        table = make(report)
-        if table is not None:
-            yield table
-
-
 def titled(report: TransferReport, title: str) -> str:
-    """A table's title, which says so where it is not about a device."""
+    """A table's title, marked where no device was measured."""
     return f"{SIMULATED}: {title}" if report.simulated else title
 
 
@@ -118,105 +107,199 @@ def spread_text(summary: Summary) -> str:
 
 
 def marks(cell: Cell) -> str:
-    """What to mind about a cell, in signs."""
+    """Marks of a cell: noisy, not to be used, in the host's caches."""
     trust = {"noisy": "~", "do not use": "!"}.get(cell.done.trust if cell.done else "", "")
     return trust + ("c" if cell.cache_hot else "")
 
 
-def not_measured(report: TransferReport) -> Iterator[str]:
-    """The reasons why numbers are missing, each with what it is about."""
-    about_of: dict[str, dict[str, int]] = {}
-    for name, reason in _reasons(report):
-        names = about_of.setdefault(reason, {})
-        names[name] = names.get(name, 0) + 1
-    for reason, names in about_of.items():
-        told = ", ".join(
-            name if count == 1 else f"{name} ({count} cells)" for name, count in names.items()
-        )
-        yield f"{told}: {reason}"
-
-
-def _reasons(report: TransferReport) -> Iterator[tuple[str, str]]:
-    for cell in report.cells:
-        if cell.unavailable:
-            yield cell.row or f"{cell.label} {cell.direction}", cell.unavailable
-    others: tuple[tuple[str, Iterable[object]], ...] = (
-        ("fit of", report.fits), ("asynchrony of", report.asynchrony),
-        ("hazard", report.hazards), ("pinning cost of", report.pinning),
-        ("overlap of", report.overlap), ("copies by NUMA node", report.nodes),
-    )  # fmt: skip
-    for kind, records in others:
-        for record in records:
-            reason = getattr(record, "unavailable", "")
-            if reason:
-                yield f"{kind} {_name(record)}".strip(), reason
-
-
-def _name(record: object) -> str:
-    if isinstance(record, NodeRate):
-        return "" if record.node is None else str(record.node)
-    names = ("call", "label", "memory", "name", "direction", "mode")
-    parts = (getattr(record, name, "") for name in names)
-    return " ".join(part for part in parts if part)
-
-
-def advice_lines(report: TransferReport) -> list[str]:
-    """What to do, each with the rows that it rests on."""
-    return [
-        f"{each.text} [{' beside '.join(each.rests_on)}]" if each.rests_on else each.text
-        for each in report.advice
-    ]
-
-
-def last_line(report: TransferReport) -> str:
-    """How much was measured, and how much was not."""
-    measured = sum(1 for cell in report.cells if cell.done)
-    missing = len(report.cells) - measured
-    lead = "interrupted: " if report.interrupted else ""
-    told = f"{lead}{measured} cells measured in {report.seconds:.1f} s; not measured: {missing}"
-    if report.requirements:
-        met = sum(each.met for each in report.requirements)
-        told += f"; requirements met: {met} of {len(report.requirements)}"
-    if report.changes:
-        told += f"; regressed: {sum(change.regressed for change in report.changes)}"
-        told += f" of {len(report.changes)}"
-    return f"SIMULATED: {told}" if report.simulated else told
-
-
-def header_lines(report: TransferReport) -> Iterator[str]:
-    """What was measured on."""
-    header = report.header
-    parts = [
-        f"gradtool {header.gradtool}", f"NumPy {header.numpy}", f"Python {header.python}",
-        header.cupy and f"CuPy {header.cupy}", header.driver and f"driver {header.driver}",
-        header.runtime and f"runtime {header.runtime}",
-    ]  # fmt: skip
-    yield f"{header.device}: " + ", ".join(part for part in parts if part)
-    host = [
-        header.cpu, header.cpus and f"{header.cpus} processors usable",
-        header.cache and f"last-level cache {size_text(header.cache)}",
-        None if header.numa_node is None else f"NUMA node {header.numa_node}",
-        header.container and f"in {header.container}",
-        header.governor and f"governor {header.governor}", header.clocks,
-        "no limit on locked memory" if header.lock_limit is None
-        else f"lock limit {size_text(header.lock_limit)}" if header.lock_limit
-        else "no memory may be locked",
-    ]  # fmt: skip
-    yield ", ".join(part for part in host if part)
-    yield f"link: {link_text(report)}"
-
-
-def link_text(report: TransferReport) -> str:
-    """The link for people."""
-    link = report.link
-    if link.gbps is None:
-        return (
-            link.unknown if link.unknown.startswith(NOT_AVAILABLE) else f"unknown: {link.unknown}"
-        )
-    raw = f"raw {rate_text(link.gbps)} GB/s each way"
-    return f"PCIe generation {link.generation} x{link.width}, {raw} (by {link.source}, under load)"
-
-
 def optional_size(size: float | None) -> str:
-    """A size of which the order matters, if there is one."""
+    """A rounded size, if there is one."""
     return NOT_AVAILABLE if size is None else about(size)
+
+
+def _rows_table(report: TransferReport) -> Table | None:
+    """The rows of a configuration, with the times that it gives for comparison."""
+    cells = [cell for cell in report.cells if cell.row]
+    if not cells:
+        return None
+    found = [
+        [
+            cell.row, cell.label, shape_text(cell), time_of(cell.call), time_of(cell.done),
+            spread_text(cell.done) if cell.done else NOT_AVAILABLE,
+            str(cell.done.n) if cell.done else "0",
+            time_text(cell.published) if cell.published else "", marks(cell),
+        ]
+        for cell in cells
+    ]  # fmt: skip
+    columns = (
+        Column("row", right=False), Column("scenario", right=False, wide_only=True),
+        Column("size"), Column("call", wide_only=True), Column("done"),
+        Column("p25-p75", wide_only=True), Column("n"), Column("published"),
+        Column("", right=False),
+    )  # fmt: skip
+    return Table(titled(report, "rows of the configuration"), columns, [found])
+
+
+def _fits_table(report: TransferReport) -> Table | None:
+    """Latency and bandwidth of each way of copying."""
+    usable = [fit for fit in report.fits if not fit.unavailable]
+    if not usable:
+        return None
+    found = [
+        [
+            fit.label, fit.direction, fit.mode, time_text(fit.latency or 0.0),
+            rate_text(fit.gbps or 0.0), optional_size(fit.half_size), f"{fit.worst or 0.0:.0%}",
+            str(fit.sizes),
+        ]
+        for fit in usable
+    ]  # fmt: skip
+    columns = (
+        Column("scenario", right=False), Column("direction", right=False),
+        Column("mode", right=False), Column("latency"), Column("GB/s"),
+        Column("half at"), Column("worst"), Column("sizes"),
+    )  # fmt: skip
+    note = "time = latency + size / bandwidth, by relative least squares; half of it at that size"
+    return Table(titled(report, "latency and bandwidth"), columns, [found], notes=(note,))
+
+
+def _asynchrony_table(report: TransferReport) -> Table | None:
+    """Calls that return, or not, while their stream is held."""
+    found = [
+        [
+            each.call, each.memory, each.direction, size_text(each.bytes),
+            time_text(each.took or 0.0), each.verdict,
+        ]
+        for each in report.asynchrony
+        if each.verdict
+    ]  # fmt: skip
+    if not found:
+        return None
+    held = next(each.held for each in report.asynchrony if each.held)
+    columns = (
+        Column("call", right=False), Column("memory", right=False),
+        Column("direction", right=False), Column("size"), Column("took"),
+        Column("verdict", right=False),
+    )  # fmt: skip
+    title = f"does the call return while its stream is held for {time_text(held)}?"
+    return Table(titled(report, title), columns, [found])
+
+
+def _hazards_table(report: TransferReport) -> Table | None:
+    """Hazards of acting too early, and their cures."""
+    found = [
+        [
+            each.name, f"{each.caught} of {each.trials}",
+            f"{each.cured_by_synchronize} of {each.trials}",
+            f"{each.cured_by_event} of {each.trials}",
+            time_text(each.cost) if each.cost else NOT_AVAILABLE,
+        ]
+        for each in report.hazards
+        if not each.unavailable
+    ]  # fmt: skip
+    columns = (
+        Column("hazard", right=False), Column("wrong bytes"), Column("synchronize cures"),
+        Column("event cures"), Column("wait costs"),
+    )  # fmt: skip
+    return Table(titled(report, "hazards, on a held stream"), columns, [found]) if found else None
+
+
+def _pinning_table(report: TransferReport) -> Table | None:
+    """Cost of page-locked memory."""
+    found = [
+        [
+            each.memory, size_text(each.bytes), time_of(each.lock), time_of(each.touch),
+            time_of(each.release), NOT_AVAILABLE if each.reuses is None else f"{each.reuses:.0f}",
+        ]
+        for each in report.pinning
+        if not each.unavailable
+    ]  # fmt: skip
+    if not found:
+        return None
+    columns = (
+        Column("memory", right=False), Column("size"), Column("lock"), Column("touch"),
+        Column("release"), Column("pays after copies"),
+    )  # fmt: skip
+    reasons = dict.fromkeys(each.reuses_reason for each in report.pinning if each.reuses_reason)
+    return Table(
+        titled(report, "cost of page-locked memory"), columns, [found], notes=tuple(reasons)
+    )
+
+
+def _overlap_table(report: TransferReport) -> Table | None:
+    """Share of a copy that a computation hides."""
+    found = [
+        [
+            each.memory, each.stream, size_text(each.bytes), time_of(each.copy),
+            time_of(each.compute), time_of(each.both),
+            NOT_AVAILABLE if each.efficiency is None else f"{each.efficiency:.0%}",
+        ]
+        for each in report.overlap
+        if not each.unavailable
+    ]  # fmt: skip
+    if not found:
+        return None
+    columns = (
+        Column("memory", right=False), Column("stream", right=False), Column("size"),
+        Column("copy"), Column("compute"), Column("both"), Column("hidden"),
+    )  # fmt: skip
+    note = (
+        "threads that share the host's processors and memory; a GPU behaves differently"
+        if report.simulated
+        else "hidden: (copy + compute - both) / the shorter of the two"
+    )
+    return Table(titled(report, "a copy during a computation"), columns, [found], notes=(note,))
+
+
+def _nodes_table(report: TransferReport) -> Table | None:
+    """The same copies from each NUMA node."""
+    where = {True: "near the device", False: "far", None: ""}
+    found = [
+        [
+            str(each.node), where[each.near], each.memory, each.direction, size_text(each.bytes),
+            time_of(each.done), rate_text(each.gbps) if each.gbps else NOT_AVAILABLE,
+        ]
+        for each in report.nodes
+        if not each.unavailable
+    ]  # fmt: skip
+    if not found:
+        return None
+    columns = (
+        Column("node"), Column("", right=False), Column("memory", right=False),
+        Column("direction", right=False), Column("size"), Column("done"), Column("GB/s"),
+    )  # fmt: skip
+    return Table(titled(report, "by NUMA node"), columns, [found])
+
+
+def _changes_table(report: TransferReport) -> Table | None:
+    """Changes since an earlier run."""
+    if not report.changes:
+        return None
+    found = [
+        [
+            each.id, time_text(each.before), time_text(each.after), f"{each.ratio.value:.2f}",
+            f"{each.ratio.low:.2f}-{each.ratio.high:.2f}",
+            "REGRESSED" if each.regressed else each.ratio.verdict,
+        ]
+        for each in report.changes
+    ]  # fmt: skip
+    columns = (
+        Column("cell", right=False), Column("before", wide_only=True),
+        Column("after", wide_only=True), Column("ratio"), Column("95 %"),
+        Column("", right=False),
+    )  # fmt: skip
+    return Table(titled(report, "compared with the earlier run"), columns, [found])
+
+
+_ALL: tuple[Callable[[TransferReport], Table | None], ...] = (
+    _rows_table, _fits_table, _asynchrony_table, _hazards_table, _pinning_table, _overlap_table,
+    _nodes_table, _changes_table,
+)  # fmt: skip
+
+
+def tables(report: TransferReport) -> Iterator[Table]:
+    """All tables of a report that are not empty."""
+    yield from _cell_tables(report)
+    for make in _ALL:
+        table = make(report)
+        if table is not None:
+            yield table
