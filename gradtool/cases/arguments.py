@@ -15,7 +15,7 @@ from gradtool.adapters.library import library
 from gradtool.collect.checkable import Checkable
 from gradtool.config.settings import Settings
 from gradtool.config.tensor_spec import TensorSpec, dtype_of, is_tensor
-from gradtool.findings.terminations import NoCase
+from gradtool.findings.could_not_run import NoCase
 
 _MAX_SHOWN = 60
 """Characters of a plain value that are shown."""

@@ -15,7 +15,7 @@ from gradtool.cases.arguments import make_value, shown_value
 from gradtool.collect.checkable import Checkable
 from gradtool.config.schema import ModuleConfig
 from gradtool.config.settings import Settings
-from gradtool.findings.terminations import NoCase
+from gradtool.findings.could_not_run import NoCase
 from gradtool.sandbox.user_errors import describe
 
 

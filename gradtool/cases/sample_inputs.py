@@ -8,7 +8,7 @@ from typing import Any
 from gradtool.adapters.library import library
 from gradtool.cases.case import Case
 from gradtool.collect.checkable import Checkable
-from gradtool.findings.terminations import NoCase
+from gradtool.findings.could_not_run import NoCase
 from gradtool.sandbox.user_errors import describe
 
 _MAX_CASES = 1000

@@ -24,7 +24,7 @@ from gradtool.collect.checkable import Checkable
 from gradtool.config.schema import CaseConfig
 from gradtool.config.settings import Settings
 from gradtool.engine._placeholder import EngineLacksError
-from gradtool.findings.terminations import NoCase
+from gradtool.findings.could_not_run import NoCase
 from gradtool.results.report import Relaxation
 from gradtool.sandbox import debugger
 

@@ -19,7 +19,7 @@ from gradtool.checking.unit import Unit
 from gradtool.collect.checkable import Checkable
 from gradtool.config.settings import Settings
 from gradtool.findings.check_results import check_result, raised_late
-from gradtool.findings.terminations import out_of_time, termination_result
+from gradtool.findings.could_not_run import out_of_time, termination_result
 from gradtool.results.report import (
     CaseResult,
     CheckResult,

@@ -19,7 +19,7 @@ from gradtool.config.options import CheckOptions
 from gradtool.config.schema import Defaults, FunctionConfig
 from gradtool.config.settings import Settings, settings_for
 from gradtool.errors import UsageError
-from gradtool.findings.terminations import NoCase, no_case, termination_result
+from gradtool.findings.could_not_run import NoCase, no_case, termination_result
 from gradtool.results.report import CheckResult
 from gradtool.sandbox.termination import Terminated, user_code
 from gradtool.sandbox.timeout import time_limit

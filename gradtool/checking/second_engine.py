@@ -22,7 +22,7 @@ from gradtool.collect.checkable import Checkable
 from gradtool.collect.loader import LoadedModule
 from gradtool.config.settings import Settings
 from gradtool.findings.check_results import check_result
-from gradtool.findings.terminations import termination_result
+from gradtool.findings.could_not_run import termination_result
 from gradtool.results.report import CheckResult, Severity, Verdict
 from gradtool.sandbox.termination import Terminated, user_code
 from gradtool.sandbox.timeout import time_limit

@@ -21,7 +21,7 @@ from gradtool.checking.unit import Done, Survey, Surveyed, Unit
 from gradtool.collect.discovery import can_define_functions, discover, named, private_names
 from gradtool.collect.loader import LoadedModule, Loader, LoadError, parse
 from gradtool.config.settings import Settings
-from gradtool.findings.terminations import import_terminated, not_imported
+from gradtool.findings.could_not_run import import_terminated, not_imported
 from gradtool.results.report import CaseResult, CheckResult
 from gradtool.sandbox.termination import Terminated, user_code
 from gradtool.sandbox.timeout import time_limit

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from gradtool.cli.options.groups import HistoryGroup
-from gradtool.cli.output.destinations import Target, claim_file, replace
+from gradtool.cli.output.destinations import Destination, claim_file, replace
 from gradtool.cli.replay import cached
 from gradtool.config.options import CheckOptions
 from gradtool.errors import UsageError
@@ -45,7 +45,7 @@ class Keeper:
         history: HistoryGroup,
         options: CheckOptions,
         baseline: Baseline | None,
-        place: Target | None,
+        place: Destination | None,
     ) -> None:
         self._history = history
         self._baseline = baseline

@@ -1,1 +1,1 @@
-"""How what went wrong becomes a `Finding`."""
+"""Findings: problems of the user's code, as reports hold them."""

@@ -1,4 +1,4 @@
-"""Findings and check results, made of what was found and where the user's code is."""
+"""Check results of a case, with findings that point into the user's code."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _IN_FORWARD = ("setup_context", "forward")
 def check_result(
     node: str, checkable: Checkable, outcome: Outcome, settings: Settings
 ) -> CheckResult:
-    """What `verify` found out about one rule, told of the case with the node id `node`."""
+    """Turn the outcome of one rule into a result of the case with the node id `node`."""
     rule = outcome.rule
-    findings = tuple(_of_flaw(node, checkable, rule, flaw, settings) for flaw in outcome.flaws)
+    findings = tuple(_finding(node, checkable, rule, flaw, settings) for flaw in outcome.flaws)
     return CheckResult(
         rule=rule.code,
         verdict=outcome.verdict,
@@ -34,7 +34,7 @@ def check_result(
     )
 
 
-def _of_flaw(
+def _finding(
     node: str, checkable: Checkable, rule: Rule, flaw: Flaw, settings: Settings
 ) -> Finding:
     location = Location(path=shown_path(Path(flaw.path)), line=flaw.line) if flaw.path else None
@@ -52,17 +52,17 @@ def _of_flaw(
 
 
 def _blamed(rule: Rule, checkable: Checkable, known: str | None) -> Location:
-    """The ``def`` of the method that is `known` to be wrong, or that the rule blames."""
+    """The ``def`` of the method `known` to be wrong, or else of one that the rule blames."""
     if not checkable.is_function:
         return checkable.location
-    target = checkable.obj
+    cls = checkable.obj
     names = [known] if known else rule.blames
-    method = next((getattr(target, name) for name in names if _defines(target, name)), None)
+    method = next((getattr(cls, name) for name in names if _defines(cls, name)), None)
     return (method and function_location(method)) or checkable.location
 
 
 def _defines(cls: type, name: str) -> bool:
-    """Whether the method is the user's own, not the one that every Function has."""
+    """Return True for a method of the user's, not one that every Function inherits."""
     own = library().Function.__mro__
     return any(name in vars(base) for base in cls.__mro__ if base not in own)
 
@@ -71,14 +71,14 @@ def raised_late(
     node: str, method: str, error: Exception, checkable: Checkable, settings: Settings
 ) -> CheckResult:
     """GT003 or GT004 for a method that raised in a later call than the first."""
-    told = describe(error, checkable.folder)
+    raised = describe(error, checkable.folder)
     finding = make_finding(
         codes.FORWARD_RAISED if method in _IN_FORWARD else codes.BACKWARD_RAISED,
         node,
         settings,
-        message=f"{method} raised {told.summary}, though not in its first call",
-        location=told.location or checkable.location,
+        message=f"{method} raised {raised.summary}, though not in its first call",
+        location=raised.location or checkable.location,
         hint="look for state that it keeps between calls",
-        detail=told.detail,
+        detail=raised.detail,
     )
     return could_not_run(finding)

@@ -36,7 +36,7 @@ def make_finding(
     hint: str | None = None,
     detail: str | None = None,
 ) -> Finding:
-    """A finding about the case, Function or module with the node id `node`."""
+    """Create a finding about the case, Function or module with the node id `node`."""
     rule = RULES[code]
     return Finding(
         rule=code,
@@ -55,57 +55,57 @@ def make_finding(
 
 
 def could_not_run(finding: Finding) -> CheckResult:
-    """The check of a rule about something that could not run at all."""
+    """The result of a rule about something that could not run at all."""
     return CheckResult(rule=finding.rule, verdict=Verdict.ERROR, findings=(finding,))
 
 
 def as_argument(path: str) -> str:
-    """A path or node id as it stands on a command line, where a dash begins an option."""
+    """Write a path or node id for a command line, where a dash would begin an option."""
     return f"./{path}" if path.startswith("-") else path
 
 
 def replay_command(node: str, code: str, settings: Settings) -> str:
-    """A command line that asks one rule of one node again, with the same numbers."""
+    """A command line that checks one rule on one node again, with the same numbers."""
     parts = [shlex.quote(as_argument(node))]
     if code not in Family.RUNNING:
         parts.append(f"--select {code}")
     return " ".join(["gradtool check", *parts, f"--seed {settings.seed}", *settings.flags])
 
 
-_BEFORE = 2
-_AFTER = 2
-_MOST_OF_A_BODY = 14
-"""Lines of a function that are shown of it from its ``def`` on."""
+_LINES_BEFORE = 2
+_LINES_AFTER = 2
+_MAX_BODY = 14
+"""Lines of a function that are shown, from its ``def`` on."""
 
-_WIDEST = 160
-"""Characters of a line."""
+_MAX_WIDTH = 160
+"""Characters of a line that are kept."""
 
 _DEFINITION = re.compile(r"\s*(?:async\s+)?(?:def|class)\s+(\w+)")
 
 
 def excerpt(location: Location) -> Source | None:
-    """The lines around `location`; of a ``def``, the function. None where they cannot be read."""
+    """The lines around `location`, or the function at a ``def``; None if they cannot be read."""
     linecache.checkcache(location.path)
     lines = [line.rstrip("\n") for line in linecache.getlines(location.path)]
     if location.line is None or not 0 < location.line <= len(lines):
         return None
     at = location.line - 1
     definition = _DEFINITION.match(lines[at])
-    last = _end_of_body(lines, at) if definition else min(at + _AFTER, len(lines) - 1)
+    last = _end_of_body(lines, at) if definition else min(at + _LINES_AFTER, len(lines) - 1)
     while last > at and not lines[last].strip():
         last -= 1
-    first = _first(lines, at, 1 if definition else _BEFORE)
-    begin, end = definition.span(1) if definition else _text_of(lines[at])
+    first = _first(lines, at, 1 if definition else _LINES_BEFORE)
+    begin, end = definition.span(1) if definition else _code_span(lines[at])
     return Source(
         first=first + 1,
-        lines=tuple(line.expandtabs(4)[:_WIDEST] for line in lines[first : last + 1]),
-        column=min(len(lines[at][:begin].expandtabs(4)), _WIDEST) + 1,
-        end_column=min(len(lines[at][:end].expandtabs(4)), _WIDEST) + 1,
+        lines=tuple(line.expandtabs(4)[:_MAX_WIDTH] for line in lines[first : last + 1]),
+        column=min(len(lines[at][:begin].expandtabs(4)), _MAX_WIDTH) + 1,
+        end_column=min(len(lines[at][:end].expandtabs(4)), _MAX_WIDTH) + 1,
     )
 
 
 def _first(lines: list[str], at: int, most: int) -> int:
-    """Up to `most` lines further up, but no empty line to begin with."""
+    """Go up to `most` lines up, but do not begin with an empty line."""
     first = max(at - most, 0)
     while first < at and not lines[first].strip():
         first += 1
@@ -113,10 +113,10 @@ def _first(lines: list[str], at: int, most: int) -> int:
 
 
 def _end_of_body(lines: list[str], at: int) -> int:
-    """The last line of what is defined at line `at`, or the last that is shown of it."""
+    """The last line of the definition at line `at`, or the last line to show of it."""
     own = _indent(lines[at])
     last = at
-    for index in range(at + 1, min(at + _MOST_OF_A_BODY, len(lines))):
+    for index in range(at + 1, min(at + _MAX_BODY, len(lines))):
         if lines[index].strip():
             if _indent(lines[index]) <= own and not lines[index].lstrip().startswith(")"):
                 break
@@ -128,7 +128,7 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def _text_of(line: str) -> tuple[int, int]:
-    """Where a line's code begins and ends, a comment behind it left out where that is plain."""
+def _code_span(line: str) -> tuple[int, int]:
+    """Begin and end of a line's code, without a trailing comment that is easy to recognize."""
     code = line.split("  # ", 1)[0].rstrip() or line.rstrip()
     return min(_indent(line), len(code)), len(code)

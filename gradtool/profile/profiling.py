@@ -15,7 +15,7 @@ from gradtool.checking.worker_session import Bench
 from gradtool.collect.checkable import Checkable
 from gradtool.collect.loader import LoadError
 from gradtool.config.settings import Settings
-from gradtool.findings.terminations import import_terminated, not_imported
+from gradtool.findings.could_not_run import import_terminated, not_imported
 from gradtool.measure.sampling import sample_in_turn
 from gradtool.profile.phases import (
     Arguments,

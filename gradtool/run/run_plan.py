@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from gradtool.adapters.engines import TORCH
 from gradtool.checking.unit import Survey, Surveyed, Unit
 from gradtool.checking.validate import require_valid
 from gradtool.collect.filters import parse_keyword, parse_shard, shard_of
-from gradtool.collect.notices import Notices
 from gradtool.collect.selection import Selection
 from gradtool.collect.targets import Target, find_targets
 from gradtool.config.files import Config, Configs
@@ -20,7 +20,9 @@ from gradtool.config.options import CheckOptions
 from gradtool.config.schema import FunctionConfig
 from gradtool.config.settings import Settings, settings_for
 from gradtool.policy.ignores import Comments
+from gradtool.results.paths import real_path
 from gradtool.results.report import CheckResult, Shard
+from gradtool.spelling import nearest
 
 
 @dataclass
@@ -157,3 +159,51 @@ class RunPlan:
             return True
         number, count = self._shard
         return shard_of(node, count) == number
+
+
+_MAX_LISTED = 3
+"""Files without a Function that are named; more are only counted."""
+
+
+class Notices:
+    """Collects lines about the run itself: files without a Function, words that match nothing."""
+
+    def __init__(self, keyword: str | None) -> None:
+        self._keyword = keyword
+        self._walked: list[str] = []
+        self._named: list[str] = []
+        self._configured: dict[str, None] = {}
+
+    def passed_over(self, target: Target, private: Sequence[str] = ()) -> None:
+        """Note a file that has no Function but `private` ones."""
+        if private:
+            notice = f"{target.shown} defines Functions for its own use only: {', '.join(private)}"
+            self._named.append(f"{notice}; to check one, name it: {target.shown}::{private[0]}")
+        elif target.named:
+            self._named.append(f"{target.shown} defines no Function")
+        else:
+            self._walked.append(target.shown)
+
+    def discovered(self, target: Target, config: Config, names: Sequence[str]) -> None:
+        """Note keys of the configuration that look like a misspelt name of a Function."""
+        for key in config.functions:
+            path, _, name = key.rpartition("::")
+            here = not path or real_path(config.folder / path) == real_path(target.path)
+            meant = nearest(name, names)
+            if here and name not in names and meant and meant not in config.functions:
+                place = config.document.place(("functions", key))
+                self._configured[
+                    f"{place}: no Function {name!r} in {target.shown} (did you mean {meant!r}?)"
+                ] = None
+
+    def lines(self, modules: Sequence[Any]) -> tuple[str, ...]:
+        """List all notices; `modules` are those with something to check."""
+        found = [*self._named, *self._of_walk(), *self._configured]
+        if self._keyword is not None and not any(module.functions for module in modules):
+            found.append(f"-k {self._keyword!r} matched no case")
+        return tuple(found)
+
+    def _of_walk(self) -> list[str]:
+        if len(self._walked) > _MAX_LISTED:
+            return [f"{len(self._walked)} modules define no Function and were passed over"]
+        return [f"{shown} defines no Function and was passed over" for shown in self._walked]

@@ -14,7 +14,7 @@ from gradtool.checking.unit_progress import Account
 from gradtool.collect.loader import dotted_name
 from gradtool.config.options import Watcher
 from gradtool.config.settings import Settings
-from gradtool.findings.terminations import import_terminated, out_of_time, termination_result
+from gradtool.findings.could_not_run import import_terminated, out_of_time, termination_result
 from gradtool.results.profile import CaseProfile, FunctionProfile
 from gradtool.results.report import CaseResult, CheckResult, OwnFault
 from gradtool.verify.rules import codes

@@ -22,7 +22,7 @@ from gradtool.collect.loader import LoadedModule, Loader
 from gradtool.config.schema import CaseConfig
 from gradtool.config.settings import Settings
 from gradtool.engine._placeholder import EngineLacksError
-from gradtool.findings.terminations import NoCase
+from gradtool.findings.could_not_run import NoCase
 from gradtool.run.runner import check
 from tests.conftest import Write
 from tests.options import check_options

@@ -15,7 +15,7 @@ from gradtool.cases.sources import ResolvedCase, resolve_cases
 from gradtool.collect.checkable import Checkable
 from gradtool.config.schema import CaseConfig
 from gradtool.config.settings import Settings
-from gradtool.findings.terminations import NoCase
+from gradtool.findings.could_not_run import NoCase
 from gradtool.results.report import Location
 
 

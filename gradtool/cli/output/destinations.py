@@ -20,7 +20,7 @@ from gradtool.results.paths import real_path
 STDOUT = "-"
 
 
-class Target(Protocol):
+class Destination(Protocol):
     """A claimed place for one report."""
 
     def put(self, content: str | bytes) -> None:
@@ -30,7 +30,7 @@ class Target(Protocol):
         """Give up what was claimed and not used."""
 
 
-def claim(name: str) -> Target:
+def claim(name: str) -> Destination:
     """Claim the place that `name` stands for.
 
     Raises:
@@ -96,7 +96,7 @@ class _File:
         self._partial.unlink(missing_ok=True)
 
 
-def claim_file(path: Path) -> Target:
+def claim_file(path: Path) -> Destination:
     """Claim a regular file, which appears or is replaced complete.
 
     Raises:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradtool.cli.options.choices import choose
-from gradtool.cli.output.destinations import STDOUT, Target, claim, place_of
+from gradtool.cli.output.destinations import STDOUT, Destination, claim, place_of
 from gradtool.cli.output.protected_files import require_free
 from gradtool.errors import UsageError
 from gradtool.report.formats import FORMATS, renderer
@@ -32,7 +32,7 @@ class Output:
     """One report that was asked for, with its place claimed."""
 
     wanted: Wanted
-    target: Target
+    destination: Destination
 
     @property
     def takes_stdout(self) -> bool:
@@ -47,7 +47,7 @@ class Output:
         """
         content = self.wanted.render(report)
         with _explained(self.wanted):
-            self.target.put(content)
+            self.destination.put(content)
 
 
 @contextlib.contextmanager
@@ -100,9 +100,9 @@ def claimed(
         outputs = []
         for wanted in everything:
             with _explained(wanted):
-                target = claim(wanted.name)
-            stack.callback(target.close)
-            outputs.append(Output(wanted, target))
+                destination = claim(wanted.name)
+            stack.callback(destination.close)
+            outputs.append(Output(wanted, destination))
         yield outputs
 
 

@@ -19,7 +19,7 @@ from gradtool.checking.unit import Done, Survey, Surveyed, Unit
 from gradtool.checking.unit_progress import Account
 from gradtool.config.options import Watcher
 from gradtool.errors import UsageError
-from gradtool.findings.terminations import import_terminated, termination_result
+from gradtool.findings.could_not_run import import_terminated, termination_result
 from gradtool.run.executors.executor import Outcome
 from gradtool.run.watching import Unwatched
 from gradtool.sandbox.termination import crashed

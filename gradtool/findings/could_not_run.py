@@ -1,7 +1,7 @@
-"""Findings about what could not run at all: the rules GT001 to GT008, but for what was raised.
+"""Results for code that could not run at all: the rules GT001, GT002 and GT005 to GT008.
 
-They are made of plain data, by the process that did the work or by the one that watched it
-die.
+They are created from plain data, by the process that did the work or by the one that watched
+it die.
 """
 
 from __future__ import annotations
@@ -14,87 +14,14 @@ from gradtool.sandbox.termination import Termination
 from gradtool.verify.rules import codes
 
 
-def termination_result(
-    node: str, termination: Termination, settings: Settings, location: Location, during: str = ""
-) -> CheckResult:
-    """A termination of the Function or case with the node id `node`, which is at `location`.
-
-    Args:
-        node: The node id.
-        termination: What happened.
-        settings: Those of the Function.
-        location: Where the Function is, for a termination whose line is not known.
-        during: What the Function was wanted for, where that was not the check of a case.
-    """
-    finding = make_finding(
-        termination.code,
-        node,
-        settings,
-        message=f"the Function {termination.message}{during}",
-        location=termination.location or location,
-        hint=termination.hint,
-        detail=termination.detail,
-    )
-    return could_not_run(finding)
-
-
-def import_terminated(shown: str, termination: Termination, settings: Settings) -> CheckResult:
-    """GT001 for a module whose import did not come to an end of its own."""
-    finding = make_finding(
-        codes.NOT_IMPORTED,
-        shown,
-        settings,
-        message=f"its import {termination.message}",
-        location=termination.location or Location(path=shown),
-        hint=termination.hint,
-        detail=termination.detail,
-    )
-    return could_not_run(finding)
-
-
-def not_imported(shown: str, error: LoadError, settings: Settings) -> CheckResult:
-    """GT001 for the module `shown`."""
-    told = error.cause
-    finding = make_finding(
-        codes.NOT_IMPORTED,
-        shown,
-        settings,
-        message=error.message,
-        location=(told.location if told else None) or Location(path=shown),
-        hint=error.hint,
-        detail=told.detail if told else None,
-    )
-    return could_not_run(finding)
-
-
-def no_case(node: str, location: Location, reason: NoCase, settings: Settings) -> CheckResult:
-    """GT002 for the Function with the node id `node`, which is at `location`."""
-    finding = make_finding(
-        codes.NO_CASE,
-        node,
-        settings,
-        message=reason.message,
-        location=reason.location or location,
-        hint=reason.hint,
-        detail=reason.detail,
-    )
-    return could_not_run(finding)
-
-
-def out_of_time() -> CheckResult:
-    """What is said of a case that was not checked because an earlier one took all the time."""
-    skip = Skip(kind=SkipKind.OUT_OF_TIME)
-    return CheckResult(rule=codes.TIMED_OUT, verdict=Verdict.SKIPPED, skip=skip)
-
-
 class NoCase(Exception):  # noqa: N818 - the state of a Function, not a fault of the program
     """No arguments could be made for a Function.
 
     Args:
         message: Why, in one line.
-        hint: What to do about it.
+        hint: A way to fix it.
         detail: More lines for ``-v``.
-        location: The user's line that is to blame, where there is one.
+        location: The user's line that is to blame, if there is one.
     """
 
     def __init__(
@@ -110,3 +37,76 @@ class NoCase(Exception):  # noqa: N818 - the state of a Function, not a fault of
         self.hint = hint
         self.detail = detail
         self.location = location
+
+
+def termination_result(
+    node: str, termination: Termination, settings: Settings, location: Location, during: str = ""
+) -> CheckResult:
+    """The result for a Function or case that was terminated.
+
+    Args:
+        node: Its node id.
+        termination: The cause.
+        settings: Settings of the Function.
+        location: Location of the Function, used if the termination has none.
+        during: Continues the message, for a termination outside of the check of a case.
+    """
+    finding = make_finding(
+        termination.code,
+        node,
+        settings,
+        message=f"the Function {termination.message}{during}",
+        location=termination.location or location,
+        hint=termination.hint,
+        detail=termination.detail,
+    )
+    return could_not_run(finding)
+
+
+def import_terminated(shown: str, termination: Termination, settings: Settings) -> CheckResult:
+    """GT001 for a module whose import was terminated."""
+    finding = make_finding(
+        codes.NOT_IMPORTED,
+        shown,
+        settings,
+        message=f"its import {termination.message}",
+        location=termination.location or Location(path=shown),
+        hint=termination.hint,
+        detail=termination.detail,
+    )
+    return could_not_run(finding)
+
+
+def not_imported(shown: str, error: LoadError, settings: Settings) -> CheckResult:
+    """GT001 for the module `shown`."""
+    cause = error.cause
+    finding = make_finding(
+        codes.NOT_IMPORTED,
+        shown,
+        settings,
+        message=error.message,
+        location=(cause.location if cause else None) or Location(path=shown),
+        hint=error.hint,
+        detail=cause.detail if cause else None,
+    )
+    return could_not_run(finding)
+
+
+def no_case(node: str, location: Location, reason: NoCase, settings: Settings) -> CheckResult:
+    """GT002 for the Function with the node id `node`, defined at `location`."""
+    finding = make_finding(
+        codes.NO_CASE,
+        node,
+        settings,
+        message=reason.message,
+        location=reason.location or location,
+        hint=reason.hint,
+        detail=reason.detail,
+    )
+    return could_not_run(finding)
+
+
+def out_of_time() -> CheckResult:
+    """The result of a case that was not checked because earlier ones used up the time."""
+    skip = Skip(kind=SkipKind.OUT_OF_TIME)
+    return CheckResult(rule=codes.TIMED_OUT, verdict=Verdict.SKIPPED, skip=skip)
