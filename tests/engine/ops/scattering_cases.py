@@ -17,12 +17,12 @@ VALUES_DECIDE = "whether the source is long enough depends on the values"
 def silent(call: Callable[..., Any]) -> Callable[..., Any]:
     """Without PyTorch's warning that a function is in beta or deprecated."""
 
-    def quiet(*args: Any) -> Any:
+    def ignore_fp_warnings(*args: Any) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return call(*args)
 
-    return quiet
+    return ignore_fp_warnings
 
 
 SCATTER_REDUCE = [

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import gradtool.engine as t
-from gradtool.engine._ops.core import quiet as _quiet
+from gradtool.engine._ops.core import fp_warnings
 
 inf = math.inf
 
@@ -61,8 +61,8 @@ def test_numpy_still_warns_its_user() -> None:
 
 
 def test_silent_where_numpy_keeps_its_state_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_quiet, "_state", None)
-    assert _quiet.quiet(np.log)(np.zeros(1)) == -inf
+    monkeypatch.setattr(fp_warnings, "_state", None)
+    assert fp_warnings.ignore_fp_warnings(np.log)(np.zeros(1)) == -inf
 
 
 def test_an_exception_leaves_the_state_as_it_was() -> None:
@@ -71,5 +71,5 @@ def test_an_exception_leaves_the_state_as_it_was() -> None:
 
     before = np.geterr()
     with pytest.raises(ValueError, match="no"):
-        _quiet.quiet(fails)(np.zeros(1))
+        fp_warnings.ignore_fp_warnings(fails)(np.zeros(1))
     assert np.geterr() == before

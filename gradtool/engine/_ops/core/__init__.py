@@ -1,1 +1,1 @@
-"""What a primitive is, and what all families of primitives are made with."""
+"""Primitives, and what all families of ops are made with."""

@@ -3,7 +3,7 @@
 ``x.mul_(y)`` computes ``x * y`` from a copy of ``x``, writes the result over ``x``, counts the
 change, and gives ``x`` the place in the graph that the result had. When ``x`` is a view, its
 base and every other view of it changed too: the base's history becomes "the old base with
-this view's region replaced", and each view's history is made again from the new base.
+this view's region replaced", and each view's history is derived from the new base.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def check_distinct_elements(array: Any) -> None:
 
 
 def _casts(source: str, target: str) -> bool:
-    """Whether a kind of dtype may be written over another: never to a lower category."""
+    """Return True where a kind of dtype may be written over another: never to a lower category."""
     ranks = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
     return ranks[source] <= ranks[target]
 
@@ -140,7 +140,7 @@ def _rewrite_history(x: Tensor, result: Tensor | None) -> None:
 
 
 def _overwritten(x: Tensor) -> Tensor:
-    """What a constant is to the tensor that it is written over: a function with slope zero."""
+    """Return the constant as a function of the tensor that it is written over, with slope zero."""
     changed = alias(x._array, x._storage)
     _constant_over.record((0,), (x,), {}, changed)
     return changed

@@ -12,18 +12,18 @@ from gradtool.engine._levels import alive, highest
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.batching import BatchRule, unchanged
 from gradtool.engine._ops.core.dtype_support import EVERY, REAL, Dtypes, not_implemented
+from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.primitive import Primitive, Vjp, positional_names, vjp_of
 from gradtool.engine._ops.core.promotion import (
     ApartError,
-    brought_together,
     cast,
     check_operands,
     refuse_apart,
     require_tensor,
     result_type,
+    to_common_device,
     unlike_shapes,
 )
-from gradtool.engine._ops.core.quiet import quiet
 from gradtool.engine._tensor import Tensor, wrap
 
 # ---- applying an elementwise primitive -------------------------------------------------------
@@ -61,7 +61,7 @@ def promoted(
     try:
         out = computed(primitive, arrays, params)
     except ApartError:
-        together = brought_together(operands)
+        together = to_common_device(operands)
         return promoted(
             primitive, together, keep_integers=keep_integers, conditions=conditions, **params
         )
@@ -123,7 +123,7 @@ OPERANDS = (Tensor, int, float, complex, np.generic)
 """What operators take."""
 
 REAL_NUMBERS = (float, int)
-"""Types of numbers that take on the dtype of a floating or complex tensor beside them."""
+"""Types of numbers that take on the dtype of a floating or complex operand."""
 
 
 # ---- elementwise -----------------------------------------------------------------------------
@@ -187,7 +187,9 @@ def binary(
 
     Each derivative is a function of any of x, y and out. `refuse` may raise for some operands.
     """
-    primitive = elementwise(name, quiet(compute), *derivatives, arguments=("x", "y"), dtypes=dtypes)
+    primitive = elementwise(
+        name, ignore_fp_warnings(compute), *derivatives, arguments=("x", "y"), dtypes=dtypes
+    )
     keep = of_integers == "keep"
     direct = "fc" if not keep else "fciu" if refuse else "fciub"
 
@@ -223,7 +225,7 @@ def _binary_operation(
                         out = wrap(compute(a, b))
                     except (ValueError, TypeError, RuntimeWarning):
                         if a.__class__ is not b.__class__:
-                            return operation(*brought_together((x, other)))
+                            return operation(*to_common_device((x, other)))
                         out = computed(primitive, (a, b))
                     if (x._requires_grad or other._requires_grad) and modes.grad:
                         if a.shape == b.shape:

@@ -2,7 +2,7 @@
 
 A primitive's node has the primitive's name. A function that is made of several would show the
 last of them, where PyTorch has one node for the whole: its declaration states the name of that
-node. Where PyTorch tells overloads apart by a number, the arguments decide.
+node. Where PyTorch numbers its overloads, the arguments decide.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def vjp_of(function: Callable[..., Any]) -> Vjp:
 
 
 class Plan:
-    """What recording a primitive amounts to, for one choice of arguments that need gradients."""
+    """The values to save and the vjps to run, for one choice of arguments that need gradients."""
 
     __slots__ = (
         "complex_rules", "getters", "keeps_tensors", "names", "out_slot", "primitive", "rules",
@@ -258,7 +258,7 @@ class Primitive:
         return node
 
     def plan(self, needed: tuple[int, ...]) -> Plan:
-        """What recording amounts to when these arguments need gradients."""
+        """Return the plan for recording when these arguments need gradients."""
         plan = self.plans.get(needed)
         if plan is None:
             plan = self.plans[needed] = Plan(self, needed)
@@ -304,7 +304,7 @@ class Primitive:
         return _shape(values[source]) if aspect == "shape" else _dtype(values[source])
 
     def getter(self, name: str) -> Callable[[Sequence[Any], dict[str, Any]], Any]:
-        """How to take a value that a vjp names out of (args, params)."""
+        """Return the function that takes a value which a vjp names out of (args, params)."""
         if name in self.arguments:
             position = self.arguments.index(name)
             return lambda args, _params: args[position]

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradtool.engine import _dtypes
 from gradtool.engine._device import CPU, device_of
-from gradtool.engine._ops.core.quiet import quiet
+from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._tensor import Tensor
 
 # ---- dtype and shape -------------------------------------------------------------------------
@@ -52,7 +52,7 @@ def cast(operand: Any, numpy_dtype: Any) -> Any:
     return _as_dtype(np.asarray(operand), numpy_dtype)[()]
 
 
-@quiet
+@ignore_fp_warnings
 def _as_dtype(array: Any, numpy_dtype: Any) -> Any:
     return array.astype(numpy_dtype)
 
@@ -125,7 +125,7 @@ def refuse_apart(arrays: Sequence[Any]) -> None:
         )
 
 
-def brought_together(operands: Sequence[Any]) -> list[Any]:
+def to_common_device(operands: Sequence[Any]) -> list[Any]:
     """The operands, of which 0-d tensors of the CPU are moved to where another one lies.
 
     Raises:

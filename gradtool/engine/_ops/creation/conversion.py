@@ -10,14 +10,14 @@ from gradtool.device import CUDA, keep_until_done, moved_to, pinned
 from gradtool.engine import _dtypes
 from gradtool.engine._device import device as device_type
 from gradtool.engine._ops.core.batching import unchanged
+from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import constant, linear
 from gradtool.engine._ops.core.op import method
-from gradtool.engine._ops.core.quiet import quiet
 from gradtool.engine._ops.creation.literals import as_device
 from gradtool.engine._tensor import Tensor
 
 
-@quiet
+@ignore_fp_warnings
 def _as_dtype(x: Any, *, dtype: _dtypes.dtype) -> Any:
     if x.dtype.kind == "c" and not (dtype.is_complex or dtype is _dtypes.bool_):
         x = x.real
@@ -113,7 +113,7 @@ def type_(x: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         if not found:
             raise ValueError(f"invalid type: '{dtype}'")
         dtype = found[0]
-    if isinstance(dtype, type):  # one of torch's constructors of old
+    if isinstance(dtype, type):  # one of torch's legacy constructors
         dtype = getattr(dtype, "kind", dtype)
     return to(x, dtype=dtype)
 
@@ -152,7 +152,7 @@ def pin_memory(x: Tensor, device: Any = None) -> Tensor:
 
 @method()
 def is_pinned(x: Tensor, device: Any = None) -> bool:
-    """Whether the tensor lies in page-locked memory; False without CUDA."""
+    """Return True for a tensor in page-locked memory; False without CUDA."""
     return CUDA.is_pinned(x._array)
 
 

@@ -44,7 +44,7 @@ class Stream:
         self.start(seed)
 
     def start(self, seed: int) -> None:
-        """Begin anew from the low 32 bits of a seed."""
+        """Restart from the low 32 bits of a seed."""
         self._seed = seed
         self._bits._legacy_seeding(seed & 0xFFFFFFFF)
         self._spare: float | None = None
@@ -91,7 +91,7 @@ class Stream:
         numbers = self.fractions(count, dtype)
         whole = count - count % _BLOCK
         numbers[:whole] = _box_muller(numbers[:whole])
-        if whole < count:  # The last block overlaps the one before it, and is drawn anew.
+        if whole < count:  # The last block overlaps the one before it, and is drawn again.
             numbers[-_BLOCK:] = _box_muller(self.fractions(_BLOCK, dtype))
         return numbers
 
@@ -145,7 +145,7 @@ class Stream:
     # ---- its state --------------------------------------------------------------------------
 
     def state(self) -> Any:
-        """What the next numbers depend on, as bytes."""
+        """The state that the next numbers depend on, as bytes."""
         held = np.zeros((), STATE)
         twister: Any = self._bits.state["state"]
         held["seed"], held["words"], held["position"] = self._seed, twister["key"], twister["pos"]
@@ -175,7 +175,7 @@ def _box_muller(fractions: Any) -> Any:
 
 # ---- generators ------------------------------------------------------------------------------
 #
-# Numbers are drawn on the host, whatever the device, so a seed gives the same numbers on every
+# Numbers are drawn on the host for any device, so a seed gives the same numbers on every
 # device. They are those that torch draws on the CPU from the seed.
 
 
@@ -189,7 +189,7 @@ class Generator:
         self._source = Stream(self._seed)
 
     def manual_seed(self, seed: int) -> Generator:
-        """Start anew from a seed.
+        """Restart from a seed.
 
         Raises:
             ValueError: the seed does not fit in 64 bits.
@@ -206,7 +206,7 @@ class Generator:
         return self._seed
 
     def seed(self) -> int:
-        """Start anew from a seed that cannot be foreseen, and return that."""
+        """Restart from an unpredictable seed, and return it."""
         return self.manual_seed(secrets.randbits(64)).initial_seed()
 
     def get_state(self) -> Tensor:
@@ -232,13 +232,13 @@ cuda_generator = Generator("cuda")
 
 
 def default_for(place: device_type) -> Generator:
-    """What is drawn from for tensors on a device."""
+    """Return the default generator of a device."""
     return default_generator if place.type == "cpu" else cuda_generator
 
 
 @op
 def manual_seed(seed: int) -> Generator:
-    """Start the default generators of all devices anew from a seed."""
+    """Restart the default generators of all devices from a seed."""
     cuda_generator.manual_seed(seed)
     return default_generator.manual_seed(seed)
 
@@ -251,7 +251,7 @@ def initial_seed() -> int:
 
 @op
 def seed() -> int:
-    """Start the default generators of all devices anew from a seed that cannot be foreseen."""
+    """Restart the default generators of all devices from an unpredictable seed."""
     return manual_seed(secrets.randbits(64)).initial_seed()
 
 

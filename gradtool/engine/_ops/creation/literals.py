@@ -14,8 +14,8 @@ from gradtool.device import made_on, moved_to, pinned
 from gradtool.engine import _dtypes
 from gradtool.engine._device import device, get_default_device
 from gradtool.engine._ops.core.dims import Ints, as_ints
+from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.op import op
-from gradtool.engine._ops.core.quiet import quiet
 from gradtool.engine._tensor import Tensor, to_numpy, wrap
 
 # ---- dtype, device and requires_grad of new tensors ------------------------------------------
@@ -145,7 +145,7 @@ def tensor(
     return finished(array, requires_grad=requires_grad, pin_memory=pin_memory)
 
 
-@quiet
+@ignore_fp_warnings
 def array_of(data: Any, dtype: Any = None) -> Any:
     """A new NumPy array with the elements of `data`, of the dtype that torch infers."""
     wanted = None if dtype is None else _dtypes.as_numpy_dtype(dtype)

@@ -14,10 +14,10 @@ from gradtool.engine._ops.core.dtype_support import (
     refusing_integers,
     takes,
 )
+from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import Operation, Product, binary
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.promotion import result_type
-from gradtool.engine._ops.core.quiet import quiet
 from gradtool.engine._ops.elementwise.elementwise import reciprocal
 from gradtool.engine._tensor import Tensor
 
@@ -43,7 +43,7 @@ bare_sub = binary("sub", np.subtract, (1.0, -1.0), refuse=_refuse_bool, dtypes=N
 mul = op(binary("mul", np.multiply, ("y", "x")), aliases=("multiply",), in_place=True)
 bare_div = binary(
     "div",
-    quiet(np.true_divide),
+    ignore_fp_warnings(np.true_divide),
     (Product(lambda g, y: g / y), Product(lambda g, x, y: -g * ((x / y) / y))),
     of_integers="float",
     dtypes=NUMBERS,
@@ -111,7 +111,7 @@ def _truncated(x: Any, y: Any) -> Any:
 def _of_whole_numbers(name: str, compute: Any) -> Any:
     """`compute`, which torch refuses booleans, and zero as an integer's divisor."""
 
-    @quiet
+    @ignore_fp_warnings
     def checked(x: Any, y: Any) -> Any:
         if x.dtype.kind == "b":
             raise not_implemented(name, x.dtype)
@@ -193,7 +193,7 @@ atan2 = op(
 hypot = op(
     binary(
         "hypot",
-        refusing_integers("hypot", quiet(np.hypot)),
+        refusing_integers("hypot", ignore_fp_warnings(np.hypot)),
         (Product(lambda g, x, out: g * (x / out)), Product(lambda g, y, out: g * (y / out))),
         dtypes=REAL,
     ),

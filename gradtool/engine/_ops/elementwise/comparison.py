@@ -21,6 +21,7 @@ from gradtool.engine._ops.core.dtype_support import (
     refusing_floats,
     refusing_integers,
 )
+from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import (
     REAL_NUMBERS,
     Operation,
@@ -34,7 +35,6 @@ from gradtool.engine._ops.core.kinds import (
 )
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.promotion import require_tensor
-from gradtool.engine._ops.core.quiet import quiet
 from gradtool.engine._ops.core.return_types import return_type
 from gradtool.engine._tensor import Tensor
 
@@ -107,7 +107,7 @@ signbit = op(
 # ---- nearness --------------------------------------------------------------------------------
 
 
-@quiet
+@ignore_fp_warnings
 def _is_close(x: Any, y: Any, *, rtol: float, atol: float, equal_nan: bool) -> Any:
     near = np.abs(x - y) <= atol + np.abs(rtol * y) if x.dtype.kind != "b" else False
     close = (x == y) | (near & np.isfinite(y))
@@ -121,7 +121,7 @@ _isclose = elementwise("isclose", _is_close, arguments=("x", "y"))
 def isclose(
     x: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> Tensor:
-    """Where ``|x - other| <= atol + rtol * |other|``; infinities are close to themselves.
+    """Return ``|x - other| <= atol + rtol * |other|``; infinities are close to themselves.
 
     Raises:
         RuntimeError: the dtypes differ, or a tolerance is negative.
@@ -143,7 +143,7 @@ def isclose(
 def allclose(
     x: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
-    """Whether `isclose` holds everywhere.
+    """Return True where `isclose` holds for every element.
 
     Raises:
         RuntimeError: the dtypes differ, or a tolerance is negative.
@@ -153,7 +153,7 @@ def allclose(
 
 @op(method=True)
 def equal(x: Tensor, other: Tensor) -> bool:
-    """Whether both have the same shape and elements."""
+    """Return True for tensors of the same shape and elements."""
     return x.shape == other.shape and bool(eq(x, other)._array.all())
 
 
@@ -181,7 +181,7 @@ _logical_not = elementwise("logical_not", lambda x: np.equal(x, 0), arguments=("
 
 @op(in_place=True)
 def logical_not(x: Tensor) -> Tensor:
-    """Whether each element is zero."""
+    """Return True for each element that is zero."""
     require_tensor("logical_not", x)
     return _logical_not(x)
 
@@ -274,7 +274,9 @@ copysign = op(
 nextafter = op(
     binary(
         "nextafter",
-        refusing_integers("nextafter_cpu", refusing_complex("nextafter_cpu", quiet(np.nextafter))),
+        refusing_integers(
+            "nextafter_cpu", refusing_complex("nextafter_cpu", ignore_fp_warnings(np.nextafter))
+        ),
         (_not_derived("nextafter"), _not_derived("nextafter")),
         dtypes=REAL,
     ),

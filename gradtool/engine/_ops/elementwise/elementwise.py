@@ -18,62 +18,77 @@ from gradtool.engine._ops.core.dtype_support import (
     refusing_bool,
     refusing_complex,
 )
+from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import Operation, Product, conjugate, general, unary
 from gradtool.engine._ops.core.op import op
-from gradtool.engine._ops.core.quiet import quiet
 from gradtool.engine._tensor import Tensor
 
 # ---- exponentials, logarithms and roots -----------------------------------------------------
 
-exp = op(unary("exp", quiet(np.exp), "out"), in_place=True)
-exp2 = op(unary("exp2", quiet(np.exp2), lambda out: out * math.log(2)), in_place=True)
-expm1 = op(unary("expm1", quiet(np.expm1), lambda out: out + 1), in_place=True)
-log = op(unary("log", quiet(np.log), Product(lambda g, x: g / x)), in_place=True)
-log1p = op(unary("log1p", quiet(np.log1p), Product(lambda g, x: g / (x + 1))), in_place=True)
-log2 = op(unary("log2", quiet(np.log2), Product(lambda g, x: g / (x * math.log(2)))), in_place=True)
-log10 = op(
-    unary("log10", quiet(np.log10), Product(lambda g, x: g / (x * math.log(10)))), in_place=True
+exp = op(unary("exp", ignore_fp_warnings(np.exp), "out"), in_place=True)
+exp2 = op(unary("exp2", ignore_fp_warnings(np.exp2), lambda out: out * math.log(2)), in_place=True)
+expm1 = op(unary("expm1", ignore_fp_warnings(np.expm1), lambda out: out + 1), in_place=True)
+log = op(unary("log", ignore_fp_warnings(np.log), Product(lambda g, x: g / x)), in_place=True)
+log1p = op(
+    unary("log1p", ignore_fp_warnings(np.log1p), Product(lambda g, x: g / (x + 1))), in_place=True
 )
-sqrt = op(unary("sqrt", quiet(np.sqrt), Product(lambda g, out: g / (out * 2))), in_place=True)
+log2 = op(
+    unary("log2", ignore_fp_warnings(np.log2), Product(lambda g, x: g / (x * math.log(2)))),
+    in_place=True,
+)
+log10 = op(
+    unary("log10", ignore_fp_warnings(np.log10), Product(lambda g, x: g / (x * math.log(10)))),
+    in_place=True,
+)
+sqrt = op(
+    unary("sqrt", ignore_fp_warnings(np.sqrt), Product(lambda g, out: g / (out * 2))), in_place=True
+)
 rsqrt = op(
-    unary("rsqrt", quiet(lambda x: 1 / np.sqrt(x)), lambda out: out * out * out * -0.5),
+    unary(
+        "rsqrt", ignore_fp_warnings(lambda x: 1 / np.sqrt(x)), lambda out: out * out * out * -0.5
+    ),
     in_place=True,
 )
 reciprocal = op(
-    unary("reciprocal", quiet(lambda x: 1 / x), lambda out: -(out * out)), in_place=True
+    unary("reciprocal", ignore_fp_warnings(lambda x: 1 / x), lambda out: -(out * out)),
+    in_place=True,
 )
 
 # ---- trigonometric and hyperbolic -----------------------------------------------------------
 
-sin = op(unary("sin", quiet(np.sin), lambda x: cos(x)), in_place=True)
-cos: Operation = op(unary("cos", quiet(np.cos), lambda x: -sin(x)), in_place=True)
-tan = op(unary("tan", quiet(np.tan), lambda out: out * out + 1), in_place=True)
+sin = op(unary("sin", ignore_fp_warnings(np.sin), lambda x: cos(x)), in_place=True)
+cos: Operation = op(unary("cos", ignore_fp_warnings(np.cos), lambda x: -sin(x)), in_place=True)
+tan = op(unary("tan", ignore_fp_warnings(np.tan), lambda out: out * out + 1), in_place=True)
 asin = op(
-    unary("asin", quiet(np.arcsin), lambda x: rsqrt(1 - x * x)), aliases=("arcsin",), in_place=True
+    unary("asin", ignore_fp_warnings(np.arcsin), lambda x: rsqrt(1 - x * x)),
+    aliases=("arcsin",),
+    in_place=True,
 )
 acos = op(
-    unary("acos", quiet(np.arccos), lambda x: -rsqrt(1 - x * x)), aliases=("arccos",), in_place=True
+    unary("acos", ignore_fp_warnings(np.arccos), lambda x: -rsqrt(1 - x * x)),
+    aliases=("arccos",),
+    in_place=True,
 )
 atan = op(
-    unary("atan", quiet(np.arctan), Product(lambda g, x: g / (x * x + 1))),
+    unary("atan", ignore_fp_warnings(np.arctan), Product(lambda g, x: g / (x * x + 1))),
     aliases=("arctan",),
     in_place=True,
 )
-sinh = op(unary("sinh", quiet(np.sinh), lambda x: cosh(x)), in_place=True)
-cosh: Operation = op(unary("cosh", quiet(np.cosh), lambda x: sinh(x)), in_place=True)
-tanh = op(unary("tanh", quiet(np.tanh), lambda out: 1 - out * out), in_place=True)
+sinh = op(unary("sinh", ignore_fp_warnings(np.sinh), lambda x: cosh(x)), in_place=True)
+cosh: Operation = op(unary("cosh", ignore_fp_warnings(np.cosh), lambda x: sinh(x)), in_place=True)
+tanh = op(unary("tanh", ignore_fp_warnings(np.tanh), lambda out: 1 - out * out), in_place=True)
 asinh = op(
-    unary("asinh", quiet(np.arcsinh), lambda x: rsqrt(x * x + 1)),
+    unary("asinh", ignore_fp_warnings(np.arcsinh), lambda x: rsqrt(x * x + 1)),
     aliases=("arcsinh",),
     in_place=True,
 )
 acosh = op(
-    unary("acosh", quiet(np.arccosh), lambda x: rsqrt(x - 1) * rsqrt(x + 1)),
+    unary("acosh", ignore_fp_warnings(np.arccosh), lambda x: rsqrt(x - 1) * rsqrt(x + 1)),
     aliases=("arccosh",),
     in_place=True,
 )
 atanh = op(
-    unary("atanh", quiet(np.arctanh), Product(lambda g, x: g / (1 - x * x))),
+    unary("atanh", ignore_fp_warnings(np.arctanh), Product(lambda g, x: g / (1 - x * x))),
     aliases=("arctanh",),
     in_place=True,
 )
@@ -81,7 +96,9 @@ atanh = op(
 # ---- of machine learning --------------------------------------------------------------------
 
 sigmoid = op(
-    unary("sigmoid", quiet(lambda x: 1 / (1 + np.exp(-x))), lambda out: out * (1 - out)),
+    unary(
+        "sigmoid", ignore_fp_warnings(lambda x: 1 / (1 + np.exp(-x))), lambda out: out * (1 - out)
+    ),
     in_place=True,
 )
 
@@ -128,7 +145,7 @@ def _signs(x: Any) -> Any:
     return np.subtract(x > 0, x < 0, dtype=x.dtype)
 
 
-@quiet
+@ignore_fp_warnings
 def _phases(x: Any) -> Any:
     size = np.abs(x)
     return x / np.where(size == 0, 1, size)
@@ -185,7 +202,10 @@ def _squared(x: Any) -> Any:
     return x.astype(np.int64) if x.dtype.kind == "b" else np.square(x)
 
 
-square = op(unary("square", quiet(_squared), lambda x: x + x, of_integers="keep"), in_place=True)
+square = op(
+    unary("square", ignore_fp_warnings(_squared), lambda x: x + x, of_integers="keep"),
+    in_place=True,
+)
 
 
 @op(method=True)
@@ -250,7 +270,7 @@ def round(x: Tensor, *, decimals: int | None = None) -> Tensor:
 
 @op(in_place=True, node="FracBackward0")
 def frac(x: Tensor) -> Tensor:
-    """What is left of each number without its whole part, with its sign.
+    """The fractional part of each number, with its sign.
 
     Raises:
         NotImplementedError: the numbers are not floating.

@@ -20,6 +20,7 @@ from gradtool.engine._ops.core.dtype_support import (
     refusing_integers,
     takes,
 )
+from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import (
     REAL_NUMBERS,
     Operation,
@@ -31,7 +32,6 @@ from gradtool.engine._ops.core.kinds import (
 )
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.promotion import result_type
-from gradtool.engine._ops.core.quiet import quiet
 from gradtool.engine._ops.elementwise.arithmetic import mul
 from gradtool.engine._ops.elementwise.elementwise import cos, exp2, log, log1p, sigmoid, sin
 from gradtool.engine._ops.elementwise.selection import clamp
@@ -40,7 +40,7 @@ from gradtool.engine._tensor import Tensor, wrap
 # ---- powers: a number as the exponent --------------------------------------------------------
 
 
-@quiet
+@ignore_fp_warnings
 def _to_number(x: Any, *, exponent: Any) -> Any:
     """NumPy's operator has short cuts for squares, roots and reciprocals; two more are ours."""
     if x.dtype.kind == "b":
@@ -76,7 +76,7 @@ def _pow_number(x: Tensor, exponent: Any) -> Tensor:
 # ---- powers: a tensor as the exponent --------------------------------------------------------
 
 
-@quiet
+@ignore_fp_warnings
 def _power(x: Any, y: Any) -> Any:
     if x.dtype.kind == "b":
         raise not_implemented("pow", x.dtype)
@@ -94,7 +94,7 @@ def _integer_power(x: Any, y: Any) -> Any:
 
 
 def _by_base(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    """Zero for a zero exponent, whatever the base."""
+    """Zero for a zero exponent of any base."""
     rate: Tensor = (y * pow(x, y - 1)).masked_fill(y == 0, 0)
     return g * rate
 
@@ -158,7 +158,7 @@ def _times(logarithm: Any) -> Any:
 xlogy: Operation = op(
     binary(
         "xlogy",
-        refusing_complex("xlogy_cpu", quiet(_times(np.log))),
+        refusing_complex("xlogy_cpu", ignore_fp_warnings(_times(np.log))),
         (
             Product(lambda g, x, y: xlogy(g, y).masked_fill((x == 0) & (y <= 0), 0)),
             Product(lambda g, x, y: g * x / y),
@@ -170,7 +170,7 @@ xlogy: Operation = op(
 )
 xlog1py: Operation = binary(
     "special_xlog1py",
-    refusing_complex("xlog1py_cpu", quiet(_times(np.log1p))),
+    refusing_complex("xlog1py_cpu", ignore_fp_warnings(_times(np.log1p))),
     (
         Product(lambda g, x, y: xlog1py(g, y).masked_fill((x == 0) & (y <= -1), 0)),
         Product(lambda g, x, y: g * x / (y + 1)),
@@ -180,7 +180,7 @@ xlog1py: Operation = binary(
 )
 
 
-@quiet
+@ignore_fp_warnings
 def _entropy(x: Any) -> Any:
     return np.where(x > 0, -x * np.log(x), np.where(x == 0, 0, np.where(x < 0, -np.inf, x)))
 
@@ -205,7 +205,7 @@ def logit(x: Tensor, eps: float | None = None) -> Tensor:
 # ---- sums in the logarithm -------------------------------------------------------------------
 
 
-@quiet
+@ignore_fp_warnings
 def _log_of_sum(x: Any, y: Any) -> Any:
     """Of complex numbers by the one with the larger real part, as its exponential rules."""
     if x.dtype.kind != "c":
@@ -228,7 +228,7 @@ logaddexp2 = op(
     binary(
         "logaddexp2",
         refusing_integers(
-            "logaddexp2_cpu", refusing_complex("logaddexp2_cpu", quiet(np.logaddexp2))
+            "logaddexp2_cpu", refusing_complex("logaddexp2_cpu", ignore_fp_warnings(np.logaddexp2))
         ),
         (lambda x, y: _share(x, y, math.log(2)), lambda x, y: _share(y, x, math.log(2))),
         dtypes=REAL,
@@ -252,7 +252,10 @@ def _sinc_slope(x: Tensor) -> Tensor:
     return slope.masked_fill(x == 0, 0)
 
 
-sinc = op(unary("sinc", quiet(lambda x: np.sinc(x).astype(x.dtype)), _sinc_slope), in_place=True)
+sinc = op(
+    unary("sinc", ignore_fp_warnings(lambda x: np.sinc(x).astype(x.dtype)), _sinc_slope),
+    in_place=True,
+)
 
 
 @op(in_place=True, node="Deg2RadBackward0")
@@ -287,7 +290,7 @@ def float_power(x: Any, exponent: Any) -> Tensor:
 
 
 def _doubled(x: Any) -> Any:
-    """In double precision. A number takes on that of the tensor beside it."""
+    """The power in double precision, also of a number and a tensor."""
     if not isinstance(x, Tensor):
         return x
     return x.to(_dtypes.complex128 if x.is_complex() else _dtypes.float64)

@@ -79,7 +79,7 @@ def _as_condition(condition: Tensor) -> Tensor:
 
 
 def _half_of_ties(g: Tensor, x: Tensor, y: Tensor, beaten: Tensor) -> Tensor:
-    """What `x` gets: all of `g` where it was chosen, half where both are equal."""
+    """The gradient of `x`: all of `g` where it was chosen, half where both are equal."""
     shared: Tensor = where(x == y, g / 2, g).masked_fill(beaten, 0)
     return shared
 

@@ -21,6 +21,7 @@ from gradtool.engine._ops.core.dtype_support import (
     refusing_half,
     takes,
 )
+from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import (
     Operation,
     Product,
@@ -30,7 +31,6 @@ from gradtool.engine._ops.core.kinds import (
     without_derivative,
 )
 from gradtool.engine._ops.core.op import method, op
-from gradtool.engine._ops.core.quiet import quiet
 from gradtool.engine._ops.creation.creation import arange
 from gradtool.engine._ops.elementwise.elementwise import exp, sgn
 from gradtool.engine._ops.elementwise.selection import where
@@ -67,7 +67,7 @@ def special(name: str, one: Callable[[float], float] | None = None, *, scipy: st
     each = None if one is None else np.frompyfunc(one, 1, 1)
     theirs = scipy or name
 
-    @quiet
+    @ignore_fp_warnings
     def compute(x: Any, *others: Any) -> Any:
         library = _library_of(module_of(x).__name__)
         if library is not None:
@@ -269,5 +269,5 @@ scaled_modified_bessel_k0 = _of_scipy("scaled_modified_bessel_k0", "k0e")
 scaled_modified_bessel_k1 = _of_scipy("scaled_modified_bessel_k1", "k1e")
 spherical_bessel_j0 = _bessel(
     "spherical_bessel_j0",
-    refusing_complex("spherical_bessel_j0_cpu", quiet(lambda x: np.sinc(x / np.pi))),
+    refusing_complex("spherical_bessel_j0_cpu", ignore_fp_warnings(lambda x: np.sinc(x / np.pi))),
 )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class _Layout(NamedTuple):
-    """How to index all examples at once."""
+    """An index into all examples at once."""
 
     dims: tuple[int, ...]
     indices: tuple[Tensor, ...]
@@ -32,7 +32,7 @@ class _Layout(NamedTuple):
     """... and where they are once the examples come first, then what one example has."""
 
     def restored(self, value: Tensor) -> Tensor:
-        """What the array library made of the index, as all examples have it."""
+        """Move the dimensions of an indexed array to where the examples have them."""
         return value.movedim(self.source, self.target) if self.source else value
 
     def arranged(self, value: Tensor) -> Tensor:
@@ -41,7 +41,7 @@ class _Layout(NamedTuple):
 
 
 def _layout(level: BatchLevel, indices: Sequence[Tensor], dims: Sequence[int]) -> _Layout:
-    """How to index a tensor that has examples by these, at these dimensions of an example."""
+    """Return the index into all examples by these, at these dimensions of an example."""
     rank = max([each.ndim for each in indices], default=0)
     later = tuple([dim + 1 for dim in dims])
     side_by_side = all(after - before == 1 for before, after in itertools.pairwise(dims))

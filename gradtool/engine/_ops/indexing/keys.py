@@ -1,4 +1,4 @@
-"""What a key in ``x[key]`` means.
+"""Keys: what ``x[key]`` picks.
 
 torch takes a key apart in two steps, and so does this: first the basic part (integers, slices,
 None) picks a view; then tensors index the dimensions of that view. NumPy, in contrast, counts
@@ -40,7 +40,7 @@ class Key(NamedTuple):
 
     @property
     def is_trivial(self) -> bool:
-        """Whether the basic part leaves everything as it is."""
+        """Return True where the basic part picks everything."""
         return all(isinstance(part, slice) and part == slice(None) for part in self.basic)
 
 
@@ -87,7 +87,7 @@ def parsed(x: Tensor, key: Any) -> Key:
 
 
 def _stands_for_tuple(key: Any) -> bool:
-    """Whether a list is read as the tuple of its parts: torch does unless all are numbers."""
+    """Return True for a list read as the tuple of its parts: torch does unless all are numbers."""
     parts = (list, tuple, range, slice, Tensor, type(None), type(Ellipsis))
     if not isinstance(key, list) or not any(isinstance(part, parts) for part in key):
         return False
@@ -117,7 +117,7 @@ def _as_index(part: Any) -> Any:
 
 
 def _consumed(part: Any) -> int:
-    """How many dimensions a part of a key stands for."""
+    """Return the number of dimensions that a part of a key stands for."""
     if part is None or isinstance(part, bool):
         return 0
     if isinstance(part, Tensor) and part._array.dtype.kind == "b":

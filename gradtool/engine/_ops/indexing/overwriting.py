@@ -63,7 +63,7 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
 
 
 def _node_of(key: Key, value: Any) -> str:
-    """What torch has for it: a change of the view that the key picks, or of the whole."""
+    """Return torch's name for it: a change of the view that the key picks, or of the whole."""
     if key.indices and key.is_trivial:
         return "IndexPutBackward0"
     if key.is_trivial:
@@ -89,7 +89,7 @@ def _beside(x: Tensor, value: Any) -> Any:
 
 
 def _is_followed(x: Tensor, value: Any) -> bool:
-    """Whether a graph or a transform has to see the change."""
+    """Return True where a graph or a transform has to see the change."""
     if modes.grad and (x._requires_grad or (isinstance(value, Tensor) and value._requires_grad)):
         return True
     return bool(modes.levels) and highest((x, value)) is not None

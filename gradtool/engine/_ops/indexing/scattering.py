@@ -17,10 +17,10 @@ from gradtool.engine._ops.core.dtype_support import (
     refuse,
     takes,
 )
+from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import conjugate, general
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive
-from gradtool.engine._ops.core.quiet import quiet
 from gradtool.engine._ops.creation.creation import arange, ones_like
 from gradtool.engine._ops.elementwise.arithmetic import div
 from gradtool.engine._ops.elementwise.selection import where
@@ -43,7 +43,7 @@ from gradtool.engine._tensor import Tensor
 # ---- products --------------------------------------------------------------------------------
 
 
-@quiet
+@ignore_fp_warnings
 def _multiplied_at(x: Any, src: Any, index: Any, *, dim: int) -> Any:
     out = x.copy()
     combine_at(np.multiply, out, _along(index, dim, x.shape[dim]), src)
@@ -235,7 +235,7 @@ def segment_reduce(
     unsafe: bool = False,
     initial: Any = None,
 ) -> Tensor:
-    """What `reduce` (``sum``, ``mean``, ``max``, ``min``, ``prod``) makes of consecutive slices.
+    """Reduce consecutive slices by ``sum``, ``mean``, ``max``, ``min`` or ``prod``.
 
     `lengths` says how many slices of the first dimension each segment has, or `offsets` where
     each begins and the last ends. `initial` is counted in with every segment.

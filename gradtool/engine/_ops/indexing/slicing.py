@@ -214,7 +214,7 @@ def _at_strides(x: Any, *, size: Ints, stride: Ints, offset: int) -> Any:
 
 
 def _places(size: Ints, stride: Ints, offset: int, device: Any) -> Tensor:
-    """Where in memory each element lies."""
+    """Return the place in memory of each element."""
     places: Any = offset
     for position, (extent, step) in enumerate(zip(size, stride)):
         behind = [1] * (len(size) - 1 - position)
@@ -320,7 +320,7 @@ _bucket = constant(
 def bucketize(
     x: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
 ) -> Tensor:
-    """How many of the sorted boundaries lie below each value; with `right`, those equal too.
+    """Count the sorted boundaries below each value; with `right`, those equal too.
 
     Raises:
         RuntimeError: the boundaries are not a vector.
@@ -354,7 +354,7 @@ _bins = constant(
 
 @op(method=True)
 def histc(x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
-    """How many elements lie in each of `bins` equal parts of [min, max]; 0, 0 for all elements.
+    """Count the elements in each of `bins` equal parts of [min, max]; 0, 0 for all elements.
 
     Raises:
         RuntimeError: there is no bin, or the bounds are in the wrong order.

@@ -288,7 +288,7 @@ def _leading(factors: tuple[Tensor, Tensor, Tensor], count: int) -> tuple[Tensor
 
 
 def _turned(by_left: Tensor, by_right: Tensor, values: Tensor) -> Tensor:
-    """What turning the vectors among themselves takes, given skew-Hermitian gradients."""
+    """Return the gradient of rotations among the vectors, given skew-Hermitian gradients."""
     squares = values * values
     gaps = squares.unsqueeze(-2) - squares.unsqueeze(-1) + identity_like(values)
     inner = divided(by_left, gaps) * values.unsqueeze(-2)

@@ -20,10 +20,10 @@ from gradtool.engine._ops.core.dtype_support import (
     not_implemented,
     takes,
 )
+from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import conjugate, linear, multilinear
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive
-from gradtool.engine._ops.core.quiet import quiet
 from gradtool.engine._ops.shape.axes import adjoint as mH  # noqa: N812 - torch's name of the property
 from gradtool.engine._ops.shape.expansion import broadcast_shapes
 from gradtool.engine._tensor import Tensor
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gradtool.engine._levels import BatchLevel
 
 
-@quiet
+@ignore_fp_warnings
 def _product(x: Any, y: Any) -> Any:
     return np.matmul(x, y)
 

@@ -10,10 +10,10 @@ from gradtool.device import module_of
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.batching import broadcasting, unchanged
 from gradtool.engine._ops.core.dtype_support import FACTORED, INT32
+from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import conjugate, constant, general
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive
-from gradtool.engine._ops.core.quiet import quiet
 from gradtool.engine._ops.core.return_types import return_type
 from gradtool.engine._ops.creation.creation import arange
 from gradtool.engine._ops.indexing.gathering import take_along_dim
@@ -69,7 +69,7 @@ class LinalgLUFactorEx(NamedTuple):
 # ---- factors ---------------------------------------------------------------------------------
 
 
-@quiet
+@ignore_fp_warnings
 def _eliminated(x: Any, *, pivoting: bool) -> tuple[Any, Any, Any]:
     """The factors in one matrix, the order of the rows, and the exchanges that made it."""
     rows, columns = x.shape[-2:]
@@ -93,7 +93,7 @@ def _eliminated(x: Any, *, pivoting: bool) -> tuple[Any, Any, Any]:
 
 
 def _largest(column: Any) -> Any:
-    """Where the largest element is, as LAPACK measures complex ones."""
+    """Return the place of the largest element, as LAPACK measures complex ones."""
     size = np.abs(column.real) + np.abs(column.imag) if column.dtype.kind == "c" else np.abs(column)
     return size.argmax(axis=-1)[..., None]
 

@@ -12,8 +12,8 @@ import numpy as np
 from gradtool.engine._ops.core.batching import broadcasting
 from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import FACTORED, TYPE_NAMES
+from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import linear
-from gradtool.engine._ops.core.quiet import quiet
 from gradtool.engine._ops.creation.creation import ones_like
 from gradtool.engine._ops.shape.diagonals import diag_embed
 from gradtool.engine._tensor import Tensor
@@ -46,7 +46,7 @@ def failure(name: str, x: Any, error: Exception) -> LinAlgError:
 
 
 def _zero_pivot(matrix: Any) -> int | None:
-    """Which pivot of an elimination with row exchanges is zero, counted from 1."""
+    """Return the number, from 1, of the zero pivot in an elimination with row exchanges."""
     rows = matrix.copy()
     for step in range(len(rows)):
         largest = step + int(np.abs(rows[step:, step]).argmax())
@@ -108,7 +108,7 @@ def of_matrices(name: str, compute: Callable[..., Any]) -> Callable[..., Any]:
         except np.linalg.LinAlgError as error:
             raise failure(name, args[0], error) from None
 
-    silent = quiet(compute)
+    silent = ignore_fp_warnings(compute)
     return computed
 
 

@@ -47,7 +47,7 @@ def _turned(x: Any) -> Any:
 
 
 def _singular(x: Any) -> tuple[Any, Any, Any, Any]:
-    """Singular vectors and values, and the phase that the determinant has beside these."""
+    """Singular vectors and values, and the determinant's phase."""
     left, values, right = np.linalg.svd(x)
     phase = np.linalg.det(left) * np.linalg.det(right)
     return left, values, right, phase[..., None, None]
@@ -61,7 +61,7 @@ def _adjugate_of(x: Any) -> Any:
 
 
 def _adjugate_slope_of(x: Any, change: Any) -> Any:
-    """How the adjugate changes with the matrix.
+    """Return the derivative of the adjugate along a change of the matrix.
 
     Of a diagonal matrix s, element (i, i) changes by the sum over k of ``c[k, k]`` times the
     product of all s but i and k; element (i, j) by ``-c[i, j]`` times that of all but i and j.

@@ -142,7 +142,7 @@ def matrix_rank(
     atol: float | None = None,
     rtol: float | None = None,
 ) -> Tensor:
-    """How many singular values exceed ``max(atol, rtol * largest)``; `tol` is an old `atol`.
+    """Count the singular values above ``max(atol, rtol * largest)``; `tol` is an old `atol`.
 
     Raises:
         RuntimeError: it is no matrix of floating or complex numbers.

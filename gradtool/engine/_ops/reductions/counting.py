@@ -45,7 +45,7 @@ _sums = constant("bincount_of_weights", _weighed, dtypes=MEASURED)
 @op(method=True)
 @takes(INTEGERS, "bincount_cpu")
 def bincount(x: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often each of 0, 1, … comes in a vector, or the sum of the weights where it does.
+    """Count each of 0, 1, … in a vector, or sum the weights where it occurs.
 
     Of complex weights the real parts, with a warning, as of any cast of them.
 
@@ -92,7 +92,7 @@ def searchsorted(
     side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Tensor:
-    """Where each value goes among bounds that are sorted along the last dimension.
+    """Return the place of each value among bounds that are sorted along the last dimension.
 
     Before those that equal it, or with `right` behind them. `sorter` holds the order of bounds
     that are not sorted.
@@ -134,7 +134,7 @@ def searchsorted(
 def isin(
     elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
-    """Which elements are among the test elements, or with `invert` are not."""
+    """Return True for elements that are among the test elements, or with `invert` are not."""
     tensors = [each for each in (elements, test_elements) if isinstance(each, Tensor)]
     if not tensors:
         raise TypeError("isin() takes at least one tensor")

@@ -105,7 +105,7 @@ def logcumsumexp(x: Tensor, dim: int) -> Tensor:
 
 
 def _latest(extreme: Any) -> Callable[..., Any]:
-    """Where the running extreme was last met; NaN, once met, stays."""
+    """Return the place where the running extreme was last met; NaN, once met, stays."""
 
     def find(x: Any, *, dim: int) -> Any:
         met = accumulated(extreme, x, dim) == x
@@ -216,7 +216,7 @@ def cumulative_trapezoid(
 
 
 def _areas(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Tensor:
-    """What lies between each pair of neighbours."""
+    """The area between each pair of neighbours."""
     rest = max(y.shape[dim] - 1, 0)
     heights = (y.narrow(dim, y.shape[dim] - rest, rest) + y.narrow(dim, 0, rest)) / 2
     if x is None:

@@ -8,9 +8,9 @@ import numpy as np
 
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.dtype_support import ORDERED, not_implemented, refusing_complex
+from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import Product, binary
 from gradtool.engine._ops.core.op import op
-from gradtool.engine._ops.core.quiet import quiet
 from gradtool.engine._ops.elementwise.comparison import isneginf, isposinf
 from gradtool.engine._ops.reductions.reduction import numpy_names, sum
 from gradtool.engine._tensor import Tensor
@@ -23,7 +23,7 @@ def _isnan(x: Tensor) -> Tensor:
 fmax = op(
     binary(
         "fmax",
-        quiet(refusing_complex("fmax", np.fmax)),
+        ignore_fp_warnings(refusing_complex("fmax", np.fmax)),
         (
             Product(lambda g, x, y: g.masked_fill(~((x >= y) | _isnan(y)), 0)),
             Product(lambda g, x, y: g.masked_fill((x >= y) | _isnan(y), 0)),
@@ -35,7 +35,7 @@ fmax = op(
 fmin = op(
     binary(
         "fmin",
-        quiet(refusing_complex("fmin", np.fmin)),
+        ignore_fp_warnings(refusing_complex("fmin", np.fmin)),
         (
             Product(lambda g, x, y: g.masked_fill(~((x <= y) | _isnan(y)), 0)),
             Product(lambda g, x, y: g.masked_fill((x <= y) | _isnan(y), 0)),

@@ -20,10 +20,10 @@ from gradtool.engine._ops.core.batching import (
 )
 from gradtool.engine._ops.core.dims import Ints, as_ints, wrap_dim, wrap_dims
 from gradtool.engine._ops.core.dtype_support import SMOOTH, TYPE_NAMES
+from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import conjugate, constant, general, linear
 from gradtool.engine._ops.core.node_names import along_dimension, numbered
 from gradtool.engine._ops.core.op import op
-from gradtool.engine._ops.core.quiet import quiet
 from gradtool.engine._ops.creation.creation import ones_like
 from gradtool.engine._ops.shape.joining import cat
 from gradtool.engine._tensor import Tensor, alias, wrap
@@ -52,7 +52,7 @@ def dims_of(dim: Any, ndim: int) -> Ints:
 
 
 def names_none(dim: Any) -> bool:
-    """Whether ``dim=`` is an empty sequence."""
+    """Return True for a ``dim=`` that is an empty sequence."""
     return isinstance(dim, tuple | list) and len(dim) == 0
 
 
@@ -62,7 +62,7 @@ def kept_shape(shape: Ints, dims: Ints) -> Ints:
 
 
 def count_over(shape: Ints, dims: Ints) -> int:
-    """How many elements of a tensor of this shape are reduced to one."""
+    """Count the elements of a tensor of this shape that are reduced to one."""
     count = 1
     for dim in dims:
         count *= shape[dim]
@@ -89,7 +89,7 @@ _spread: Any = linear(
 
 
 def spread(reduced: Tensor, shape: Ints, dims: Ints) -> Tensor:
-    """What was reduced over `dims`, kept or not, in every place that it was reduced from."""
+    """Repeat a result, its `dims` kept or not, in every place that it was reduced from."""
     if not dims:
         return reduced
     if reduced.__class__ is Tensor and not modes.grad:
@@ -102,7 +102,7 @@ def spread(reduced: Tensor, shape: Ints, dims: Ints) -> Tensor:
 def accumulating(compute: Callable[..., Any]) -> Callable[..., Any]:
     """`compute` in silence, with half precision added up in single precision, as torch does."""
 
-    @quiet
+    @ignore_fp_warnings
     @functools.wraps(compute)
     def wide(x: Any, **params: Any) -> Any:
         if x.dtype.char == "e":
@@ -320,14 +320,14 @@ def _named_dims(dim: Any, ndim: int) -> Ints:
 @op(method=True)
 @numpy_names
 def all(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """Whether all elements, or all over some dimensions, are true: not zero."""
+    """Return True where all elements, or all over some dimensions, are not zero."""
     return _all(x, dims=_named_dims(dim, x._array.ndim), keepdim=keepdim)
 
 
 @op(method=True)
 @numpy_names
 def any(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """Whether any element, or any over some dimensions, is true: not zero."""
+    """Return True where any element, or any over some dimensions, is not zero."""
     return _any(x, dims=_named_dims(dim, x._array.ndim), keepdim=keepdim)
 
 
@@ -338,5 +338,5 @@ _count_nonzero = constant(
 
 @op(method=True)
 def count_nonzero(x: Tensor, dim: Any = None) -> Tensor:
-    """How many elements, of all or over some dimensions, are not zero."""
+    """Count the elements, of all or over some dimensions, that are not zero."""
     return _count_nonzero(x, dims=dims_of(dim, x._array.ndim))

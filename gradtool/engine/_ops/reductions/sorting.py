@@ -46,7 +46,7 @@ def order_of(x: Any, *, dim: int, descending: bool) -> Any:
 
 
 def _median_index(x: Any, *, dim: int) -> Any:
-    """Where the lower median is, or the first NaN."""
+    """Return the place of the lower median, or of the first NaN."""
     order = order_of(x, dim=dim, descending=False)
     middle = order.take((x.shape[dim] - 1) // 2, axis=dim)
     if x.dtype.kind != "f":
@@ -191,7 +191,7 @@ def median(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
 def picked(
     primitive: Any, x: Tensor, index: Tensor, dim: int, keepdim: bool
 ) -> tuple[Tensor, Tensor]:
-    """What `index` picks along a dimension, and the index, with that dimension or without."""
+    """Return the values at `index` along a dimension, and the index; keep the dimension or not."""
     values = primitive(x, index, dim=dim)
     return (values.unsqueeze(dim), index.unsqueeze(dim)) if keepdim else (values, index)
 
@@ -330,7 +330,7 @@ def _at_ranks(name: str, rows: Tensor, shares: Tensor, interpolation: str) -> Te
 
 
 def _present_median_index(x: Any, *, dim: int) -> Any:
-    """Where the lower median of what is not NaN is; the first place if nothing is."""
+    """Return the place of the lower median of what is not NaN; the first if all is NaN."""
     order = order_of(x, dim=dim, descending=False)
     missing = np.isnan(x).sum(axis=dim, keepdims=True) if x.dtype.kind == "f" else 0
     middle = np.maximum((x.shape[dim] - missing - 1) // 2, 0)

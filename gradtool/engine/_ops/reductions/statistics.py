@@ -12,9 +12,9 @@ from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.batching import over_dims
 from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import NUMBERS, SMOOTH, takes
+from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import general
 from gradtool.engine._ops.core.op import op
-from gradtool.engine._ops.core.quiet import quiet
 from gradtool.engine._ops.creation.creation import full_like
 from gradtool.engine._ops.elementwise.complex_parts import conj, real
 from gradtool.engine._ops.reductions.reduction import (
@@ -39,7 +39,7 @@ def _variance(x: Any, *, dims: Ints, correction: float, keepdim: bool) -> Any:
     return (total / np.float64(max(0.0, count - correction))).astype(total.dtype)
 
 
-@quiet
+@ignore_fp_warnings
 def _deviation(x: Any, *, dims: Ints, correction: float, keepdim: bool) -> Any:
     return np.sqrt(_variance(x, dims=dims, correction=correction, keepdim=keepdim))
 
@@ -51,7 +51,7 @@ def _var_vjp(g: Tensor, x: Tensor, dims: Ints, correction: float) -> Tensor:
 
 
 def _std_vjp(g: Tensor, x: Tensor, out: Tensor, dims: Ints, correction: float) -> Tensor:
-    """Where nothing deviates the gradient is zero, as is that of a norm at zero."""
+    """The gradient is zero where nothing deviates, as is that of a norm at zero."""
     of_var = (g / (out * 2)).masked_fill(out == 0, 0)
     return _var_vjp(of_var, x, dims, correction)
 

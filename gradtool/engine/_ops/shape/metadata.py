@@ -1,4 +1,4 @@
-"""What a tensor says of itself, and changes of its shape in place, which compute nothing."""
+"""Properties of a tensor, and changes of its shape in place, which compute nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gradtool.engine._tensor import Storage, Tensor
 
 @op(method=True)
 def is_nonzero(x: Tensor) -> bool:
-    """Whether the only element is not zero.
+    """Return True where the only element is not zero.
 
     Raises:
         RuntimeError: there is not exactly one element.
@@ -34,7 +34,7 @@ def is_nonzero(x: Tensor) -> bool:
 
 @op(method=True)
 def is_same_size(x: Tensor, other: Tensor) -> bool:
-    """Whether the shapes are the same."""
+    """Return True for tensors of the same shape."""
     return tuple(x.shape) == tuple(other.shape)
 
 
@@ -46,14 +46,14 @@ def get_device(x: Tensor) -> int:
 
 @method("storage_offset")
 def _storage_offset(x: Tensor) -> int:
-    """How many elements into the memory that it shares with its base it starts."""
+    """Count the elements before it in the memory that it shares with its base."""
     base = x._base
     return 0 if base is None else (x.data_ptr() - base.data_ptr()) // x.itemsize
 
 
 @method("is_set_to")
 def _is_set_to(x: Tensor, other: Tensor) -> bool:
-    """Whether both are the same memory in the same shape and strides."""
+    """Return True where both are the same memory in the same shape and strides."""
     same = x.data_ptr() == other.data_ptr() and x.stride() == other.stride()
     return same and x.shape == other.shape
 

@@ -126,7 +126,7 @@ def _product(shape: Ints) -> int:
 
 
 def _is_viewable(x: Tensor, shape: Ints) -> bool:
-    """Whether the array library reshapes without a copy. Bounds of new memory never overlap."""
+    """Return True where the array library reshapes without a copy. New memory never overlaps."""
     array = x._array
     if array.flags.c_contiguous or array.size == 0:
         return True

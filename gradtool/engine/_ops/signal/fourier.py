@@ -119,7 +119,7 @@ def half_of_real(
 def real_of_half(
     x: Tensor, extents: Sequence[int | None] | None, dims: Any, norm: str | None
 ) -> Tensor:
-    """The inverse: real numbers, an even number along the last of `dims` unless told."""
+    """The inverse: real numbers, an even number along the last of `dims` unless `s` says so."""
     wrapped = _dims_of(x, extents, dims)
     last = wrapped[-1]
     given = list(extents or [None] * len(wrapped))

@@ -1,7 +1,7 @@
-"""Silence for NumPy's floating-point warnings: torch computes infinities and NaNs without a word.
+"""NumPy's floating-point warnings turned off: torch computes infinities and NaNs silently.
 
 ``np.errstate`` as a decorator costs more than a small operation does, because it builds the
-state anew at every entry. The state is a context variable of NumPy, so here it is built once
+state at every entry. The state is a context variable of NumPy, so here it is built once
 and only set and reset. CuPy never warns.
 
 The hottest operations cannot afford even that. They compute as NumPy's state is, under a
@@ -35,8 +35,8 @@ _state = _silent_state()
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"gradtool\.engine\.")
 
 
-def quiet(compute: Compute) -> Compute:
-    """The same function without NumPy's warnings of overflow, division by zero and the like."""
+def ignore_fp_warnings(compute: Compute) -> Compute:
+    """Wrap a function to compute without NumPy's warnings of overflow and division by zero."""
     if _state is None:
         return np.errstate(all="ignore")(compute)
     variable, value = _state
