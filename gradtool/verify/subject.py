@@ -118,15 +118,15 @@ class Subject:
     @cached_property
     def given(self) -> Judgement:
         """The judgement of the gradients that backward returned."""
-        return self._judge([i for i in self.first.inputs if i not in self.missing])
+        return self._judge(self.first, [i for i in self.first.inputs if i not in self.missing])
 
     @cached_property
     def withheld(self) -> Judgement:
         """The judgement of the gradients that were None, taken as zero."""
-        return self._judge(self.missing)
+        return self._judge(self.first, self.missing)
 
-    def _judge(self, arguments: Sequence[int]) -> Judgement:
-        judgement = judge(self.first, arguments, lambda: self._nearby(self.first))
+    def _judge(self, at: Derivatives, arguments: Sequence[int]) -> Judgement:
+        judgement = judge(at, arguments, lambda: self._nearby(at))
         self.judgements.append(judgement)
         return judgement
 
@@ -187,10 +187,7 @@ class Subject:
     @cached_property
     def jvp_curvature(self) -> Judgement:
         """The judgement of the derivatives of the tangents that jvp returns."""
-        derivatives = self.jvp_derivatives
-        judgement = judge(derivatives, derivatives.inputs, lambda: self._nearby(derivatives))
-        self.judgements.append(judgement)
-        return judgement
+        return self._judge(self.jvp_derivatives, self.jvp_derivatives.inputs)
 
     @cached_property
     def second(self) -> Derivatives:
@@ -220,10 +217,7 @@ class Subject:
     @cached_property
     def curvature(self) -> Judgement:
         """The judgement of the second derivatives."""
-        second = self.second
-        judgement = judge(second, second.inputs, lambda: self._nearby(second))
-        self.judgements.append(judgement)
-        return judgement
+        return self._judge(self.second, self.second.inputs)
 
     @cached_property
     def third(self) -> Judgement | None:

@@ -38,20 +38,25 @@ def decide(
 ) -> DecisionArray:
     """Decide every entry; `blocks` are the rows that belong to one output each."""
     scale = block_scale(analytic, numeric, blocks)
-    sharp = numeric.error <= tolerance.meaningful(scale)[:, None]
+    sharp = numeric.error <= tolerance.meaningful_error(scale)[:, None]
     inside = is_inside(analytic, numeric, tolerance)
     decision = np.full(analytic.shape, Decision.UNVERIFIED, dtype=np.int8)
-    sharp |= np.abs(numeric.value) + numeric.error <= tolerance.nothing()
-    still = (numeric.status == Status.FLAT) & (np.abs(analytic) <= tolerance.unseen())
+    # An entry that is certainly next to nothing needs no digits of its own.
+    sharp |= np.abs(numeric.value) + numeric.error <= tolerance.zero_tolerance()
+    still = (numeric.status == Status.FLAT) & (np.abs(analytic) <= tolerance.flat_tolerance())
     decision[inside & (sharp | still)] = Decision.PASS
     decision[~inside & np.isfinite(numeric.value)] = Decision.FAIL
     kink, between = numeric.status == Status.KINK, is_between(analytic, numeric, tolerance)
     decision[kink] = Decision.KINK
     decision[(kink | (numeric.status == Status.STEPPED)) & ~between] = Decision.FAIL
+    # Steps hide a slope, but not that it is small: both sides may be nothing next to the block.
     slope = np.fmax(np.abs(numeric.left), np.abs(numeric.right))
     size = np.fmax(np.abs(analytic), slope)
-    lost = (size <= tolerance.lost()) | between & (size <= tolerance.meaningful(scale)[:, None])
+    lost = (size <= tolerance.cancellation_tolerance()) | between & (
+        size <= tolerance.meaningful_error(scale)[:, None]
+    )
     decision[(numeric.status == Status.STEPPED) & lost] = Decision.PASS
+    # Where the function itself is not finite a NaN may be the right answer.
     decision[np.isnan(analytic) & (numeric.status != Status.OUTSIDE)] = Decision.FAIL
     return decision
 
@@ -90,7 +95,7 @@ def is_below_rounding_floor(
 def is_inside(analytic: FloatArray, numeric: Estimate, tolerance: Tolerance) -> BoolArray:
     """Flag analytic values that lie within value ± (error + tolerance)."""
     allowed = tolerance.allowed(analytic, numeric.value) + numeric.error
-    nothing = (numeric.status == Status.FLAT) & (np.abs(analytic) <= tolerance.unseen())
+    nothing = (numeric.status == Status.FLAT) & (np.abs(analytic) <= tolerance.flat_tolerance())
     return np.asarray((np.abs(analytic - numeric.value) <= allowed) | nothing)
 
 

@@ -151,7 +151,7 @@ class Derivatives:
             return Failure("backward", "raised", f"{type(error).__name__}: {error}")
         return None
 
-    def together(self, argument: int) -> FloatArray:
+    def gradient_at_cotangents(self, argument: int) -> FloatArray:
         """The gradient of one argument at `cotangents`, in the argument's columns."""
         gradients = self.baseline.gradients or (None,) * len(self.primals)
         (row,) = projected(self.layout, argument, [gradients[argument]])
@@ -175,36 +175,36 @@ class Derivatives:
         wrong = hidden.any(axis=1)
         if self.layout.directions[argument] is not None or not wrong.any():
             return False
-        adds_up = self._numeric.adds_up(argument, numeric, comparison.tolerance)
-        return not adds_up[wrong].any()
+        additive = self._numeric.is_additive(argument, numeric, comparison.tolerance)
+        return not additive[wrong].any()
 
     def _compare(self, argument: int) -> Comparison:
         """Compare with batched runs; an argument that does not pass is redone one by one."""
-        comparison = self._judged(argument)
+        comparison = self._compare_once(argument)
         if self._is_batched and comparison.decision.any():
             self._at_once = False
             for name in ("analytic", "_numeric", "_rounding_sensitivity"):
                 self.__dict__.pop(name, None)
-            comparison = self._judged(argument)
+            comparison = self._compare_once(argument)
         return comparison
 
     @property
     def _is_batched(self) -> bool:
         return self.analytic.is_batched or self._numeric.is_batched
 
-    def _judged(self, argument: int) -> Comparison:
+    def _compare_once(self, argument: int) -> Comparison:
         eps = np.maximum(self.layout.eps(), epsilon(self.primals[argument].dtype))
         largest = _largest(self.analytic.matrices)
         tolerance = Tolerance(
             eps, largest, cancels=self.ungraphed, atol=self._atol, rtol=self._rtol
         )
-        comparison = self._compared(argument, tolerance)
+        comparison = self._compare_at(argument, tolerance)
         if _may_be_rounding(comparison, at_any_size=self.ungraphed):
             jitter = SENSITIVITY_SAFETY * self._rounding_sensitivity[argument]
-            comparison = self._compared(argument, replace(tolerance, jitter=jitter))
-        return self._searched(comparison)
+            comparison = self._compare_at(argument, replace(tolerance, jitter=jitter))
+        return self._with_located_entry(comparison)
 
-    def _searched(self, comparison: Comparison) -> Comparison:
+    def _with_located_entry(self, comparison: Comparison) -> Comparison:
         """Add the place of a wrong entry, where random products of entries were compared.
 
         One wrong entry among very many moves a product by less than the tolerance of an entry.
@@ -216,7 +216,7 @@ class Derivatives:
         strict = comparison
         if not comparison.decision.any() and self._rtol is None and not self._atol:
             sharp = replace(tolerance, rtol=tolerance.sharpest_rtol())
-            error = comparison.numeric.error - self._numeric.least(comparison.argument)
+            error = comparison.numeric.error - self._numeric.resolution_error(comparison.argument)
             numeric = replace(comparison.numeric, error=error)
             decision = decide(comparison.analytic, numeric, sharp, layout.blocks())
             strict = replace(comparison, tolerance=sharp, decision=decision)
@@ -245,12 +245,12 @@ class Derivatives:
         except Exception:  # On the way the user's code may leave its domain.
             return None
 
-    def _compared(self, argument: int, tolerance: Tolerance) -> Comparison:
+    def _compare_at(self, argument: int, tolerance: Tolerance) -> Comparison:
         analytic = self.analytic.matrices[argument]
         numeric = self._numeric.jacobian(argument, analytic, tolerance)
         decision = decide(analytic, numeric, tolerance, self.layout.blocks())
         if decision.any():
-            decision[self._is_lost(argument, analytic, numeric, decision)] = Decision.PASS
+            decision[self._lost_in_rounding(argument, analytic, numeric, decision)] = Decision.PASS
         return Comparison(
             argument=argument,
             layout=self.layout,
@@ -262,7 +262,7 @@ class Derivatives:
             curve=partial(self._numeric.curve, argument),
         )
 
-    def _is_lost(
+    def _lost_in_rounding(
         self, argument: int, analytic: FloatArray, numeric: Estimate, decision: DecisionArray
     ) -> BoolArray:
         """Flag entries that are lost in roundings of the outputs, or of their terms.

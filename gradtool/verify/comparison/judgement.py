@@ -51,14 +51,14 @@ def judge(
 ) -> Judgement:
     """Compare the derivatives with respect to `arguments`, at a point that can decide."""
     comparisons = _compare(own, arguments)
-    for point in nearby() if _wants_another(own, comparisons) else ():
-        others = _compare(point, arguments) if _is_sound(point, own) else ()
+    for point in nearby() if _needs_other_point(own, comparisons) else ():
+        others = _compare(point, arguments) if _is_comparable(point, own) else ()
         if others and _worst(others) in _DECISIVE:
             return Judgement(point, others, comparisons)
     return Judgement(own, comparisons, comparisons)
 
 
-def _wants_another(own: Derivatives, comparisons: Sequence[Comparison]) -> bool:
+def _needs_other_point(own: Derivatives, comparisons: Sequence[Comparison]) -> bool:
     """Return True if another point might decide where this one does not, or wrongly."""
     if _worst(comparisons) in _DECISIVE:
         wrong = [c for c in comparisons if (c.decision == Decision.FAIL).any()]
@@ -80,6 +80,6 @@ def _is_singular(comparison: Comparison) -> bool:
     return bool(np.isin(comparison.numeric.status[undecided], _SINGULAR).any())
 
 
-def _is_sound(point: Derivatives, own: Derivatives) -> bool:
+def _is_comparable(point: Derivatives, own: Derivatives) -> bool:
     """Return True if the function can be differentiated at `point` as it can at its own."""
     return point.failure is None and point.layout.graphed == own.layout.graphed

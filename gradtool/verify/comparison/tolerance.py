@@ -55,7 +55,9 @@ class Tolerance:
         """Return the tolerance of each entry of `analytic` against `numeric`."""
         with np.errstate(over="ignore", invalid="ignore"):
             relative = self._rtol() * np.abs(numeric)
-            absolute = (self.atol or 0.0) + self.lost() + self.jitter + self._underflow()
+            absolute = (
+                (self.atol or 0.0) + self.cancellation_tolerance() + self.jitter + self._underflow()
+            )
             return np.asarray(absolute + relative + self._rounding(analytic))
 
     def sharpest_rtol(self) -> float:
@@ -63,22 +65,22 @@ class Tolerance:
         eps = float(self.eps.max(initial=0.0))
         return min(default_rtol(eps), max(DOUBLE_RTOL, GRADIENT_ROUNDINGS * eps))
 
-    def lost(self) -> FloatArray:
+    def cancellation_tolerance(self) -> FloatArray:
         """Return for each row the size that cancellation may have lost for good."""
-        return self.nothing() if self.cancels else np.zeros((len(self.eps), 1))
+        return self.zero_tolerance() if self.cancels else np.zeros((len(self.eps), 1))
 
-    def nothing(self) -> FloatArray:
+    def zero_tolerance(self) -> FloatArray:
         """Return for each row the largest value that passes for an exact zero."""
         return np.asarray(GRADIENT_ROUNDINGS * self.eps[:, None] * self.largest)
 
-    def unseen(self) -> FloatArray:
+    def flat_tolerance(self) -> FloatArray:
         """Return for each row the largest value that passes where the output does not move at all.
 
         A gradient is a sum of terms of the size of its cotangents, which is one: next to them a
         term of a rounding's rounding leaves no trace.
         """
         floor = self.eps[:, None] ** 2 if self.cancels else 0.0
-        return np.asarray(np.maximum(self.nothing(), floor))
+        return np.asarray(np.maximum(self.zero_tolerance(), floor))
 
     def _rounding(self, analytic: FloatArray) -> FloatArray:
         """Return the roundings that each entry may carry from the largest of its row and column."""
@@ -87,7 +89,7 @@ class Tolerance:
         column = size.max(axis=0, keepdims=True, initial=0.0)
         return np.asarray(GRADIENT_ROUNDINGS * self.eps[:, None] * np.maximum(row, column / 8))
 
-    def meaningful(self, scale: FloatArray) -> FloatArray:
+    def meaningful_error(self, scale: FloatArray) -> FloatArray:
         """The largest error that still means something in a block of this scale, row by row."""
         part = np.clip(MEANINGFUL_ROUNDINGS * self.eps, MEANINGFUL_ERROR, MEANINGFUL_ERROR_AT_MOST)
         return np.maximum(part * scale, self.atol or 0.0)

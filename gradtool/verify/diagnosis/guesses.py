@@ -58,7 +58,7 @@ def _is_zero(_: Derivatives, comparison: Comparison) -> Guesses:
 def _ignores_cotangent(derivatives: Derivatives, comparison: Comparison) -> Guesses:
     """Backward returns the same for every cotangent."""
     returned = comparison.analytic * derivatives.analytic.scaling[:, None]
-    together = derivatives.together(comparison.argument)
+    together = derivatives.gradient_at_cotangents(comparison.argument)
     if np.allclose(returned, together, rtol=SAME_FOR_ANY_COTANGENT, atol=0.0):
         text = "does not depend on grad_output: backward must multiply by it"
         yield text, together / derivatives.analytic.scaling[:, None]
@@ -148,7 +148,7 @@ def _may_be_rearranged(comparison: Comparison) -> bool:
     )
 
 
-def _is_anothers(derivatives: Derivatives, comparison: Comparison) -> Guesses:
+def _is_of_another_argument(derivatives: Derivatives, comparison: Comparison) -> Guesses:
     """Gradients returned in the wrong order."""
     arguments = derivatives.function.arguments
     if not has_entries(comparison):
@@ -241,7 +241,7 @@ GUESSES: Sequence[Guess] = (
     _has_wrong_sign,
     _is_not_conjugated,
     _is_transposed,
-    _is_anothers,
+    _is_of_another_argument,
     _swaps_outputs,
     _is_only_diagonal,
     _is_rearranged,

@@ -74,14 +74,14 @@ def measure(sampler: Sampler, eps: FloatArray, rng: np.random.Generator) -> Nois
     rounding = OUTPUT_ROUNDINGS * eps * size
     with np.errstate(all="ignore"):
         directions = [_direction(primal, rng) for primal in sampler.primals]
-        measured, constant_nearby = _seen(sampler, directions)
+        measured, constant_nearby = _measured(sampler, directions)
         if constant_nearby.any():
             coarse, _ = _looks(sampler, directions, NOISE_COARSE_SPACING)
             measured = np.where(constant_nearby, coarse[NOISE_LOOK_RANK], measured)
         if (measured > PLAIN_NOISE_ROUNDINGS * rounding).any() and any(
             map(_is_wide, sampler.primals)
         ):
-            measured = np.fmin(measured, _nearby(sampler, directions))
+            measured = np.fmin(measured, _at_own_scales(sampler, directions))
         shared = _shared(measured, size, sampler.blocks)
     return Noise(
         np.max([rounding, measured, shared], axis=0), OUTPUT_ROUNDINGS * eps, constant_nearby
@@ -107,7 +107,7 @@ def _is_wide(primal: Array) -> bool:
     return bool((size[size > 0] * WIDE_SCALE_RATIO < size.max()).any())
 
 
-def _nearby(sampler: Sampler, directions: Sequence[Array | None]) -> FloatArray:
+def _at_own_scales(sampler: Sampler, directions: Sequence[Array | None]) -> FloatArray:
     """The noise of each output where no coordinate moves by more than its own scale allows.
 
     Next to larger ones a small coordinate may have been moved so far that a smooth function of
@@ -117,11 +117,11 @@ def _nearby(sampler: Sampler, directions: Sequence[Array | None]) -> FloatArray:
         direction if direction is None else _shortened(direction, primal)
         for direction, primal in zip(directions, sampler.primals, strict=True)
     ]
-    found, constant_nearby = _seen(sampler, own)
+    found, constant_nearby = _measured(sampler, own)
     return np.where(constant_nearby, np.inf, found)
 
 
-def _seen(sampler: Sampler, directions: Sequence[Array | None]) -> tuple[FloatArray, BoolArray]:
+def _measured(sampler: Sampler, directions: Sequence[Array | None]) -> tuple[FloatArray, BoolArray]:
     """Return the noise of each output, and flags of those that never moved.
 
     Where half of the looks are quiet and half are not, noise may be hidden from the first or a kink

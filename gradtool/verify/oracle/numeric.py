@@ -80,7 +80,7 @@ class Numeric:
         """The derivative with respect to one argument, as sharp as the claim `analytic` demands."""
         return self._answer(argument, self._lines(argument), analytic, tolerance)
 
-    def adds_up(self, argument: int, known: Estimate, tolerance: Tolerance) -> BoolArray:
+    def is_additive(self, argument: int, known: Estimate, tolerance: Tolerance) -> BoolArray:
         """Flag outputs whose slopes along all coordinates add up to a slope across them.
 
         Where a function has a derivative they do. An output for which too little is known of
@@ -99,7 +99,7 @@ class Numeric:
         bent = np.abs(expected - across.value[:, 0]) > slack
         return np.asarray(~(bent | (across.status[:, 0] == Status.KINK)))
 
-    def least(self, argument: int) -> FloatArray:
+    def resolution_error(self, argument: int) -> FloatArray:
         """Return the error that every entry has because of the case's own precision."""
         return self._resolution(self._lines(argument))
 
@@ -145,7 +145,7 @@ class Numeric:
                 tolerance=tolerance,
                 blocks=self._layout.blocks(),
                 eps=epsilon(self._sampler.primals[argument].dtype),
-                least=self._resolution(lines),
+                resolution=self._resolution(lines),
             )
         )
 

@@ -38,7 +38,7 @@ class Query:
 
     `analytic` has one column for each line and one row for each output; `blocks` are the rows
     that belong to one output each. `base` are the outputs at the point itself, and `eps` is the
-    precision of the inputs. `least` is an error that each entry has in any case.
+    precision of the inputs. `resolution` is an error that every entry has.
     """
 
     lines: Sequence[Line]
@@ -48,7 +48,7 @@ class Query:
     tolerance: Tolerance
     blocks: Sequence[slice]
     eps: float
-    least: FloatArray
+    resolution: FloatArray
 
 
 def numeric_derivative(query: Query) -> Estimate:
@@ -87,7 +87,7 @@ def _cheap(query: Query, differences: Differences) -> Estimate:
     noise = query.noise.floor[:, None]
     return Estimate(
         value=np.where(known, differences.value, np.nan),
-        error=np.where(known, noise / differences.step + query.least, np.nan),
+        error=np.where(known, noise / differences.step + query.resolution, np.nan),
         status=status.astype(np.int8),
         left=nothing,
         right=nothing.copy(),
@@ -106,7 +106,7 @@ def _unsettled(query: Query, differences: Differences, estimate: Estimate) -> Bo
 def _noisy(query: Query, estimate: Estimate) -> BoolArray:
     """Flag entries whose error is too large for the scale of their block."""
     scale = block_scale(query.analytic, estimate, query.blocks)
-    bearable = CHEAP_NOISE_SHARE * query.tolerance.meaningful(scale)[:, None]
+    bearable = CHEAP_NOISE_SHARE * query.tolerance.meaningful_error(scale)[:, None]
     return np.asarray((estimate.status == Status.KNOWN) & (estimate.error > bearable))
 
 
@@ -126,12 +126,12 @@ def _refine(query: Query, estimate: Estimate, unsettled: BoolArray) -> None:
         for column, samples in zip(columns, ladders, strict=True):
             rows = pending[:, column]
             estimate.put(column, classify(samples), rows)
-            estimate.error[rows, column] += query.least[rows, column]
+            estimate.error[rows, column] += query.resolution[rows, column]
             tried[rows, column] = True
         _mark_stepped(query, estimate)
         if _is_wrong(query, estimate, tried):
             pending &= ~tried
-            off = _how_far_off(cheap[tried], estimate.value[tried])
+            off = _cheap_error_bound(cheap[tried], estimate.value[tried])
             estimate.error[pending] += off * np.abs(estimate.value[pending])
             break
         unsettled = unsettled | _noisy(query, estimate)
@@ -155,7 +155,7 @@ def _mark_stepped(query: Query, estimate: Estimate) -> None:
             estimate.value[block][constant] = estimate.error[block][constant] = np.nan
 
 
-def _how_far_off(cheap: FloatArray, sharp: FloatArray) -> float:
+def _cheap_error_bound(cheap: FloatArray, sharp: FloatArray) -> float:
     """A bound on the relative error of cheap quotients, from the columns that were tried."""
     off = np.abs(cheap - sharp) / np.abs(sharp)
     return UNREFINED_ERROR_MARGIN * float(np.max(off[np.isfinite(off)], initial=0.0))

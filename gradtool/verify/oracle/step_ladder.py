@@ -81,6 +81,7 @@ class Samples:
         )
         slopes = np.concatenate([right, left])
         least, most = np.abs(slopes).min(axis=0), np.abs(slopes).max(axis=0)
+        # The sum of sizes is the size of the sum just where all slopes have one sign.
         steady = (np.abs(slopes.sum(axis=0)) == np.abs(slopes).sum(axis=0)) & (least > 0)
         below = self.moves[-UNMASKING_RUNGS:].max(axis=0) <= BELOW_NOISE_MOVES * self.noise[
             -UNMASKING_RUNGS:
@@ -106,6 +107,7 @@ class Samples:
         count = len(self.steps)
         first = np.where(still, np.arange(count)[:, None], count).min(axis=0)
         above = np.take_along_axis(self.moves, np.maximum(first - 1, 0)[None], axis=0)[0]
+        # NaN above the flat part, the edge of the domain, breaks it off as well.
         breaks = (first == 0) | ~(above <= FLAT_BREAK_MOVES * self.noise[0])
         return np.asarray(np.where(breaks & (first <= FLAT_FROM_RUNG), first, count))
 

@@ -116,7 +116,7 @@ def sum_mismatch(derivatives: Derivatives, comparison: Comparison) -> SumMismatc
     layout = comparison.layout
     if layout.functionals is not None or not comparison.analytic.size:
         return None
-    together = derivatives.together(comparison.argument)
+    together = derivatives.gradient_at_cotangents(comparison.argument)
     summed = derivatives.cotangent @ comparison.analytic
     size = np.abs(derivatives.cotangent) @ np.abs(comparison.analytic)
     eps = max(float(layout.eps().max()), epsilon(derivatives.primals[comparison.argument].dtype))
