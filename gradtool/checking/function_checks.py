@@ -35,7 +35,7 @@ class Checked:
     """Nothing stopped it."""
 
 
-def whole_checks(planned: PlannedFunction, cases: Sequence[Checked]) -> list[CheckResult]:
+def checks_of_function(planned: PlannedFunction, cases: Sequence[Checked]) -> list[CheckResult]:
     """The results of the rules that need all cases of a Function, each checked to its end."""
     if not cases or not all(case.is_complete for case in cases):
         return []

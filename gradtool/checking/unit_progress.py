@@ -9,8 +9,8 @@ from gradtool.config.options import Watcher
 from gradtool.results.report import CaseResult, CheckResult, FunctionResult, Location
 
 
-class Account:
-    """Takes note of what happens to a unit, as a bench's `Listener`, and tells the watcher."""
+class UnitProgress:
+    """Takes note of what happens to a unit, as a `Listener`, and tells the watcher."""
 
     def __init__(self, unit: Unit, watcher: Watcher) -> None:
         self.unit = unit

@@ -15,7 +15,7 @@ from gradtool.adapters.engines import BOTH, BUNDLED, TORCH, require_device_of
 from gradtool.cases.construction import construct
 from gradtool.cases.sources import ResolvedCase
 from gradtool.checking.case_check import check_case, listed_function
-from gradtool.checking.function_checks import Checked, whole_checks
+from gradtool.checking.function_checks import Checked, checks_of_function
 from gradtool.checking.plan import PlannedFunction, plan_unit
 from gradtool.checking.unit import Done, Survey, Surveyed, Unit
 from gradtool.collect.discovery import can_define_functions, discover, named, private_names
@@ -49,7 +49,7 @@ class Listener(Protocol):
         """A case has been checked."""
 
 
-class Bench:
+class WorkerSession:
     """Does one piece of work after the other; what a module imported stays imported."""
 
     def __init__(self) -> None:
@@ -217,7 +217,7 @@ def check_planned(
         cases.append(checked)
         left = left and max(left - checked.result.seconds, 0)
         listener.case_finished(checked.result)
-    return () if finished else tuple(whole_checks(planned, cases))
+    return () if finished else tuple(checks_of_function(planned, cases))
 
 
 def _with_second(

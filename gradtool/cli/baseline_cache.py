@@ -25,9 +25,10 @@ from gradtool.policy.baseline import (
     FILE_NAME,
     Baseline,
     entries_of,
+    is_whole,
+    obsolete,
     read_baseline,
 )
-from gradtool.policy.baseline_shrink import is_whole, vanished
 from gradtool.policy.changes import apply
 from gradtool.policy.pipeline import policies_of_history
 from gradtool.report.rows import Row, rows
@@ -86,7 +87,7 @@ class Keeper:
 
     def _settle(self, baseline: Baseline, report: Report) -> Baseline:
         """The baseline as it is after the run, in its file too."""
-        gone = vanished(baseline, report, self.options)
+        gone = obsolete(baseline, report, self.options)
         if self._place is None:
             return self._shrunk(baseline, len(gone), baseline.without(gone))
         if report.interrupted:
@@ -123,7 +124,7 @@ class Keeper:
         try:
             return last_run.read_failed(Path()) if not self._history.no_cache else frozenset()
         except last_run.UnreadableError as error:
-            what = f"{last_run.FOLDER}/{last_run.FILE} cannot be used and is made anew: {error}"
+            what = f"{last_run.FOLDER}/{last_run.FILE} cannot be used and is recreated: {error}"
             self._notices.append(f"warning: {what}")
             self._must_mend = True
             return frozenset()

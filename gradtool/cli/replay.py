@@ -8,8 +8,8 @@ from pathlib import Path
 from gradtool.config.options import CheckOptions
 from gradtool.errors import UsageError
 from gradtool.policy import last_run
-from gradtool.policy.last_findings import (
-    FILE,
+from gradtool.policy.last_run import (
+    FINDINGS_FILE,
     KnownFinding,
     findings_text,
     known_findings,
@@ -50,7 +50,7 @@ def _of_last_run() -> tuple[KnownFinding, ...]:
         return read_findings(Path())
     except last_run.UnreadableError as error:
         raise UsageError(
-            f"--replay: {last_run.FOLDER}/{FILE} cannot be used: {error}; "
+            f"--replay: {last_run.FOLDER}/{FINDINGS_FILE} cannot be used: {error}; "
             "name a JSON report in place of it"
         ) from None
 
@@ -64,6 +64,6 @@ def cached(report: Report) -> dict[str, str]:
     try:
         before = read_findings(Path())
     except last_run.UnreadableError:
-        before = None  # It is made anew.
+        before = None  # It is recreated.
     after = updated_findings(before or (), report, _all(report))
-    return {} if after == before else {FILE: findings_text(after)}
+    return {} if after == before else {FINDINGS_FILE: findings_text(after)}

@@ -135,3 +135,19 @@ class Watcher(Protocol):
 
     def function_finished(self, path: str, function: FunctionResult) -> None:
         """All cases of a Function have been checked."""
+
+
+class Unwatched:
+    """A watcher that ignores everything."""
+
+    def started(self, functions: int) -> None:
+        """Do nothing."""
+
+    def case_started(self, node_id: str) -> None:
+        """Do nothing."""
+
+    def case_finished(self, function: str, case: CaseResult) -> None:
+        """Do nothing."""
+
+    def function_finished(self, path: str, function: FunctionResult) -> None:
+        """Do nothing."""

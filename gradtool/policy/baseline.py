@@ -1,4 +1,4 @@
-"""The baseline: findings that were there when a project took gradtool up.
+"""The baseline: findings that were there when a project began to use gradtool.
 
 They do not fail the gate, and everything new does. The file is made to be committed: its
 entries are sorted, name no line and no number, and read the same whatever folder a run is
@@ -8,17 +8,29 @@ started in, because their paths are relative to the file.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
 
+from gradtool.config.options import CheckOptions, SelectionOptions
 from gradtool.errors import UsageError
 from gradtool.policy.changes import Policy, change_checks
 from gradtool.results.fingerprint import VERSION, fingerprints
 from gradtool.results.paths import split_path
-from gradtool.results.report import CheckResult, Finding, Report, Severity
+from gradtool.results.report import (
+    CaseResult,
+    CheckResult,
+    Family,
+    Finding,
+    FunctionResult,
+    ModuleResult,
+    Report,
+    Severity,
+    Verdict,
+)
 
 FILE_NAME = "gradtool-baseline.json"
 """Where a baseline is written when no other file is named."""
@@ -116,7 +128,7 @@ def _decoded(data: bytes, name: str) -> _File:
     if file.fingerprints != VERSION:
         raise UsageError(
             f"baseline {name} has fingerprints of {file.fingerprints!r}, and this gradtool makes "
-            f"{VERSION!r}: write it anew with --write-baseline"
+            f"{VERSION!r}: write it again with --write-baseline"
         )
     return file
 
@@ -154,3 +166,78 @@ def mark_known(baseline: Baseline) -> Policy:
         return msgspec.structs.replace(report, modules=change_checks(report.modules, mark))
 
     return policy
+
+
+def obsolete(baseline: Baseline, report: Report, options: CheckOptions) -> frozenset[Entry]:
+    """The entries that are obsolete: the run of `report` checked them, and did not find them.
+
+    Entries that the run did not check stay. So neither a shard, nor ``-k``, nor a module that does
+    not import today takes anything out of the file.
+    """
+    numeric, config = options.numeric, options.config
+    changed = (numeric.dtype, numeric.atol, numeric.rtol)
+    reconfigured = config.isolated or config.overrides or config.variables
+    is_part = bool(report.interrupted or report.faults)
+    if is_part or reconfigured or any(v is not None for v in changed):
+        return frozenset()
+    found = {entry.fingerprint for entry in entries_of(baseline, report).values()}
+    run = _Checked(report, baseline, is_whole=is_whole(options.selection))
+    unseen = (entry for entry in baseline.entries if entry.fingerprint not in found)
+    return frozenset(entry for entry in unseen if run.has_checked(entry))
+
+
+def is_whole(options: SelectionOptions) -> bool:
+    """Return True if all Functions and cases of each module were selected."""
+    parts = (options.shard, options.keyword, options.only_failed or None)
+    return not any("::" in path for path in options.paths) and not any(parts)
+
+
+@dataclass(frozen=True)
+class _Checked:
+    report: Report
+    baseline: Baseline
+    is_whole: bool
+
+    def has_checked(self, entry: Entry) -> bool:
+        """Return True if the run would have found `entry`, were it still there."""
+        path, _, name = split_path(entry.node)
+        function, _, case = name.partition("[")
+        if not (self.baseline.path.parent / path).exists():
+            return True
+        module = next((m for m in self.report.modules if self._path(m) == path), None)
+        if module is None or entry.rule in self.report.left_out:
+            return False
+        if not function or module.checks:
+            return not function and not module.checks
+        return self._has_checked_of(module, function, case.removesuffix("]"), entry.rule)
+
+    def _path(self, module: ModuleResult) -> str:
+        return relocated(module.path, self.baseline.path.parent)
+
+    def _has_checked_of(self, module: ModuleResult, name: str, case: str, rule: str) -> bool:
+        function = next((f for f in module.functions if f.name == name), None)
+        if function is None:
+            return self.is_whole
+        if not case:
+            return self.is_whole and _is_complete(function)
+        found = next((c for c in function.cases if c.name == case), None)
+        if found is None:
+            return self.is_whole and bool(function.cases)
+        return _was_checked(found, rule)
+
+
+def _is_complete(function: FunctionResult) -> bool:
+    cases = function.cases
+    return bool(cases) and not any(_has_broken(case.checks) for case in cases)
+
+
+def _has_broken(checks: Iterable[CheckResult]) -> bool:
+    return any(check.verdict is Verdict.ERROR for check in checks)
+
+
+def _was_checked(case: CaseResult, rule: str) -> bool:
+    checks: Sequence[CheckResult] = [check for check in case.checks if check.rule == rule]
+    if not checks:  # A rule of running is reported only where it is broken.
+        return rule in Family.RUNNING and not _has_broken(case.checks)
+    skipped = [check for check in checks if check.verdict is Verdict.SKIPPED]
+    return all(check.skip is not None and check.skip.leaves_nothing for check in skipped)

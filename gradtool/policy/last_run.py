@@ -1,21 +1,23 @@
-"""What failed in the last run, kept in a cache for ``--lf`` and ``--ff``.
+"""The cache of the last run: what failed, for ``--lf`` and ``--ff``, and findings for ``--replay``.
 
-Only failures are kept, by node id. A run changes what it asked about and leaves the rest.
+A run replaces what it checked and leaves the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
+from gradtool.results.fingerprint import fingerprints
 from gradtool.results.paths import split_path
-from gradtool.results.report import Report
+from gradtool.results.report import Finding, Report, Severity
 
 FOLDER = ".gradtool_cache"
 FILE = "last.json"
+FINDINGS_FILE = "findings.json"
 
 FILES = {
     "CACHEDIR.TAG": "Signature: 8a477f597d28d172789f06886806bc55\n"
@@ -78,3 +80,74 @@ def updated(
     paths = {module.path for module in report.modules}
     gone = {node for node in before if is_whole and split_path(node)[0] in paths}
     return frozenset(before) - asked - gone - paths | frozenset(failing)
+
+
+class KnownFinding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What it takes to ask for a finding again."""
+
+    node: str
+    """``path/mod.py::Function[case]::GT101``."""
+    fingerprint: str
+    seed: int | None = None
+    replay: str | None = None
+    """The command line that the finding was told with; None where there was none."""
+
+
+class _Findings(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    version: Literal[1]
+    findings: tuple[KnownFinding, ...]
+
+
+def known_findings(findings: Iterable[Finding], seed: int) -> tuple[KnownFinding, ...]:
+    """What is to be known of `findings`, which are all those of a run with this seed."""
+    listed = list(findings)
+    return tuple(
+        KnownFinding(
+            node=finding.node_id,
+            fingerprint=print_,
+            seed=seed if finding.seed is None else finding.seed,
+            replay=finding.replay,
+        )
+        for finding, print_ in zip(listed, fingerprints(listed), strict=True)
+        if finding.severity is not Severity.NOTE
+    )
+
+
+def read_findings(folder: Path) -> tuple[KnownFinding, ...]:
+    """The findings of the last run in `folder`; none without a cache.
+
+    Raises:
+        UnreadableError: There is a cache, and it cannot be read.
+    """
+    path = folder / FOLDER / FINDINGS_FILE
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=_Findings).findings
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise UnreadableError(error.strerror or str(error)) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UnreadableError(str(error)) from None
+
+
+def findings_text(findings: Sequence[KnownFinding]) -> str:
+    """The content of the cache's file."""
+    text = msgspec.json.encode(_Findings(version=1, findings=tuple(findings))).decode()
+    return f"{msgspec.json.format(text, indent=1)}\n"
+
+
+def updated_findings(
+    before: Iterable[KnownFinding], report: Report, found: Sequence[KnownFinding]
+) -> tuple[KnownFinding, ...]:
+    """What is known after the run of `report`, in which `found` were found."""
+    asked = {f"{module.path}::{function.name}" for module, function in report.functions()}
+    asked |= {module.path for module in report.modules}
+    kept = (each for each in before if _owner(each.node) not in asked)
+    return (*kept, *found)
+
+
+def _owner(node: str) -> str:
+    """The Function that a finding is of, or the module."""
+    path, _, rest = split_path(node)
+    function, separator, _ = rest.rpartition("::")
+    return f"{path}::{function.partition('[')[0]}" if separator else path

@@ -12,7 +12,7 @@ import msgspec
 from gradtool.config.options import CheckOptions
 from gradtool.config.overrides import split_config
 from gradtool.errors import UsageError
-from gradtool.policy.last_findings import KnownFinding
+from gradtool.policy.last_run import KnownFinding
 from gradtool.results.report import Family
 from gradtool.spelling import did_you_mean
 from gradtool.verify.rules import codes

@@ -11,7 +11,7 @@ from gradtool.adapters.common.random_state import global_generators
 from gradtool.cases.sources import ResolvedCase
 from gradtool.checking.plan import PlannedFunction
 from gradtool.checking.unit import Unit
-from gradtool.checking.worker_session import Bench
+from gradtool.checking.worker_session import WorkerSession
 from gradtool.collect.checkable import Checkable
 from gradtool.collect.loader import LoadError
 from gradtool.config.settings import Settings
@@ -40,7 +40,7 @@ _MAKERS: dict[PhaseName, Callable[[Arguments], Runnable]] = {
 
 
 def profile_unit(
-    bench: Bench, unit: Unit, budget: float, progress: Callable[[CaseProfile], None]
+    session: WorkerSession, unit: Unit, budget: float, progress: Callable[[CaseProfile], None]
 ) -> FunctionProfile:
     """Profile one Function, reporting each case to `progress` as it is done.
 
@@ -48,7 +48,7 @@ def profile_unit(
         UsageError: It has no case of a name that was selected.
     """
     try:
-        with bench.opened(unit) as planned:
+        with session.opened(unit) as planned:
             return _profiled(planned, budget, progress)
     except LoadError as error:
         problem = not_imported(unit.node, error, unit.settings)

@@ -1,8 +1,7 @@
-"""``--baseline-commit REF``: what was found before the work began does not fail the run.
+"""``--baseline-commit REF``: find what was wrong before the work began.
 
-The files of the commit at which the work left REF are checked with the same options, those of them
-in which something is found now; what is found there too is known. A finding is known again by its
-fingerprint, so one in a file or Function that was renamed counts as new.
+The files with new findings are checked with the same options as they were at the commit where the
+work left REF, in a process of their own.
 """
 
 from __future__ import annotations
@@ -20,15 +19,31 @@ from gradtool.config.options import CheckOptions, Requirements
 from gradtool.errors import UsageError
 from gradtool.package import FOLDER
 from gradtool.policy.base_findings import FLAG, BaseFindings, new_findings
-from gradtool.policy.baseline import Baseline, Entry
+from gradtool.policy.baseline import Baseline, Entry, entries_of
 from gradtool.results.paths import split_path
 from gradtool.results.report import Report
-from gradtool.run.base_run import Answer, Request
+from gradtool.workers.messages import WorkerFault
 
 _BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from gradtool.run.base_run import main; main()"
+    "from gradtool.run.base_commit import main; main()"
 )
+
+
+class _Request(msgspec.Struct, frozen=True, kw_only=True):
+    """The run to make in the tree of the commit."""
+
+    options: CheckOptions
+    tree: str
+    """The folder that node ids are relative to."""
+
+
+class _BaseRun(msgspec.Struct, frozen=True, kw_only=True):
+    """The findings at the commit, or the reason why there are none."""
+
+    entries: tuple[Entry, ...] = ()
+    refusal: str | None = None
+    interrupted: bool = False
 
 
 class BaseRunFault(Exception):  # noqa: N818 - a fault of gradtool's own, and named so
@@ -75,7 +90,7 @@ class BaseCommit:
             folder = tree / self._here.relative_to(self._top)
             folder.mkdir(parents=True, exist_ok=True)
             options = self._options_in(tree, folder, there)
-            answer = _run(Request(options=options, tree=str(tree)), folder, self._path_in(tree))
+            answer = _run(_Request(options=options, tree=str(tree)), folder, self._path_in(tree))
         if answer.interrupted:
             raise KeyboardInterrupt
         if answer.refusal is not None:
@@ -128,8 +143,8 @@ def _real(path: Path) -> Path:
     return path.parent.resolve() / path.name
 
 
-def _run(request: Request, folder: Path, path: list[str]) -> Answer:
-    """Have a process of its own answer."""
+def _run(request: _Request, folder: Path, path: list[str]) -> _BaseRun:
+    """Run `main` in a process of its own."""
     options = [f"-W{option}" for option in sys.warnoptions]
     ran = subprocess.run(
         [sys.executable, *options, "-P", "-c", _BOOT, json.dumps(path)],
@@ -139,7 +154,31 @@ def _run(request: Request, folder: Path, path: list[str]) -> Answer:
         check=False,
     )
     try:
-        return msgspec.json.decode(ran.stdout, type=Answer)
+        return msgspec.json.decode(ran.stdout, type=_BaseRun)
     except msgspec.DecodeError:
         said = ran.stderr.decode(errors="replace")
         raise BaseRunFault(f"it ended with {ran.returncode}\n\nIn its process:\n{said}") from None
+
+
+def main() -> None:
+    """Answer one request on standard input, as JSON on standard output.
+
+    What the checked code prints goes to standard error.
+    """
+    with os.fdopen(os.dup(1), "wb") as out:
+        os.dup2(2, 1)
+        request = msgspec.json.decode(sys.stdin.buffer.read(), type=_Request)
+        out.write(msgspec.json.encode(_answered(request)))
+
+
+def _answered(request: _Request) -> _BaseRun:
+    from gradtool.run.runner import check
+
+    try:
+        report = check(request.options)
+    except UsageError as error:
+        return _BaseRun(refusal=str(error))
+    if report.faults:
+        raise WorkerFault.of(report.faults[0])
+    found = entries_of(Baseline(Path(request.tree, "baseline")), report)
+    return _BaseRun(entries=tuple(found.values()), interrupted=report.interrupted)

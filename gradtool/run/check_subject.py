@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 
 from gradtool.checking.plan import plan_checkable
-from gradtool.checking.unit_progress import Account
+from gradtool.checking.unit_progress import UnitProgress
 from gradtool.checking.worker_session import check_planned, listed
 from gradtool.collect.checkable import Checkable
-from gradtool.config.options import CheckOptions
+from gradtool.config.options import CheckOptions, Unwatched
 from gradtool.policy.changes import RunSettings, apply
 from gradtool.policy.pipeline import policies_of_run
 from gradtool.results.report import ModuleResult, Report
 from gradtool.run.runner import environment, left_out
-from gradtool.run.watching import Unwatched
 
 
 def check_subject(
@@ -28,9 +27,9 @@ def check_subject(
         UsageError: The options are wrong.
     """
     planned = plan_checkable(checkable, cases, options)
-    account = Account(planned.unit, Unwatched())
-    account.opened(listed(planned))
-    function = account.close(*check_planned(planned, account)).function
+    progress = UnitProgress(planned.unit, Unwatched())
+    progress.opened(listed(planned))
+    function = progress.close(*check_planned(planned, progress)).function
     settings = planned.unit.settings
     report = Report(
         environment=environment(np.__version__, settings),

@@ -92,9 +92,9 @@ class _InWorkers:
     """Profiles in workers."""
 
     def __init__(self, pool: Pool) -> None:
-        from gradtool.run.executors.workers import Isolated
+        from gradtool.run.executors.workers import InWorkers
 
-        self.executor: Executor = Isolated(pool)
+        self.executor: Executor = InWorkers(pool)
         self._pool = pool
 
     def profile(
@@ -117,11 +117,11 @@ class _InProcess:
     """Profiles in this process."""
 
     def __init__(self) -> None:
-        from gradtool.checking.worker_session import Bench
+        from gradtool.checking.worker_session import WorkerSession
         from gradtool.run.executors.in_process import InProcess
 
         self.executor: Executor = InProcess()
-        self._bench = Bench()
+        self._session = WorkerSession()
 
     def profile(
         self, units: Sequence[Unit], budget: float, progress: Progress
@@ -131,7 +131,7 @@ class _InProcess:
 
         for unit in units:
             found = profile_unit(
-                self._bench,
+                self._session,
                 unit,
                 budget,
                 lambda case, unit=unit: progress(unit, case),  # type: ignore[misc]

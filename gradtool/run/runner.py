@@ -11,7 +11,7 @@ import msgspec
 
 from gradtool.adapters.engines import require_engine, shown
 from gradtool.checking.unit import Done, Unit
-from gradtool.config.options import CheckOptions, Watcher
+from gradtool.config.options import CheckOptions, Unwatched, Watcher
 from gradtool.config.schema import CaseConfig
 from gradtool.config.settings import Settings
 from gradtool.errors import UsageError
@@ -26,9 +26,8 @@ from gradtool.results.report import (
     ModuleResult,
     Report,
 )
-from gradtool.run.executors.executor import Executor, Outcome, executing
+from gradtool.run.executors.executor import Executor, UnitResults, executing
 from gradtool.run.run_plan import Module, RunPlan
-from gradtool.run.watching import Unwatched
 from gradtool.verify.rules import RULES
 
 _LARGEST_SEED = 2**64 - 1
@@ -86,7 +85,7 @@ class _Run:
         self._executor = executor
         self._options = options
         self._modules: list[Module] = []
-        self._outcome = Outcome([])
+        self._outcome = UnitResults([])
 
     def plan(self) -> None:
         """Find out what there is to check."""
@@ -198,7 +197,7 @@ def _functions(unit: Unit, done: Sequence[Done | None], seeds: int) -> list[Func
 
 def check_in_order(
     executor: Executor, units: Sequence[Unit], first: Collection[str], watcher: Watcher
-) -> Outcome:
+) -> UnitResults:
     """Check `units`; the results come in their order, whatever was begun first.
 
     So a report does not depend on what ``--ff`` begins with.
@@ -214,11 +213,11 @@ def check_in_order(
     """
     wanted = frozenset(first)
     places = sorted(range(len(units)), key=lambda at: not _is_among(units[at], wanted))
-    outcome = executor.check([units[place] for place in places], watcher)
+    results = executor.check([units[place] for place in places], watcher)
     done: list[Done | None] = [None] * len(units)
-    for place, answer in zip(places, outcome.done, strict=True):
+    for place, answer in zip(places, results.done, strict=True):
         done[place] = answer
-    return Outcome(done, outcome.interrupted, outcome.faults)
+    return UnitResults(done, results.interrupted, results.faults)
 
 
 def _is_among(unit: Unit, wanted: frozenset[str]) -> bool:

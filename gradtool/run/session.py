@@ -11,7 +11,7 @@ import msgspec
 from gradtool.adapters.engines import require_engine
 from gradtool.checking.unit import Unit
 from gradtool.config.files import Configs
-from gradtool.config.options import CheckOptions
+from gradtool.config.options import CheckOptions, Unwatched
 from gradtool.config.settings import Settings
 from gradtool.policy.changes import RunSettings, apply
 from gradtool.policy.ignores import Comments
@@ -20,7 +20,6 @@ from gradtool.results.report import FunctionResult, ModuleResult, Report
 from gradtool.run.executors.executor import Executor, executing
 from gradtool.run.run_plan import Module, RunPlan
 from gradtool.run.runner import environment
-from gradtool.run.watching import Unwatched
 
 
 class Session:

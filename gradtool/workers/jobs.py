@@ -10,7 +10,7 @@ from typing import Protocol
 import msgspec
 
 from gradtool.checking.unit import Done, Survey, Surveyed, Unit
-from gradtool.checking.unit_progress import Account
+from gradtool.checking.unit_progress import UnitProgress
 from gradtool.collect.loader import dotted_name
 from gradtool.config.options import Watcher
 from gradtool.config.settings import Settings
@@ -131,7 +131,7 @@ class UnitJob:
         self.fault: OwnFault | None = None
         """Failure of gradtool itself."""
         self.outlives_faults = not only_list
-        self._account = Account(unit, watcher)
+        self._progress = UnitProgress(unit, watcher)
         self._unit = unit
         self._only_list = only_list
         self._left = unit.settings.timeout
@@ -147,7 +147,7 @@ class UnitJob:
         self._checking_since, self._opened_here = None, False
         return AskUnit(
             unit=self._unit,
-            finished=tuple(self._account.finished),
+            finished=tuple(self._progress.finished),
             left=self._left,
             only_list=self._only_list,
         )
@@ -158,16 +158,16 @@ class UnitJob:
             case Loaded():
                 self.deadline = deadline_after(self._unit.settings.timeout)
             case Opened(listed=listed):
-                if not self._account.is_open:
-                    self._account.opened(listed)
+                if not self._progress.is_open:
+                    self._progress.opened(listed)
                 self._opened_here = True
                 self._checking_since = time.monotonic()
                 self.deadline = deadline_after(self._left)
             case CaseStarted(name=name):
-                self._account.case_started(name)
+                self._progress.case_started(name)
             case CaseFinished(case=case):
                 self._futile_tries = 0
-                self._account.case_finished(case)
+                self._progress.case_finished(case)
             case UnitDone(checks=checks):
                 self._list_rest()
                 self._close(*checks)
@@ -181,15 +181,15 @@ class UnitJob:
         termination = death.termination(settings, Path(self._unit.path).parent)
         if self._checking_since is not None and self._left is not None:
             self._left = max(self._left - (time.monotonic() - self._checking_since), 0)
-        account = self._account
-        if account.current is not None:
-            node = f"{self._unit.node}[{account.current}]"
-            problem = termination_result(node, termination, settings, account.location)
+        progress = self._progress
+        if progress.current is not None:
+            node = f"{self._unit.node}[{progress.current}]"
+            problem = termination_result(node, termination, settings, progress.location)
             self._end_case(problem)
-        elif not self._opened_here or self._futile_tries + 1 >= _TRIES or not account.remaining:
-            during = "" if account.is_open else " before a case could be checked"
+        elif not self._opened_here or self._futile_tries + 1 >= _TRIES or not progress.remaining:
+            during = "" if progress.is_open else " before a case could be checked"
             problem = termination_result(
-                self._unit.node, termination, settings, account.location, during
+                self._unit.node, termination, settings, progress.location, during
             )
             self._close(problem)
             return
@@ -197,30 +197,30 @@ class UnitJob:
             self._futile_tries += 1
         if termination.code == codes.TIMED_OUT:
             self._skip_rest()
-        if not account.remaining:
+        if not progress.remaining:
             self._close()
 
     def abandon(self) -> Done:
         """The answer, as far as it is known, when the run ends before the Function is done."""
-        return self._account.close()
+        return self._progress.close()
 
     def _end_case(self, problem: CheckResult) -> None:
-        current = self._account.current
-        listed = next(case for case in self._account.remaining if case.name == current)
+        current = self._progress.current
+        listed = next(case for case in self._progress.remaining if case.name == current)
         seconds = time.monotonic() - (self._checking_since or 0)
-        self._account.case_finished(_with(listed, problem, seconds))
+        self._progress.case_finished(_with(listed, problem, seconds))
 
     def _skip_rest(self) -> None:
-        for case in self._account.remaining:
-            self._account.case_finished(_with(case, out_of_time()))
+        for case in self._progress.remaining:
+            self._progress.case_finished(_with(case, out_of_time()))
 
     def _list_rest(self) -> None:
         if self._only_list:
-            for case in self._account.remaining:
-                self._account.case_finished(case)
+            for case in self._progress.remaining:
+                self._progress.case_finished(case)
 
     def _close(self, *checks: CheckResult) -> None:
-        self.answer, self.done = self._account.close(*checks), True
+        self.answer, self.done = self._progress.close(*checks), True
 
 
 class ProfileJob:

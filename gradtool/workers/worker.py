@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from typing import NoReturn
 
 from gradtool.checking.unit import Done
-from gradtool.checking.worker_session import Bench
+from gradtool.checking.worker_session import WorkerSession
 from gradtool.config.resources import require_device
 from gradtool.errors import UsageError
 from gradtool.results.report import CaseResult, CheckResult, Verdict
@@ -92,7 +92,7 @@ class _Worker:
     def __init__(self, channel: Channel[Request], streams: _StandardStreams) -> None:
         self._channel = channel
         self._streams = streams
-        self._bench = Bench()
+        self._session = WorkerSession()
         self._own = os.getpid()
         self._spoiled = False
         self._left: float | None = None
@@ -125,7 +125,7 @@ class _Worker:
             case AskSurvey(survey=survey):
                 self._streams.dump_traceback_after(survey.settings.timeout)
                 with memory_limit(survey.settings.memory_limit):
-                    answer = self._bench.survey(survey)
+                    answer = self._session.survey(survey)
                 self._note([answer.problem] if answer.problem else [])
                 self._send(SurveyDone(answer=answer))
             case AskUnit():
@@ -138,7 +138,7 @@ class _Worker:
         self._left = settings.timeout if request.left is None else request.left
         self._streams.dump_traceback_after(settings.timeout)
         with memory_limit(settings.memory_limit):
-            checks = self._bench.check(
+            checks = self._session.check(
                 request.unit,
                 self,
                 finished=frozenset(request.finished),
@@ -154,7 +154,7 @@ class _Worker:
         settings = request.unit.settings
         with memory_limit(settings.memory_limit):
             found = profile_unit(
-                self._bench,
+                self._session,
                 request.unit,
                 request.budget,
                 lambda case: self._send(CaseProfiled(case=case)),

@@ -198,7 +198,7 @@ def test_a_corrupt_cache_is_a_warning_and_everything_is_run(run: Run, content: s
     Path(".gradtool_cache/last.json").write_text(content)
     code, out, _ = check(run, ".", "--lf")
     assert code == 1
-    assert "warning: .gradtool_cache/last.json cannot be used and is made anew: " in out
+    assert "warning: .gradtool_cache/last.json cannot be used and is recreated: " in out
     assert "3 Functions, 3 cases" in out
     assert "1 Function, 1 case" in check(run, ".", "--lf")[1]
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from gradtool.checking.plan import PlannedFunction
-from gradtool.checking.worker_session import Bench
+from gradtool.checking.worker_session import WorkerSession
 from gradtool.collect.discovery import function_location
 from gradtool.results.report import Finding, FunctionResult, Report, Severity
 from gradtool.run.run_plan import RunPlan
@@ -102,9 +102,9 @@ def by_id(member: Member) -> str:
 @cache
 def planned(kind: str) -> list[PlannedFunction]:
     """The Functions in ``wrong`` or ``right`` with their cases, in the order of their names."""
-    plan, bench = RunPlan(check_options(paths=(str(ZOO / kind),))), Bench()
-    modules = plan.modules([bench.survey(survey) for survey in plan.surveys()])
-    return [bench.plan(unit) for module in modules for unit in module.units]
+    plan, session = RunPlan(check_options(paths=(str(ZOO / kind),))), WorkerSession()
+    modules = plan.modules([session.survey(survey) for survey in plan.surveys()])
+    return [session.plan(unit) for module in modules for unit in module.units]
 
 
 @cache

@@ -6,12 +6,11 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from gradtool.cli.exit_codes import ExitCode, interrupted
-from gradtool.cli.options import transfer as cli
 from gradtool.cli.options.choices import choose, split
 from gradtool.cli.options.declared import COLORS, Color, Quiet
 
@@ -23,20 +22,69 @@ if TYPE_CHECKING:
 _PICTURES = (".svg", ".png")
 
 
+_Device = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DEVICE", help="cpu, cuda or cuda:N. Without it, CUDA where there is one."
+    ),
+]
+_Listing = Annotated[
+    bool, typer.Option("--list", help="List the scenarios without measuring them.")
+]
+_Sizes = Annotated[list[str] | None, typer.Option("--size", metavar="SIZES", help="As 64KiB,1MiB.")]
+_Directions = Annotated[
+    list[str] | None,
+    typer.Option("--direction", metavar="DIRECTIONS", help="h2d, d2h, d2d, duplex."),
+]
+_Scenarios = Annotated[
+    list[str] | None,
+    typer.Option("--scenario", metavar="PATTERNS", help="Names as in a shell: 'pinned*'."),
+]
+_Budget = Annotated[
+    float | None, typer.Option(metavar="SECONDS", min=0.1, help="Time to measure for.")
+]
+_Config = Annotated[
+    str | None, typer.Option(metavar="FILE", help="YAML that says what to measure.")
+]
+_Reports = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--report",
+        metavar="FORMAT=PATH",
+        help="Write a report too: json, csv, markdown, html, text. Repeatable.",
+    ),
+]
+_Plot = Annotated[
+    str | None, typer.Option(metavar="PATH", help="Draw bandwidth by size: .svg or .png.")
+]
+_Compare = Annotated[
+    str | None, typer.Option(metavar="JSON", help="Compare with an earlier report.")
+]
+_MaxRegression = Annotated[
+    str, typer.Option(metavar="SHARE", help="With --compare: how much slower fails the run.")
+]
+_Requirements = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--require", metavar="THRESHOLD", help="As 'pinned.h2d.gbps >= 0.8*link'. Repeatable."
+    ),
+]
+
+
 def profile_transfer(
     context: typer.Context,
-    device: cli.Device = None,
-    listing: cli.Listing = False,
-    sizes: cli.Sizes = None,
-    directions: cli.Directions = None,
-    scenarios: cli.Scenarios = None,
-    budget: cli.Budget = None,
-    config: cli.Config = None,
-    reports: cli.Reports = None,
-    plot: cli.Plot = None,
-    compare: cli.Compare = None,
-    max_regression: cli.MaxRegression = "10%",
-    requirements: cli.Requirements = None,
+    device: _Device = None,
+    listing: _Listing = False,
+    sizes: _Sizes = None,
+    directions: _Directions = None,
+    scenarios: _Scenarios = None,
+    budget: _Budget = None,
+    config: _Config = None,
+    reports: _Reports = None,
+    plot: _Plot = None,
+    compare: _Compare = None,
+    max_regression: _MaxRegression = "10%",
+    requirements: _Requirements = None,
     quiet: Quiet = 0,
     color: Color = "auto",
 ) -> Callable[[], ExitCode]:

@@ -16,12 +16,11 @@ from typing import Any
 import msgspec
 
 from gradtool.checking.unit import Done, Survey, Surveyed, Unit
-from gradtool.checking.unit_progress import Account
-from gradtool.config.options import Watcher
+from gradtool.checking.unit_progress import UnitProgress
+from gradtool.config.options import Unwatched, Watcher
 from gradtool.errors import UsageError
 from gradtool.findings.could_not_run import import_terminated, termination_result
-from gradtool.run.executors.executor import Outcome
-from gradtool.run.watching import Unwatched
+from gradtool.run.executors.executor import UnitResults
 from gradtool.sandbox.termination import crashed
 
 _PATIENCE = "10s"
@@ -81,15 +80,15 @@ class OnDask:
             for survey, data in zip(surveys, answers, strict=True)
         ]
 
-    def check(self, units: Sequence[Unit], watcher: Watcher) -> Outcome:
+    def check(self, units: Sequence[Unit], watcher: Watcher) -> UnitResults:
         """Check units, as many at a time as the cluster has threads."""
         done: list[Done | None] = [None] * len(units)
         try:
             for place, data in self._each(_check, [msgspec.msgpack.encode(unit) for unit in units]):
                 done[place] = _told(units[place], data, watcher)
         except KeyboardInterrupt:
-            return Outcome(done, interrupted=True)
-        return Outcome(done)
+            return UnitResults(done, interrupted=True)
+        return UnitResults(done)
 
     def collect(self, units: Sequence[Unit]) -> list[Done]:
         """List the cases of units."""
@@ -126,8 +125,8 @@ def _told(unit: Unit, data: bytes | None, watcher: Watcher) -> Done:
     """The answer to a unit, of which the watcher is told."""
     if data is None:
         lost = crashed("it brought down every worker of the cluster that had it")
-        account = Account(unit, watcher)
-        return account.close(termination_result(unit.node, lost, unit.settings, account.location))
+        progress = UnitProgress(unit, watcher)
+        return progress.close(termination_result(unit.node, lost, unit.settings, progress.location))
     done = msgspec.msgpack.decode(data, type=Done)
     for case in done.function.cases:
         watcher.case_finished(unit.function, case)
@@ -157,29 +156,29 @@ def _require(devices: tuple[str, ...], _: object) -> None:
 
 
 def _survey(data: bytes) -> bytes:
-    from gradtool.run.executors.workers import Isolated
+    from gradtool.run.executors.workers import InWorkers
     from gradtool.workers.pool import Pool
 
     survey = msgspec.msgpack.decode(data, type=Survey)
     with Pool(1) as pool:
-        return msgspec.msgpack.encode(Isolated(pool).survey([survey])[0])
+        return msgspec.msgpack.encode(InWorkers(pool).survey([survey])[0])
 
 
 def _check(data: bytes) -> bytes:
-    from gradtool.run.executors.workers import Isolated
+    from gradtool.run.executors.workers import InWorkers
     from gradtool.workers.pool import Pool
 
     unit = msgspec.msgpack.decode(data, type=Unit)
     with Pool(1) as pool:
-        outcome = Isolated(pool).check([unit], Unwatched())
-        outcome.require_sound()
-        return msgspec.msgpack.encode(outcome.done[0])
+        results = InWorkers(pool).check([unit], Unwatched())
+        results.require_sound()
+        return msgspec.msgpack.encode(results.done[0])
 
 
 def _collect(data: bytes) -> bytes:
-    from gradtool.run.executors.workers import Isolated
+    from gradtool.run.executors.workers import InWorkers
     from gradtool.workers.pool import Pool
 
     unit = msgspec.msgpack.decode(data, type=Unit)
     with Pool(1) as pool:
-        return msgspec.msgpack.encode(Isolated(pool).collect([unit])[0])
+        return msgspec.msgpack.encode(InWorkers(pool).collect([unit])[0])

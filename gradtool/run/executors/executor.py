@@ -15,7 +15,7 @@ from gradtool.workers.messages import WorkerFault
 
 
 @dataclass
-class Outcome:
+class UnitResults:
     """What came of units, in their order."""
 
     done: list[Done | None]
@@ -55,7 +55,7 @@ class Executor(Protocol):
             UsageError: A file has not what was asked for.
         """
 
-    def check(self, units: Sequence[Unit], watcher: Watcher) -> Outcome:
+    def check(self, units: Sequence[Unit], watcher: Watcher) -> UnitResults:
         """The answers to units; an interrupt ends it early.
 
         Raises:

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from gradtool.checking.unit import Done, Survey, Surveyed, Unit
-from gradtool.checking.unit_progress import Account
-from gradtool.checking.worker_session import Bench
-from gradtool.config.options import Watcher
+from gradtool.checking.unit_progress import UnitProgress
+from gradtool.checking.worker_session import WorkerSession
+from gradtool.config.options import Unwatched, Watcher
 from gradtool.config.resources import require_device
-from gradtool.run.executors.executor import Outcome
-from gradtool.run.watching import Unwatched
+from gradtool.run.executors.executor import UnitResults
 
 
 class InProcess:
@@ -21,7 +20,7 @@ class InProcess:
     numpy = np.__version__
 
     def __init__(self) -> None:
-        self._bench = Bench()
+        self._session = WorkerSession()
 
     def require_devices(self, devices: Sequence[str]) -> None:
         """Refuse devices that are not there."""
@@ -30,28 +29,28 @@ class InProcess:
 
     def survey(self, surveys: Sequence[Survey]) -> list[Surveyed]:
         """The answers to surveys."""
-        return [self._bench.survey(survey) for survey in surveys]
+        return [self._session.survey(survey) for survey in surveys]
 
-    def check(self, units: Sequence[Unit], watcher: Watcher) -> Outcome:
+    def check(self, units: Sequence[Unit], watcher: Watcher) -> UnitResults:
         """Check one unit after the other."""
-        outcome = Outcome([None] * len(units))
+        results = UnitResults([None] * len(units))
         for place, unit in enumerate(units):
-            account = Account(unit, watcher)
+            progress = UnitProgress(unit, watcher)
             try:
-                outcome.done[place] = account.close(*self._bench.check(unit, account))
+                results.done[place] = progress.close(*self._session.check(unit, progress))
             except KeyboardInterrupt:
-                outcome.done[place] = account.close()
-                outcome.interrupted = True
+                results.done[place] = progress.close()
+                results.interrupted = True
                 break
-        return outcome
+        return results
 
     def collect(self, units: Sequence[Unit]) -> list[Done]:
         """List the cases of one unit after the other."""
         return [self._collected(unit) for unit in units]
 
     def _collected(self, unit: Unit) -> Done:
-        account = Account(unit, Unwatched())
-        problems = self._bench.check(unit, account, only_list=True)
-        for case in account.remaining:
-            account.case_finished(case)
-        return account.close(*problems)
+        progress = UnitProgress(unit, Unwatched())
+        problems = self._session.check(unit, progress, only_list=True)
+        for case in progress.remaining:
+            progress.case_finished(case)
+        return progress.close(*problems)

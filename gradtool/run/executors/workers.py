@@ -7,20 +7,19 @@ import os
 from collections.abc import Iterator, Sequence
 
 from gradtool.checking.unit import Done, Survey, Surveyed, Unit
-from gradtool.config.options import Watcher
+from gradtool.config.options import Unwatched, Watcher
 from gradtool.errors import UsageError
 from gradtool.results.report import OwnFault
-from gradtool.run.executors.executor import Outcome
-from gradtool.run.watching import Unwatched
+from gradtool.run.executors.executor import UnitResults
 from gradtool.workers.jobs import DeviceJob, SurveyJob, UnitJob
 from gradtool.workers.pool import Pool
 
 
 @contextlib.contextmanager
-def isolated(jobs: int | None) -> Iterator[Isolated]:
+def isolated(jobs: int | None) -> Iterator[InWorkers]:
     """Workers for the time of a run."""
     with Pool(jobs or available_cpus()) as pool:
-        yield Isolated(pool)
+        yield InWorkers(pool)
 
 
 def available_cpus() -> int:
@@ -30,7 +29,7 @@ def available_cpus() -> int:
     return os.cpu_count() or 1
 
 
-class Isolated:
+class InWorkers:
     """Workers do the pieces of work of a run."""
 
     def __init__(self, pool: Pool) -> None:
@@ -58,15 +57,15 @@ class Isolated:
         self._pool.run(jobs)
         return [job.answer for job in jobs]
 
-    def check(self, units: Sequence[Unit], watcher: Watcher) -> Outcome:
+    def check(self, units: Sequence[Unit], watcher: Watcher) -> UnitResults:
         """Check units, several at a time."""
         jobs = [UnitJob(unit, watcher) for unit in units]
         try:
             self._pool.run(jobs)
         except KeyboardInterrupt:
             done = [job.answer or (job.abandon() if job.begun else None) for job in jobs]
-            return Outcome(done, interrupted=True, faults=_faults(jobs))
-        return Outcome([job.answer for job in jobs], faults=_faults(jobs))
+            return UnitResults(done, interrupted=True, faults=_faults(jobs))
+        return UnitResults([job.answer for job in jobs], faults=_faults(jobs))
 
     def collect(self, units: Sequence[Unit]) -> list[Done]:
         """List the cases of units."""

@@ -13,8 +13,7 @@ import pytest
 from gradtool.cli.exit_codes import ExitCode, exit_code
 from gradtool.config.options import CheckOptions
 from gradtool.errors import UsageError
-from gradtool.policy.baseline import Baseline, entries_of, mark_known, read_baseline
-from gradtool.policy.baseline_shrink import vanished
+from gradtool.policy.baseline import Baseline, entries_of, mark_known, obsolete, read_baseline
 from gradtool.results.report import Report
 from gradtool.run.runner import check
 from tests.conftest import Write
@@ -69,9 +68,9 @@ def test_the_file_is_the_same_from_every_folder_and_in_every_order(
 def test_entries_leave_when_their_finding_is_gone(write: Write) -> None:
     write({"ops.py": TWO})
     baseline = recorded(run()[0])
-    assert vanished(baseline, *run()) == frozenset()
+    assert obsolete(baseline, *run()) == frozenset()
     write({"ops.py": MENDED})
-    assert {entry.node for entry in vanished(baseline, *run())} == {"ops.py::Cube[inferred]"}
+    assert {entry.node for entry in obsolete(baseline, *run())} == {"ops.py::Cube[inferred]"}
 
 
 @pytest.mark.parametrize(
@@ -91,14 +90,14 @@ def test_what_a_run_does_not_ask_stays(write: Write, path: str, options: dict[st
     write({"ops.py": TWO, "fine.py": GOOD})
     baseline = recorded(run()[0])
     write({"ops.py": MENDED})
-    assert vanished(baseline, *run(path, **options)) == frozenset()
+    assert obsolete(baseline, *run(path, **options)) == frozenset()
 
 
 def test_every_shard_leaves_the_entries_of_the_others(write: Write) -> None:
     write({"ops.py": TWO})
     baseline = recorded(run()[0])
     write({"ops.py": MENDED})
-    gone = [vanished(baseline, *run(shard=f"{n}/2")) for n in (1, 2)]
+    gone = [obsolete(baseline, *run(shard=f"{n}/2")) for n in (1, 2)]
     assert {entry.node for entry in gone[0] | gone[1]} <= {"ops.py::Cube[inferred]"}
 
 
@@ -107,23 +106,23 @@ def test_an_interrupted_run_takes_nothing_out(write: Write) -> None:
     baseline = recorded(run()[0])
     write({"ops.py": MENDED})
     report, options = run()
-    assert not vanished(baseline, msgspec.structs.replace(report, interrupted=True), options)
+    assert not obsolete(baseline, msgspec.structs.replace(report, interrupted=True), options)
 
 
 def test_a_module_that_no_longer_imports_keeps_its_entries(write: Write) -> None:
     root = write({"ops.py": TWO, "fine.py": GOOD})
     baseline = recorded(run()[0])
     write({"ops.py": "import no_such_thing\n" + TWO})
-    assert vanished(baseline, *run()) == frozenset()
+    assert obsolete(baseline, *run()) == frozenset()
     (root / "ops.py").unlink()
-    assert vanished(baseline, *run()) == baseline.entries
+    assert obsolete(baseline, *run()) == baseline.entries
 
 
 def test_a_function_that_is_gone_takes_its_entries_along(write: Write) -> None:
     write({"ops.py": TWO})
     baseline = recorded(run()[0])
     write({"ops.py": WRONG})
-    assert {entry.node for entry in vanished(baseline, *run())} == {"ops.py::Other[inferred]"}
+    assert {entry.node for entry in obsolete(baseline, *run())} == {"ops.py::Other[inferred]"}
 
 
 def test_what_could_not_run_can_be_known_too(write: Write) -> None:
@@ -132,14 +131,14 @@ def test_what_could_not_run_can_be_known_too(write: Write) -> None:
     assert [entry.rule for entry in baseline.entries] == ["GT001"]
     assert exit_code(mark_known(baseline)(run()[0]), strict=True) is ExitCode.PASSED
     write({"ops.py": GOOD})
-    assert vanished(baseline, *run()) == baseline.entries
+    assert obsolete(baseline, *run()) == baseline.entries
 
 
 def test_what_a_configuration_now_ignores_leaves(write: Write) -> None:
     write({"ops.py": WRONG})
     baseline = recorded(run()[0])
     write({"gradtool.yaml": "version: 1\nfunctions: {Cube: {ignore: {GT1: by design}}}\n"})
-    assert vanished(baseline, *run()) == baseline.entries
+    assert obsolete(baseline, *run()) == baseline.entries
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ import pytest
 import gradtool
 from gradtool.checking import case_check as checking
 from gradtool.checking.unit import Unit
-from gradtool.checking.worker_session import Bench
+from gradtool.checking.worker_session import WorkerSession
+from gradtool.config.options import Unwatched
 from gradtool.errors import UsageError
 from gradtool.results.report import (
     CaseResult,
@@ -28,7 +29,6 @@ from gradtool.results.report import (
 )
 from gradtool.run.run_plan import RunPlan
 from gradtool.run.runner import check, collect
-from gradtool.run.watching import Unwatched
 from gradtool.sandbox import timeout as deadline
 from tests.conftest import Write
 from tests.options import check_options
@@ -563,7 +563,7 @@ def test_a_unit_of_work_crosses_a_process_boundary(write: Write) -> None:
     write({"ops.py": GOOD, "gradtool.yaml": config})
     agenda = RunPlan(check_options(paths=("ops.py",)))
     (survey,) = agenda.surveys()
-    (module,) = agenda.modules([Bench().survey(survey)])
+    (module,) = agenda.modules([WorkerSession().survey(survey)])
     assert [unit.function for unit in module.units] == ["Square", "Product"]
     for unit in module.units:
         assert msgspec.json.decode(msgspec.json.encode(unit), type=Unit) == unit

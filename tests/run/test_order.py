@@ -9,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gradtool.checking.unit import Done, Survey, Surveyed, Unit
-from gradtool.config.options import Watcher
+from gradtool.config.options import Unwatched, Watcher
 from gradtool.config.settings import Settings
 from gradtool.results.report import FunctionResult, Location
-from gradtool.run.executors.executor import Outcome
+from gradtool.run.executors.executor import UnitResults
 from gradtool.run.runner import check_in_order
-from gradtool.run.watching import Unwatched
 
 UNITS = [
     Unit(path=f"/{shown}", shown=shown, function=name, settings=Settings())
@@ -42,16 +41,16 @@ class Recorder:
     def collect(self, units: Sequence[Unit]) -> list[Done]:
         raise AssertionError(units)
 
-    def check(self, units: Sequence[Unit], watcher: Watcher) -> Outcome:
+    def check(self, units: Sequence[Unit], watcher: Watcher) -> UnitResults:
         self.begun = [unit.node for unit in units]
         done = [self._answer(unit) if i < self._at_most else None for i, unit in enumerate(units)]
-        return Outcome(done, interrupted=len(units) > self._at_most)
+        return UnitResults(done, interrupted=len(units) > self._at_most)
 
     def _answer(self, unit: Unit) -> Done:
         return Done(function=FunctionResult(name=unit.node, location=Location(path=unit.shown)))
 
 
-def names(outcome: Outcome) -> list[str | None]:
+def names(outcome: UnitResults) -> list[str | None]:
     return [done and done.function.name for done in outcome.done]
 
 
