@@ -1,5 +1,6 @@
-"""One module for each engine that the checker can look into.
+"""Access to Functions of the bundled engine and of PyTorch, behind one protocol.
 
-An adapter implements `gradtool.verify.protocol.differentiable.Differentiable` for the Functions
-of its engine.
+`common` implements `gradtool.verify.protocol.differentiable` against the API that both libraries
+share, and knows neither. `bundled` and `torch` add what that API leaves open; `library` chooses
+between them.
 """

@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 BUNDLED = "bundled"
 TORCH = "torch"
 BOTH = "both"
-"""Everything under the bundled engine, and GT702 where PyTorch disagrees."""
+"""Check everything with the bundled engine, and report GT702 if PyTorch disagrees."""
 ENGINES = (BUNDLED, TORCH, BOTH)
 
 _OLDEST = (2, 4)
-"""Version of PyTorch from which on all is there that the checker asks of it."""
+"""Oldest version of PyTorch that has everything the checker uses."""
 
 
 def require_engine(engine: str) -> None:
-    """Refuse an engine that is not installed. Imports nothing.
+    """Reject an engine that is not installed, without importing it.
 
     Raises:
-        UsageError: It is unknown, missing or too old; the text says what to do.
+        UsageError: It is unknown, missing or too old.
     """
     if engine not in ENGINES:
         raise UsageError(f"--engine must be one of {', '.join(ENGINES)}, got {engine!r}")
@@ -52,10 +52,10 @@ def _require_torch(engine: str) -> None:
 
 
 def chosen_engine(engine: str | None, function: object, cases: Iterable[object]) -> str:
-    """The `engine` that a test suite asks for, or the one that `function` computes with.
+    """Return the `engine` that a test suite chose, or the one that `function` computes with.
 
     Raises:
-        UsageError: It is unknown or missing, or it is two: a Function is of one.
+        UsageError: It is unknown or missing, or stands for both: a Function belongs to one.
     """
     if engine is None:
         return engine_of(function, [value for case in cases for value in _values(case)])
@@ -66,7 +66,7 @@ def chosen_engine(engine: str | None, function: object, cases: Iterable[object])
 
 
 def _values(case: object) -> tuple[object, ...]:
-    """The arguments of a case as a test suite gives it."""
+    """Return the arguments of a case in any form that a test suite may use."""
     if isinstance(case, tuple | list):
         return tuple(case)
     args, kwargs = getattr(case, "args", (case,)), getattr(case, "kwargs", {})
@@ -74,10 +74,10 @@ def _values(case: object) -> tuple[object, ...]:
 
 
 def engine_of(function: object, values: Iterable[object]) -> str:
-    """The engine that `function` computes with, as it and the `values` it is called with tell."""
+    """Infer the engine of `function` from its type and the `values` it is called with."""
     torch = sys.modules.get("torch")
     if torch is None or torch.__name__ != "torch" or not hasattr(torch, "Tensor"):
-        return BUNDLED  # What is not imported, nobody computes with.
+        return BUNDLED  # Nothing can compute with PyTorch before it is imported.
     owner = getattr(function, "__self__", function)
     kind = owner if isinstance(owner, type) else type(owner)
     classes = torch.autograd.Function, torch.nn.Module, torch.library.CustomOpDef
@@ -86,7 +86,7 @@ def engine_of(function: object, values: Iterable[object]) -> str:
 
 
 def shown(engine: str) -> str:
-    """The engine and its version, as reports name it."""
+    """Return the engine and its version, as reports name it."""
     if engine == BUNDLED:
         return BUNDLED
     torch = f"PyTorch {_torch_version()}"
@@ -94,7 +94,7 @@ def shown(engine: str) -> str:
 
 
 def _torch_version() -> str:
-    from importlib.metadata import PackageNotFoundError, version  # 20 ms that only this needs
+    from importlib.metadata import PackageNotFoundError, version  # takes 20 ms
 
     try:
         return version("torch")
@@ -106,7 +106,7 @@ def _torch_version() -> str:
 
 
 def computing_with(engine: str) -> AbstractContextManager[None]:
-    """In this context the adapters compute with the engine.
+    """Let the adapters compute with the engine in this context.
 
     Raises:
         UsageError: It does not load.
@@ -117,7 +117,7 @@ def computing_with(engine: str) -> AbstractContextManager[None]:
 
 
 def require_device_of(engine: str, device: str) -> None:
-    """Refuse a device that the engine does not see. Of the bundled engine that is known already.
+    """Reject a device that PyTorch does not see; the bundled engine's are checked elsewhere.
 
     Raises:
         UsageError: PyTorch has no such device.
@@ -134,7 +134,7 @@ def require_device_of(engine: str, device: str) -> None:
 
 
 def _pytorch() -> Library:
-    """The PyTorch that is installed.
+    """Load the installed PyTorch.
 
     Raises:
         UsageError: It does not load.
@@ -149,7 +149,7 @@ def _pytorch() -> Library:
 
 
 def engine_imports(engine: str) -> AbstractContextManager[None]:
-    """In this context, imports of gradtool's engine give the engine of the run."""
+    """Resolve imports of gradtool's engine to the engine of the run in this context."""
     if engine == BUNDLED:
         return nullcontext()
     from gradtool.adapters.torch.import_alias import answer_engine_imports

@@ -57,7 +57,7 @@ CPU = device("cpu")
 
 
 class _Default:
-    """Where tensors are made that are not told where."""
+    """The device of tensors that are made without naming one."""
 
     place = CPU
     entered: ClassVar[list[device]] = []
@@ -65,12 +65,12 @@ class _Default:
 
 
 def get_default_device() -> device:
-    """The device that tensors are made on unless told."""
+    """Return the device of tensors that are made without naming one."""
     return _Default.place
 
 
 def set_default_device(device: Any) -> None:
-    """Make tensors on this device unless told; None is the CPU."""
+    """Make tensors on this device by default; None is the CPU."""
     _Default.place = CPU if device is None else _device(device)
 
 

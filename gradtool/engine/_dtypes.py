@@ -24,17 +24,17 @@ class dtype:
 
     @property
     def is_floating_point(self) -> bool:
-        """Whether it is a real floating type."""
+        """True if it is a real floating type."""
         return self.category == FLOATING
 
     @property
     def is_complex(self) -> bool:
-        """Whether it is a complex type."""
+        """True if it is a complex type."""
         return self.category == COMPLEX
 
     @property
     def is_differentiable(self) -> bool:
-        """Whether a tensor of it may require a gradient."""
+        """True if a tensor of it may require a gradient."""
         return self.category >= FLOATING
 
     def to_real(self) -> dtype:

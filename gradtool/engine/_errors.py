@@ -1,4 +1,4 @@
-"""Errors that say which contract of autograd was broken, beside torch's message and type."""
+"""Errors with torch's message and type that also name the broken contract of autograd."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def with_keywords(function: Function) -> Function:
 
 @functools.cache
 def aliases_of(function: Function) -> dict[str, str]:
-    """The names by which a function's parameters can be given besides their own."""
+    """The names by which a function's parameters can be given apart from their own."""
     several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     parameters = inspect.signature(function).parameters.values()
     names = [each.name for each in parameters if each.kind not in several]

@@ -1,4 +1,4 @@
-"""What the current thread is doing: recording a graph or not, and which hooks are in force.
+"""Modes of the current thread: recording of the graph, transforms, and hooks in force.
 
 One thread-local object holds it all, so that the hot path reads one attribute of it.
 """
@@ -38,7 +38,7 @@ modes = Modes()
 
 
 class Inferring:
-    """How many threads are in inference mode: one test tells the hot path that none is."""
+    """Number of threads in inference mode, for a quick test on the hot path."""
 
     threads = 0
 

@@ -1,4 +1,4 @@
-"""What ``repr(tensor)`` shows: the numbers in columns, then what is not as by default.
+"""Text of a tensor: the numbers in columns, then the properties that differ from the default.
 
 Widths, line breaks and the choice between fixed and scientific notation are torch's, as its
 documentation of `torch.set_printoptions` describes them with the default options.
@@ -22,10 +22,10 @@ PRECISION = 4
 THRESHOLD = 1000
 """With more elements than this, only the edges are shown."""
 EDGE_ITEMS = 3
-"""How many at each edge."""
+"""Elements shown at each edge."""
 LINE_WIDTH = 80
 SCIENTIFIC: bool | None = None
-"""Whether numbers are shown in scientific notation; None where they themselves decide."""
+"""True for scientific notation; None to decide by the numbers."""
 
 HEAD = "tensor("
 
@@ -58,7 +58,7 @@ def _plain(x: Tensor, more: Sequence[str] = ()) -> str:
 
 
 def _suffixes(x: Tensor) -> list[str]:
-    """What is to be said besides the numbers."""
+    """Return the properties to show after the numbers."""
     found = []
     if x.is_cuda:
         found.append(f"device='{x.device}'")
@@ -144,7 +144,7 @@ def _line(array: Any, indent: int, summarise: bool, text: Text, width: int) -> s
 
 
 def _column(shown: Any) -> tuple[Text, int]:
-    """How to write a number, padded, and how wide it then is."""
+    """Return a function that writes a number, padded, and its width."""
     if shown.dtype.kind == "c":
         real, imag = _float_text(shown.real), _float_text(shown.imag)
         widths = [_width(part, each) for part, each in ((shown.real, real), (shown.imag, imag))]

@@ -41,7 +41,7 @@ sparse_coo = layout("sparse_coo")
 
 
 class _Switches:
-    """What was set, to be told when asked."""
+    """Settings without effect, to be read back."""
 
     threads = os.cpu_count() or 1
     deterministic = False
@@ -61,7 +61,7 @@ def set_num_threads(threads: int) -> None:
 
 
 def get_num_threads() -> int:
-    """What `set_num_threads` was given, or the number of processors."""
+    """Return the value of `set_num_threads`, or the number of processors."""
     return _Switches.threads
 
 
@@ -71,7 +71,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """What `use_deterministic_algorithms` was given."""
+    """Return the value of `use_deterministic_algorithms`."""
     return _Switches.deterministic
 
 
@@ -87,12 +87,12 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def get_float32_matmul_precision() -> str:
-    """What `set_float32_matmul_precision` was given."""
+    """Return the value of `set_float32_matmul_precision`."""
     return _Switches.matmul_precision
 
 
 def can_cast(from_: _dtypes.dtype, to: _dtypes.dtype) -> bool:
-    """Whether torch writes elements of one dtype over those of another."""
+    """Return True if torch writes elements of one dtype over those of another."""
     return from_.category <= to.category
 
 
@@ -111,7 +111,7 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """How tensors are shown: digits, how many elements in all and at each edge, columns.
+    """Set the text of tensors: digits, number of elements in all and at each edge, columns.
 
     Without `sci_mode` the numbers decide between fixed and scientific notation.
     """

@@ -1,4 +1,4 @@
-"""Tensor: an array, where it lies, and what autograd remembers of it.
+"""Tensor: an array, its storage, and its place in the autograd graph.
 
 Methods that compute are the functions of `gradtool.engine._ops`, which attaches them to the class,
 so that ``x.exp()`` is the function ``exp`` itself, with no call in between. `_print` attaches
@@ -70,7 +70,7 @@ class Storage:
 
 
 class InferenceStorage(Storage):
-    """Memory of a tensor made in inference mode, whose changes nothing counts."""
+    """Memory of a tensor made in inference mode, whose changes are not counted."""
 
     __slots__ = ()
 
@@ -119,13 +119,13 @@ class Tensor(TensorMethods):
     """The node that computed it, or None for a leaf."""
     _grad: Tensor | None
     _storage: Storage | None
-    """None until the memory is shared or changed in place: then nothing can have gone wrong."""
+    """None until the memory is shared or changed in place: no check is needed before."""
     _view: ViewOf | None
-    """For a view: of what, and how to make it again."""
+    """For a view: its base, and the steps to make it again."""
     _leaf_node: weakref.ref[AccumulateGrad] | None
 
     _level: Any = None
-    """The transform it is a tensor of; None on the ground."""
+    """The `Level` of the transform that it belongs to; None for a plain tensor."""
 
     def __init__(self, *given: Any, device: Any = None) -> None:
         """A tensor of the default dtype: of data, which is copied, or of a size, zeros.
@@ -159,7 +159,7 @@ class Tensor(TensorMethods):
 
     @property
     def device(self) -> device:
-        """Where the memory lies."""
+        """Device of the memory."""
         return device_of(self._array)
 
     @property
@@ -194,24 +194,24 @@ class Tensor(TensorMethods):
         return strides if dim is None else strides[dim]
 
     def is_contiguous(self) -> bool:
-        """Whether the elements lie in row-major order without gaps."""
+        """True if the elements lie in row-major order without gaps."""
         return bool(self._array.flags.c_contiguous)
 
     def is_floating_point(self) -> bool:
-        """Whether the dtype is a real floating one."""
+        """True if the dtype is a real floating one."""
         return bool(self._array.dtype.kind == "f")
 
     def is_complex(self) -> bool:
-        """Whether the dtype is a complex one."""
+        """True if the dtype is a complex one."""
         return bool(self._array.dtype.kind == "c")
 
     def is_signed(self) -> bool:
-        """Whether the dtype holds negative values."""
+        """True if the dtype holds negative values."""
         return self.dtype.is_signed
 
     @property
     def is_cuda(self) -> bool:
-        """Whether it lies on a CUDA device."""
+        """True if it lies on a CUDA device."""
         return self._array.__class__ is not ndarray and self.device.type == "cuda"
 
     def data_ptr(self) -> int:
@@ -224,7 +224,7 @@ class Tensor(TensorMethods):
 
     @property
     def requires_grad(self) -> bool:
-        """Whether operations on it are recorded."""
+        """True if operations on it are recorded."""
         return self._requires_grad
 
     @requires_grad.setter
@@ -255,7 +255,7 @@ class Tensor(TensorMethods):
 
     @property
     def is_leaf(self) -> bool:
-        """Whether no recorded operation computed it."""
+        """True if no recorded operation computed it."""
         return self._node is None
 
     @property
@@ -266,7 +266,7 @@ class Tensor(TensorMethods):
 
     @property
     def output_nr(self) -> int:
-        """Which output of `grad_fn` it is."""
+        """Number of the output of `grad_fn` that it is."""
         return self._node.number if isinstance(self._node, OutputEdge) else 0
 
     @property
@@ -301,7 +301,7 @@ class Tensor(TensorMethods):
             raise RuntimeError("assigned grad has data located on a different device")
 
     def _accumulator(self) -> AccumulateGrad:
-        """The graph's end for this leaf, one as long as anything refers to it."""
+        """Return the graph's end for this leaf, the same as long as anything refers to it."""
         reference = self._leaf_node
         node = None if reference is None else reference()
         if node is None:
@@ -365,7 +365,7 @@ class Tensor(TensorMethods):
 
     @property
     def retains_grad(self) -> bool:
-        """Whether `retain_grad` was called on this non-leaf."""
+        """True if `retain_grad` was called on this non-leaf."""
         if self._node is None:
             return False
         node, number = node_and_number(self)
@@ -376,7 +376,7 @@ class Tensor(TensorMethods):
 
     @property
     def _version(self) -> int:
-        """How often the memory was changed in place."""
+        """Number of in-place changes of the memory."""
         return 0 if self._storage is None else self._storage.version
 
     def _bump(self) -> None:
@@ -401,7 +401,7 @@ class Tensor(TensorMethods):
         return alias(self._array, self._shared_storage())
 
     def is_inference(self) -> bool:
-        """Whether it was made in inference mode."""
+        """True if it was made in inference mode."""
         return isinstance(self._storage, InferenceStorage)
 
     def detach(self) -> Tensor:
@@ -449,7 +449,7 @@ class Tensor(TensorMethods):
     def __array_wrap__(
         self, array: Any, context: Any = None, return_scalar: bool = False
     ) -> Tensor:
-        """What NumPy's functions make of a tensor is a tensor again."""
+        """Wrap the result of a NumPy function."""
         return wrap(np.asarray(array))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -558,7 +558,7 @@ def _fill(tensor: Tensor, array: Any) -> Tensor:
 
 
 def wrap(array: Any) -> Tensor:
-    """A new tensor over an array that nothing else holds; the hot path of every operation."""
+    """Return a new tensor over an array that nothing else holds; on the hot path of all ops."""
     tensor = _new(Tensor)
     tensor._array = array if array.__class__ is ndarray else as_array(array)
     tensor._requires_grad = False
@@ -571,7 +571,7 @@ def wrap(array: Any) -> Tensor:
 
 
 def alias(array: Any, storage: Storage | None = None) -> Tensor:
-    """A new tensor outside the graph over memory that `storage` keeps the version of."""
+    """Return a new tensor outside the graph, over memory whose version `storage` counts."""
     tensor = wrap(array)
     tensor._storage = storage
     return tensor
@@ -581,12 +581,12 @@ _SCALARS = (np.generic, bool, int, float)
 
 
 def as_array(value: Any) -> Any:
-    """The array for what an array function returned: NumPy returns a scalar for a 0-d result."""
+    """Return the result of an array function as an array: for a 0-d one NumPy returns a scalar."""
     return np.asarray(value) if isinstance(value, _SCALARS) else value
 
 
 def to_numpy(array: Any) -> Any:
-    """The elements of any backend's array in host memory."""
+    """Return the elements of any backend's array in host memory."""
     return array if array.__class__ is ndarray else array.get()
 
 

@@ -1,1 +1,1 @@
-"""What only the bundled engine answers."""
+"""The bundled engine as a library, and its levels with graphs."""

@@ -1,7 +1,7 @@
 """Levels of batching and of forward mode whose tensors have graphs, as PyTorch's tensors do.
 
-In the engine a level knows of nothing but its own transform, and ``autograd.grad`` inside a
-function that is transformed has no graph to walk. Here it has one: operations on tensors of
+In the engine a level serves only its own transform, and ``autograd.grad`` inside a transformed
+function has no graph to walk. Here it has one: operations on tensors of
 these levels are recorded over those tensors. Custom Functions run their own methods on them,
 in the usage with ``forward(ctx, ...)`` as well.
 """
@@ -49,16 +49,16 @@ class GraphedBatch(_Graphed, VmapLevel):
     """Runs a Function's own methods on batched tensors, in place of its vmap."""
 
     def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run its forward as if it were called on tensors of this level at the ground."""
+        """Run its forward on tensors of this level as on plain tensors."""
         ctx, output = function._run_forward(args, kwargs)
         return _apply.finish(ctx, args, output, modes.grad and any(ctx.needs_input_grad))
 
     def arrays(self, tensors: Sequence[Tensor | None]) -> tuple[Array | None, ...]:
-        """The values of all examples, along the first dimension; repeated where they are one."""
+        """Return copies of the values of all examples, along the first dimension."""
         return tuple([None if a is None else np.array(a) for a in self.views(tensors)])
 
     def views(self, tensors: Sequence[Tensor | None]) -> list[Array | None]:
-        """As `arrays`, in memory that the tensors may share."""
+        """Return the same values in memory that the tensors may share."""
         return [None if tensor is None else self._view(tensor) for tensor in tensors]
 
     def _view(self, tensor: Tensor) -> Array:
@@ -69,12 +69,11 @@ class GraphedBatch(_Graphed, VmapLevel):
 class GraphedCotangents(GraphedBatch):
     """Runs a Function's backward on batched cotangents.
 
-    The Functions that backward applies are batched as they say, by a ``vmap`` of their own if
-    they have one.
+    Functions that backward applies are batched by their own ``vmap`` if they have one.
     """
 
     def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Its own vmap, or what it would do on tensors of this level at the ground."""
+        """Use its own vmap, or run it on tensors of this level as on plain tensors."""
         if function.vmap is Function.vmap:
             return super().apply_function(function, args, kwargs)
         return VmapLevel.apply_function(self, function, args, kwargs)
@@ -83,15 +82,15 @@ class GraphedCotangents(GraphedBatch):
 class GraphedDual(_Graphed, DualLevel):
     """Runs a Function's own forward, backward and jvp on dual tensors.
 
-    As in PyTorch ``forward`` does not see tangents move: what it computes has none, the inputs
-    and outputs that it saves have theirs. A tangent may be None, for undefined.
+    As in PyTorch, tensors computed in ``forward`` have no tangents; the inputs and outputs that it
+    saves have theirs. A tangent may be None, for undefined.
     """
 
-    _rests = False
+    _in_forward = False
 
     def apply(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
-        """As forward mode does, but no tangent comes of what ``forward`` computes."""
-        if self._rests:
+        """Compute the output and its tangent; inside ``forward`` no tangent."""
+        if self._in_forward:
             out: Tensor = primitive.operation(*map(self.below, args), **params)
             return out
         out = super().apply(primitive, args, params)
@@ -102,35 +101,36 @@ class GraphedDual(_Graphed, DualLevel):
         return out
 
     def dual(self, primal: Tensor, tangent: Tensor | None) -> Any:
-        """A tensor of this level."""
+        """Return a tensor of this level."""
         dual: Any = self.wrap(primal, tangent)  # type: ignore[arg-type]  # None: it is constant
         return dual
 
     def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run its forward, and its jvp where an argument moves."""
+        """Run its forward, and its jvp if an argument has a tangent."""
         before = [_copy(self.tangent_of(arg)) for arg in args]
-        self._rests = True
+        self._in_forward = True
         try:
             ctx, output = function._run_forward(args, kwargs)
         finally:
-            self._rests = False
+            self._in_forward = False
         single = not isinstance(output, tuple)
         raw = (output,) if single else output
-        moved = self._pushed(function, ctx, args, before) or (None,) * len(raw)
-        if len(moved) != len(raw):
+        results = self._output_tangents(function, ctx, args, before) or (None,) * len(raw)
+        if len(results) != len(raw):
             raise RuntimeError(
                 f"{function.__name__}.jvp: expected {len(raw)} tangents, one for each output, "
-                f"got {len(moved)}"
+                f"got {len(results)}"
             )
-        duals = tuple([self._output(each, tangent, ctx) for each, tangent in zip(raw, moved)])  # noqa: B905 - their numbers were compared
+        pairs = zip(raw, results, strict=True)
+        duals = tuple([self._output(each, tangent, ctx) for each, tangent in pairs])
         _rename(ctx, raw, duals)
         record = modes.grad and any(ctx.needs_input_grad)
         return _apply.finish(ctx, args, duals[0] if single else duals, record)
 
-    def _pushed(
+    def _output_tangents(
         self, function: Any, ctx: Any, args: tuple[Any, ...], before: list[Any]
     ) -> tuple[Any, ...] | None:
-        """The tangents of the outputs by the Function's jvp; None where no input has one."""
+        """Return the tangents of the outputs by the Function's jvp; None if no input has one."""
         if all(tangent is None for tangent in before):
             return None
         saved = tuple([self.below(each) for each in ctx.saved_for_forward])
@@ -164,7 +164,7 @@ class GraphedDual(_Graphed, DualLevel):
     def write(self, x: Any, result: Tensor) -> None:
         """Change primal to primal and tangent to tangent."""
         tangent = self.tangent_of(result)
-        if self._rests or (x._tangent is None and tangent is None):
+        if self._in_forward or (x._tangent is None and tangent is None):
             replace(x._value, self.below(result))
         elif x._tangent is None:
             replace(x._value, self.below(result))
@@ -174,12 +174,12 @@ class GraphedDual(_Graphed, DualLevel):
 
 
 def _copy(tangent: Tensor | None) -> Tensor | None:
-    """Whatever becomes of the original."""
+    """Copy a tangent, so that changes of the original do not reach it."""
     return None if tangent is None else tangent.clone()
 
 
 def _rename(ctx: Any, raw: Sequence[Any], duals: Sequence[Any]) -> None:
-    """Let `ctx` know the outputs by what they became."""
+    """Replace the raw outputs that `ctx` refers to by their duals."""
     names = {id(old): new for old, new in zip(raw, duals, strict=True)}
     for field in ("to_save", "non_differentiable"):
         held = getattr(ctx, field)

@@ -1,1 +1,1 @@
-"""What only PyTorch answers."""
+"""PyTorch as a library."""

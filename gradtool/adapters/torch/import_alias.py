@@ -1,7 +1,7 @@
-"""Answers imports of gradtool's engine with PyTorch, where that is the engine of the run.
+"""Aliases that resolve imports of gradtool's engine to PyTorch, if that is the engine of the run.
 
-A module that says ``from gradtool import Function``, or ``import gradtool.engine as torch``, means
-whichever engine it is checked with.
+In a module ``from gradtool import Function``, or ``import gradtool.engine as torch``, refers to
+the engine that it is checked with.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _ENGINE = "gradtool.engine"
 
 @contextmanager
 def answer_engine_imports(torch: ModuleType) -> Iterator[None]:
-    """While a module is loaded in the block, what it imports of the engine is PyTorch's."""
+    """Resolve imports of the engine to PyTorch in the block."""
     modules = {name: found for name in list(sys.modules) if (found := _counterpart(name, torch))}
     names: dict[str, Any] = {"engine": torch, **_public(torch)}
     hidden = {name: sys.modules[name] for name in modules}
@@ -35,7 +35,7 @@ def answer_engine_imports(torch: ModuleType) -> Iterator[None]:
 
 
 def _counterpart(name: str, torch: ModuleType) -> ModuleType | None:
-    """PyTorch's module for one of the engine's."""
+    """Return PyTorch's module for one of the engine's."""
     if name == _ENGINE:
         return torch
     if not name.startswith(f"{_ENGINE}."):
@@ -44,7 +44,7 @@ def _counterpart(name: str, torch: ModuleType) -> ModuleType | None:
 
 
 def _public(torch: Any) -> dict[str, Any]:
-    """What `gradtool` offers of the engine, from PyTorch; the checks stay gradtool's."""
+    """Return PyTorch's counterparts of the engine's names in `gradtool`."""
     offered = {
         name: getattr(torch, name)
         for name in _PACKAGE.__all__

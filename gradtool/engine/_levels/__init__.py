@@ -1,10 +1,10 @@
-"""Levels: how vmap, forward mode and nested reverse mode look at an operation.
+"""Levels: vmap, forward mode and nested reverse mode as interpreters of operations.
 
 A transform enters a level and wraps the tensors it transforms. A wrapped tensor holds a
 tensor of the levels below. An operation on tensors of several levels is handed to the
-highest: it does what its transform means with the operation, in terms of operations on the
-tensors below, which the next level then handles in the same way. No level looks into
-another, so transforms nest in any order; where no tensor is wrapped, no level is asked.
+highest: it transforms the operation into operations on the tensors below, which the next level
+then handles in the same way. No level looks into another, so transforms nest in any order; an
+operation without wrapped tensors involves no level.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Level:
 
     number: int
     alive = False
-    """Entered and not left. What a level wrapped is, once it is left, what it holds."""
+    """True from entering to leaving. After that a wrapped tensor stands for the tensor it holds."""
 
     def __enter__(self) -> Self:
         self.number = len(modes.levels) + 1
@@ -36,23 +36,23 @@ class Level:
         self.alive = False
 
     def apply(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
-        """What the transform makes of a primitive, some of whose `args` are of this level."""
+        """Transform a primitive, some of whose `args` are of this level."""
         raise NotImplementedError
 
     def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What the transform makes of a custom Function."""
+        """Transform a custom Function."""
         raise NotImplementedError
 
     def write(self, x: Any, result: Tensor) -> None:
-        """Let `x`, which is of this level, take the values of `result` in place."""
+        """Write the values of `result` over those of `x`, which is of this level."""
         raise NotImplementedError
 
     def lift(self, x: Tensor) -> None:
-        """Make `x`, of a lower level, a tensor of this one with the same values."""
+        """Turn `x`, of a lower level, into a tensor of this one with the same values."""
         raise NotImplementedError
 
     def detached(self, x: Any) -> Any:
-        """`x` outside the graphs of this level and those below."""
+        """Return `x` outside the graphs of this level and those below."""
         return wrap_at(self, x.__class__, x._value.detach(), x._array)
 
     def before_change(self, x: Any, below: Callable[[Tensor], Tensor]) -> Any:
@@ -65,11 +65,11 @@ class Level:
         return old
 
     def owns(self, value: Any) -> bool:
-        """Whether a value is a tensor of this level."""
+        """Return True for a tensor of this level."""
         return value.__class__ is not Tensor and isinstance(value, Wrapped) and value._level is self
 
     def below(self, value: Any) -> Any:
-        """A tensor of this level as the tensor it holds; anything else as it is."""
+        """Return the tensor that a tensor of this level holds; anything else unchanged."""
         return value._value if self.owns(value) else value
 
 
@@ -117,7 +117,7 @@ def wrap_at(level: Level, kind: type[Wrapped], value: Tensor, array: Any) -> Any
 
 
 def alive(values: Sequence[Any]) -> list[Any]:
-    """The values, with tensors of levels that were left replaced by what they hold."""
+    """Replace tensors of levels that were left by the tensors they hold."""
     return [_unwrapped(value) for value in values]
 
 
@@ -128,7 +128,7 @@ def _unwrapped(value: Any) -> Any:
 
 
 def highest(values: Sequence[Any]) -> Level | None:
-    """The level that an operation on these values belongs to; None for the ground."""
+    """Return the level that handles an operation on these values; None if there is none."""
     found: Level | None = None
     for value in values:
         if value.__class__ is not Tensor and isinstance(value, Wrapped):
@@ -139,18 +139,18 @@ def highest(values: Sequence[Any]) -> Level | None:
 
 
 class NotBatchableError(RuntimeError):
-    """A value was asked for that a batched tensor does not have: it has one for each example."""
+    """A single value was requested from a batched tensor, which has one for each example."""
 
 
 class Flags(NamedTuple):
-    """How the elements lie in memory, as an array's ``flags`` say it."""
+    """Layout of the elements in memory, as in an array's ``flags``."""
 
     c_contiguous: bool
     writeable: bool
 
 
 class Outline:
-    """One example's shape, dtype and strides, in the place of an array that there is none of."""
+    """Shape, dtype and strides of one example, in place of an array, which there is none of."""
 
     __slots__ = ("behind", "device", "dtype", "shape")
 
@@ -192,7 +192,7 @@ class Outline:
 
     @property
     def flags(self) -> Flags:
-        """Whether each example is contiguous, and may be written to."""
+        """True for each property that all examples have."""
         step, dense = self.itemsize, True
         for extent, stride in zip(reversed(self.shape), reversed(self.strides)):
             dense = dense and (extent == 1 or stride == step)
@@ -221,7 +221,7 @@ class Outline:
 
 
 def become(x: Tensor, wrapped: Wrapped) -> None:
-    """Turn `x` itself into `wrapped`, for whoever holds it.
+    """Turn the object `x` itself into `wrapped`, for all references to it.
 
     Raises:
         NotBatchableError: `x` is a view, and its base would not follow.

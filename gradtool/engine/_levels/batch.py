@@ -29,7 +29,7 @@ class BatchedTensor(Wrapped):
 
 
 class VmapLevel(BatchLevel):
-    """Computes an operation for all examples at once, or example by example where it must."""
+    """Computes an operation for all examples at once, or else example by example."""
 
     def __init__(self, size: int, randomness: str = "error") -> None:
         self.size = size
@@ -41,7 +41,7 @@ class VmapLevel(BatchLevel):
         return wrapped
 
     def apply(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
-        """By the primitive's batch rule; without one, example by example."""
+        """Apply the primitive's batch rule or, without one, compute example by example."""
         if primitive.batch is not None:
             value = primitive.batch(self, primitive, args, params)
             if value is not None:
@@ -53,7 +53,7 @@ class VmapLevel(BatchLevel):
 
     def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the Function's own vmap, or batch its methods if it allows that."""
-        from gradtool.engine._levels.generated import batched_function
+        from gradtool.engine._levels.generated import BatchedFunction
         from gradtool.engine.autograd.function import Function, require_setup_context
 
         require_setup_context(function)
@@ -70,7 +70,7 @@ class VmapLevel(BatchLevel):
         if own_rule:
             output, out_dims = function.vmap(VmapInfo(self.size, self.randomness), dims, *below)
         elif function.generate_vmap_rule:
-            output, out_dims = batched_function(function, self, dims).call(below)
+            output, out_dims = BatchedFunction(function, self, dims).call(below)
         else:
             raise RuntimeError(
                 f"You tried to vmap over {function.__name__}, but it does not have vmap support. "
@@ -99,7 +99,7 @@ class VmapLevel(BatchLevel):
         return stacked
 
     def example(self, value: Any, number: int) -> Any:
-        """One example of a tensor of this level; anything else is the same for each."""
+        """Return one example of a tensor of this level; anything else is the same for each."""
         return value._value[number] if self.owns(value) else value
 
     def write(self, x: Any, result: Tensor) -> None:
@@ -114,7 +114,7 @@ class VmapLevel(BatchLevel):
         replace(x._value, value if self.owns(result) else value.expand(x._value.shape))
 
     def lift(self, x: Tensor) -> None:
-        """Make `x`, of a lower level, one of this level with the same values for each example."""
+        """Turn `x`, of a lower level, into one of this level with equal examples."""
         from gradtool.engine._levels import become
 
         value = x.clone().unsqueeze(0).expand(self.size, *x.shape).clone()

@@ -1,4 +1,4 @@
-"""A level of forward mode: its tensors carry a tangent beside the primal they hold."""
+"""A level of forward mode: its tensors carry a tangent with the primal they hold."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from gradtool.engine._tensor import Tensor, alias
 
 
 def check_size(primal: Tensor, tangent: Tensor) -> None:
-    """Refuse a tangent of another shape than what it is the tangent of.
+    """Reject a tangent whose shape is not that of its primal.
 
     Raises:
-        RuntimeError: it is one.
+        RuntimeError: the shapes differ.
     """
     if primal.shape != tangent.shape:
         raise RuntimeError(
@@ -26,7 +26,7 @@ def check_size(primal: Tensor, tangent: Tensor) -> None:
 
 
 class DualTensor(Wrapped):
-    """A primal with a tangent; operations push both forward."""
+    """A primal with a tangent."""
 
     __slots__ = ()
 
@@ -34,24 +34,24 @@ class DualTensor(Wrapped):
 
 
 class DualLevel(Level):
-    """Pushes tangents through operations by each primitive's jvp."""
+    """Computes tangents of operations by each primitive's jvp."""
 
     def __init__(self, *, by_func: bool = False) -> None:
         self.by_func = by_func
-        """Whether it is that of `func.jvp`: text then shows no tangent."""
+        """True for the level of `func.jvp`: text then shows no tangent."""
 
     def wrap(self, primal: Tensor, tangent: Tensor) -> DualTensor:
-        """A tensor of this level."""
+        """Return a tensor of this level."""
         wrapped: DualTensor = wrap_at(self, DualTensor, primal, primal._array)
         wrapped.__dict__["_tangent"] = tangent
         return wrapped
 
     def tangent_of(self, value: Any) -> Tensor | None:
-        """The tangent of a tensor of this level; None for anything else, which is constant."""
+        """Return the tangent of a tensor of this level; None for constants, which is all else."""
         return value._tangent if self.owns(value) else None
 
     def apply(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
-        """The primitive of the primals, and its jvp."""
+        """Apply the primitive to the primals, and its jvp to the tangents."""
         primals = [self.below(arg) for arg in args]
         tangents = [self.tangent_of(arg) for arg in args]
         out: Tensor = primitive.operation(*primals, **params)
@@ -79,7 +79,7 @@ class DualLevel(Level):
         return duals if isinstance(output, tuple) else duals[0]
 
     def detached(self, x: Any) -> Any:
-        """The primal alone: a detached tensor carries no tangent."""
+        """Return the primal alone: a detached tensor carries no tangent."""
         return x._value.detach()
 
     def before_change(self, x: Any, below: Callable[[Tensor], Tensor]) -> Any:
@@ -87,7 +87,7 @@ class DualLevel(Level):
         return self.wrap(below(x._value), below(x._tangent))
 
     def write(self, x: Any, result: Tensor) -> None:
-        """Change primal to primal and tangent to tangent."""
+        """Write primal over primal and tangent over tangent."""
         from gradtool.engine._ops.core.inplace import replace
         from gradtool.engine._ops.core.kinds import zeros_like
 
@@ -96,7 +96,7 @@ class DualLevel(Level):
         replace(x._tangent, zeros_like(x._tangent) if tangent is None else tangent)
 
     def lift(self, x: Tensor) -> None:
-        """Make `x` a tensor of this level whose tangent is zero."""
+        """Turn `x` into a tensor of this level whose tangent is zero."""
         from gradtool.engine._ops.core.kinds import zeros_like
 
         primal = alias(x._array, x._shared_storage())

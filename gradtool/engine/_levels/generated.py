@@ -1,4 +1,4 @@
-"""A Function for a batch, made of one for an example whose methods consist of tensor operations.
+"""A Function for a batch, derived from one whose methods consist of tensor operations.
 
 Its methods run the original ones on batched tensors. What the original saves is saved with
 the examples along the first dimension, and batched again for the original's backward.
@@ -15,7 +15,7 @@ Dims = tuple[int | None, ...]
 
 
 class _ContextView:
-    """The ctx that the original's methods see: tensors go through the batch level."""
+    """Ctx for the original's methods: tensors go through the batch level."""
 
     def __init__(self, ctx: Any, batch: _Batch) -> None:
         object.__setattr__(self, "_ctx", ctx)
@@ -46,15 +46,19 @@ class _ContextView:
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._ctx, name)
-        return self._batch.lift([value.tensor], [0])[0] if isinstance(value, _Kept) else value
+        return (
+            self._batch.lift([value.tensor], [0])[0]
+            if isinstance(value, _SavedAttribute)
+            else value
+        )
 
     def __setattr__(self, name: str, value: Any) -> None:
         if self._batch.level.owns(value):
-            value = _Kept(self._batch.level.below(value))
+            value = _SavedAttribute(self._batch.level.below(value))
         setattr(self._ctx, name, value)
 
 
-class _Kept:
+class _SavedAttribute:
     """A batched tensor that the original set as an attribute of its ctx."""
 
     def __init__(self, tensor: Tensor) -> None:
@@ -80,7 +84,7 @@ class _Batch:
         return tuple([self.level.below(value) for value in values]), dims
 
     def lower_nested(self, value: Any) -> tuple[Any, Any]:
-        """As `lower`, of an output that may be a container of tensors."""
+        """Lower an output that may be a container of tensors."""
         if isinstance(value, dict):
             pairs = {key: self.lower_nested(each) for key, each in value.items()}
             return {k: v for k, (v, _) in pairs.items()}, {k: dim for k, (_, dim) in pairs.items()}
@@ -91,11 +95,11 @@ class _Batch:
         return lowered, dim
 
     def lift_nested(self, value: Any, dim: Any) -> Any:
-        """As `lift`, of such an output."""
+        """Lift such an output."""
         return place_nested(value, dim, lambda each, _: self.level.wrap(each))
 
 
-class batched_function:
+class BatchedFunction:
     """The Function for a batch, for one placing of the batch dimension among the arguments."""
 
     def __init__(self, function: Any, level: VmapLevel, dims: Dims) -> None:
@@ -147,10 +151,10 @@ class batched_function:
             def jvp(ctx: Any, *tangents: Any) -> Any:
                 with outer._level() as level:
                     batch = _Batch(level)
-                    pushed = outer.function.jvp(
+                    tangents_returned = outer.function.jvp(
                         _ContextView(ctx, batch), *batch.lift(tangents, outer.dims)
                     )
-                    return outer._lowered_like_outputs(batch, pushed)
+                    return outer._lowered_like_outputs(batch, tangents_returned)
 
         Batched.__name__ = Batched.__qualname__ = f"Vmapped{outer.function.__name__}"
         return Batched
@@ -160,7 +164,7 @@ class batched_function:
         return values
 
     def _lowered_like_outputs(self, batch: _Batch, output: Any) -> Any:
-        """Tangents with the examples where the outputs have them."""
+        """Return tangents with the examples in the same dimension as the outputs."""
         single = not isinstance(output, tuple)
         dims = (self.out_dims,) if single else self.out_dims
         values = [
@@ -194,9 +198,9 @@ class batched_function:
             return tuple([self._gradient(batch, *place) for place in places])
 
     def _gradient(self, batch: _Batch, value: Any, dim: int | None, shape: Any) -> Any:
-        """A gradient for an argument: of each example, or summed where all share the argument.
+        """Return a gradient for each example, or their sum if all share the argument.
 
-        One of each example is reduced to the shape of its argument, as a walk would reduce it.
+        Broadcast dimensions are summed, as a backward walk would sum them.
         """
         if not isinstance(value, Tensor):
             return value

@@ -1,9 +1,9 @@
-"""The jvp of a primitive, from what its entry in the table states.
+"""The jvp of a primitive, derived from its entry in the table.
 
 An elementwise entry multiplies by its derivative, in either direction. A linear one is its own
 jvp; a multilinear one is linear in one argument at a time. For the rest the jvp is the
-transpose of the vjp: the vjp is linear in its cotangent, so its own vjp at the tangent is
-what is sought.
+transpose of the vjp: the vjp is linear in its cotangent, and its own vjp at the tangent is
+the jvp.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ def _linear(
         _zero_tangent(primal) if tangent is None else tangent
         for primal, tangent in zip(primals, tangents)
     ]
-    pushed: Tensor = primitive.operation(*arguments, **params)
-    return pushed
+    out_tangent: Tensor = primitive.operation(*arguments, **params)
+    return out_tangent
 
 
 def _zero_tangent(primal: Any) -> Any:
-    """Of a constant argument. Indices and masks among the arguments stay what they are."""
+    """Return zeros for a constant argument. Indices and masks stay as they are."""
     from gradtool.engine._ops.core.kinds import zeros_like
 
     if isinstance(primal, Tensor):
@@ -92,15 +92,15 @@ def _transposed(
         roots = []
         for rule, tangent in zip(primitive.vjps, tangents):
             if tangent is not None:
-                pulled = rule.apply(g, *[primitive.value_of(name, values) for name in rule.needs])
-                if pulled is not None and pulled._requires_grad:
-                    roots.append((pulled, tangent))
-        (pushed,) = walk(roots, keep_graph=False, create_graph=True, targets=[g], accumulate=False)
-    return None if pushed is None else level.below(pushed)
+                gradient = rule.apply(g, *[primitive.value_of(name, values) for name in rule.needs])
+                if gradient is not None and gradient._requires_grad:
+                    roots.append((gradient, tangent))
+        (found,) = walk(roots, keep_graph=False, create_graph=True, targets=[g], accumulate=False)
+    return None if found is None else level.below(found)
 
 
 def _fitted(tangent: Tensor, out: Tensor) -> Tensor:
-    """A tangent in the shape and dtype of its primal: constant derivatives do not broadcast."""
+    """Bring a tangent to its primal's shape and dtype: constant derivatives do not broadcast."""
     if tangent._array.shape != out._array.shape:
         tangent = tangent.expand(out.shape)
     return tangent if tangent._array.dtype == out._array.dtype else tangent.to(out.dtype)

@@ -1,4 +1,4 @@
-"""Random numbers under vmap: as its `randomness` says, an error, the same or others for each."""
+"""Random numbers under vmap: an error, the same, or different ones for each example."""
 
 from __future__ import annotations
 

@@ -11,22 +11,19 @@ from gradtool.engine.autograd import (
     grad_mode,
     graph,
 )
-from gradtool.engine.autograd._accepted import (
-    Variable,
-    enforce_grad_layout_policy,
-    set_multithreading_enabled,
-    variable,
-)
 from gradtool.engine.autograd._api import backward, grad
 from gradtool.engine.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from gradtool.engine.autograd.function import Function, NestedIOFunction
 from gradtool.engine.autograd.grad_mode import (
     enable_grad,
+    enforce_grad_layout_policy,
     inference_mode,
     no_grad,
     set_grad_enabled,
+    set_multithreading_enabled,
 )
 from gradtool.engine.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
+from gradtool.engine.autograd.variable import Variable, variable
 
 __all__ = [
     "Function",

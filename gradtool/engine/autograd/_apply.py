@@ -1,24 +1,25 @@
-"""From what a custom forward returned to the outputs that its caller gets."""
+"""Recording of a custom Function: its node, the saved tensors, and the outputs for its caller."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradtool.engine._errors import ContractError
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.inplace import check_in_place
+from gradtool.engine._ops.core.primitive_node import modified_in_place
 from gradtool.engine._tensor import Tensor
-from gradtool.engine.autograd._returned import TensorInfo
-from gradtool.engine.autograd._saved import SavedTensor
+from gradtool.engine.autograd._gradient_checks import TensorInfo
 
 if TYPE_CHECKING:
+    from gradtool.engine.autograd._new_nodes import Packed
     from gradtool.engine.autograd._node import Node
     from gradtool.engine.autograd.function import BackwardCFunction
 
 
 def finish(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, record: bool) -> Any:
-    """Give the outputs their place in the graph and store what was saved.
+    """Connect the outputs to the graph and store the saved tensors.
 
     Raises:
         ContractError: a tensor marked dirty is not returned, or may not be changed in place.
@@ -52,7 +53,7 @@ def finish(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, record: b
 
 
 def _is_plain(ctx: BackwardCFunction, args: tuple[Any, ...], output: Tensor) -> bool:
-    """Whether a single output is a new tensor of which nothing special was said."""
+    """Return True if a single output is a new tensor without any mark on ctx."""
     if ctx.dirty_tensors or ctx.non_differentiable or output._requires_grad:
         return False
     for arg in args:
@@ -79,7 +80,7 @@ def _finish_plain(
 
 
 def _forget(ctx: BackwardCFunction) -> None:
-    """Drop what was only said to `finish`; an output in it would refer to itself."""
+    """Drop what only `finish` needs; an output in it would refer to itself."""
     if ctx.to_save:
         del ctx.to_save
     if ctx.saved_for_forward:
@@ -106,7 +107,7 @@ def _check_dirty(ctx: BackwardCFunction, args: tuple[Any, ...], raw: tuple[Any, 
 
 
 def _connect(ctx: BackwardCFunction, args: tuple[Any, ...], outputs: int) -> None:
-    """Where the gradient of each argument goes."""
+    """Connect the node to those that the gradients of its arguments go to."""
     input_edges: list[Node | None] = []
     infos: list[TensorInfo | None] = []
     for arg, needed in zip(args, ctx.needs_input_grad):
@@ -127,7 +128,7 @@ def _place(
     dirty: set[int],
     record: bool,
 ) -> Tensor:
-    """One output as the caller gets it, with its place in the graph."""
+    """Return one output for the caller, connected to the graph."""
     differentiable = record and tensor._array.dtype.kind in "fc"
     changed = id(tensor) in dirty
     if changed:
@@ -164,9 +165,54 @@ def _save(ctx: BackwardCFunction, raw: Sequence[Any], outputs: Sequence[Any]) ->
 
 
 def _number_of(tensor: Tensor, raw: Sequence[Any], outputs: Sequence[Any]) -> int | None:
-    """Which output a saved tensor is; None for an input, also one that was returned as it is."""
+    """Return the number of the output that a saved tensor is; None for an input."""
     found = None
     for number, output in enumerate(raw):
         if output is tensor:
             found = number if outputs[number] is tensor else None
     return found
+
+
+class SavedTensor:
+    """A tensor as it was when saved.
+
+    An output of the node that saves it is kept without its place in the graph, which would
+    be a reference cycle, and gets that place back when it is unpacked.
+    """
+
+    __slots__ = ("number", "packed", "tensor", "version")
+
+    def __init__(self, tensor: Tensor, output_number: int | None) -> None:
+        self.number = output_number
+        if output_number is None:
+            self.tensor = tensor
+        else:
+            self.tensor = tensor._bare()
+            self.tensor._requires_grad = tensor._requires_grad
+        self.version = tensor._version
+        self.packed: Packed | None = None
+
+    def pack(self, pack: Callable[[Tensor], Packed]) -> None:
+        """Replace the tensor by the result of the pack hook."""
+        self.packed = pack(self.tensor)
+        if self.number is not None:
+            self.packed.edge = None
+        del self.tensor
+
+    def unpack(self, node: BackwardCFunction) -> Tensor:
+        """Return the tensor; an output of `node`, which saved it, connected to the graph.
+
+        Raises:
+            RuntimeError: it was changed in place since.
+        """
+        tensor = self.tensor if self.packed is None else self.packed.restore()
+        storage = tensor._storage
+        if self.packed is None and storage is not None and storage.version != self.version:
+            raise modified_in_place(tensor, self.version, tensor if self.number is None else node)
+        if self.number is None:
+            return tensor
+        output = tensor._bare()
+        if tensor._requires_grad:
+            output._node = node._output_edge(self.number)
+            output._requires_grad = True
+        return output

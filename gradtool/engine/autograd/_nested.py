@@ -83,7 +83,7 @@ class _NestedContext(BackwardCFunction):
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What was saved, nested as it was."""
+        """The saved tensors, nested as they were."""
         saved: tuple[Any, ...] = filled(self._saved_shape, iter(super().saved_tensors))
         return saved
 

@@ -1,4 +1,4 @@
-"""The graph: what a tensor that was computed remembers of its computation.
+"""The graph: nodes that record how tensors were computed.
 
 A node knows how to turn the gradient of its outputs into gradients of its inputs, and the
 nodes (`_edges`) that those gradients go to. Nodes are numbered as they are made: an edge
@@ -60,18 +60,18 @@ class Node:
         """Drop saved values: the graph will not be walked again."""
 
     def _pack_saved(self, pack: Callable[[Tensor], Any]) -> None:
-        """Keep what `pack` makes of each saved tensor in its place."""
+        """Replace each saved tensor by the result of `pack`."""
 
     def name(self) -> str:
         """The name that ``repr(tensor)`` shows as ``grad_fn``."""
         return self._name()
 
     def _name(self) -> str:
-        """The same, whatever a ctx has been given as its ``name``."""
+        """Return the same even if the user set ``name`` on a ctx."""
         return type(self).__name__
 
     def shown(self) -> Node:
-        """The node as users get it: of a class that has its name."""
+        """Return the node for users: of a class that has its name."""
         return self
 
     @property
@@ -95,7 +95,7 @@ class Node:
 
 
 class OutputEdge(Node):
-    """One output of a node that has several: what its tensor holds in the node's place."""
+    """One output of a node that has several; its tensor refers to this in place of the node."""
 
     __slots__ = ("node", "number")
 
@@ -163,7 +163,7 @@ def hooks_of(node: Node) -> NodeHooks:
 
 
 class RemovableHandle:
-    """Takes a hook back: ``handle.remove()``, or leaving it as a context manager."""
+    """Removes a hook: by ``handle.remove()``, or at the end of its ``with`` block."""
 
     _next_id = itertools.count().__next__
 
@@ -173,7 +173,7 @@ class RemovableHandle:
         hooks[self.id] = hook
 
     def remove(self) -> None:
-        """Take the hook back; a second call does nothing."""
+        """Remove the hook; a second call does nothing."""
         self._hooks.pop(self.id, None)
 
     def __enter__(self) -> RemovableHandle:
@@ -184,7 +184,7 @@ class RemovableHandle:
 
 
 def node_and_number(tensor: Tensor) -> tuple[Node, int]:
-    """Where the gradient of a tensor that requires one goes to."""
+    """Return the node and output number that the gradient of a tensor goes to."""
     node = tensor._node
     if node is None:
         return tensor._accumulator(), 0

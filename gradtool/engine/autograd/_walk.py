@@ -49,7 +49,7 @@ class _Walker:
     """The state of one walk."""
 
     captures: dict[int, list[tuple[int, int]]] | None = None
-    """Order of a node -> (position among the targets, output number) of what is asked for there."""
+    """Order of a node -> (position among the targets, output number) of each target there."""
     captured: list[Tensor | None]
     wanted: set[int] | None = None
     roots: tuple[Node, ...] = ()
@@ -67,7 +67,7 @@ class _Walker:
         self.nodes: dict[int, Node] = {}
         self.grads: dict[int, Any] = {}
         self.owned: set[int] = set()
-        """Orders whose gradient so far is a sum that nothing outside has seen."""
+        """Orders whose gradient so far is a sum that nothing else refers to."""
         if targets is None:
             self.captured = []
         else:
@@ -102,7 +102,7 @@ class _Walker:
             grads[order] = self._add(order, grads[order], grad)
 
     def _add(self, order: int, held: Tensor, grad: Tensor) -> Tensor:
-        """The sum of two gradients; into the first where that is a sum of ours already."""
+        """Add two gradients, in place if the first is already a sum made here."""
         if order not in self.owned:
             if not modes.grad and held.__class__ is Tensor is grad.__class__:
                 self.owned.add(order)
@@ -159,7 +159,7 @@ class _Walker:
                     heappush(heap, order)
 
     def will_run(self, node: Node) -> bool:
-        """Whether this walk comes, or came, by a node."""
+        """Return True if this walk runs, or ran, a node."""
         if self.wanted is not None:
             return node._order in self.wanted
         if self._reachable is None:
@@ -167,7 +167,7 @@ class _Walker:
         return node._order in self._reachable
 
     def _proceed(self, node: Node, order: int, grad: Any) -> bool:
-        """Capture what was asked for here; say whether the node is to run."""
+        """Capture the gradients of targets at a node; return True if the node is to run."""
         assert self.captures is not None
         assert self.wanted is not None
         for position, number in self.captures.get(order, ()):

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from gradtool.engine._modes import modes
-from gradtool.engine.autograd import _watching
+from gradtool.engine.autograd import _new_nodes
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]
 
@@ -21,14 +21,14 @@ class set_detect_anomaly:
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self._before = (modes.anomaly, modes.check_nan)
         modes.anomaly, modes.check_nan = bool(mode), check_nan
-        _watching.update()
+        _new_nodes.update()
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, *exc_info: object) -> None:
         modes.anomaly, modes.check_nan = self._before
-        _watching.update()
+        _new_nodes.update()
 
 
 class detect_anomaly:
@@ -68,7 +68,7 @@ def check(node: Any, results: Any) -> None:
 
 def explain(node: Any) -> None:
     """Warn with the traceback of the forward operation that made a node."""
-    made = _watching.made_at.get(node)
+    made = _new_nodes.made_at.get(node)
     if made is None:
         text = "No forward pass information available. Enable detect anomaly during forward pass."
     else:

@@ -22,7 +22,7 @@ __all__ = [
 
 
 class UnpackedDualTensor(NamedTuple):
-    """What `unpack_dual` returns; the tangent of a constant is None."""
+    """Result of `unpack_dual`; the tangent of a constant is None."""
 
     primal: Tensor
     tangent: Tensor | None

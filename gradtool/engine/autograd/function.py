@@ -16,9 +16,8 @@ from gradtool.engine._errors import ContractError, MissingMethodError
 from gradtool.engine._levels import alive, highest
 from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor
-from gradtool.engine.autograd import _apply, _returned
+from gradtool.engine.autograd import _apply, _gradient_checks
 from gradtool.engine.autograd._node import FREED_MESSAGE, Gradients, Node, OutputEdge, next_order
-from gradtool.engine.autograd._saved import SavedTensor
 
 __all__ = [
     "BackwardCFunction",
@@ -35,7 +34,7 @@ _new = object.__new__
 
 
 class FunctionCtx:
-    """What ``forward`` leaves for ``backward``. Other attributes may be set freely."""
+    """Carries values from ``forward`` to ``backward``. Other attributes may be set freely."""
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep inputs or outputs of ``forward`` for `saved_tensors`."""
@@ -60,11 +59,11 @@ class FunctionCtx:
         self.non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether undefined cotangents reach ``backward`` as zeros (the default) or as None."""
+        """Choose if undefined cotangents reach ``backward`` as zeros (the default) or as None."""
         self.materialize_grads = value
 
     def mark_shared_storage(self, *pairs: Any) -> None:
-        """Does nothing: shared memory is tracked without being told."""
+        """Do nothing: shared memory is tracked automatically."""
         warnings.warn(
             "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically "
             "tracked. Note that calls to `set_()` are not tracked",
@@ -89,12 +88,12 @@ class BackwardCFunction(FunctionCtx, Node):
     _hooks = None
     _outputs = 1
     _input_edges: tuple[Node | None, ...] = ()
-    """For each argument of ``forward`` where its gradient goes; None where it has none."""
-    _input_infos: tuple[_returned.TensorInfo | None, ...] = ()
-    _output_infos: tuple[_returned.TensorInfo | None, ...] = ()
-    _saved: tuple[SavedTensor | None, ...] | None = ()
+    """For each argument of ``forward`` the node its gradient goes to; None if it has none."""
+    _input_infos: tuple[_gradient_checks.TensorInfo | None, ...] = ()
+    _output_infos: tuple[_gradient_checks.TensorInfo | None, ...] = ()
+    _saved: tuple[_apply.SavedTensor | None, ...] | None = ()
     _saved_for_jvp: tuple[Tensor | None, ...] | None = None
-    """What `saved_tensors` shows while ``jvp`` runs."""
+    """Value of `saved_tensors` while ``jvp`` runs."""
 
     def __repr__(self) -> str:
         return f"<torch.autograd.function.{self._name()} object at {id(self):#x}>"
@@ -104,7 +103,7 @@ class BackwardCFunction(FunctionCtx, Node):
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """What was saved, once it is sure that none of it was changed in place.
+        """The saved tensors, none of which was changed in place.
 
         Raises:
             RuntimeError: a saved tensor was changed in place, or the graph was freed.
@@ -116,7 +115,7 @@ class BackwardCFunction(FunctionCtx, Node):
         return tuple([None if saved is None else saved.unpack(self) for saved in self._saved])
 
     def _output_edge(self, number: int) -> Node:
-        """What an output's tensor holds as its place in the graph."""
+        """Return the node, or edge, that an output's tensor refers to."""
         return self if self._outputs == 1 else OutputEdge(self, number)
 
     @property
@@ -144,7 +143,7 @@ class BackwardCFunction(FunctionCtx, Node):
         else:
             grads = grad if self._outputs > 1 else [grad]
             returned = self._run_backward(*self._materialise(grads))
-        return _returned.gradients(self, returned)
+        return _gradient_checks.gradients(self, returned)
 
     def _run_backward(self, *cotangents: Tensor | None) -> Any:
         """The user's ``backward`` or ``vjp``."""
@@ -159,7 +158,7 @@ class BackwardCFunction(FunctionCtx, Node):
         ]
 
     def _pack_saved(self, pack: Callable[[Tensor], Any]) -> None:
-        """Keep what `pack` makes of each saved tensor in its place."""
+        """Replace each saved tensor by the result of `pack`."""
         for saved in self._saved or ():
             if saved is not None:
                 saved.pack(pack)
@@ -237,7 +236,7 @@ class Function(metaclass=FunctionMeta):
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
-        """Compute the output: ``forward(ctx, ...)``, or without ctx beside `setup_context`."""
+        """Compute the output: ``forward(ctx, ...)``, or without ctx if there is `setup_context`."""
         raise MissingMethodError(
             "no-backward", "You must implement the forward function for custom autograd.Function."
         )
@@ -354,7 +353,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _DifferentiatedTwice(Node):
-    """Where a once-differentiable gradient would have its graph."""
+    """Takes the place of the graph of a once-differentiable gradient."""
 
     def __init__(self) -> None:
         self._order = next_order()

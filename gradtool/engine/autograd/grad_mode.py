@@ -152,10 +152,31 @@ class inference_mode(_GradMode):
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether tensors made in this thread can never be recorded."""
+    """Return True if tensors made in this thread can never be recorded."""
     return modes.inference
 
 
 def is_grad_enabled() -> bool:
-    """Whether operations are recorded in this thread."""
+    """Return True if operations are recorded in this thread."""
     return modes.grad
+
+
+class _NoEffect:
+    """A switch without effect: a function, or a context manager."""
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = bool(mode)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc_info: object) -> None:
+        pass
+
+
+class set_multithreading_enabled(_NoEffect):
+    """Accepted: the backward walk runs in the thread that asks for it."""
+
+
+class enforce_grad_layout_policy(_NoEffect):
+    """Accepted: gradients that leaves accumulate are copies of their own here."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor
-from gradtool.engine.autograd import _watching
+from gradtool.engine.autograd import _new_nodes
 from gradtool.engine.autograd._node import Node, RemovableHandle, node_and_number
 
 __all__ = [
@@ -25,7 +25,7 @@ __all__ = [
 
 
 class GradientEdge(NamedTuple):
-    """Where a tensor's gradient goes: an output of a node."""
+    """The output of a node that a tensor's gradient goes to."""
 
     node: Node
     output_nr: int
@@ -69,11 +69,11 @@ class saved_tensors_hooks:
         if modes.saved_tensor_hooks_disabled is not None:
             raise RuntimeError(modes.saved_tensor_hooks_disabled)
         modes.saved_tensor_hooks = (*modes.saved_tensor_hooks, (self.pack_hook, self.unpack_hook))
-        _watching.update()
+        _new_nodes.update()
 
     def __exit__(self, *exc_info: object) -> None:
         modes.saved_tensor_hooks = modes.saved_tensor_hooks[:-1]
-        _watching.update()
+        _new_nodes.update()
 
 
 class save_on_cpu(saved_tensors_hooks):

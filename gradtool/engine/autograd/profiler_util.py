@@ -1,4 +1,4 @@
-"""What a profile says: its events, the averages of those of one name, and the table of these.
+"""Results of a profile: its events, averages over those of one name, and their table.
 
 Times are microseconds, as in torch.
 """

@@ -21,3 +21,12 @@ class Variable(metaclass=_VariableMeta):
         """The tensor itself, a leaf of its own that requires a gradient as asked."""
         tensor = data.detach()
         return tensor.requires_grad_() if requires_grad else tensor
+
+
+def variable(*args: Any, **kwargs: Any) -> None:
+    """Refused, as in torch.
+
+    Raises:
+        RuntimeError: always.
+    """
+    raise RuntimeError("torch.autograd.variable(...) is deprecated, use torch.tensor(...) instead")

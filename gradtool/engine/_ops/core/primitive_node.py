@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from gradtool.engine import _dtypes
 from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor
+from gradtool.engine.autograd._new_nodes import Packed
 from gradtool.engine.autograd._node import FREED, FREED_MESSAGE, Gradients, Node, OutputEdge
-from gradtool.engine.autograd._packing import Packed
 
 if TYPE_CHECKING:
     from gradtool.engine._ops.core.primitive import Plan

@@ -1,4 +1,4 @@
-"""Checks of what a custom backward returned, against the inputs the gradients are for."""
+"""Checks of the gradients that a custom backward returned, against the inputs they are for."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _new_tuple = tuple.__new__
 
 
 class TensorInfo(NamedTuple):
-    """What is remembered of an input or output when the tensor itself is not."""
+    """Properties of an input or output, remembered in place of the tensor."""
 
     shape: tuple[int, ...]
     dtype: Any
@@ -29,21 +29,21 @@ class TensorInfo(NamedTuple):
 
     @classmethod
     def of(cls, tensor: Tensor) -> TensorInfo:
-        """Of a tensor."""
+        """Read the properties of a tensor."""
         array = tensor._array
         kind = array.__class__
         device = CPU if kind is ndarray else tensor.device
         return _new_tuple(cls, (array.shape, array.dtype, device, kind))
 
     def zeros(self) -> Tensor:
-        """A zero gradient for it."""
+        """Return a zero gradient for it."""
         from gradtool.engine._ops.creation.creation import zeros
 
         return zeros(self.shape, dtype=_dtypes.from_numpy_dtype(self.dtype), device=self.device)
 
 
 def gradients(node: BackwardCFunction, returned: Any) -> Gradients:
-    """One gradient for each edge of the node.
+    """Return one gradient for each edge of the node.
 
     Raises:
         ContractError: a wrong number of gradients, one that is no tensor, one for an argument
@@ -117,7 +117,7 @@ def _fit(node: BackwardCFunction, position: int, grad: Tensor, info: TensorInfo)
 
 
 def _expandable(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
-    """Whether `shape` broadcasts to `to`."""
+    """Return True if `shape` broadcasts to `to`."""
     if len(shape) > len(to):
         return False
     return all(extent in (1, target) for extent, target in zip(reversed(shape), reversed(to)))

@@ -1,7 +1,13 @@
-"""Saved tensors handed to the user's pack hook, and asked back from the unpack hook."""
+"""Treatment of new nodes while saved-tensor hooks or anomaly mode are in force.
+
+Saved tensors are given to the user's pack hook, and come back from the unpack hook. In anomaly
+mode each node's traceback is kept.
+"""
 
 from __future__ import annotations
 
+import traceback
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +22,7 @@ UnpackHook = Callable[[Any], Tensor]
 
 
 class Packed:
-    """What the pack hook made of a saved tensor, and the tensor's place in the graph."""
+    """The result of the pack hook for a saved tensor, and the tensor's place in the graph."""
 
     __slots__ = ("content", "edge", "requires_grad", "unpack")
 
@@ -34,7 +40,7 @@ class Packed:
         self.unpack = unpack
 
     def restore(self) -> Tensor:
-        """The tensor again, in its place in the graph.
+        """Return the tensor, connected to the graph as before.
 
         Raises:
             TypeError: the unpack hook returned something else.
@@ -52,6 +58,22 @@ class Packed:
 
 
 def packer() -> Callable[[Tensor], Packed]:
-    """What packs a tensor by the hooks in force."""
+    """Return a function that packs a tensor by the hooks in force."""
     pack, unpack = modes.saved_tensor_hooks[-1]
     return lambda tensor: Packed(tensor, pack, unpack)
+
+
+made_at: weakref.WeakKeyDictionary[Node, str] = weakref.WeakKeyDictionary()
+"""The traceback of the creation of each node that was made in anomaly mode."""
+
+
+def update() -> None:
+    """Watch new nodes if hooks or anomaly mode require it."""
+    modes.watch = _watch if modes.saved_tensor_hooks or modes.anomaly else None
+
+
+def _watch(node: Node) -> None:
+    if modes.saved_tensor_hooks:
+        node._pack_saved(packer())
+    if modes.anomaly:
+        made_at[node] = "".join(traceback.format_stack()[:-2])
