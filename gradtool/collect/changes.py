@@ -59,7 +59,7 @@ class LocalImports:
     """Files that modules reach by their imports; each file is read once.
 
     Args:
-        roots: Folders in which absolute imports may start, besides the module's own.
+        roots: Folders in which absolute imports may start, in addition to the module's own.
     """
 
     def __init__(self, roots: Sequence[Path]) -> None:

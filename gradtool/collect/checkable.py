@@ -15,7 +15,7 @@ from gradtool.results.report import Location
 
 @dataclass(frozen=True, eq=False)
 class Checkable:
-    """A subclass of `Function`, or a callable made of tensor operations, to be checked.
+    """A subclass of `Function`, or a callable that computes with tensors, to be checked.
 
     An ``nn.Module`` class becomes a callable once it is constructed.
     """

@@ -7,7 +7,7 @@ The expression of ``-k`` is pytest's:
 contains it, in upper or lower case.
 
 A Function belongs to a shard by the hash of its node id alone, so every machine comes to the
-same answer, whatever it runs on and whatever else is checked.
+same answer, regardless of its platform and of other Functions.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ class _Parser:
         predicates = [self._all_of()]
         while self._accept("or"):
             predicates.append(self._all_of())
-        return lambda node_id: any(wanted(node_id) for wanted in predicates)
+        return lambda node_id: any(matches(node_id) for matches in predicates)
 
     def _all_of(self) -> Predicate:
         predicates = [self._factor()]
         while self._accept("and"):
             predicates.append(self._factor())
-        return lambda node_id: all(wanted(node_id) for wanted in predicates)
+        return lambda node_id: all(matches(node_id) for matches in predicates)
 
     def _factor(self) -> Predicate:
         self._depth += 1

@@ -38,7 +38,7 @@ class Selection:
         if options.only_failed is not None:
             self._keep_failed()
 
-    def wanted(self, path: str, names: Iterable[str]) -> list[str]:
+    def select(self, path: str, names: Iterable[str]) -> list[str]:
         """Select from the Functions `names` of the file shown as `path`."""
         found = list(names)
         if path in self._failed:

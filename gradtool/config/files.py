@@ -4,7 +4,8 @@ A `Config` is a file that has been read and found valid. Every mistake in it is 
 names the file, the line and the key. A file of Functions is checked by the configuration that
 was named, or else by the nearest one above it.
 
-Values that options or the environment give hold in each of them, and where there is none.
+Values given by options or the environment override those of each file, and are used without
+a file too.
 """
 
 from __future__ import annotations

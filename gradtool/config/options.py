@@ -1,4 +1,4 @@
-"""What a run of the gate is asked to do, and how it tells the caller what goes on."""
+"""Options of a run, grouped by concern, and the `Watcher` of its progress."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class ConfigOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The configuration to use."""
 
     file: str | None = None
-    """In place of the one found beside or above each module."""
+    """Used instead of the one found in or above the folder of each module."""
     overrides: tuple[str, ...] = ()
-    """``KEY=VALUE``: values in place of those of a file."""
+    """``KEY=VALUE``: values that replace those of a file."""
     variables: tuple[str, ...] = ()
     """``GRADTOOL_TIMEOUT=120``: values given by the environment, which `overrides` override."""
     isolated: bool = False
@@ -28,17 +28,17 @@ class SelectionOptions(msgspec.Struct, frozen=True, kw_only=True):
     paths: tuple[str, ...] = ()
     """Files, folders, ``file.py::Function`` or ``file.py::Function[case]``."""
     exclude: tuple[str, ...] = ()
-    """Patterns of paths left out when a folder is walked; they replace the configuration's."""
+    """Patterns of paths to skip when a folder is walked; they replace the configuration's."""
     keyword: str | None = None
     """``-k``: a boolean expression of words found in node ids, as pytest's."""
     shard: str | None = None
     """``2/5``: only the Functions that belong to the second of five parts."""
     changed_since: str | None = None
-    """Only modules that a change since this commit of git can concern."""
+    """Only modules that a change since this commit can affect."""
     only_failed: tuple[str, ...] | None = None
     """Only these Functions, and all of these modules, by their node ids; None: all."""
     allow_empty: bool = False
-    """A run that finds no Function is right, and a file that cannot hold one is not imported."""
+    """Pass a run without a Function, and do not import a file that cannot define one."""
 
     @property
     def narrowing(self) -> dict[str, object]:
@@ -62,14 +62,14 @@ class RuleOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NumericOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The numbers that checks compute with, and where."""
+    """Seeds, tolerances and dtype of checks, and the device and engine that compute them."""
 
     seed: int | None = None
     flake: int | None = None
-    """How many seeds to make each check with, from `seed` on; None: one."""
+    """Number of seeds for each check, from `seed` on; None: one."""
     device: str | None = None
     engine: str | None = None
-    """What ``import torch`` gives: ``bundled`` or ``torch``."""
+    """Engine that ``import torch`` gives: ``bundled`` or ``torch``."""
     dtype: str | None = None
     """Overrides the dtype of floating tensors: ``float32`` or ``float64``."""
     atol: float | None = None
@@ -82,32 +82,32 @@ class ExecutionOptions(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float | None = None
     """Seconds that one Function may take."""
     memory_limit: str | None = None
-    """What one Function may take beyond what its process uses: ``4GiB``, or ``none``."""
+    """Memory that one Function may use beyond its process: ``4GiB``, or ``none``."""
     isolation: bool = False
-    """The checked code runs in processes of its own, not in this one."""
+    """Run the checked code in worker processes."""
     jobs: int | None = None
-    """How many of these processes work at a time; None: one for each CPU."""
+    """Number of worker processes at a time; None: one for each CPU."""
     pdb: bool = False
     """Open the debugger where the checked code raises; only without isolation."""
     executor: str = "local"
-    """Where the processes are: ``local``, or ``dask`` for a cluster."""
+    """Location of the workers: ``local``, or ``dask`` for a cluster."""
     scheduler: str | None = None
     """Address of the scheduler of the cluster."""
     first: tuple[str, ...] = ()
-    """These Functions, and those of these modules, are begun before the others."""
+    """Node ids of Functions and modules to check before the others."""
 
 
 class Requirements(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run must have checked."""
+    """Minimum that a run must have checked."""
 
     functions: int | None = None
-    """How many Functions."""
+    """Number of Functions."""
     double_backward: bool = False
     """Every Function must pass double backward, or be excused for a reason."""
 
 
 class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Options of one run. None means: as the configuration or the default says."""
+    """Options of one run. None means the value of the configuration, or the default."""
 
     config: ConfigOptions = ConfigOptions()
     selection: SelectionOptions = SelectionOptions()
@@ -116,16 +116,16 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
     execution: ExecutionOptions = ExecutionOptions()
     requirements: Requirements = Requirements()
     strict: bool | None = None
-    """Warnings fail the gate too. None leaves it to the configuration."""
+    """Let warnings fail the run too."""
     command: str = ""
     """The command line as typed, kept in the report."""
 
 
 class Watcher(Protocol):
-    """Told what happens while a run is under way."""
+    """Receiver of the progress of a run."""
 
     def started(self, functions: int) -> None:
-        """All modules were looked through and `functions` Functions will be checked."""
+        """All modules were searched; `functions` Functions will be checked."""
 
     def case_started(self, node_id: str) -> None:
         """A case is about to be checked."""

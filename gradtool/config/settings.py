@@ -1,7 +1,7 @@
-"""What holds for one Function once flags, its configuration and defaults are weighed.
+"""`Settings`: values for one Function, from options, its configuration and defaults.
 
-A flag overrides the file, and the file the default. Settings are plain data, so that a
-unit of work can be handed to another process.
+An option overrides the file, and the file the default. Settings are plain data, so that a
+unit of work can be sent to another process.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ DEFAULTS = {
     "memory_limit": DEFAULT_MEMORY_LIMIT,
     "strict": False,
 }
-"""What holds where neither an option nor the configuration says anything."""
+"""Values for which there is neither an option nor a configuration."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """How one Function is checked."""
+    """Values that the check of one Function uses."""
 
     seed: int = DEFAULT_SEED
     device: str = DEFAULT_DEVICE
     engine: str = DEFAULT_ENGINE
     dtype: str = DEFAULT_DTYPE
-    """Of floating tensors that name no dtype."""
+    """Dtype of floating tensors without one."""
     forced_dtype: str | None = None
-    """Of all floating tensors, when a flag says so."""
+    """Dtype of all floating tensors, if an option gives it."""
     timeout: float | None = DEFAULT_TIMEOUT
     """Seconds for all cases of the Function; None: no limit."""
     memory_limit: int | None = None
@@ -58,30 +58,30 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Overrides the tolerance of a case."""
     flag_rtol: float | None = None
     atol: float | None = None
-    """Holds where a case has no tolerance of its own."""
+    """Used if a case has no tolerance of its own."""
     rtol: float | None = None
     reason: str | None = None
     """Why the Function has a tolerance of its own."""
     expires: date | None = None
-    """The last day on which that is meant to be there."""
+    """The last day of that tolerance."""
     codes: tuple[str, ...] = ()
-    """Rules that are asked, sorted."""
+    """Rules to check, sorted."""
     ignored: dict[str, Skip] = {}
     """Rules that are not reported, and why."""
     tolerates: bool = False
-    """The configuration has a tolerance for all cases of this Function; no flag overrides it."""
+    """The configuration has a tolerance for all cases of this Function; no option overrides it."""
     flags: tuple[str, ...] = ()
-    """Options that a replay needs beside the rule and the seed."""
+    """Options that a replay needs in addition to the rule and the seed."""
     replayable: bool = True
-    """A command line can reproduce the cases; it cannot when a test suite gave them."""
+    """A command line can reproduce the cases: no test suite gave them."""
 
     @property
     def ignored_for_reason(self) -> tuple[str, ...]:
-        """Those of `ignored` that the configuration names for this Function, sorted."""
+        """Rules that the configuration ignores for this Function, sorted."""
         return tuple(sorted(code for code, skip in self.ignored.items() if skip.is_ignored))
 
     def excuse(self, check: CheckResult) -> Skip | None:
-        """The reason for which the configuration ignores what is wrong with `check`, if it does."""
+        """The configuration's reason to ignore a failed `check`; None if it does not ignore it."""
         if check.verdict in (Verdict.PASS, Verdict.SKIPPED):
             return None
         if check.rule in self.ignored:
@@ -90,14 +90,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return self.ignored[excused_with] if excused_with in self.ignored_for_reason else None
 
     def apply_ignores(self, check: CheckResult) -> CheckResult:
-        """The check, skipped where something is wrong that the configuration ignores."""
+        """Turn a failed check that the configuration ignores into a skipped one."""
         excuse = self.excuse(check)
         return check if excuse is None else skipped(check, excuse)
 
     def tolerances(
         self, atol: float | None, rtol: float | None
     ) -> tuple[float | None, float | None]:
-        """Tolerances of a case that asks for `atol` and `rtol` itself."""
+        """Tolerances of a case that has `atol` and `rtol` of its own, if not None."""
         return (
             _first(self.flag_atol, atol, self.atol, default=None),
             _first(self.flag_rtol, rtol, self.rtol, default=None),
@@ -105,7 +105,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def settings_for(options: CheckOptions, check: Defaults, function: FunctionConfig) -> Settings:
-    """Weigh the flags of a run, the ``check`` section of a file and its word on a Function."""
+    """Combine the options of a run, a file's ``check`` section and its entry for a Function."""
     rules, numeric, execution = options.rules, options.numeric, options.execution
     select, ignore = rules.select or check.select, rules.ignore or check.ignore
     if rules.no_ignores:
@@ -138,7 +138,7 @@ def settings_for(options: CheckOptions, check: Defaults, function: FunctionConfi
 
 
 def _ignored(ignore: tuple[str, ...], function: FunctionConfig) -> dict[str, Skip]:
-    """Rules to skip with a reason: those of the file, and those that are asked in any case."""
+    """Rules to skip with a reason: those that the file ignores, and those always checked."""
     always = {code for code in codes.matching(ignore) if code in Family.RUNNING}
     reasons = {
         code: Skip(kind=SkipKind.IGNORED, detail=reason)
@@ -160,13 +160,13 @@ def _flags(options: CheckOptions) -> tuple[str, ...]:
         "--memory-limit": options.execution.memory_limit,
     }
     pairs = [("--config", p) for p in (*map(as_pair, config.variables), *config.overrides)]
-    told = [
+    values = [
         f"{flag} {shlex.quote(str(value))}"
         for flag, value in [*given.items(), *pairs]
         if value is not None
     ]
     switches = {"--isolated": config.isolated, "--no-ignores": options.rules.no_ignores}
-    return (*told, *(flag for flag, is_on in switches.items() if is_on))
+    return (*values, *(flag for flag, is_on in switches.items() if is_on))
 
 
 def _is_any(*values: float | None) -> bool:
@@ -174,5 +174,5 @@ def _is_any(*values: float | None) -> bool:
 
 
 def _first(*values: T | None, default: D) -> T | D:
-    """The first value that is given; 0 is one."""
+    """The first value that is not None."""
     return next((value for value in values if value is not None), default)

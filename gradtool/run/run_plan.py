@@ -129,7 +129,7 @@ class RunPlan:
             self.notices.passed_over(target, answer.private)
         self.notices.discovered(target, config, answer.functions)
         lines = dict(zip(answer.functions, answer.lines, strict=True))
-        wanted = self.selection.wanted(target.shown, answer.functions)
+        wanted = self.selection.select(target.shown, answer.functions)
         units = [self._unit(target, config, name, lines[name]) for name in wanted]
         units = [unit for unit in units if self._is_ours(unit.node)]
         is_empty = target.named and not answer.functions

@@ -1,4 +1,4 @@
-"""Arrays are made of descriptions without a word, whatever the dtype that the run asks for."""
+"""Arrays are made from specifications without warnings, in any dtype of the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``nn.Module``s: inputs and parameters are checked, under both engines, without a trace."""
+"""``nn.Module``s: inputs and parameters are checked, under both engines, without side effects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments are found for the signatures that people write, in the same way every time."""
+"""Arguments are inferred for common signatures, deterministically."""
 
 from __future__ import annotations
 

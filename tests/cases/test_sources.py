@@ -1,4 +1,4 @@
-"""Cases from configuration and ``sample_inputs``: what they hold, and what is wrong with them."""
+"""Cases from the configuration and ``sample_inputs``, and mistakes in them."""
 
 from __future__ import annotations
 

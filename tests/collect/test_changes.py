@@ -1,4 +1,4 @@
-"""Which modules a change concerns: by their imports, their packages and their configuration."""
+"""Modules that a change affects: by their imports, their packages and their configuration."""
 
 from __future__ import annotations
 

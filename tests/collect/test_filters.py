@@ -1,4 +1,4 @@
-"""``-k`` understands the expressions that pytest's users type."""
+"""``-k`` accepts the expressions of pytest's ``-k``."""
 
 from __future__ import annotations
 

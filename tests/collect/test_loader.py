@@ -1,4 +1,4 @@
-"""Files load as Python would load them, and what goes wrong is one line with a place."""
+"""Files load as Python would load them; an error is one line with a location."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paths of a command line become files: each once, in a sure order, nothing named left out."""
+"""Paths of a command line become files: each once, in a fixed order, with everything named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a configuration holds, it is read or refused in one line; what is read can be made."""
+"""Any configuration is read, or refused in one line; cases that are read can be made."""
 
 from __future__ import annotations
 

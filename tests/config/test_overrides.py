@@ -1,4 +1,4 @@
-"""Values of the configuration given by options: read, weighed and refused as those of a file."""
+"""Values of the configuration given by options are read and refused like those of a file."""
 
 from __future__ import annotations
 

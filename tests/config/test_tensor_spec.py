@@ -1,4 +1,4 @@
-"""What lists of numbers are, as NumPy sees them."""
+"""Nested lists of numbers are judged as by NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The user's lines that are kept with a finding."""
+"""Excerpts of the user's source in a finding."""
 
 from pathlib import Path
 

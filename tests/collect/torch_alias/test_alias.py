@@ -1,4 +1,4 @@
-"""``import torch`` is answered while it should be, with the engine's own modules, and not after."""
+"""``import torch`` gives the engine's own modules inside the block, and not after it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of a code that is none: the rule or family that was meant."""
+"""Messages about unknown rule codes suggest the rule or family that was meant."""
 
 from __future__ import annotations
 
