@@ -1,4 +1,4 @@
-"""For people's own test suites: check a Function without a command line.
+"""Checks of Functions inside test suites, without a command line.
 
 ::
 
@@ -7,8 +7,8 @@
     def test_linear():
         assert_right(Linear, [(randn(4, 3).double(), randn(5, 3).double())])
 
-It is the check that ``gradtool check`` makes, in this process. `check` returns the report, for
-tests that ask it for more. ``pytest --gradtool`` makes tests of whole modules.
+The check is that of ``gradtool check``, in this process. `check` returns the report, for
+tests that examine it. ``pytest --gradtool`` makes tests of whole modules.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def check(
             Without them, the Function's own ``sample_inputs`` are used, or arguments are
             inferred from its signature. When no tensor of a case requires a gradient, all
             floating ones do.
-        seed: Seed of whatever is random.
+        seed: Seed of everything random.
         atol: Absolute tolerance, in place of one fitted to the dtype.
         rtol: Relative tolerance, in place of one fitted to the dtype.
         dtype: Dtype of all floating tensors: ``float32`` or ``float64``.
@@ -118,8 +118,8 @@ def assert_right(
     checks = list(report.checks())
     is_stopped = any(standing(each, strict=strict) in STOPPING for each in checks)
     if is_stopped or not any(map(answers, checks)):
-        told = findings_text(problems(report), width=100)
-        raise AssertionError(f"{told}{summary_line(report)}")
+        text = findings_text(problems(report), width=100)
+        raise AssertionError(f"{text}{summary_line(report)}")
 
 
 def _listed(cases: Iterable[Any]) -> list[Any]:

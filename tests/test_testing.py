@@ -125,11 +125,11 @@ def test_a_wrong_function_fails_the_assertion_in_gradtools_words() -> None:
     x = gradtool.randn(2, dtype=gradtool.float64)
     with pytest.raises(AssertionError) as failure:
         assert_right(Wrong, [Case((x, 3.0), name="thrice")], select=["GT101"])
-    told = str(failure.value)
-    assert "error GT101 wrong-gradient" in told
-    assert "the gradient of `x` is the derivative times 1/3" in told
-    assert "test_testing.py::Wrong[thrice]::GT101" in told
-    assert told.splitlines()[-1].startswith("1 Function, 1 case")
+    text = str(failure.value)
+    assert "error GT101 wrong-gradient" in text
+    assert "the gradient of `x` is the derivative times 1/3" in text
+    assert "test_testing.py::Wrong[thrice]::GT101" in text
+    assert text.splitlines()[-1].startswith("1 Function, 1 case")
 
 
 def test_a_function_that_nothing_was_asked_of_fails_the_assertion() -> None:

@@ -35,7 +35,7 @@ def timed_out(
     return Termination(
         codes.TIMED_OUT,
         f"took longer than {settings.timeout:g} s and was stopped",
-        "mend an endless loop or a lock, choose smaller arguments, or raise --timeout",
+        "fix an endless loop or a lock, choose smaller arguments, or raise --timeout",
         location,
         detail,
     )

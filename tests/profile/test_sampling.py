@@ -12,7 +12,7 @@ from gradtool.profile.sampling import SampledPhase, operations_of, peak_memory
 
 
 class Work:
-    """Takes as many nanoseconds as it is told, on a clock of its own."""
+    """Takes as many nanoseconds as it is set to, on a clock of its own."""
 
     def __init__(self, *steps: int) -> None:
         self.now = self.runs = self.prepared = 0

@@ -1,4 +1,4 @@
-"""``pytest --gradtool``: a test for each rule at each case, told in gradtool's own words."""
+"""``pytest --gradtool``: a test for each rule at each case, reported in the format of gradtool."""
 
 from __future__ import annotations
 
@@ -141,29 +141,31 @@ def test_every_rule_at_every_case_is_a_test_of_gradtools_node_id(everything) -> 
     found = outcomes(everything)
     assert found["my_ops.py::Cube[small]::GT101"] == "PASSED"
     assert found["my_ops.py::Square[inferred]::GT101"] == "FAILED"
-    asked = {node.rpartition("::")[2] for node in found if "Cube[large]" in node}
-    assert asked == set(RULES) - {"GT001", "GT002", "GT512", "GT604"}
+    rules = {node.rpartition("::")[2] for node in found if "Cube[large]" in node}
+    assert rules == set(RULES) - {"GT001", "GT002", "GT512", "GT604"}
 
 
 def test_tests_of_pytests_own_run_beside_them(everything) -> None:
     assert outcomes(everything)["test_own.py::test_own"] == "PASSED"
 
 
-def test_a_failure_is_told_in_gradtools_words_without_a_traceback(everything) -> None:
-    told = everything.stdout
-    assert "my_ops.py:37: error GT101 wrong-gradient" in told
-    assert "hint    the gradient of `x` is the derivative times 1/2" in told
-    assert "'my_ops.py::Square[inferred]' --select GT101 --seed 0" in told
-    assert re.search(r"^FAILED my_ops.py::Square\[inferred\]::GT101 - gradient of `x`", told, re.M)
-    assert "Traceback" not in told
-    assert "pytest_plugin" not in told.partition("= FAILURES =")[2]
+def test_a_failure_is_reported_as_by_gradtool_without_a_traceback(everything) -> None:
+    output = everything.stdout
+    assert "my_ops.py:37: error GT101 wrong-gradient" in output
+    assert "hint    the gradient of `x` is the derivative times 1/2" in output
+    assert "'my_ops.py::Square[inferred]' --select GT101 --seed 0" in output
+    assert re.search(
+        r"^FAILED my_ops.py::Square\[inferred\]::GT101 - gradient of `x`", output, re.M
+    )
+    assert "Traceback" not in output
+    assert "pytest_plugin" not in output.partition("= FAILURES =")[2]
 
 
 def test_what_was_not_asked_is_skipped_for_its_reason_where_the_function_is(everything) -> None:
-    told = everything.stdout
-    assert re.search(r"^SKIPPED \[\d+\] my_ops.py:30: GT101 comes first$", told, re.M)
-    assert "not offered: no jvp" in told
-    assert "ignored by the configuration: its table is a constant" in told
+    output = everything.stdout
+    assert re.search(r"^SKIPPED \[\d+\] my_ops.py:30: GT101 comes first$", output, re.M)
+    assert "not offered: no jvp" in output
+    assert "ignored by the configuration: its table is a constant" in output
 
 
 def test_a_function_that_ends_its_process_fails_that_rule_alone(everything) -> None:

@@ -27,12 +27,12 @@ RAW = ("pageable*", "pinned", "registered", "write-combined", "pin-*", "staged",
 
 def run(machine: FakeMachine | None = None, **options: Any) -> TransferReport:
     """A run with a header that is the same everywhere."""
-    asked = {
+    defaults = {
         "sizes": SIZES, "scenarios": RAW, "budget": 30.0, "collections": ((10, 4000),),
         "probes": ("pinning", "overlap"),  # the others wait in real time
     }  # fmt: skip
     machine = machine or FakeMachine()
-    report = profile(TransferOptions(**asked | options), machine=machine)
+    report = profile(TransferOptions(**defaults | options), machine=machine)
     assert machine.closed
     return replace(report, header=HEADER)
 

@@ -1,4 +1,4 @@
-"""What is asked of CUDA, cell by cell, on a stand-in that takes only what CuPy takes."""
+"""Calls of CUDA, cell by cell, on a stand-in that accepts only what CuPy accepts."""
 
 from __future__ import annotations
 

@@ -63,8 +63,8 @@ def test_one_node_needs_no_second_pass() -> None:
     assert found.unavailable == "n/a: there is one NUMA node"
 
 
-@pytest.mark.parametrize(("far", "told"), [(30.0, True), (49.5, False)])
-def test_a_far_node_that_is_slower_is_advised_against(far: float, told: bool) -> None:
+@pytest.mark.parametrize(("far", "advised"), [(30.0, True), (49.5, False)])
+def test_a_far_node_that_is_slower_is_advised_against(far: float, advised: bool) -> None:
     rates = tuple(
         NodeRate(
             simulated=False, node=node, near=node == 0, memory="pinned", direction="h2d",
@@ -76,6 +76,6 @@ def test_a_far_node_that_is_slower_is_advised_against(far: float, told: bool) ->
     texts = [each.text for each in advise(report)]
     assert texts == (
         ["Run on the device's NUMA node: from node 1 pinned copies h2d reach 60% of the rate."]
-        if told
+        if advised
         else []
     )

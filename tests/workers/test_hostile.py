@@ -103,10 +103,12 @@ def test_a_module_that_does_not_survive_its_import_is_named(tmp_path: Path) -> N
     report = read(tmp_path)
     broken = {m.path: [f.rule for c in m.checks for f in c.findings] for m in report.modules}
     assert broken == {"good.py": [], **{name: ["GT001"] for name in HOSTILE_IMPORTS}}
-    told = {finding.node_id: finding.message for finding in report.findings()}
-    assert told["import_loops.py::GT001"] == "its import took longer than 4 s and was stopped"
-    assert told["import_segfaults.py::GT001"].startswith("its import crashed its process: SIGSEGV")
-    assert told["import_exits.py::GT001"] == "its import ended the process: exit code 0"
+    messages = {finding.node_id: finding.message for finding in report.findings()}
+    assert messages["import_loops.py::GT001"] == "its import took longer than 4 s and was stopped"
+    assert messages["import_segfaults.py::GT001"].startswith(
+        "its import crashed its process: SIGSEGV"
+    )
+    assert messages["import_exits.py::GT001"] == "its import ended the process: exit code 0"
 
 
 CASES = """
@@ -116,7 +118,7 @@ from gradtool import Function, ones
 class Third(Function):
     @staticmethod
     def sample_inputs():
-        for size in (2, 6, 11, 17, 24):  # The gate may ask beside a size, too.
+        for size in (2, 6, 11, 17, 24):  # The check may evaluate near a size, too.
             yield (ones(size),)
 
     @staticmethod

@@ -11,7 +11,9 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="no other system tells its use")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="only Linux reports the memory in use"
+)
 
 _LIMITED = """
 import threading
