@@ -17,7 +17,7 @@ from gradtool.results.report import FunctionResult, Report, Verdict
 from tests.workers.hostile_functions import GOOD, HOSTILE, HOSTILE_IMPORTS, Hostile, source
 from tests.workers.processes import Marked
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 TIMEOUT = "4"
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="isolation needs fork")
