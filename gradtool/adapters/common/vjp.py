@@ -106,7 +106,8 @@ def _silent_function(function: Any) -> Any:
 
         @staticmethod
         def backward(ctx: Any, _cotangent: Any) -> tuple[None, ...]:
-            return (None,) * ctx.count
+            count: int = ctx.count
+            return (None,) * count
 
     return Silent
 

@@ -190,7 +190,8 @@ class _TensorState(NamedTuple):
 
 
 def _values(tensor: Tensor) -> bytes:
-    return to_numpy(tensor._array).tobytes()
+    content: bytes = to_numpy(tensor._array).tobytes()
+    return content
 
 
 def copied(tensor: Tensor) -> Array:

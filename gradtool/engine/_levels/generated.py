@@ -36,7 +36,8 @@ class _ContextView:
         ctx = self._ctx
         jvp = ctx._saved_for_jvp is not None
         dims = ctx.__dict__.get("_forward_dims" if jvp else "_saved_dims", ())
-        return self._batch.lift(ctx.saved_tensors, dims)
+        saved: tuple[Any, ...] = self._batch.lift(ctx.saved_tensors, dims)
+        return saved
 
     def mark_dirty(self, *tensors: Any) -> None:
         self._ctx.mark_dirty(*self._batch.lower(tensors)[0])

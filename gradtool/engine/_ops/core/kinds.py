@@ -215,7 +215,7 @@ def _binary_operation(
 ) -> Operation:
     """The function, or the operator, which leaves to the other operand what is no number."""
 
-    def operation(x: Any, other: Any) -> Tensor:
+    def operation(x: Any, other: Any) -> Any:
         if x.__class__ is Tensor:
             a = x._array
             if other.__class__ is Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -24,6 +24,10 @@ from gradtool.engine._tensor import Tensor
 # ---- where ----------------------------------------------------------------------------------
 
 
+@overload
+def where(condition: Tensor) -> tuple[Tensor, ...]: ...
+@overload
+def where(condition: Tensor, input: Any, other: Any) -> Tensor: ...
 @op
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """Elements of the first value where the condition holds, of the second where it does not.
@@ -44,8 +48,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 @method("where")
 def _chosen_where(x: Tensor, condition: Tensor, other: Any) -> Tensor:
     """The method, whose condition comes second."""
-    chosen: Tensor = where(condition, x, other)
-    return chosen
+    return where(condition, x, other)
 
 
 _where = elementwise(

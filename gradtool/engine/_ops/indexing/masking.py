@@ -84,4 +84,5 @@ def nonzero(x: Tensor, *, as_tuple: bool = False) -> Any:
 @op(method=True)
 def argwhere(x: Tensor) -> Tensor:
     """The positions of the non-zero elements, one row each."""
-    return nonzero(x)
+    places: Tensor = nonzero(x)
+    return places

@@ -66,7 +66,8 @@ def _prod_vjp_of_src(g: Tensor, x: Tensor, src: Tensor, index: Tensor, dim: int)
     zeros = _scatter_prod(ones_like(x), where(is_zero, src, one), index, dim=dim)
     of_zero = gather(rest, dim, index) * _product_of_other_zeros(x, src, index, dim)
     of_others = gather(rest * zeros, dim, index) / where(is_zero, one, src)
-    return gather(g, dim, index) * conjugate(where(is_zero, of_zero, of_others))
+    slope: Tensor = conjugate(where(is_zero, of_zero, of_others))
+    return gather(g, dim, index) * slope
 
 
 def _product_of_other_zeros(x: Tensor, src: Tensor, index: Tensor, dim: int) -> Tensor:

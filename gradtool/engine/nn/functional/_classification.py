@@ -166,7 +166,7 @@ def _of_chances(
     classes = scores.shape[dim]
     if smoothing > 0:
         chances = chances * (1 - smoothing) + smoothing / classes
-    loss = -(scores * chances * _along_classes(weight, scores))
+    loss: Tensor = -(scores * chances * _along_classes(weight, scores))
     if reduction == "none":
         return loss.sum(dim)
     return loss.sum() / (scores.numel() / classes) if reduction == "mean" else loss.sum()
@@ -184,7 +184,7 @@ def _smoothed(
     picked, counted = _picked(scores, target, weight, ignore_index)
     shared = (scores * _along_classes(weight, scores)).sum(dim)
     shared = shared.masked_fill(target == ignore_index, 0)
-    loss = -(picked * (1 - smoothing) + shared * (smoothing / scores.shape[dim]))
+    loss: Tensor = -(picked * (1 - smoothing) + shared * (smoothing / scores.shape[dim]))
     if reduction == "none":
         return loss
     return loss.sum() / counted.sum() if reduction == "mean" else loss.sum()

@@ -245,7 +245,8 @@ def _reduced(members: Tensor, counts: Tensor, mode: str) -> Tensor:
         return members.sum(1)
     if mode == "max":
         lowest = members.masked_fill(~counts, -math.inf)
-        return max_along(lowest, 1).values.masked_fill(~amax(counts, 1), 0)
+        largest: Tensor = max_along(lowest, 1).values
+        return largest.masked_fill(~amax(counts, 1), 0)
     total = members.masked_fill(~counts, 0).sum(1)
     return total / counts.sum(1).clamp_min(1) if mode == "mean" else total
 

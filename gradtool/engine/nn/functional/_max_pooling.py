@@ -83,7 +83,8 @@ def _indices(within: Tensor, plan: WindowPlan) -> Tensor:
         own = start.reshape(-1, *[1] * (spatial - 1 - at)) + offset
         place = place + own * weight
         weight *= plan.extents[at]
-    return place.to(_dtypes.int64)
+    flat: Tensor = place.to(_dtypes.int64)
+    return flat
 
 
 def _adaptive(spatial: int) -> Callable[..., Any]:
@@ -233,21 +234,21 @@ def _extents(pooled: Ints, size: Ints, step: Ints, ends: Ints, wanted: Any) -> I
     )
     if wanted is None:
         return usual
-    wanted = tuple(wanted)
-    if len(wanted) == len(pooled) + 2:
-        wanted = wanted[2:]
-    if len(wanted) != len(pooled):
+    extents: Ints = tuple(wanted)
+    if len(extents) == len(pooled) + 2:
+        extents = extents[2:]
+    if len(extents) != len(pooled):
         raise ValueError(
             f"output_size should be a sequence containing {len(pooled)} or {len(pooled) + 2} "
-            f"elements, but it has a length of '{len(wanted)}'"
+            f"elements, but it has a length of '{len(extents)}'"
         )
     least = [usual[at] - step[at] for at in range(len(usual))]
     most = [usual[at] + step[at] for at in range(len(usual))]
-    if not all(low < it < high for low, it, high in zip(least, wanted, most)):
+    if not all(low < it < high for low, it, high in zip(least, extents, most)):
         raise ValueError(
-            f'invalid output_size "{wanted}" (dim 0 must be between {least[0]} and {most[0]})'
+            f'invalid output_size "{extents}" (dim 0 must be between {least[0]} and {most[0]})'
         )
-    return wanted
+    return extents
 
 
 max_unpool1d, max_unpool2d, max_unpool3d = (_unpooling(spatial) for spatial in (1, 2, 3))

@@ -259,7 +259,8 @@ def local_response_norm(
         mean = avg_pool3d(around, (size, 1, 1), stride=1)
     else:
         mean = avg_pool2d(pad(square, [0, 0, *_around(size)]), (size, 1), stride=1)
-    return input / (mean.reshape(input.shape) * alpha + k).pow(beta)
+    scale: Tensor = (mean.reshape(input.shape) * alpha + k).pow(beta)
+    return input / scale
 
 
 def _around(size: int) -> list[int]:

@@ -106,7 +106,8 @@ class ModuleTree:
         Raises:
             AttributeError: there is none.
         """
-        return self._get(target, "_parameters", "an nn.Parameter")
+        found: Parameter = self._get(target, "_parameters", "an nn.Parameter")
+        return found
 
     def get_buffer(self, target: str) -> Tensor:
         """Return the buffer of a qualified name.
@@ -114,7 +115,8 @@ class ModuleTree:
         Raises:
             AttributeError: there is none.
         """
-        return self._get(target, "_buffers", "a buffer")
+        found: Tensor = self._get(target, "_buffers", "a buffer")
+        return found
 
     def _get(self, target: str, registry: str, kind: str) -> Any:
         owner, _, name = target.rpartition(".")

@@ -63,7 +63,8 @@ class _SpectralNorm(Module):
         if self.training:
             self._iterate(matrix.detach(), self.n_power_iterations)
         u, v = self._u.clone(), self._v.clone()
-        return weight / u.dot(mv(matrix, v))
+        largest: Tensor = u.dot(mv(matrix, v))
+        return weight / largest
 
     def right_inverse(self, value: Tensor) -> Tensor:
         """Return the weight itself."""
