@@ -1,6 +1,6 @@
 """The evidence for a finding, as plain data: numbers, a part of the Jacobian, source lines.
 
-Every room takes these types from `gradtool.results.report`. All of them are bounded in size, so
+Other packages import these types from `gradtool.results.report`. All of them are bounded in size, so
 that a report of many findings stays one that people and programs can read.
 """
 

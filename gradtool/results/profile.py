@@ -1,6 +1,6 @@
 """The result model of ``gradtool profile``: what each Function costs, as plain data.
 
-Every room may import this one. Times are seconds, sizes bytes. The JSON form is published as a
+Times are seconds, sizes bytes. The JSON form is published as a
 schema, which ``gradtool schema profile`` prints.
 """
 

@@ -1,9 +1,9 @@
 """The result model: everything that a run found, as plain typed data.
 
-Every room may import this one. A run is one `Report`; it holds modules, which hold
-Functions, which hold cases, which hold one `CheckResult` for each rule that was asked.
+A run is one `Report`; it holds modules, which hold
+Functions, which hold cases, which hold one `CheckResult` for each rule that was checked.
 All types are frozen msgspec structs, so a report encodes to JSON, crosses a process
-boundary and decodes again without a line of code for it.
+boundary and decodes again without code of its own.
 """
 
 from __future__ import annotations
@@ -13,10 +13,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gradtool.results.circumstances import Environment, Relaxation, Shard
 from gradtool.results.evidence import Evidence, JacobianBlock, LadderCurve, Source, Struct, scalar
-from gradtool.results.rules import DOUBLE_BACKWARD, Family, RuleInfo, Severity
-from gradtool.results.skips import Skip, SkipKind
+from gradtool.results.rules import DOUBLE_BACKWARD, Family, RuleInfo, Severity, Skip, SkipKind
 
 __all__ = [
     "DOUBLE_BACKWARD",
@@ -279,3 +277,35 @@ def worst(verdicts: Iterator[Verdict] | list[Verdict]) -> Verdict:
     Of none, SKIPPED: without an answer nothing has passed.
     """
     return max(verdicts, key=_BADNESS.__getitem__, default=Verdict.SKIPPED)
+
+
+class Environment(Struct, frozen=True, kw_only=True):
+    """The software and the device of the run."""
+
+    gradtool: str
+    python: str
+    numpy: str
+    platform: str
+    engine: str = "bundled"
+    device: str = "cpu"
+
+
+class Shard(Struct, frozen=True, kw_only=True):
+    """The part of a run that a report covers."""
+
+    number: int
+    """From 1 to `count`."""
+    count: int
+    nodes: tuple[str, ...] = ()
+    """Functions and modules of the whole run in its order, those of other shards included."""
+
+
+class Relaxation(Struct, frozen=True, kw_only=True):
+    """A tolerance that replaces gradtool's default."""
+
+    atol: float | None = None
+    rtol: float | None = None
+    reason: str | None = None
+    """Why it is needed."""
+    expires: str | None = None
+    """The last day on which it is meant to apply, such as ``2027-01-31``."""

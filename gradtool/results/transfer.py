@@ -1,6 +1,6 @@
 """The result model of ``gradtool profile-transfer``: everything a run measured, as plain data.
 
-Every room may import this one. Times are seconds, sizes bytes, rates GB/s of 10^9 bytes. The
+Times are seconds, sizes bytes, rates GB/s of 10^9 bytes. The
 JSON form is published as a schema, which ``gradtool schema transfer`` prints.
 """
 

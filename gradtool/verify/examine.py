@@ -39,39 +39,38 @@ def examine(
     executed: set[SourceLine] | None = None,
     twin: Examinable | None = None,
 ) -> tuple[list[Outcome], Cost]:
-    """Ask the rules with these `codes`, and those that must hold for them to make sense.
+    """Check the rules with these `codes`, and those that must hold for them to make sense.
 
     Args:
         differentiable: The Function at its case.
-        codes: Rules to report on. Their premises are asked as well, and not reported.
-        seed: Of everything random.
+        codes: Rules to report on. Their premises are checked as well, but not reported.
+        seed: Seed of everything random.
         atol: Overrides the default absolute tolerance.
         rtol: Overrides the default relative tolerance.
-        executed: Collects the lines of the Function that are executed. Left out are those that
-            only the numeric derivatives execute, because tracing them would take too long, and
-            those of calls of which nothing is verified.
+        executed: Collects the lines of the Function that run, except in checks of rules that are
+            not `Rule.traced`.
         twin: The same Function at the same case on the CPU, where it runs on another device.
 
     Returns:
-        One outcome for each of `codes` that can be asked of a case, in the order of the
-        codes, and what they all cost.
+        One outcome for each of `codes` that has a check at a case, in the order of the codes,
+        and the cost of all.
 
     Raises:
         KeyError: There is no rule with one of these codes.
     """
     subject = Subject(differentiable, seed=seed, atol=atol, rtol=rtol, twin=twin)
-    inquiry = _Inquiry(subject, executed)
-    asked = [RULES[code] for code in sorted(codes) if RULES[code].check]
-    answers = {rule.code: inquiry.answer(rule) for rule in asked}
-    told_once = _tell_doubts_once(answers)
+    found = _Answers(subject, executed)
+    rules = [RULES[code] for code in sorted(codes) if RULES[code].check]
+    answers = {rule.code: found.answer(rule) for rule in rules}
+    settled = _report_doubts_once(answers)
     outcomes = [
         Outcome(rule, answer.verdict, answer.reason, answer.flaws, answer.skip)
-        for rule, answer in zip(asked, told_once, strict=True)
+        for rule, answer in zip(rules, settled, strict=True)
     ]
     return outcomes, subject.cost
 
 
-class _Inquiry:
+class _Answers:
     """The answers about one subject; every rule is checked once, after its premises."""
 
     def __init__(self, subject: Subject, executed: set[SourceLine] | None) -> None:
@@ -82,15 +81,15 @@ class _Inquiry:
 
     def answer(self, rule: Rule) -> Answer:
         if rule.code not in self._answers:
-            self._answers[rule.code] = self._ask(rule)
+            self._answers[rule.code] = self._find(rule)
         return self._answers[rule.code]
 
-    def _ask(self, rule: Rule) -> Answer:
+    def _find(self, rule: Rule) -> Answer:
         broken = self._first_broken(rule.premises)
         if broken:
             return blocked(broken)
         if rule.check is None:
-            return skipped("not asked of a case")
+            return skipped("not checked at a case")
         answer = self._checked(rule, rule.check)
         if answer.verdict not in _FINE:
             broken = self._first_broken(rule.causes)
@@ -105,7 +104,7 @@ class _Inquiry:
         return answer
 
     def _first_broken(self, codes: Sequence[str]) -> str | None:
-        """The first rule that failed among these, and what they rest on."""
+        """The first broken rule among these and the rules that they rest on."""
         for code in codes:
             if code not in self._broken:
                 self._broken[code] = self._find_broken(RULES[code])
@@ -126,13 +125,13 @@ def _is_broken(rule: Rule, answer: Answer) -> bool:
     return any((flaw.severity or rule.severity) is Severity.ERROR for flaw in answer.flaws)
 
 
-def _tell_doubts_once(answers: dict[str, Answer]) -> list[Answer]:
-    """Have rules in doubt point to the rule that reports every doubt, where it does."""
-    doubted = [code for code, each in answers.items() if each.verdict is Verdict.UNVERIFIED]
-    collector = next((code for code in doubted if RULES[code].collects_doubts), None)
+def _report_doubts_once(answers: dict[str, Answer]) -> list[Answer]:
+    """Make unverified rules point to the rule that collects doubts, if it reports one."""
+    unverified = [code for code, each in answers.items() if each.verdict is Verdict.UNVERIFIED]
+    collector = next((code for code in unverified if RULES[code].collects_doubts), None)
     return [
         reported_by(collector, answer.reason)
-        if collector and code in doubted and code != collector
+        if collector and code in unverified and code != collector
         else answer
         for code, answer in answers.items()
     ]

@@ -99,9 +99,9 @@ _ALONE = "found by halving a random direction; as far as it shows, no other entr
 
 @dataclass(frozen=True)
 class SumMismatch:
-    """A flaw if the gradient for all cotangents together is not the sum of its parts.
+    """A gradient for all cotangents together that is not the sum of its parts.
 
-    `column` is the worst, `chosen` says which columns are off at all.
+    `column` is the worst one, and `chosen` marks all columns that are off.
     """
 
     column: int
@@ -112,7 +112,7 @@ class SumMismatch:
 
 
 def sum_mismatch(derivatives: Derivatives, comparison: Comparison) -> SumMismatch | None:
-    """The disagreement in the gradient of one argument; None when there is none to see."""
+    """Find such a mismatch in the gradient of one argument; None if there is none."""
     layout = comparison.layout
     if layout.functionals is not None or not comparison.analytic.size:
         return None
@@ -190,7 +190,7 @@ def _wrong(subject: Subject, comparison: Comparison) -> Flaw:
 
 
 def _hint(subject: Subject, comparison: Comparison, name: str) -> str | None:
-    """The mistake that explains it, and what it is if it is none."""
+    """The mistake or the surrogate gradient that explains the finding."""
     diagnosis, pattern = diagnose(subject.given.at, comparison, name), surrogate_pattern(comparison)
     if pattern and (diagnosis is None or diagnosis.misfit is None):
         return pattern
