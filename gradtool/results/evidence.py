@@ -1,7 +1,7 @@
 """The evidence for a finding, as plain data: numbers, a part of the Jacobian, source lines.
 
-Other packages import these types from `gradtool.results.report`. All of them are bounded in size, so
-that a report of many findings stays one that people and programs can read.
+Other packages import these types from `gradtool.results.report`. All of them are bounded in size,
+so that people and programs can still read a report of many findings.
 """
 
 from __future__ import annotations
