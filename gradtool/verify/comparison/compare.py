@@ -74,8 +74,8 @@ def is_unresolved(
     slope = np.fmax(np.abs(numeric.left), np.abs(numeric.right))
     error = np.where(stepped, slope, numeric.error)
     size = np.fmax(np.abs(analytic), np.where(stepped, slope, np.abs(numeric.value)))
-    told = bool(((decision == Decision.PASS) & (analytic != 0)).any())
-    clear = told | (error <= ROUGHLY_KNOWN * size) | (size + error <= NEXT_TO_NOTHING)
+    known = bool(((decision == Decision.PASS) & (analytic != 0)).any())
+    clear = known | (error <= ROUGHLY_KNOWN * size) | (size + error <= NEXT_TO_NOTHING)
     return np.asarray((decision == Decision.UNVERIFIED) & (error <= rounding_floor) & clear)
 
 

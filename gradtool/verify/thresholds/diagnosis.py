@@ -10,8 +10,9 @@ float32 is a decimal more often.
 
 FACTOR_MOST_DENOMINATOR = 1000
 """Unit: denominator. Means run over at most this many entries in cases that are checked in full.
-With `FACTOR_EXACT` larger denominators fit any number. Doubled: factors such as 0.7071 find a
-fraction by chance. Halved: a mean over 600 entries is written as 0.00166667.
+With `FACTOR_EXACT` about one fraction up to here fits any factor near one by chance, since the
+sum of 2e-6 * q over all denominators q is one. Doubled: four of them. Halved: a mean over 600
+entries is written as 0.00166667.
 """
 
 MONOMIAL_MOST_ENTRIES = 400
@@ -28,7 +29,8 @@ gradient of three entries is named a product of powers.
 
 MONOMIAL_FIT = 1e-5
 """Unit: part of the ratio. Ten times `DOUBLE_RTOL`, since a ratio has the error of both sides.
-Doubled: nothing in the zoo. Halved: values with an error of 1e-5 have no product named.
+Doubled: products that fit by chance to 2e-5 are named. Halved: values with an error of 1e-5 have
+no product named.
 """
 
 MONOMIAL_POWER_PARTS = 2
@@ -57,8 +59,8 @@ every one; roundings are far below. Doubled or halved: nothing, other backwards 
 """
 
 PERMUTED_MOST_AXES = 4
-"""Unit: axes. 4! = 24 permutations are tried. Doubled: 40,320 of them, minutes. Halved:
-permutations of images (four axes) have no name.
+"""Unit: axes. 4! = 24 permutations are tried. Doubled: 40,320 of them. Halved: permutations of
+images (four axes) have no name.
 """
 
 ROLLED_MOST_SHIFTS = 32

@@ -40,11 +40,11 @@ to find. Halved: the same verdicts, with one more round where all columns need r
 
 BATCH_BYTES = 2**21
 """Unit: bytes of all arrays that a batch is made from. Two megabytes are what the second-level
-cache of a core holds. Doubled: batches spill and are up to a third slower. Halved: more calls.
+cache of a core holds. Doubled: batches spill to the next level. Halved: more calls.
 """
 
 BATCH_FEWEST = 12
-"""Unit: points, or rows. Setting up and verifying a batch costs about ten single evaluations.
+"""Unit: points, or rows. A batch must be stacked, and one of its points is evaluated again alone.
 Doubled: small functions are checked one point at a time. Halved: batches that cost more than they
 save.
 """

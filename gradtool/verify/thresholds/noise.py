@@ -45,13 +45,14 @@ Halved: a float16 output can rest here too, and its steps pass for a constant.
 NOISE_LOOK_RANK = 1
 """Unit: position among the four looks, from the quietest. One look may be hidden by a pattern of
 roundings, and the two of one side may see a kink; the second quietest is neither. Doubled: a kink
-close by is taken for noise. Halved (0): the quietest, which a pattern can make zero.
+close by is taken for noise. Halved (0): the quietest, which a pattern can make zero. Tried
+halved: no verdict in the zoo changes.
 """
 
 NOISE_LOOKS_RATIO = 1e3
 """Unit: ratio of the third look to the second. Looks of the same noise differ by a factor of ten
 at most (four samples each); a thousand says that half of them are hidden, or see a kink. Doubled
-or halved: looks elsewhere decide in fewer or more cases; the ratio is usually 1 or 1e6.
+or halved: looks elsewhere decide in fewer or more cases.
 """
 
 NOISE_ELSEWHERE_SPACING = 37.0
@@ -70,7 +71,8 @@ often.
 NOISE_SAFETY = 4.0
 """Unit: standard deviations. The deviation of four samples is off by up to 2 in one case of 20,
 and noise reaches two deviations as often. Doubled: sharper steps are given up, more is
-unverified. Halved: two deviations, which noise exceeds at some rung of every ladder.
+unverified. Halved: two deviations, which noise exceeds at some rung of most ladders. Tried
+halved: no verdict in the zoo changes.
 """
 
 NOISE_CLEARANCE = 16
@@ -117,14 +119,15 @@ OWN_PRECISION_ROUNDINGS = 16.0
 """Unit: roundings of the output, over the input's scale. The analytic side keeps the case's
 precision where samples are finer; a slope that moves its output by less is lost there. Doubled:
 small entries of float32 gradients pass when 30 roundings off. Halved: right float32 gradients are
-blamed for them.
+blamed for them. Tried halved: no verdict in the zoo changes.
 """
 
 ROUNDING_FLOOR_ROUNDINGS = 2.0**14
 """Unit: roundings of the output, over the input's scale. Far out, an output may fall to its limit
 within a small part of that scale, so its slope is larger by up to this factor. For float64 the
 floor is 4e-12 of the output. Doubled: mistakes below 1e-11 of the output pass. Halved: saturated
-sigmoids become unverified a little closer to their limit.
+sigmoids become unverified a little closer to their limit. Tried halved: no verdict in the zoo
+changes.
 """
 
 ROUNDING_FLOOR_MOST_NOISE = 64.0

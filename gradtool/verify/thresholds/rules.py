@@ -11,8 +11,8 @@ GT113).
 
 REPEATED_RESULT_ROUNDINGS = 100.0
 """Unit: roundings of the largest entry. The same run twice differs only by parallel sums and by
-the alignment of memory. Doubled: nothing in the zoo. Halved: parallel sums on a GPU may differ so
-much.
+the alignment of memory. Doubled: changes of 4e-14 by backward pass. Halved: parallel sums on a
+GPU may differ so much.
 """
 
 VMAP_ROUNDINGS = 1e4
@@ -96,9 +96,9 @@ met.
 """
 
 INTERMEDIATE_LOOKS = 3
-"""Unit: random directions at each point. What is wrong may cancel along one. Doubled: nothing in
-the zoo but time. Halved: one look, which misses one mistake in about 50, as SPOT_CHECK_DIFFERENCE
-has it.
+"""Unit: random directions at each point. What is wrong may cancel along one. Doubled: twice the
+evaluations. Halved: one look, which misses a mistake whose parts cancel to
+`SPOT_CHECK_DIFFERENCE`.
 """
 
 # ---- batches --------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ Halved: mistakes in the fifth argument's flag are found only with the others.
 
 THIRD_DERIVATIVE_MOST_ENTRIES = 40
 """Unit: entries of inputs and outputs together. The cost of a third derivative grows with the
-square: 40 take about a second. Doubled: four. Halved: cases of 5 x 5 are not judged by GT204.
+square. Doubled: four times the cost. Halved: cases of 5 x 5 are not judged by GT204.
 """
 
 # ---- randomness and outputs without a graph -------------------------------------------------

@@ -108,7 +108,8 @@ EXTRAPOLATION_SAFETY = 2.0
 """Unit: times the change from rung to rung. The change bounds the error of the rung before, as
 long as the error falls by a constant factor; 2 is for factors that are only roughly constant.
 Doubled: errors double, sharp functions still pass. Halved: the estimate is the change itself, and
-an accidentally small change is taken for convergence.
+an accidentally small change is taken for convergence. Tried halved: no verdict in the zoo
+changes.
 """
 
 EXTRAPOLATION_LONGEST_TAIL = 32.0
@@ -119,8 +120,8 @@ for all but the slowest. Halved: errors of sequences slower than r = 0.94 are to
 
 EXTRAPOLATION_WITNESSES = 2
 """Unit: rungs. An estimate counts with the two before it: one small change may be an accident,
-two rarely are. Doubled: two rungs more before anything is known. Halved: one witness, so a value
-on which two coarse rungs happen to agree is believed.
+two rarely are. Doubled or halved: the error estimate compares just two changes, so extrapolation
+fails (tried halved).
 """
 
 CENTRAL_NOISE_SPREAD = 1.7
@@ -135,7 +136,7 @@ ONE_SIDED_NOISE_SPREAD = 18.3
 Eliminating h, h**2 and h**3 gives 5, 7.5 and 9.1 in the worst case, as for
 `CENTRAL_NOISE_SPREAD`; the value is about twice that, since a kink seen in noise takes the
 numeric value away. Doubled: small kinks are lost in noise. Halved: just the worst case, with no
-room for noise that was underestimated.
+room for noise that was underestimated. Tried halved: no verdict in the zoo changes.
 """
 
 # ---- flat, constant, in steps ---------------------------------------------------------------
@@ -144,13 +145,15 @@ FLAT_MOVES = 8.0
 """Unit: bounds on the noise. The output is flat where no move exceeds this. A move is the
 difference of two outputs, so 2 would do if the bound held everywhere; 8 allows noise that grows
 away from the base. Doubled: slopes that are weak but real are called zero. Halved: noise is taken
-for movement, and constants are followed to the last rung.
+for movement, and constants are followed to the last rung. Tried halved: no verdict in the zoo
+changes.
 """
 
 FLAT_FROM_RUNG = 4
 """Unit: rungs. A flat stretch must reach 1/32 of the scale: closer in than the noise allows,
 every function is flat. Doubled: 1/512 of the scale will do, and weak slopes in noise are called
-zero. Halved: a clipped function is flat only if its flat part reaches 1/8 of the scale.
+zero. Halved: a clipped function is flat only if its flat part reaches 1/8 of the scale. Tried
+halved: no verdict in the zoo changes.
 """
 
 FLAT_BREAK_MOVES = 100.0
@@ -180,8 +183,8 @@ or less until an oscillation is recognised.
 
 UNMASKING_SLOPE_RATIO = 2.0
 """Unit: largest slope over smallest, of the `UNMASKING_RUNGS`. Noise over halving steps makes
-slopes grow 32-fold, a smooth function keeps them. Doubled: still unlike noise. Halved:
-the slopes would have to be equal to the last bit, and nothing is ever recognised.
+slopes grow 32-fold, a smooth function keeps them. Doubled: still unlike noise. Halved: the slopes
+would have to be equal to the last bit, and nothing is ever recognised.
 """
 
 COARSE_STEP = 2.0**-16
@@ -205,8 +208,8 @@ around a constant stretch chance can agree.
 STEPPED_SLOPE_RATIO = 2.0
 """Unit: largest averaged slope over smallest. Averages over few steps differ by a quarter,
 curvature adds as much. Doubled: curved flat functions count as stepped and become unverified.
-Halved: slopes must be equal, so no function counts as stepped and its quotients of zero are
-believed.
+Halved: slopes must be equal, no function counts as stepped, and its quotients of zero are
+believed (tried: right second derivatives of a saturated sigmoid and tanh fail in the zoo).
 """
 
 STEPPED_SLOPE_SPREAD = 2.0
@@ -236,9 +239,10 @@ no vertical tangent is found. Halved: constant quotients count as growing.
 """
 
 VERTICAL_RUNGS = 8
-"""Unit: rungs. Growth must persist over the last eight, which is sixfold at least: a smooth
-function with a pole nearby grows too, but not down to the last step. Doubled: the ladder must
-have 16 rungs at that growth. Halved: a pole at 16 times the smallest step is taken for one here.
+"""Unit: rungs. Growth must persist over the last eight, which is almost fivefold at least: a
+smooth function with a pole nearby grows too, but not down to the last step. Doubled: the ladder
+must have 16 rungs at that growth. Halved: a pole at 16 times the smallest step is taken for one
+here.
 """
 
 VERTICAL_MOVES = 16.0
