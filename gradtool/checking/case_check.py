@@ -157,7 +157,7 @@ def _found_by_the_gate() -> frozenset[str]:
 
 
 def _is_own(case: ResolvedCase, settings: Settings) -> bool:
-    """Whether the case has a tolerance that others have not."""
+    """Return True if the case has a tolerance of its own."""
     return (case.atol, case.rtol) != settings.tolerances(None, None)
 
 

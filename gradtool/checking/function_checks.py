@@ -1,4 +1,4 @@
-"""What is asked of a Function as a whole, after all its cases: settings and lines not needed."""
+"""Rules that need all cases of a Function: needless settings, and lines that no case executes."""
 
 from __future__ import annotations
 
@@ -91,8 +91,8 @@ def configured_ignores(settings: Settings) -> list[str]:
 
 def _loose(cases: Sequence[Checked]) -> tuple[Finding, ...]:
     """The finding of the first case, when the tolerance is too loose for all of them."""
-    told = [case.loose.findings if case.loose else () for case in cases]
-    return told[0] if all(told) else ()
+    found = [case.loose.findings if case.loose else () for case in cases]
+    return found[0] if all(found) else ()
 
 
 def _not_executed(planned: PlannedFunction, cases: Sequence[Checked]) -> CheckResult:
@@ -125,7 +125,7 @@ def _runner_of(method: str) -> str:
 
 
 def _alone(asked: Sequence[str]) -> bool:
-    """Whether only this rule is reported on: then all are asked."""
+    """Return True if GT604 is selected without the rules that execute the lines."""
     return codes.WRONG_GRADIENT not in asked
 
 
@@ -144,7 +144,7 @@ def _listed(lines: Sequence[SourceLine]) -> str:
 
 
 def _raising(lines: frozenset[SourceLine]) -> frozenset[SourceLine]:
-    """Those that belong to a statement that raises: what it computes is a message."""
+    """The lines of ``raise`` statements, which only compute messages."""
     raising: dict[str, set[int]] = {path: _raise_lines(path) for path in {x.path for x in lines}}
     return frozenset(line for line in lines if line.line in raising[line.path])
 

@@ -1,7 +1,7 @@
 """A Function under the second engine of a run with ``--engine both``: PyTorch.
 
 Everything is checked under the first engine, gradtool's own. Then the same rules are asked of
-the same case under the second, and GT702 tells where the two disagree.
+the same case under the second, and GT702 reports where the two disagree.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class SecondEngine:
     def _beside_ties(
         self, first: Active, here: Examined, twin: FunctionDifferentiable, flaw: Flaw
     ) -> Flaw | None:
-        """What is left of `flaw` nearby, where equal entries leave open which of them is meant."""
+        """The flaw, unless it vanishes nearby: ties leave open which of equal entries is meant."""
         with self._running(first):
             if not here.given.is_nondifferentiable:
                 return flaw
@@ -129,7 +129,7 @@ class SecondEngine:
 
 
 def _buffers(checkable: Checkable) -> dict[str, Any]:
-    """What a module holds beside its parameters; nothing of what is no module."""
+    """The buffers of a module; nothing for other callables."""
     return checkable.obj.buffers if isinstance(checkable.obj, ModuleCall) else {}
 
 
@@ -174,7 +174,7 @@ def sent(value: Any) -> Any:
 
 
 def received(value: Any) -> Any:
-    """What `sent` sent, as a value of the engine of this moment."""
+    """A value from `sent` as one of the active engine."""
     if isinstance(value, _TensorValue):
         tensor = library().tensor(value.array.copy())
         return tensor.requires_grad_() if value.requires_grad else tensor

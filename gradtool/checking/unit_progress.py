@@ -1,4 +1,4 @@
-"""What is known of a unit while it is worked at: enough to report it if the work ends early."""
+"""Progress of a unit, enough to report it if it is cut short."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gradtool.results.report import CaseResult, CheckResult, FunctionResult, Loc
 
 
 class UnitProgress:
-    """Takes note of what happens to a unit, as a `Listener`, and tells the watcher."""
+    """Records what happens to a unit, as a `Listener`, and passes it to the watcher."""
 
     def __init__(self, unit: Unit, watcher: Watcher) -> None:
         self.unit = unit
@@ -22,7 +22,7 @@ class UnitProgress:
 
     @property
     def is_open(self) -> bool:
-        """Whether the cases are known."""
+        """True once the cases are known."""
         return self._listed is not None
 
     @property
@@ -33,7 +33,7 @@ class UnitProgress:
 
     @property
     def location(self) -> Location:
-        """Where the Function is, as far as it is known."""
+        """The location of the Function, as far as it is known."""
         known = Location(path=self.unit.shown, line=self.unit.line)
         return self._listed.function.location if self._listed else known
 
@@ -56,7 +56,7 @@ class UnitProgress:
         self._watcher.case_finished(self.unit.function, case)
 
     def close(self, *checks: CheckResult) -> Done:
-        """All there is to say of the Function, `checks` about it as a whole included."""
+        """The result of the Function, with more `checks` of it as a whole."""
         listed = self._listed or Done(
             function=FunctionResult(name=self.unit.function, location=self.location)
         )

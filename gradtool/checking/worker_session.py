@@ -1,4 +1,4 @@
-"""Where the work is done: surveys and units, in the process that this is imported in."""
+"""Surveys and units, done in the process that imports this."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Active = Callable[[], AbstractContextManager[None]]
 
 
 class Listener(Protocol):
-    """Told what goes on while a unit is worked at."""
+    """Hears of each step of a unit."""
 
     def loaded(self) -> None:
         """Its module is imported."""
@@ -56,10 +56,10 @@ class WorkerSession:
         self._loaders: dict[str, Loader] = {}
 
     def survey(self, survey: Survey) -> Surveyed:
-        """Say which Functions a module has, or why it cannot be loaded.
+        """Find the Functions of a module, or the reason why it cannot be loaded.
 
         Raises:
-            UsageError: It has not what was asked for.
+            UsageError: It lacks a Function that was named.
         """
         path, shown = Path(survey.path), survey.shown
         require_device_of(survey.settings.engine, survey.settings.device)
@@ -92,11 +92,11 @@ class WorkerSession:
         left: float | None = None,
         only_list: bool = False,
     ) -> tuple[CheckResult, ...]:
-        """Check one Function at its cases, which the listener is told of.
+        """Check one Function at its cases, each reported to the listener.
 
         Args:
             unit: The Function.
-            listener: Told of each case.
+            listener: Hears of each case.
             finished: Names of cases that need not be checked again.
             left: Seconds there are for all cases, if fewer than the settings say.
             only_list: Find the cases, and check none.
@@ -196,7 +196,7 @@ def check_planned(
 
     Args:
         planned: The Function and its cases.
-        listener: Told of each case.
+        listener: Hears of each case.
         finished: Names of cases that need not be checked again.
         left: Seconds there are for all cases.
         active: In this context the code of its module can run.

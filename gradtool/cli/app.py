@@ -100,7 +100,7 @@ def _dispatch(arguments: list[str], command: str) -> ExitCode:
 
 
 def _parse(arguments: list[str], command: str) -> Any:
-    """What Typer returns; the help or version that it prints is kept from it and written here.
+    """Return what Typer returns, and write the help or version that it prints.
 
     Click would end the process where the reader of what it prints has left.
     """
@@ -112,6 +112,6 @@ def _parse(arguments: list[str], command: str) -> Any:
 
 
 def _verbose(arguments: list[str]) -> bool:
-    """Whether ``-v`` is among the arguments, which must be known before they are parsed."""
+    """Return True if ``-v`` is among the arguments, before they are parsed."""
     flags = (argument for argument in arguments if not argument.startswith("--"))
     return "--verbose" in arguments or any(f[:1] == "-" and "v" in f for f in flags)

@@ -1,4 +1,4 @@
-"""What runs leave for later ones: the baseline, and the cache of what failed.
+"""Files that runs leave for later ones: the baseline, and the cache of what failed.
 
 Both are read before the work, so that a file which cannot be read stops the run at once,
 and written after it.
@@ -39,7 +39,7 @@ from gradtool.sandbox.interrupts import gently_terminated
 
 
 class Keeper:
-    """Holds what was kept for the time of one run."""
+    """The files of one run, read before it and written after it."""
 
     def __init__(
         self,
@@ -146,7 +146,7 @@ class Keeper:
 
 @contextlib.contextmanager
 def keeping(history: HistoryGroup, options: CheckOptions) -> Iterator[Keeper]:
-    """What is kept, for the time of one run.
+    """The files, for the time of one run.
 
     Raises:
         UsageError: The baseline cannot be read, or not be written though that was asked for, or
@@ -167,7 +167,7 @@ def keeping(history: HistoryGroup, options: CheckOptions) -> Iterator[Keeper]:
 
 
 def _node(row: Row) -> str:
-    """What ``--lf`` and ``--ff`` mean: the Function, or the module that did not import."""
+    """The node that ``--lf`` selects: the Function, or the module that did not import."""
     return row.module.path if row.function is None else f"{row.module.path}::{row.function.name}"
 
 

@@ -9,7 +9,7 @@ from gradtool.cli.exit_codes import ExitCode, interrupted
 
 
 def guarded(action: Callable[[], ExitCode], *, command: str, verbose: bool = False) -> ExitCode:
-    """Run `action`, which returns an exit code, and turn whatever escapes from it into one.
+    """Run `action`, which returns an exit code, and turn any exception into one.
 
     Args:
         action: What to do.
@@ -26,7 +26,7 @@ def guarded(action: Callable[[], ExitCode], *, command: str, verbose: bool = Fal
         return interrupted()
     except BaseException as error:
         # SystemExit as well: checked code that ends the process must not choose its exit code.
-        return _apologize(error, command, verbose)
+        return _report_bug(error, command, verbose)
 
 
 def refuse(message: str) -> ExitCode:
@@ -35,7 +35,7 @@ def refuse(message: str) -> ExitCode:
     return ExitCode.USAGE
 
 
-def _apologize(error: BaseException, command: str, verbose: bool) -> ExitCode:
+def _report_bug(error: BaseException, command: str, verbose: bool) -> ExitCode:
     import traceback
 
     from gradtool.cli.crash_log import write_crash_log
@@ -45,5 +45,5 @@ def _apologize(error: BaseException, command: str, verbose: bool) -> ExitCode:
     path = write_crash_log(error, command)
     log = f"please report it with {path}" if path else "no log could be written; -v shows more"
     what = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
-    print(f"internal error: {what}; sorry, this is gradtool's own fault: {log}", file=sys.stderr)
+    print(f"internal error: {what}; this is a bug in gradtool: {log}", file=sys.stderr)
     return ExitCode.INTERNAL

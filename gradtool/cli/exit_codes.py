@@ -15,7 +15,7 @@ from gradtool.verify.rules import codes
 
 
 class ExitCode(enum.IntEnum):
-    """What the process ends with."""
+    """The exit code of the process."""
 
     PASSED = 0
     """Everything that was checked is right."""
@@ -65,14 +65,14 @@ def exit_code(report: Report, *, strict: bool) -> ExitCode:
 
 
 def _may_be_empty(report: Report) -> bool:
-    """Whether nothing is left to check, and that is right."""
+    """Return True if nothing is left to check, as it should be."""
     if any(report.functions()):
         return False
     return report.may_be_empty or _is_elsewhere(report)
 
 
 def _is_elsewhere(report: Report) -> bool:
-    """Whether there is something to check, and all of it in other shards."""
+    """Return True if everything to check is in other shards."""
     return report.shard is not None and bool(report.shard.nodes) and not report.modules
 
 

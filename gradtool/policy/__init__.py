@@ -1,1 +1,1 @@
-"""What becomes of results: ignores, tolerances, baseline, requirements, flaky seeds."""
+"""Policies, which rewrite results: ignores, tolerances, flaky seeds, baseline, requirements."""

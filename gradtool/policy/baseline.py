@@ -1,8 +1,8 @@
 """The baseline: findings that were there when a project began to use gradtool.
 
 They do not fail the gate, and everything new does. The file is made to be committed: its
-entries are sorted, name no line and no number, and read the same whatever folder a run is
-started in, because their paths are relative to the file.
+entries are sorted, name no line and no number, and read the same from any folder, because
+their paths are relative to the file.
 """
 
 from __future__ import annotations

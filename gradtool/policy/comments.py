@@ -37,7 +37,7 @@ class Comment:
     """Lines of each ``def`` around it: where what is wrong with a whole method is reported."""
 
     def covers(self, line: int | None) -> bool:
-        """Whether it holds for a line."""
+        """Return True if it covers `line`."""
         return line is not None and (self.first <= line <= self.last or line in self.around)
 
 
@@ -54,7 +54,7 @@ def read_comments(path: Path, shown: str) -> tuple[Comment, ...]:
         tree = parse(path)
         found = list(_said(source))
     except (OSError, LoadError, tokenize.TokenError, SyntaxError, ValueError):
-        return ()  # That it does not import is told elsewhere.
+        return ()  # The import reports this.
     spans = list(_spans(tree))
     return tuple(_comment(said, line, spans, f"{shown}:{line}") for line, said in found)
 

@@ -2,7 +2,7 @@
 
 A check has the worst verdict that it had with any seed. Its findings are those of all seeds, each
 once, as it was with the first seed that has it, and its message begins with how many have it.
-A needless setting, or a line that no case executes, must hold whatever the numbers are: it is
+A needless setting, or a line that no case executes, must not depend on the numbers: it is
 reported where every seed has it.
 """
 

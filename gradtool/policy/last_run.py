@@ -26,7 +26,7 @@ FILES = {
     "README.md": "# gradtool's cache\n\nWhat failed in the last run, for `gradtool check --lf`, "
     "`--ff` and `--replay`.\nIt may be deleted at any time. Do not commit it.\n",
 }
-"""What the folder has beside the cache, so that backups, git and people know it for one."""
+"""Other files in the folder, by which backups, git and people recognize a cache."""
 
 
 class _File(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -68,7 +68,7 @@ def text(failed: Collection[str]) -> str:
 def updated(
     before: Collection[str], report: Report, failing: Collection[str], *, is_whole: bool
 ) -> frozenset[str]:
-    """What is known to fail after the run of `report`.
+    """The nodes known to fail after the run of `report`.
 
     Args:
         before: What was known to fail.
@@ -83,14 +83,14 @@ def updated(
 
 
 class KnownFinding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What it takes to ask for a finding again."""
+    """The facts needed to check for a finding again."""
 
     node: str
     """``path/mod.py::Function[case]::GT101``."""
     fingerprint: str
     seed: int | None = None
     replay: str | None = None
-    """The command line that the finding was told with; None where there was none."""
+    """The command line in the finding, if it had one."""
 
 
 class _Findings(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -99,7 +99,7 @@ class _Findings(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 def known_findings(findings: Iterable[Finding], seed: int) -> tuple[KnownFinding, ...]:
-    """What is to be known of `findings`, which are all those of a run with this seed."""
+    """Records of `findings`, all those of a run with this seed."""
     listed = list(findings)
     return tuple(
         KnownFinding(
@@ -139,7 +139,7 @@ def findings_text(findings: Sequence[KnownFinding]) -> str:
 def updated_findings(
     before: Iterable[KnownFinding], report: Report, found: Sequence[KnownFinding]
 ) -> tuple[KnownFinding, ...]:
-    """What is known after the run of `report`, in which `found` were found."""
+    """The records after the run of `report`, which found `found`."""
     asked = {f"{module.path}::{function.name}" for module, function in report.functions()}
     asked |= {module.path for module in report.modules}
     kept = (each for each in before if _owner(each.node) not in asked)

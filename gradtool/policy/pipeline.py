@@ -1,4 +1,4 @@
-"""What becomes of the results of a run, in the order in which it happens.
+"""The policies that rewrite the results of a run, in their order.
 
 The checks say what they found, and no more. Everything that changes an answer afterwards is in
 these lists, each step in a file of its own: a function from one report to the next, which runs

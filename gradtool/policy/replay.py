@@ -148,7 +148,7 @@ def _split(node_id: str) -> tuple[str, str]:
 
 
 def _recalled(found: KnownFinding) -> tuple[tuple[str, ...], dict[_Place, Any]]:
-    """The paths and the options of the command line that the finding was told with.
+    """The paths and the options of the command line in the finding.
 
     Raises:
         UsageError: It is none of gradtool's.

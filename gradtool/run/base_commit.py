@@ -125,7 +125,7 @@ class BaseCommit:
         )
 
     def _path_in(self, tree: Path) -> list[str]:
-        """Where modules are found: in the tree, except gradtool itself."""
+        """The folders to import from: those of the tree, except for gradtool itself."""
         own = FOLDER.resolve().parent
         places = [Path(entry).resolve() for entry in sys.path]
         return [str(p if p == own else self._mapped(p, tree)) for p in places]

@@ -85,11 +85,11 @@ def _require_same_run(parts: Sequence[Part]) -> None:
             ("left-out rules", first.report.left_out, part.report.left_out),
         ):
             if ours != theirs:
-                told = f"{first.name} and {part.name} are not of one run: {what}"
-                raise UsageError(f"{told} {_said(ours)} and {_said(theirs)}")
+                message = f"{first.name} and {part.name} are not of one run: {what}"
+                raise UsageError(f"{message} {_spelled(ours)} and {_spelled(theirs)}")
 
 
-def _said(value: object) -> str:
+def _spelled(value: object) -> str:
     return ", ".join(value) or "none" if isinstance(value, tuple) else str(value)
 
 

@@ -1,4 +1,4 @@
-"""What a run has to do: from options and configurations to surveys, and from these to units.
+"""Plan a run: from options and configurations to surveys, and from these to units.
 
 Nothing of the user's is imported here, and nothing that computes.
 """
@@ -50,12 +50,12 @@ class RunPlan:
         selection = options.selection
         self.notices = Notices(selection.keyword)
         self.nodes: list[str] = []
-        """Everything there is to check in the whole run, whatever the shard."""
+        """Everything there is to check in the whole run, in any shard."""
         self._options = options
         self._configs = Configs(options.config, selection.exclude)
         found = find_targets(selection.paths, self._configs.excludes)
         self.selection = Selection(found, selection, self._configs)
-        """What options leave of the files."""
+        """The files that the options select."""
         self._targets = self.selection.targets
         self.comments = Comments()
         for target in self._targets:
@@ -65,7 +65,7 @@ class RunPlan:
 
     @property
     def settings(self) -> Settings:
-        """Those of the first module: its seed and device stand for the run's."""
+        """The settings of the first module, whose seed and device stand for the run's."""
         return self._settings[0]
 
     @property
@@ -107,7 +107,7 @@ class RunPlan:
         ]
 
     def modules(self, surveyed: Sequence[Surveyed]) -> list[Module]:
-        """What there is to check, given the answers to all surveys."""
+        """The modules to check, given the results of all surveys."""
         rows = zip(self._targets, self._used, self._settings, surveyed, strict=False)
         modules = [self._module(*row) for row in rows]
         return [module for module in modules if module is not None]
@@ -153,7 +153,7 @@ class RunPlan:
         return settings_for(self._options, config.check, said or FunctionConfig())
 
     def _is_ours(self, node: str) -> bool:
-        """Take note of a node, and say whether it falls to this shard."""
+        """Note a node; return True if it belongs to this shard."""
         self.nodes.append(node)
         if not self._shard:
             return True

@@ -63,7 +63,7 @@ def collect(options: CheckOptions) -> tuple[ModuleResult, ...]:
 def collect_with_cases(
     options: CheckOptions,
 ) -> tuple[tuple[ModuleResult, ...], dict[str, tuple[CaseConfig | None, ...]]]:
-    """What `collect` gives, and for each Function, by node id, its cases as they are written.
+    """The result of `collect`, and for each Function, by node id, its cases as a file writes them.
 
     Raises:
         UsageError: The run cannot start as asked.
@@ -130,7 +130,7 @@ class _Run:
         return self._options.numeric.flake or 1
 
     def _raw_report(self, seconds: float) -> Report:
-        """What the checks said, before any policy."""
+        """The results of the checks, before any policy."""
         plan, done = self._plan, self._outcome.done
         modules = self._results(done, self._seeds)
         return Report(
@@ -198,7 +198,7 @@ def _functions(unit: Unit, done: Sequence[Done | None], seeds: int) -> list[Func
 def check_in_order(
     executor: Executor, units: Sequence[Unit], first: Collection[str], watcher: Watcher
 ) -> UnitResults:
-    """Check `units`; the results come in their order, whatever was begun first.
+    """Check `units`; the results come in their order, not in that of the work.
 
     So a report does not depend on what ``--ff`` begins with.
 
@@ -242,7 +242,7 @@ def _with_seed_moved(unit: Unit, by: int) -> Unit:
 
 
 def environment(numpy: str, settings: Settings) -> Environment:
-    """What the run ran on; `numpy` is the version of the work, empty if none was begun."""
+    """The versions and hardware of a run; `numpy` is empty if the executor did nothing."""
     return Environment(
         gradtool=__version__,
         python=platform.python_version(),
@@ -263,6 +263,6 @@ def _installed(package: str) -> str:
 
 
 def left_out(settings: Settings) -> tuple[str, ...]:
-    """The rules that are neither asked nor ignored for a reason, which is told of each case."""
+    """The rules that are neither checked nor ignored for a reason, which each case reports."""
     known = {code for code in RULES if code not in Family.RUNNING}
     return tuple(sorted(known.difference(settings.codes, settings.ignored)))

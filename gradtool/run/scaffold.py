@@ -111,7 +111,7 @@ def _case(case: CaseConfig) -> Iterator[str]:
 
 
 def _ordered(case: CaseConfig) -> dict[str, Any]:
-    """What a case says, its name first."""
+    """The fields of a case, its name first."""
     names = ("name", "args", "kwargs", "atol", "rtol")
     said = {name: getattr(case, name) for name in names}
     return {key: value for key, value in said.items() if value not in (None, {})}
@@ -127,7 +127,7 @@ def _key(node: str) -> str:
 
 
 def _reads_as(text: str, node: str, cases: Sequence[CaseConfig]) -> bool:
-    """Whether the lines say just these cases: a tuple, for one, would come back as a list."""
+    """Return True if the lines decode to these cases: a tuple would come back as a list."""
     try:
         file = decode(parse_document(f"version: 1\nfunctions:\n{text}", "the cases"), File)
     except UsageError:
@@ -136,12 +136,12 @@ def _reads_as(text: str, node: str, cases: Sequence[CaseConfig]) -> bool:
 
 
 def _remark(node: str, function: FunctionResult) -> list[str]:
-    """Why the cases of a Function are not written out, as a comment."""
+    """A comment with the reason for which the cases of a Function are not written out."""
     if function.checks:
         return _reasons(node, function.checks)
     if any(case.source == "sample_inputs" for case in function.cases):
         return [_comment(node, "its cases come from its sample_inputs")]
-    return [_comment(node, "its arguments cannot be written as YAML, and are inferred anew")]
+    return [_comment(node, "its arguments cannot be written as YAML, and are inferred in each run")]
 
 
 def _reasons(node: str, checks: Sequence[CheckResult]) -> list[str]:

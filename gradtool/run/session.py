@@ -37,7 +37,7 @@ class Session:
         self._executor: Executor | None = None
 
     def excludes(self, path: Path) -> bool:
-        """Whether a walk that met `path`, an absolute one, should leave it out.
+        """Return True if a walk should skip `path`, which is absolute.
 
         Raises:
             UsageError: Something in its configuration is wrong.
@@ -47,7 +47,7 @@ class Session:
         return any(map(self._configs.excludes, (path, *(e for e in inside if e != folder))))
 
     def module(self, path: Path, *, is_walked: bool) -> tuple[Module | None, bool]:
-        """What there is to check in one file, and whether warnings count as errors there.
+        """The units of one file, and True if warnings count as errors there.
 
         A file that was met on a walk is not imported when it cannot hold a Function.
 

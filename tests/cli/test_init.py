@@ -174,7 +174,9 @@ def test_arguments_that_a_file_cannot_hold_are_left_to_inference(
     Path("ops.py").write_text(SPELLED_OUT.replace("DEFAULT", default))
     assert run("init")[0] == 0
     text = Path("gradtool.yaml").read_text()
-    told = "#   ops.py::Scale: its arguments cannot be written as YAML, and are inferred anew\n"
+    told = (
+        "#   ops.py::Scale: its arguments cannot be written as YAML, and are inferred in each run\n"
+    )
     assert (told in text) is not written
     assert bool(load_config("gradtool.yaml").functions) is written
     code, out, _ = run("check", "ops.py", "--no-cache")

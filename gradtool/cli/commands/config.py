@@ -54,9 +54,9 @@ def _rows(found: Config, place: str) -> Iterator[_Row]:
     for key in found.check.__struct_fields__:
         value = getattr(found.check, key)
         is_given = value is not None and value != ()
-        told = value if is_given else DEFAULTS.get(key)
+        shown = value if is_given else DEFAULTS.get(key)
         origin = found.document.origin(("check", key)) or place
-        yield key, spelled(told), origin if is_given else "default"
+        yield key, spelled(shown), origin if is_given else "default"
     for name, function in found.functions.items():
         cases = f"{len(function.cases)} case{'' if len(function.cases) == 1 else 's'}"
         ignored = [f"{rule} ignored" for rule in function.ignore]
@@ -64,7 +64,7 @@ def _rows(found: Config, place: str) -> Iterator[_Row]:
 
 
 def _origins(found: Config, name: str, place: str) -> Iterator[str]:
-    """Where what is known of a Function comes from: the file, options, or both."""
+    """The origins of the settings of a Function: the file, options, or both."""
     whole = ("functions", name)
     if found.document.origin(whole) is None:
         yield place

@@ -54,8 +54,8 @@ def _init(paths: tuple[str, ...], with_workflow: bool, force: bool, command: str
         return ExitCode.NOTHING_CHECKED
     with reader_may_leave(sys.stdout):
         for path in wanted:
-            told = _text(path, found, paths, top) if path in free else None
-            print(_written(path, told, found))
+            text = _text(path, found, paths, top) if path in free else None
+            print(_written(path, text, found))
         print(f"next: {shlex.join(['gradtool', 'check', *paths])}")
     return ExitCode.PASSED
 

@@ -137,7 +137,7 @@ def _profile(
 
 
 def _options(flags: dict[str, Any], config: str | None) -> TransferOptions:
-    """Those of the file, or the default ones, under those of the command line."""
+    """The options of the command line over those of the file, or the defaults."""
     from gradtool.cli.options.transfer_config import load_transfer_config, overridden
     from gradtool.measure.units import parse_size
     from gradtool.transfer.errors import TransferError
@@ -228,7 +228,7 @@ def exit_code(report: TransferReport, *, compared_nothing: bool = False) -> Exit
 
 
 def _has_measured(report: TransferReport) -> bool:
-    """Whether a cell has a number; a probe, where no cell was asked for."""
+    """Return True if a cell has a number, or a probe where no cell was selected."""
     if report.cells:
         return any(cell.done for cell in report.cells)
     records = (report.asynchrony, report.hazards, report.pinning, report.overlap, report.nodes)

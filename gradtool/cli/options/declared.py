@@ -115,7 +115,7 @@ NoIsolation = Annotated[
     bool,
     typer.Option(
         "--no-isolation",
-        help="Check in this process: what crashes or hangs it takes the whole run with it.",
+        help="Check in this process, where a crash or a hang ends the whole run.",
     ),
 ]
 Pdb = Annotated[
@@ -262,8 +262,8 @@ Replay = Annotated[
     typer.Option(
         "--replay",
         metavar="FINDING",
-        help="Ask again for one finding of the last run or of a report, by its node id or its "
-        "fingerprint, as it was asked for then.",
+        help="Check one finding of the last run or of a report again, by its node id or its "
+        "fingerprint, with the same options.",
     ),
 ]
 Flake = Annotated[
@@ -273,7 +273,7 @@ Flake = Annotated[
         metavar="N",
         min=2,
         max=1000,
-        help="Make each check with N seeds, from --seed on, and tell how many fail.",
+        help="Make each check with N seeds, from --seed on, and count those that fail.",
     ),
 ]
 PathsOrReports = Annotated[

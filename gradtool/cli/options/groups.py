@@ -189,7 +189,7 @@ def _number_of(jobs: str | None) -> int | None:
 
 @dataclass(frozen=True, kw_only=True)
 class HistoryGroup:
-    """What earlier runs found, and how this one uses it."""
+    """The results of earlier runs, and their use in this one."""
 
     baseline: cli.Baseline = None
     write_baseline: cli.WriteBaseline = False
@@ -208,7 +208,7 @@ class HistoryGroup:
 
 @dataclass(frozen=True, kw_only=True)
 class RequirementGroup:
-    """What a run must have checked."""
+    """The checks that a run must have made."""
 
     require_functions: cli.RequireFunctions = None
     require_double_backward: cli.RequireDoubleBackward = False
@@ -224,7 +224,7 @@ class RequirementGroup:
 
 @dataclass(frozen=True, kw_only=True)
 class OutputGroup:
-    """What is printed, and the reports that are written."""
+    """The printed output, and the reports to write."""
 
     form: cli.Format = None
     reports: cli.Reports = None

@@ -1,1 +1,1 @@
-"""Where a run is shown and where its reports are written."""
+"""The output of commands: the terminal, and the files of reports."""

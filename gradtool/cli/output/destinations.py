@@ -61,7 +61,7 @@ class _Stdout:
 
 
 class _Stream:
-    """What is written to and not replaced: a pipe, a device, a file that other steps add to."""
+    """A target to write to, not to replace: a pipe, a device, a file that other steps add to."""
 
     def __init__(self, path: Path, mode: Literal["a", "w"]) -> None:
         self._file = path.open(mode, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""How a run is shown: in which format, in which colours, and on which stream."""
+"""The printed form of a run: its format, its colours and its stream."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MACHINE_READ = ("concise", "github")
 
 @dataclass(frozen=True)
 class Display:
-    """What was asked for on the command line about what is shown."""
+    """The options for what is printed."""
 
     form: str | None
     """None is text, and annotations as well where GitHub Actions reads the log."""

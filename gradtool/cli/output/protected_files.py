@@ -1,4 +1,4 @@
-"""What a report must not replace: what its run reads, and what somebody keeps."""
+"""Files that a report must not replace: those that its run reads, and those that people keep."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def require_free(flag: str, name: str, inputs: Iterable[str]) -> None:
         inputs: The files that the run reads or keeps, by any name.
 
     Raises:
-        OSError: It cannot be told what is there.
+        OSError: The file there cannot be examined.
         UsageError: The place is one of `inputs`, or holds Python code, a configuration or a
             baseline.
     """

@@ -36,7 +36,7 @@ class Output:
 
     @property
     def takes_stdout(self) -> bool:
-        """Whether it needs standard output for itself."""
+        """True if it needs standard output for itself."""
         return self.wanted.name == STDOUT
 
     def write(self, report: Any) -> None:

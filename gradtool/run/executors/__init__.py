@@ -1,1 +1,1 @@
-"""Who does the work of a run: this process, worker processes, or a Dask cluster."""
+"""Executors, which do the work of a run: this process, worker processes, or a Dask cluster."""

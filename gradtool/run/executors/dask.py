@@ -122,7 +122,7 @@ class OnDask:
 
 
 def _told(unit: Unit, data: bytes | None, watcher: Watcher) -> Done:
-    """The answer to a unit, of which the watcher is told."""
+    """The result of a unit, reported to the watcher."""
     if data is None:
         lost = crashed("it brought down every worker of the cluster that had it")
         progress = UnitProgress(unit, watcher)

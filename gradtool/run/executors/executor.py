@@ -1,4 +1,4 @@
-"""Who does the work of a run: this process, processes beside it, or a cluster."""
+"""The interface of executors, and the choice of one for a run."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from gradtool.workers.messages import WorkerFault
 
 @dataclass
 class UnitResults:
-    """What came of units, in their order."""
+    """The results of units, in their order."""
 
     done: list[Done | None]
-    """None for one that an interrupt left no time for."""
+    """None for one that an interrupt left out."""
     interrupted: bool = False
     faults: tuple[OwnFault, ...] = ()
     """Where gradtool itself failed; of those units there is what was done before."""

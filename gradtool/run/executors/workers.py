@@ -23,7 +23,7 @@ def isolated(jobs: int | None) -> Iterator[InWorkers]:
 
 
 def available_cpus() -> int:
-    """How many processors this process may use."""
+    """The number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
