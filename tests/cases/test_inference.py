@@ -99,7 +99,7 @@ def test_the_search_leaves_the_global_generators_alone() -> None:
     assert (random.random(), np.random.rand(), torch.rand(1).item()) == expected
 
 
-def test_prints_of_a_search_are_not_heard(capsys: pytest.CaptureFixture[str]) -> None:
+def test_output_of_a_search_is_dropped(capsys: pytest.CaptureFixture[str]) -> None:
     class Loud(torch.autograd.Function):
         @staticmethod
         def forward(ctx: Any, x: Any) -> Any:
@@ -135,7 +135,7 @@ def test_when_nothing_will_do_the_message_sums_up_the_attempts() -> None:
     )
 
 
-def test_what_the_engine_lacks_is_not_mended_by_other_arguments() -> None:
+def test_other_arguments_do_not_hide_what_the_engine_lacks() -> None:
     class Lacking(torch.autograd.Function):
         @staticmethod
         def forward(ctx: Any, x: Any) -> Any:

@@ -75,7 +75,7 @@ def test_keyword_arguments_take_their_places_with_defaults_between() -> None:
     assert case.arguments == ("x: float64[2]", "weight: None", "alpha: 0.5")
 
 
-def test_a_keyword_that_forward_does_not_have_is_told() -> None:
+def test_an_unknown_keyword_argument_is_reported() -> None:
     with pytest.raises(NoCase, match=r"forward cannot be called with these arguments: .*'alhpa'"):
         configured(CaseConfig(args=({"shape": [2]},), kwargs={"alhpa": 0.5}))
 
@@ -155,7 +155,7 @@ def test_a_tolerance_of_a_flag_beats_that_of_a_case_which_beats_the_default() ->
     assert configured(case, flag_atol=0.0, atol=0.2)[0].atol == 0.0
 
 
-def test_a_tensor_larger_than_memory_is_told() -> None:
+def test_a_tensor_larger_than_memory_is_reported() -> None:
     with pytest.raises(NoCase, match=r"the tensors of case 'case1' cannot be made: "):
         one({"shape": [10**6, 10**6, 10**6, 10**6]})
 
@@ -169,7 +169,7 @@ def test_samples_may_be_tuples_lists_tensors_and_cases() -> None:
     assert {case.source for case in cases} == {"sample_inputs"}
 
 
-def test_tensors_require_gradients_when_none_of_them_was_asked_to() -> None:
+def test_all_tensors_require_gradients_if_none_does() -> None:
     x, y = torch.ones(2), torch.ones(2, dtype=torch.int64)
     (case,) = sampled([(x, x, y)])
     assert [arg.requires_grad for arg in case.args] == [True, True, False]
@@ -208,7 +208,7 @@ def test_samples_draw_the_same_numbers_every_time() -> None:
         ((1 / 0 for _ in range(1)), "sample_inputs raised ZeroDivisionError: division by zero"),
     ],
 )
-def test_faulty_samples_are_told(yielded: Any, message: str) -> None:
+def test_invalid_samples_are_reported(yielded: Any, message: str) -> None:
     with pytest.raises(NoCase) as none:
         sampled(yielded)
     assert none.value.message == message

@@ -212,7 +212,7 @@ def test_a_file_in_an_unknown_encoding_is_not_python(tmp_path: Path) -> None:
     assert refused(tmp_path / "ops.py").message.startswith("is not valid Python: SyntaxError")
 
 
-def test_a_file_that_cannot_be_read_is_said_so(
+def test_an_unreadable_file_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path, {"ops.py": ""})
@@ -257,7 +257,7 @@ def test_torch_is_the_engine_for_the_module_and_for_nobody_else(tmp_path: Path) 
     assert sys.modules.get("torch") is before
 
 
-def test_a_package_hidden_by_the_standard_library_is_said_so(tmp_path: Path) -> None:
+def test_a_package_hidden_by_the_standard_library_is_reported(tmp_path: Path) -> None:
     write(tmp_path, {"json/__init__.py": "", "json/ops.py": "X = 1"})
     assert "import raised ModuleNotFoundError" in refused(tmp_path / "json/ops.py").message
     assert "rename the package" in refused(tmp_path / "json/__init__.py").message

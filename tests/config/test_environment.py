@@ -65,7 +65,7 @@ def test_values_are_written_as_in_the_file(write: Write) -> None:
         ("GRADTOOL_ATOL= ", "the value is missing; null stands for the default"),
     ],
 )
-def test_a_mistake_is_told_with_the_variable(write: Write, variable: str, message: str) -> None:
+def test_a_mistake_is_reported_with_the_variable(write: Write, variable: str, message: str) -> None:
     write({})
     with pytest.raises(UsageError) as error:
         Configs(of(variable).config)

@@ -131,7 +131,7 @@ def test_origins_are_known() -> None:
         ("conf/a b.yaml=", "no such file, and no KEY=VALUE such as "),
     ],
 )
-def test_a_mistake_is_told_with_the_option(text: str, message: str) -> None:
+def test_a_mistake_is_reported_with_the_option(text: str, message: str) -> None:
     assert refused(text).startswith(f"--config {text}: {message}")
 
 
@@ -146,7 +146,7 @@ def test_a_mistake_of_the_file_stays_one_though_it_is_overridden() -> None:
     assert refused("check.timeout=5", file=wrong) == message
 
 
-def test_files_and_pairs_are_told_apart() -> None:
+def test_files_and_pairs_are_distinguished() -> None:
     Path("a=b.yaml").write_text("version: 1\n")
     assert split_config(["x.yaml", "check.seed=1"]) == ("x.yaml", ("check.seed=1",))
     assert split_config(["a=b.yaml"]) == ("a=b.yaml", ())

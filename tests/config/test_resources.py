@@ -37,7 +37,7 @@ def test_unknown_names_are_refused(device: str) -> None:
     assert message(device) == f"--device must be cpu, cuda or cuda:N, got {device!r}"
 
 
-def test_without_cupy_the_way_to_install_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_cupy_the_message_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", None)
     assert message("cuda") == (
         "--device cuda cannot be used: device 'cuda' needs CuPy, which is not installed: install "
@@ -45,7 +45,7 @@ def test_without_cupy_the_way_to_install_it_is_told(monkeypatch: pytest.MonkeyPa
     )
 
 
-def test_without_a_driver_cupys_reason_is_told(cupy: Any) -> None:
+def test_without_a_driver_the_message_has_cupys_reason(cupy: Any) -> None:
     def no_driver() -> int:
         raise RuntimeError("cudaErrorInsufficientDriver: driver is insufficient\nmore")
 

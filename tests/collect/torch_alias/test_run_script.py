@@ -122,7 +122,7 @@ def test_all_frames_can_be_shown(ours: Run, write: Callable[..., str]) -> None:
     assert "_walk.py" in told
 
 
-def test_lacking_name_is_told_where_it_is_used(ours: Run, write: Callable[..., str]) -> None:
+def test_a_missing_name_is_reported_where_it_is_used(ours: Run, write: Callable[..., str]) -> None:
     path = write("import torch\nf = torch.distributed.all_reduce\nprint('loaded')\nf(0)\n")
     code, out, told = ours(path)
     assert (code, out) == (1, "loaded\n")
