@@ -212,9 +212,7 @@ def test_a_file_in_an_unknown_encoding_is_not_python(tmp_path: Path) -> None:
     assert refused(tmp_path / "ops.py").message.startswith("is not valid Python: SyntaxError")
 
 
-def test_an_unreadable_file_is_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unreadable_file_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, {"ops.py": ""})
 
     def denied(self: Path) -> bytes:
