@@ -24,7 +24,7 @@ def _input_gradient(convolution: Callable[..., Tensor]) -> Callable[..., Tensor]
     ) -> Tensor:
         """Gradient of a convolution with respect to its input, of this size."""
         primal = zeros(input_size, dtype=weight.dtype, device=weight.device, requires_grad=True)
-        return _pulled_back(
+        return _pull_back(
             lambda: convolution(primal, weight, None, stride, padding, dilation, groups),
             primal,
             grad_output,
@@ -45,7 +45,7 @@ def _weight_gradient(convolution: Callable[..., Tensor]) -> Callable[..., Tensor
     ) -> Tensor:
         """Gradient of a convolution with respect to its weight, of this size."""
         primal = zeros(weight_size, dtype=input.dtype, device=input.device, requires_grad=True)
-        return _pulled_back(
+        return _pull_back(
             lambda: convolution(input, primal, None, stride, padding, dilation, groups),
             primal,
             grad_output,
@@ -54,7 +54,7 @@ def _weight_gradient(convolution: Callable[..., Tensor]) -> Callable[..., Tensor
     return of_weight
 
 
-def _pulled_back(compute: Callable[[], Tensor], primal: Tensor, cotangent: Tensor) -> Tensor:
+def _pull_back(compute: Callable[[], Tensor], primal: Tensor, cotangent: Tensor) -> Tensor:
     """Pull back through a convolution, which is linear in each argument: any primal will do."""
     recorded = is_grad_enabled()
     with enable_grad():

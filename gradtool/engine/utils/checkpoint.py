@@ -45,7 +45,7 @@ def checkpoint(
         )
         use_reentrant = True
     if not use_reentrant:
-        return _Part(function, args, kwargs, preserve_rng_state).run()
+        return _CheckpointFunction(function, args, kwargs, preserve_rng_state).run()
     if kwargs:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
     check_backward_validity(args)
@@ -97,7 +97,7 @@ class CheckpointFunction(Function):
         return None, None, *found
 
 
-class _Part:
+class _CheckpointFunction:
     """Non-reentrant variant: unpacking a saved tensor takes it from a second call."""
 
     def __init__(
@@ -119,7 +119,7 @@ class _Part:
 
     def _tensor(self, number: int) -> Tensor:
         if number not in self._again:
-            self._compute_again()
+            self._recompute()
         if number not in self._again:
             raise RuntimeError(
                 "torch.utils.checkpoint: A different number of tensors was saved during the "
@@ -129,7 +129,7 @@ class _Part:
             )
         return self._again.pop(number)
 
-    def _compute_again(self) -> None:
+    def _recompute(self) -> None:
         found: list[Tensor] = []
 
         def keep(tensor: Tensor) -> Tensor:

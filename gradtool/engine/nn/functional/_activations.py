@@ -29,7 +29,7 @@ from gradtool.engine._tensor import Tensor
 Activation = Callable[..., Tensor]
 
 
-def _may_write(function: Activation) -> Activation:
+def _with_inplace_option(function: Activation) -> Activation:
     """Let ``inplace=True`` write the result over the input."""
     over = in_place(function, f"{function.__name__}_")
 
@@ -43,7 +43,7 @@ def _may_write(function: Activation) -> Activation:
 # ---- in pieces ------------------------------------------------------------------------------
 
 
-def _clipped(x: Any, *, low: float, high: float) -> Any:
+def _clip_entries(x: Any, *, low: float, high: float) -> Any:
     if x.dtype.kind == "b":
         raise RuntimeError("Bool inputs not supported for hardtanh")
     if x.dtype.kind == "c":
@@ -55,7 +55,7 @@ def _clipped(x: Any, *, low: float, high: float) -> Any:
 
 _between = elementwise_primitive(
     "hardtanh",
-    _clipped,
+    _clip_entries,
     Product(lambda g, x, low, high: g.masked_fill((x <= low) | (x >= high), 0)),
     arguments=("x",),
     dtypes=MEASURED,
@@ -80,7 +80,7 @@ def hardtanh(
     return _hardtanh(input, min_val, max_val, inplace=inplace)
 
 
-@_may_write
+@_with_inplace_option
 def _hardtanh(input: Tensor, low: float, high: float) -> Tensor:
     return _between(input, low=low, high=high)
 
@@ -102,7 +102,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     return _leaky_relu(input, negative_slope, inplace=inplace)
 
 
-@_may_write
+@_with_inplace_option
 def _leaky_relu(input: Tensor, slope: Any) -> Tensor:
     return where(input > 0, input, input * slope)
 
@@ -150,7 +150,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     return _threshold(input, threshold, value, inplace=inplace)
 
 
-@_may_write
+@_with_inplace_option
 def _threshold(input: Tensor, threshold: float, value: float) -> Tensor:
     return input.masked_fill(input <= threshold, value)
 
@@ -183,7 +183,7 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     return _hardsigmoid(input, inplace=inplace)
 
 
-@_may_write
+@_with_inplace_option
 def _hardsigmoid(input: Tensor) -> Tensor:
     return relu6(input + 3) / 6
 
@@ -195,7 +195,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     return _hardswish(input, inplace=inplace)
 
 
-@_may_write
+@_with_inplace_option
 def _hardswish(input: Tensor) -> Tensor:
     return input * relu6(input + 3) / 6
 
@@ -210,7 +210,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return _elu(input, alpha, inplace=inplace)
 
 
-@_may_write
+@_with_inplace_option
 def _elu(input: Tensor, alpha: float, scale: float = 1.0, rate: float = 1.0) -> Tensor:
     negative = input.masked_fill(input > 0, 0)
     curve = expm1(negative * rate if rate != 1 else negative) * (alpha * scale)
@@ -263,7 +263,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     return _silu(input, inplace=inplace)
 
 
-@_may_write
+@_with_inplace_option
 def _silu(input: Tensor) -> Tensor:
     return input * sigmoid(input)
 
@@ -275,7 +275,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     return _mish(input, inplace=inplace)
 
 
-@_may_write
+@_with_inplace_option
 def _mish(input: Tensor) -> Tensor:
     return input * tanh(softplus(input))
 
@@ -320,7 +320,7 @@ def softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Tensor:
     """``exp(input)`` scaled to sum to 1 along `dim`, after a cast to `dtype`."""
-    return _softmax.softmax(input, _implied(input, dim), dtype)
+    return _softmax.softmax(input, _default_dim(input, dim), dtype)
 
 
 def softmin(
@@ -334,10 +334,10 @@ def log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Tensor:
     """The logarithm of `softmax`."""
-    return _softmax.log_softmax(input, _implied(input, dim), dtype)
+    return _softmax.log_softmax(input, _default_dim(input, dim), dtype)
 
 
-def _implied(input: Tensor, dim: int | None) -> int:
+def _default_dim(input: Tensor, dim: int | None) -> int:
     """The dimension that PyTorch uses when none is given."""
     if dim is not None:
         return dim

@@ -58,11 +58,11 @@ def ctc_loss(
         RuntimeError: the lengths do not fit.
     """
     check_reduction(reduction)
-    lengths = _Lengths(_numbers(input_lengths), _numbers(target_lengths))
+    lengths = _Lengths(_as_array(input_lengths), _as_array(target_lengths))
     scores = log_probs if log_probs.ndim == 3 else log_probs.unsqueeze(1)
     _check(scores, lengths, blank)
-    labels = _between_blanks(_padded(targets, lengths.target, blank), blank)
-    loss = -_log_chance(scores, labels, lengths, blank)
+    labels = _insert_blanks(_pad_targets(targets, lengths.target, blank), blank)
+    loss = -_log_probability(scores, labels, lengths, blank)
     hopeless = loss > -_IMPOSSIBLE / 10
     loss = loss.masked_fill(hopeless, 0.0 if zero_infinity else math.inf)
     if reduction == "sum":
@@ -72,7 +72,7 @@ def ctc_loss(
     return loss.squeeze(0) if log_probs.ndim == 2 else loss
 
 
-def _numbers(lengths: Any) -> Any:
+def _as_array(lengths: Any) -> Any:
     """Convert a tensor, a number or a sequence of numbers to an array."""
     listed = lengths.tolist() if isinstance(lengths, Tensor) else lengths
     return np.atleast_1d(np.asarray(listed, dtype=np.int64))
@@ -92,7 +92,7 @@ def _check(scores: Tensor, lengths: _Lengths, blank: int) -> None:
         )
 
 
-def _padded(targets: Tensor, counts: Any, blank: int) -> Tensor:
+def _pad_targets(targets: Tensor, counts: Any, blank: int) -> Tensor:
     """Put the labels of each example in a row, padded with blanks."""
     longest = int(counts.max(initial=0))
     inside = np.arange(longest) < counts[:, None]
@@ -106,39 +106,39 @@ def _padded(targets: Tensor, counts: Any, blank: int) -> Tensor:
     return rows.masked_fill(tensor(~inside, device=targets.device), blank)
 
 
-def _between_blanks(rows: Tensor, blank: int) -> Tensor:
+def _insert_blanks(rows: Tensor, blank: int) -> Tensor:
     """Insert a blank before, between and after the labels."""
     none = rows.new_full(rows.shape, blank)
     return cat([stack([none, rows], -1).flatten(-2), rows.new_full((rows.shape[0], 1), blank)], 1)
 
 
-def _log_chance(scores: Tensor, labels: Tensor, lengths: _Lengths, blank: int) -> Tensor:
+def _log_probability(scores: Tensor, labels: Tensor, lengths: _Lengths, blank: int) -> Tensor:
     """Log-probability of all alignments, one time step after the other."""
     emitted = scores.gather(2, labels.expand(scores.shape[0], *labels.shape))
     skips = pad((labels[:, 2:] != blank) & (labels[:, 2:] != labels[:, :-2]), [2, 0])
     ending = tensor(lengths.input, device=scores.device)
     within = full(labels.shape, _IMPOSSIBLE, dtype=scores.dtype, device=scores.device)
-    chances = cat([emitted[0, :, :2], within[:, 2:]], 1)
+    log_alphas = cat([emitted[0, :, :2], within[:, 2:]], 1)
     for at in range(1, scores.shape[0]):
-        behind = pad(chances, [1, 0], value=_IMPOSSIBLE)[:, :-1]
-        skipped = pad(chances, [2, 0], value=_IMPOSSIBLE)[:, :-2]
+        behind = pad(log_alphas, [1, 0], value=_IMPOSSIBLE)[:, :-1]
+        skipped = pad(log_alphas, [2, 0], value=_IMPOSSIBLE)[:, :-2]
         skipped = skipped.masked_fill(~skips, _IMPOSSIBLE)
-        further = logsumexp(stack([chances, behind, skipped]), 0) + emitted[at]
-        chances = where((ending > at).unsqueeze(1), further, chances)
-    return _at_the_end(chances, lengths)
+        further = logsumexp(stack([log_alphas, behind, skipped]), 0) + emitted[at]
+        log_alphas = where((ending > at).unsqueeze(1), further, log_alphas)
+    return _log_probability_of_end(log_alphas, lengths)
 
 
-def _at_the_end(chances: Tensor, lengths: _Lengths) -> Tensor:
+def _log_probability_of_end(log_alphas: Tensor, lengths: _Lengths) -> Tensor:
     """Log-probability of ending at the last label or at the blank after it.
 
     An example without labels has the blank alone.
     """
-    last = tensor(2 * lengths.target, device=chances.device).unsqueeze(1)
-    both = cat([chances.gather(1, last), chances.gather(1, (last - 1).clamp_min(0))], 1)
+    last = tensor(2 * lengths.target, device=log_alphas.device).unsqueeze(1)
+    both = cat([log_alphas.gather(1, last), log_alphas.gather(1, (last - 1).clamp_min(0))], 1)
     empty = np.stack([np.zeros(len(lengths.target), dtype=bool), lengths.target == 0], 1)
-    ended = logsumexp(both.masked_fill(tensor(empty, device=chances.device), _IMPOSSIBLE), 1)
-    nothing = tensor((lengths.input == 0) & (lengths.target == 0), device=chances.device)
-    unseen = tensor((lengths.input == 0) & (lengths.target > 0), device=chances.device)
+    ended = logsumexp(both.masked_fill(tensor(empty, device=log_alphas.device), _IMPOSSIBLE), 1)
+    nothing = tensor((lengths.input == 0) & (lengths.target == 0), device=log_alphas.device)
+    unseen = tensor((lengths.input == 0) & (lengths.target > 0), device=log_alphas.device)
     return ended.masked_fill(nothing, 0.0).masked_fill(unseen, _IMPOSSIBLE)
 
 

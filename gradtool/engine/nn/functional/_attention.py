@@ -45,7 +45,7 @@ def scaled_dot_product_attention(
     if is_causal:
         if attn_mask is not None:
             raise RuntimeError("Explicit attn_mask should not be set when is_causal=True")
-        attn_mask = _past(query, key)
+        attn_mask = _causal_mask(query, key)
     if enable_gqa:
         heads = query.shape[-3]
         key = key.repeat_interleave(heads // key.shape[-3], -3)
@@ -56,7 +56,7 @@ def scaled_dot_product_attention(
     return matmul(weights, value)
 
 
-def _past(query: Tensor, key: Tensor) -> Tensor:
+def _causal_mask(query: Tensor, key: Tensor) -> Tensor:
     every = ones(query.shape[-2], key.shape[-2], dtype=_dtypes.bool_, device=query.device)
     return every.tril()
 
@@ -71,7 +71,7 @@ def _weights(scores: Tensor, mask: Tensor | None) -> Tensor:
     return softmax(hidden, -1).masked_fill(~seen, 0)
 
 
-class _Parts(NamedTuple):
+class _QueryKeyValue(NamedTuple):
     """Query, key and value: (positions, batch, features), or (batch, heads, positions, …)."""
 
     query: Tensor
@@ -130,9 +130,9 @@ def multi_head_attention_forward(
         weights = [q_proj_weight, k_proj_weight, v_proj_weight]
     else:
         weights = [None] * 3 if in_proj_weight is None else list(in_proj_weight.chunk(3))
-    parts = _projected(_Parts(query, key, value), weights, in_proj_bias)
-    parts, added = _lengthened(parts, bias_k, bias_v)
-    parts = _in_heads(parts, num_heads, static_k, static_v)
+    parts = _project(_QueryKeyValue(query, key, value), weights, in_proj_bias)
+    parts, added = _append_bias(parts, bias_k, bias_v)
+    parts = _split_heads(parts, num_heads, static_k, static_v)
     if add_zero_attn:
         none = [0, 0, 0, 1]
         parts = parts._replace(key=pad(parts.key, none), value=pad(parts.value, none))
@@ -172,11 +172,13 @@ def _check(query: Tensor, key: Tensor, value: Tensor, width: int, heads: int) ->
         )
 
 
-def _projected(parts: _Parts, weights: list[Tensor | None], bias: Tensor | None) -> _Parts:
+def _project(
+    parts: _QueryKeyValue, weights: list[Tensor | None], bias: Tensor | None
+) -> _QueryKeyValue:
     if any(each is None for each in weights):
         raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
     shifts = [None] * 3 if bias is None else bias.chunk(3)
-    return _Parts(
+    return _QueryKeyValue(
         *[
             linear(part, weight, shift)
             for part, weight, shift in zip(parts, weights, shifts)
@@ -185,7 +187,9 @@ def _projected(parts: _Parts, weights: list[Tensor | None], bias: Tensor | None)
     )
 
 
-def _lengthened(parts: _Parts, key: Tensor | None, value: Tensor | None) -> tuple[_Parts, int]:
+def _append_bias(
+    parts: _QueryKeyValue, key: Tensor | None, value: Tensor | None
+) -> tuple[_QueryKeyValue, int]:
     """Append the bias key and value, if given; return how many were appended."""
     if key is None or value is None:
         return parts, 0
@@ -197,9 +201,11 @@ def _lengthened(parts: _Parts, key: Tensor | None, value: Tensor | None) -> tupl
     return longer, 1
 
 
-def _in_heads(parts: _Parts, heads: int, key: Tensor | None, value: Tensor | None) -> _Parts:
+def _split_heads(
+    parts: _QueryKeyValue, heads: int, key: Tensor | None, value: Tensor | None
+) -> _QueryKeyValue:
     """Split into (batch, heads, positions, features); static keys and values have that shape."""
-    apart = _Parts(*[each.unflatten(-1, (heads, -1)).permute(1, 2, 0, 3) for each in parts])
+    apart = _QueryKeyValue(*[each.unflatten(-1, (heads, -1)).permute(1, 2, 0, 3) for each in parts])
     if key is not None:
         apart = apart._replace(key=key.unflatten(0, (-1, heads)))
     if value is not None:
@@ -207,19 +213,19 @@ def _in_heads(parts: _Parts, heads: int, key: Tensor | None, value: Tensor | Non
     return apart
 
 
-def _scores(parts: _Parts, mask: Mask, padding: Mask, added: int) -> Tensor:
+def _scores(parts: _QueryKeyValue, mask: Mask, padding: Mask, added: int) -> Tensor:
     """Masked scores of every query and key; the masks leave out the `added` last keys."""
     scale = 1 / math.sqrt(parts.query.shape[-1])
     scores = matmul(parts.query * scale, parts.key.transpose(-2, -1))
     if mask is not None:
         by_head = mask if mask.ndim == 2 else mask.unflatten(0, (-1, scores.shape[1]))
-        scores = _masked(scores, by_head, added)
+        scores = _apply_mask(scores, by_head, added)
     if padding is not None:
-        scores = _masked(scores, padding.unsqueeze(1).unsqueeze(1), added)
+        scores = _apply_mask(scores, padding.unsqueeze(1).unsqueeze(1), added)
     return scores
 
 
-def _masked(scores: Tensor, mask: Tensor, added: int) -> Tensor:
+def _apply_mask(scores: Tensor, mask: Tensor, added: int) -> Tensor:
     mask = pad(mask, [0, added]) if added else mask
     if mask.dtype is _dtypes.bool_:
         return scores.masked_fill(mask, -math.inf)

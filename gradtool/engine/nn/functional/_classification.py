@@ -55,13 +55,13 @@ def nll_loss(
     """
     reduction = legacy(reduction, size_average, reduce)
     check_reduction(reduction)
-    picked, counted = _picked(input, target, weight, ignore_index)
+    picked, counted = _pick_targets(input, target, weight, ignore_index)
     if reduction == "none":
         return -picked
     return -picked.sum() / counted.sum() if reduction == "mean" else -picked.sum()
 
 
-def _picked(
+def _pick_targets(
     input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int
 ) -> tuple[Tensor, Tensor]:
     """Weighted entries of the right classes, and their weights: zero for ignored ones."""
@@ -142,10 +142,10 @@ def cross_entropy(
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     scores = log_softmax(input, 0 if input.ndim == 1 else 1)
     if target.shape == input.shape:
-        return _of_chances(scores, target, weight, reduction, label_smoothing)
+        return _cross_entropy_of_probabilities(scores, target, weight, reduction, label_smoothing)
     if label_smoothing == 0:
         return nll_loss(scores, target, weight, None, ignore_index, None, reduction)
-    return _smoothed(scores, target, weight, ignore_index, reduction, label_smoothing)
+    return _smooth(scores, target, weight, ignore_index, reduction, label_smoothing)
 
 
 def _along_classes(weight: Tensor | None, scores: Tensor) -> Any:
@@ -155,24 +155,24 @@ def _along_classes(weight: Tensor | None, scores: Tensor) -> Any:
     return weight if scores.ndim == 1 else weight.reshape(-1, *[1] * (scores.ndim - 2))
 
 
-def _of_chances(
-    scores: Tensor, chances: Tensor, weight: Tensor | None, reduction: str, smoothing: float
+def _cross_entropy_of_probabilities(
+    scores: Tensor, probabilities: Tensor, weight: Tensor | None, reduction: str, smoothing: float
 ) -> Tensor:
-    if not chances.is_floating_point():
+    if not probabilities.is_floating_point():
         raise RuntimeError(
-            f"Expected floating point type for target with class probabilities, got {chances.dtype}"
+            f"Expected floating point type for target with class probabilities, got {probabilities.dtype}"
         )
     dim = 0 if scores.ndim == 1 else 1
     classes = scores.shape[dim]
     if smoothing > 0:
-        chances = chances * (1 - smoothing) + smoothing / classes
-    loss: Tensor = -(scores * chances * _along_classes(weight, scores))
+        probabilities = probabilities * (1 - smoothing) + smoothing / classes
+    loss: Tensor = -(scores * probabilities * _along_classes(weight, scores))
     if reduction == "none":
         return loss.sum(dim)
     return loss.sum() / (scores.numel() / classes) if reduction == "mean" else loss.sum()
 
 
-def _smoothed(
+def _smooth(
     scores: Tensor,
     target: Tensor,
     weight: Tensor | None,
@@ -181,7 +181,7 @@ def _smoothed(
     smoothing: float,
 ) -> Tensor:
     dim = 0 if scores.ndim == 1 else 1
-    picked, counted = _picked(scores, target, weight, ignore_index)
+    picked, counted = _pick_targets(scores, target, weight, ignore_index)
     shared = (scores * _along_classes(weight, scores)).sum(dim)
     shared = shared.masked_fill(target == ignore_index, 0)
     loss: Tensor = -(picked * (1 - smoothing) + shared * (smoothing / scores.shape[dim]))

@@ -35,10 +35,10 @@ def _convolution(spatial: int) -> Convolution:
             check_taken(input, _WIDE, "slow_conv_dilated<>")
         batch, alone = _with_batch(input, spatial, f"conv{spatial}d")
         _check_channels(batch, weight, groups)
-        padded = pad(batch, _ends(padding, weight.shape[2:], step, apart))
+        padded = pad(batch, _padding_ends(padding, weight.shape[2:], step, apart))
         _check_extents(padded, weight, apart)
         out = _products(windows(padded, weight.shape[2:], step, apart), weight, groups)
-        return _finished(out, bias, alone)
+        return _finish(out, bias, alone)
 
     convolve.__name__ = convolve.__qualname__ = f"conv{spatial}d"
     convolve.__doc__ = f"""Cross-correlation over the last {spatial} dimensions.
@@ -90,7 +90,7 @@ def _check_channels(batch: Tensor, weight: Tensor, groups: int) -> None:
         )
 
 
-def _ends(padding: Any, size: Ints, step: Ints, apart: Ints) -> list[int]:
+def _padding_ends(padding: Any, size: Ints, step: Ints, apart: Ints) -> list[int]:
     """Padding at both ends of each dimension, the last one first."""
     if padding == "same":
         if any(each != 1 for each in step):
@@ -132,7 +132,7 @@ def _products(taken: Tensor, weight: Tensor, groups: int) -> Tensor:
     return matmul(rows, columns).transpose(2, 3).reshape(count, weight.shape[0], *places)
 
 
-def _finished(out: Tensor, bias: Tensor | None, alone: bool) -> Tensor:
+def _finish(out: Tensor, bias: Tensor | None, alone: bool) -> Tensor:
     if bias is not None:
         out = out + bias.reshape(-1, *[1] * (out.ndim - 2))
     return out.squeeze(0) if alone else out
@@ -156,18 +156,18 @@ def _transposed(spatial: int) -> Convolution:
         step, apart = for_each(stride, spatial, "stride"), for_each(dilation, spatial, "dilation")
         more = for_each(output_padding, spatial, "output_padding")
         cut = for_each(padding, spatial, "padding")
-        _check_more(more, step, apart)
+        _check_output_padding(more, step, apart)
         batch, alone = _with_batch(input, spatial, f"conv_transpose{spatial}d")
-        flipped = _turned(weight, batch, groups)
+        flipped = _flip_weight(weight, batch, groups)
         reach = [each * (extent - 1) for each, extent in zip(apart, weight.shape[2:])]
         ends = [
             end
             for total, less, extra in reversed([*zip(reach, cut, more)])
             for end in (total - less, total - less + extra)
         ]
-        spread = pad(_spread_apart(batch, step), ends)
+        spread = pad(_insert_zeros(batch, step), ends)
         out = _products(windows(spread, weight.shape[2:], (1,) * spatial, apart), flipped, groups)
-        return _finished(out, bias, alone)
+        return _finish(out, bias, alone)
 
     convolve.__name__ = convolve.__qualname__ = f"conv_transpose{spatial}d"
     convolve.__doc__ = f"""The transpose of ``conv{spatial}d``, which has the same arguments.
@@ -188,7 +188,7 @@ def _transposed(spatial: int) -> Convolution:
     return convolve
 
 
-def _check_more(more: Ints, step: Ints, apart: Ints) -> None:
+def _check_output_padding(more: Ints, step: Ints, apart: Ints) -> None:
     if any(extra >= max(pair) for extra, *pair in zip(more, step, apart)):
         raise RuntimeError(
             "output padding must be smaller than either stride or dilation, but got "
@@ -196,7 +196,7 @@ def _check_more(more: Ints, step: Ints, apart: Ints) -> None:
         )
 
 
-def _turned(weight: Tensor, batch: Tensor, groups: int) -> Tensor:
+def _flip_weight(weight: Tensor, batch: Tensor, groups: int) -> Tensor:
     """Weight of the equivalent plain convolution: flipped, inputs and outputs swapped."""
     if batch.shape[1] != weight.shape[0]:
         raise RuntimeError(
@@ -210,7 +210,7 @@ def _turned(weight: Tensor, batch: Tensor, groups: int) -> Tensor:
     return swapped.reshape(groups * weight.shape[1], -1, *weight.shape[2:])
 
 
-def _spread_apart(batch: Tensor, step: Ints) -> Tensor:
+def _insert_zeros(batch: Tensor, step: Ints) -> Tensor:
     """Insert zeros between the elements, so that they lie a stride apart."""
     for dim, stride in enumerate(step, 2):
         if stride == 1:

@@ -15,45 +15,45 @@ _SATURATION = -1.7580993408473766
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Set entries to zero with probability `p`, and divide the others by ``1 - p``."""
-    return _dropped(input, p, training, inplace, input.shape)
+    return _drop(input, p, training, inplace, input.shape)
 
 
 def dropout1d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
     """Drop whole channels of an input of shape (N, C, L) or (C, L)."""
-    return _dropped(input, p, training, inplace, _channels(input, 1))
+    return _drop(input, p, training, inplace, _channels(input, 1))
 
 
 def dropout2d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
     """Drop whole channels of an input of shape (N, C, H, W) or (C, H, W)."""
-    return _dropped(input, p, training, inplace, _channels(input, 2))
+    return _drop(input, p, training, inplace, _channels(input, 2))
 
 
 def dropout3d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
     """Drop whole channels of an input of shape (N, C, D, H, W) or (C, D, H, W)."""
-    return _dropped(input, p, training, inplace, _channels(input, 3))
+    return _drop(input, p, training, inplace, _channels(input, 3))
 
 
 def _channels(input: Tensor, spatial: int) -> Size:
     return Size([*input.shape[:-spatial], *[1] * spatial])
 
 
-def _dropped(input: Tensor, p: float, training: bool, inplace: bool, shape: Size) -> Tensor:
-    _check_chance(p)
+def _drop(input: Tensor, p: float, training: bool, inplace: bool, shape: Size) -> Tensor:
+    _check_probability(p)
     if not training or p == 0:
         return input
     if p == 1:
         return input.mul_(0) if inplace else input * 0
-    factor = _kept(input, p, shape) / (1 - p)
+    factor = _keep_mask(input, p, shape) / (1 - p)
     return input.mul_(factor) if inplace else input * factor
 
 
-def _kept(input: Tensor, p: float, shape: Size) -> Tensor:
+def _keep_mask(input: Tensor, p: float, shape: Size) -> Tensor:
     """Return 0 for dropped entries, of probability `p`, and 1 for others.
 
     They are drawn in the order of `input` in memory, as PyTorch draws them.
@@ -67,7 +67,7 @@ def _kept(input: Tensor, p: float, shape: Size) -> Tensor:
     return draw(shape)
 
 
-def _check_chance(p: float) -> None:
+def _check_probability(p: float) -> None:
     if not 0 <= p <= 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
@@ -76,24 +76,24 @@ def alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
     """Set entries to the limit of `selu`, then scale back to mean 0 and variance 1."""
-    return _saturated(input, p, training, inplace, input.shape)
+    return _alpha_drop(input, p, training, inplace, input.shape)
 
 
 def feature_alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
     """`alpha_dropout` of whole channels, of an input of shape (N, C, …)."""
-    return _saturated(input, p, training, inplace, _channels(input, input.ndim - 2))
+    return _alpha_drop(input, p, training, inplace, _channels(input, input.ndim - 2))
 
 
-def _saturated(input: Tensor, p: float, training: bool, inplace: bool, shape: Size) -> Tensor:
-    _check_chance(p)
+def _alpha_drop(input: Tensor, p: float, training: bool, inplace: bool, shape: Size) -> Tensor:
+    _check_probability(p)
     if not training or p == 0:
         return input
     if p == 1:
         return input.mul_(0) if inplace else input * 0
     scale = 1 / math.sqrt((_SATURATION**2 * p + 1) * (1 - p))
-    kept = _kept(input, p, shape)
+    kept = _keep_mask(input, p, shape)
     shift = ((1 - kept) * _SATURATION - _SATURATION * p) * scale
     out = input * (kept * scale) + shift
     return input.copy_(out) if inplace else out

@@ -105,8 +105,8 @@ def fold(
     batch = input.unsqueeze(0) if input.ndim == 2 else input
     channels, padded, counts = _folded_shape(batch, extents, size, apart, ends, step)
     patches = batch.reshape(batch.shape[0], channels, *size, *counts).permute(0, 1, 4, 5, 2, 3)
-    across = _summed(patches, 3, padded[1], apart[1], step[1])
-    whole = _summed(across, 2, padded[0], apart[0], step[0])
+    across = _sum_windows(patches, 3, padded[1], apart[1], step[1])
+    whole = _sum_windows(across, 2, padded[0], apart[0], step[0])
     image = whole.narrow(2, ends[0], extents[0]).narrow(3, ends[1], extents[1])
     return image.squeeze(0) if input.ndim == 2 else image
 
@@ -142,7 +142,7 @@ def _folded_shape(
     return rows // product(size), padded, counts
 
 
-def _summed(patches: Tensor, dim: int, extent: int, apart: int, step: int) -> Tensor:
+def _sum_windows(patches: Tensor, dim: int, extent: int, apart: int, step: int) -> Tensor:
     """Sum the last dimension, of windows along `dim`, back to the positions they came from."""
     if apart > 1:
         spread = pad(patches.unsqueeze(-1), [0, apart - 1]).flatten(-2)

@@ -79,7 +79,7 @@ def embedding(
     """
     check_looked_up(input, "embedding")
     if max_norm is not None:
-        _scale_down(weight, input, max_norm, norm_type)
+        _renormalize_rows(weight, input, max_norm, norm_type)
     flat = input.reshape(-1)
     rows = weight.index_select(0, flat)
     if scale_grad_by_freq and weight.dtype.is_differentiable:
@@ -105,7 +105,7 @@ def check_looked_up(input: Tensor, name: str) -> None:
     )
 
 
-def _scale_down(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
+def _renormalize_rows(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
     recording, modes.grad = modes.grad, False
     try:
         rows = input.reshape(-1).unique()
@@ -192,7 +192,7 @@ def embedding_bag(
     if padding is not None:
         counts = counts & (flat != padding).index_select(0, table.reshape(-1)).reshape(table.shape)
     members = rows.index_select(0, table.reshape(-1)).reshape(*table.shape, rows.shape[-1])
-    return _reduced(members, counts.unsqueeze(-1), mode)
+    return _reduce_bags(members, counts.unsqueeze(-1), mode)
 
 
 def _check(input: Tensor, offsets: Tensor | None, mode: str, weights: Tensor | None) -> None:
@@ -239,7 +239,7 @@ def _members(input: Tensor, offsets: Tensor | None, last_is_end: bool) -> tuple[
     return (bounds[:-1, None] + places) * inside, inside
 
 
-def _reduced(members: Tensor, counts: Tensor, mode: str) -> Tensor:
+def _reduce_bags(members: Tensor, counts: Tensor, mode: str) -> Tensor:
     """Reduce the unmasked members (bags, positions, features) to one row for each bag."""
     if members.shape[1] == 0:
         return members.sum(1)

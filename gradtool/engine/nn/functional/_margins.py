@@ -186,7 +186,7 @@ def multi_margin_loss(
     """
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
-    rows, classes = _rows(input), target.reshape(-1, 1)
+    rows, classes = _as_matrix(input), target.reshape(-1, 1)
     if classes.shape[0] != rows.shape[0]:
         raise RuntimeError(
             "multi_margin_loss: target tensor should be 1-D with size equal to the number of input "
@@ -200,7 +200,7 @@ def multi_margin_loss(
         lacking = lacking * weight.index_select(0, classes.reshape(-1)).unsqueeze(1)
     others = arange(rows.shape[1], device=rows.device) != classes
     loss = (lacking * others).mean(1)
-    return reduced(_as_given(loss, input), legacy(reduction, size_average, reduce))
+    return reduced(_like_input(loss, input), legacy(reduction, size_average, reduce))
 
 
 @takes(FLOATS, "multilabel_margin_loss_forward_out_frame")
@@ -227,17 +227,17 @@ def multilabel_margin_loss(
         raise RuntimeError(
             f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
         )
-    rows, classes = _rows(input), _rows(target)
+    rows, classes = _as_matrix(input), _as_matrix(target)
     counted = (classes >= 0).to(_dtypes.int64).cumprod(1)
     classes = classes * counted
     right = classes.new_zeros(rows.shape).scatter_add(1, classes, counted) > 0
     above = rows.gather(1, classes).unsqueeze(2) - rows.unsqueeze(1)
     asked = (counted > 0).unsqueeze(2) & ~right.unsqueeze(1)
     loss = ((1 - above).clamp_min(0) * asked).sum((1, 2)) / rows.shape[1]
-    return reduced(_as_given(loss, input), legacy(reduction, size_average, reduce))
+    return reduced(_like_input(loss, input), legacy(reduction, size_average, reduce))
 
 
-def _rows(x: Tensor) -> Tensor:
+def _as_matrix(x: Tensor) -> Tensor:
     if x.ndim > 2:
         raise RuntimeError(
             "Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
@@ -246,7 +246,7 @@ def _rows(x: Tensor) -> Tensor:
     return x.reshape(1, -1) if x.ndim < 2 else x
 
 
-def _as_given(loss: Tensor, input: Tensor) -> Tensor:
+def _like_input(loss: Tensor, input: Tensor) -> Tensor:
     """A number for a vector, one number per row for a matrix."""
     return loss.squeeze(0) if input.ndim < 2 else loss
 

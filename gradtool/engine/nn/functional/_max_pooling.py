@@ -30,7 +30,7 @@ _LARGEST_OF = {
 """Dimensions -> the dtypes that torch compares, and the name of its kernel."""
 
 
-def _maximal(spatial: int) -> Pooling:
+def _max_pool(spatial: int) -> Pooling:
     def pool(
         input: Tensor,
         kernel_size: Any,
@@ -97,7 +97,7 @@ def _adaptive(spatial: int) -> Callable[..., Any]:
                 f"{name}(): Expected {spatial + 1}D or {spatial + 2}D tensor, but got "
                 f"{list(input.shape)}"
             )
-        values, places = _largest(input, wanted_extents(input, output_size, spatial))
+        values, places = _region_maxima(input, wanted_extents(input, output_size, spatial))
         return (values, places) if return_indices else values
 
     pool.__name__ = pool.__qualname__ = name
@@ -112,7 +112,7 @@ def _adaptive(spatial: int) -> Callable[..., Any]:
     return pool
 
 
-def _largest(input: Tensor, counts: Ints) -> tuple[Tensor, Tensor]:
+def _region_maxima(input: Tensor, counts: Ints) -> tuple[Tensor, Tensor]:
     """Return the largest of each region, and its index in the flattened last dimensions."""
     front, extents = input.shape[: -len(counts)], tuple(input.shape[-len(counts) :])
     places, inside = _members(extents, counts)
@@ -130,7 +130,7 @@ def _members(extents: Ints, counts: Ints) -> tuple[Any, Any]:
     """Indices of each region's members, padded to one length, and a mask of real ones."""
     places, inside = np.zeros(1, dtype=np.int64), np.ones(1, dtype=bool)
     for extent, count in zip(extents, counts):
-        own, counting = _along(extent, count)
+        own, counting = _members_along(extent, count)
         places = places[..., None, :, None] * extent + own[:, None, :]
         inside = inside[..., None, :, None] & counting[:, None, :]
         places = places.reshape(*places.shape[:-3], count, -1)
@@ -138,7 +138,7 @@ def _members(extents: Ints, counts: Ints) -> tuple[Any, Any]:
     return places, inside
 
 
-def _along(extent: int, count: int) -> tuple[Any, Any]:
+def _members_along(extent: int, count: int) -> tuple[Any, Any]:
     """Do the same for one dimension: arrays of (regions, members)."""
     region = np.arange(count)[:, None]
     start, end = region * extent // count, -(-(region + 1) * extent // count)
@@ -146,7 +146,7 @@ def _along(extent: int, count: int) -> tuple[Any, Any]:
     return np.minimum(place, extent - 1), place < end
 
 
-max_pool1d, max_pool2d, max_pool3d = (_maximal(spatial) for spatial in (1, 2, 3))
+max_pool1d, max_pool2d, max_pool3d = (_max_pool(spatial) for spatial in (1, 2, 3))
 max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices = map(
     with_indices, (max_pool1d, max_pool2d, max_pool3d)
 )
@@ -163,7 +163,7 @@ adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = (
 Unpooling = Callable[..., Tensor]
 
 
-def _unpooling(spatial: int) -> Unpooling:
+def _max_unpool(spatial: int) -> Unpooling:
     @takes(REAL, f"max_unpool{max(spatial, 2)}d")
     def unpool(
         input: Tensor,
@@ -177,7 +177,7 @@ def _unpooling(spatial: int) -> Unpooling:
         size = for_each(kernel_size, spatial, "kernel_size")
         step = for_each(size if stride is None else stride, spatial, "stride")
         ends = for_each(padding, spatial, "padding")
-        extents = _extents(tuple(input.shape[-spatial:]), size, step, ends, output_size)
+        extents = _output_extents(tuple(input.shape[-spatial:]), size, step, ends, output_size)
         front = input.shape[:-spatial]
         flat = input.new_zeros((*front, product(extents)))
         places = indices.reshape(*front, -1)
@@ -227,7 +227,7 @@ def _check_places(places: Tensor, extents: Ints) -> None:
         )
 
 
-def _extents(pooled: Ints, size: Ints, step: Ints, ends: Ints, wanted: Any) -> Ints:
+def _output_extents(pooled: Ints, size: Ints, step: Ints, ends: Ints, wanted: Any) -> Ints:
     """Return the requested extents, which must lie within a stride of the default ones."""
     usual = tuple(
         [(count - 1) * step[at] + size[at] - 2 * ends[at] for at, count in enumerate(pooled)]
@@ -251,7 +251,7 @@ def _extents(pooled: Ints, size: Ints, step: Ints, ends: Ints, wanted: Any) -> I
     return extents
 
 
-max_unpool1d, max_unpool2d, max_unpool3d = (_unpooling(spatial) for spatial in (1, 2, 3))
+max_unpool1d, max_unpool2d, max_unpool3d = (_max_unpool(spatial) for spatial in (1, 2, 3))
 
 
 for _function, _node in (

@@ -16,7 +16,7 @@ from gradtool.engine._ops.reductions.statistics import var_mean
 from gradtool.engine._tensor import Tensor
 
 
-def _standardized(input: Tensor, dims: Sequence[int], eps: float) -> Tensor:
+def _standardize(input: Tensor, dims: Sequence[int], eps: float) -> Tensor:
     variance, mean = var_mean(input, tuple(dims), correction=0, keepdim=True)
     return (input - mean) * rsqrt(variance + eps)
 
@@ -27,7 +27,7 @@ def _affine(x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
     return x if bias is None else x + bias
 
 
-def _by_channel(parameter: Tensor | None, input: Tensor) -> Tensor | None:
+def _align_channels(parameter: Tensor | None, input: Tensor) -> Tensor | None:
     """Align a vector over the channels with dimension 1 of the input."""
     return None if parameter is None else parameter.reshape(1, -1, *[1] * (input.ndim - 2))
 
@@ -54,7 +54,7 @@ def layer_norm(
     Raises:
         RuntimeError: the input's last dimensions are not `normalized_shape`.
     """
-    return _affine(_standardized(input, _last(input, normalized_shape), eps), weight, bias)
+    return _affine(_standardize(input, _last(input, normalized_shape), eps), weight, bias)
 
 
 @takes(SMOOTH, "rms_norm")
@@ -107,11 +107,11 @@ def batch_norm(
     """
     _check_dtypes(input, running_mean, running_var, weight, bias)
     dims = [0, *range(2, input.ndim)]
-    weight, bias = _by_channel(weight, input), _by_channel(bias, input)
+    weight, bias = _align_channels(weight, input), _align_channels(bias, input)
     if training:
         _check_values_per_channel(input)
         _track(input, running_mean, running_var, dims, momentum)
-        return _affine(_standardized(input, dims, eps), weight, bias)
+        return _affine(_standardize(input, dims, eps), weight, bias)
     if running_mean is None or running_var is None:
         raise RuntimeError(
             "Expected running_mean and running_var to be defined when training=False"
@@ -170,7 +170,7 @@ def instance_norm(
     Raises:
         ValueError: each channel of an example has a single value.
     """
-    weight, bias = _by_channel(weight, input), _by_channel(bias, input)
+    weight, bias = _align_channels(weight, input), _align_channels(bias, input)
     dims = list(range(2, input.ndim))
     if not use_input_stats:
         found = batch_norm(input, running_mean, running_var, eps=eps)
@@ -180,7 +180,7 @@ def instance_norm(
             f"Expected more than 1 spatial element when training, got input size {input.shape}"
         )
     _track(input, running_mean, running_var, dims, momentum)
-    return _affine(_standardized(input, dims, eps), weight, bias)
+    return _affine(_standardize(input, dims, eps), weight, bias)
 
 
 @node_name("NativeGroupNormBackward0")
@@ -204,8 +204,8 @@ def group_norm(
             f"shape {list(input.shape)} and num_groups={num_groups}"
         )
     grouped = input.reshape(count, num_groups, -1)
-    standard = _standardized(grouped, [2], eps).reshape(input.shape)
-    return _affine(standard, _by_channel(weight, input), _by_channel(bias, input))
+    standard = _standardize(grouped, [2], eps).reshape(input.shape)
+    return _affine(standard, _align_channels(weight, input), _align_channels(bias, input))
 
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "normalize", "rms_norm"]

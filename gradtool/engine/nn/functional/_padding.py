@@ -22,7 +22,7 @@ def _padded(x: Any, *, pairs: Pairs, value: Any = 0) -> Any:
     return np.pad(x, pairs, constant_values=value)
 
 
-def _inside(g: Tensor, pairs: Pairs) -> Tensor:
+def _crop(g: Tensor, pairs: Pairs) -> Tensor:
     for dim, (before, after) in enumerate(pairs):
         if before or after:
             g = g.narrow(dim, before, g.shape[dim] - before - after)
@@ -34,8 +34,8 @@ def _examples_unpadded(pairs: Sequence[tuple[int, int]], _size: int) -> tuple[An
     return ((0, 0), *pairs)
 
 
-_with_zeros = linear("constant_pad_nd", _padded, _inside, batch=changing(pairs=_examples_unpadded))
-_with_value = general("constant_pad_nd", _padded, _inside, batch=changing(pairs=_examples_unpadded))
+_with_zeros = linear("constant_pad_nd", _padded, _crop, batch=changing(pairs=_examples_unpadded))
+_with_value = general("constant_pad_nd", _padded, _crop, batch=changing(pairs=_examples_unpadded))
 
 
 def _padding_node(_input: Any, pad: Any, mode: str = "constant", value: Any = None) -> str | None:
@@ -101,7 +101,7 @@ def _constant(input: Tensor, pairs: Pairs, value: float) -> Tensor:
                 f"resulted in a negative output size, which is invalid. Check dimension {dim} of "
                 "your input."
             )
-    inner = _inside(input, cut)
+    inner = _crop(input, cut)
     if value == 0:
         return _with_zeros(inner, pairs=grown)
     return _with_value(inner, pairs=grown, value=value)
@@ -117,7 +117,7 @@ def _check_rank(input: Tensor, padded: int) -> None:
 # ---- where the elements come from -----------------------------------------------------------
 
 
-def _reflected(extent: int, before: int, after: int) -> Any:
+def _reflect(extent: int, before: int, after: int) -> Any:
     if max(before, after) >= extent:
         raise RuntimeError(
             "Argument #4: Padding size should be less than the corresponding input dimension, but "
@@ -127,7 +127,7 @@ def _reflected(extent: int, before: int, after: int) -> Any:
     return np.where(places < extent, places, 2 * (extent - 1) - places)
 
 
-def _repeated(extent: int, before: int, after: int) -> Any:
+def _replicate(extent: int, before: int, after: int) -> Any:
     return np.arange(-before, extent + after).clip(0, extent - 1)
 
 
@@ -139,7 +139,7 @@ def _around(extent: int, before: int, after: int) -> Any:
 
 _KERNELS = {"reflect": "reflection", "replicate": "replication"}
 _POSITIONS: dict[str, Callable[[int, int, int], Any]] = {
-    "reflect": _reflected, "replicate": _repeated, "circular": _around,
+    "reflect": _reflect, "replicate": _replicate, "circular": _around,
 }  # fmt: skip
 
 __all__ = ["pad"]

@@ -99,7 +99,7 @@ def windows_of(input: Tensor, plan: WindowPlan, value: float) -> Tensor:
 # ---- means ----------------------------------------------------------------------------------
 
 
-def _averaging(spatial: int) -> Pooling:
+def _avg_pool(spatial: int) -> Pooling:
     @takes(*_AVERAGED[spatial])
     def pool(
         input: Tensor,
@@ -115,8 +115,8 @@ def _averaging(spatial: int) -> Pooling:
         if divisor_override is not None:
             if divisor_override == 0:
                 raise RuntimeError("divisor must be not zero")
-            return _shared(total, divisor_override)
-        return _shared(total, input.new_tensor(_divisors(plan, count_include_pad)))
+            return _divide(total, divisor_override)
+        return _divide(total, input.new_tensor(_divisors(plan, count_include_pad)))
 
     pool.__name__ = pool.__qualname__ = f"avg_pool{spatial}d"
     pool.__doc__ = f"""The mean of each window over the last {spatial} dimensions.
@@ -131,7 +131,7 @@ def _averaging(spatial: int) -> Pooling:
     return pool
 
 
-def _shared(total: Tensor, count: Any) -> Tensor:
+def _divide(total: Tensor, count: Any) -> Tensor:
     """Divide; integers are truncated."""
     rounding = None if total.dtype.is_differentiable else "trunc"
     shared: Tensor = total.div(count, rounding_mode=rounding)
@@ -202,7 +202,7 @@ def _regions(extent: int, count: int) -> Any:
     return ((place >= start) & (place < end)) / (end - start)
 
 
-avg_pool1d, avg_pool2d, avg_pool3d = (_averaging(spatial) for spatial in (1, 2, 3))
+avg_pool1d, avg_pool2d, avg_pool3d = (_avg_pool(spatial) for spatial in (1, 2, 3))
 adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = (
     _adaptive(spatial) for spatial in (1, 2, 3)
 )
@@ -211,7 +211,7 @@ adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = (
 _MEANS: dict[int, Callable[..., Tensor]] = {1: avg_pool1d, 2: avg_pool2d, 3: avg_pool3d}
 
 
-def _norm_pooling(spatial: int) -> Callable[..., Tensor]:
+def _lp_pool(spatial: int) -> Callable[..., Tensor]:
     def pool(
         input: Tensor,
         norm_type: float,
@@ -235,7 +235,7 @@ def _norm_pooling(spatial: int) -> Callable[..., Tensor]:
     return pool
 
 
-lp_pool1d, lp_pool2d, lp_pool3d = (_norm_pooling(spatial) for spatial in (1, 2, 3))
+lp_pool1d, lp_pool2d, lp_pool3d = (_lp_pool(spatial) for spatial in (1, 2, 3))
 
 
 def local_response_norm(

@@ -98,7 +98,7 @@ def interpolate(
     if recompute_scale_factor:
         factors = (None,) * len(sizes)
     for dim, (extent, factor) in enumerate(zip(sizes, factors), 2):
-        input = _resampled(input, dim, extent, factor, mode, bool(align_corners))
+        input = _resample(input, dim, extent, factor, mode, bool(align_corners))
     return input
 
 
@@ -131,7 +131,7 @@ def _sizes(input: Tensor, size: Any, scale_factor: Any) -> tuple[Ints, tuple[Any
     return tuple([math.floor(have * by) for have, by in zip(input.shape[2:], each)]), each
 
 
-def _resampled(
+def _resample(
     input: Tensor, dim: int, extent: int, factor: Any, mode: str, align_corners: bool
 ) -> Tensor:
     have = input.shape[dim]
@@ -239,17 +239,17 @@ def grid_sample(
     kernel = "grid_sampler3d_cpu" if input.ndim == 5 else "grid_sampler_2d_cpu_kernel_impl"
     check_taken(input, REAL, kernel)
     if align_corners is None:
-        _warn_of_corners("grid_sample")
+        _warn_about_corners("grid_sample")
     extents = tuple(input.shape[2:])
     along = []
     for at, extent in enumerate(extents):
-        place = _in_pixels(grid[..., len(extents) - 1 - at], extent, bool(align_corners))
+        place = _to_pixels(grid[..., len(extents) - 1 - at], extent, bool(align_corners))
         padded = _padding(padding_mode, extent, bool(align_corners))
         if mode == "bicubic":
             along.append([tap._replace(place=padded(tap.place)) for tap in _taps(place, mode)])
         else:
             along.append(_taps(padded(place), mode))
-    return _combined(input, along, tuple(grid.shape[1:-1]))
+    return _combine(input, along, tuple(grid.shape[1:-1]))
 
 
 def _check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
@@ -273,7 +273,7 @@ def _check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
 
 
-def _warn_of_corners(name: str) -> None:
+def _warn_about_corners(name: str) -> None:
     warnings.warn(
         f"Default {name} behavior has changed to align_corners=False since 1.3.0. Please specify "
         "align_corners=True if the old behavior is desired.",
@@ -281,7 +281,7 @@ def _warn_of_corners(name: str) -> None:
     )
 
 
-def _in_pixels(place: Tensor, extent: int, align_corners: bool) -> Tensor:
+def _to_pixels(place: Tensor, extent: int, align_corners: bool) -> Tensor:
     if align_corners:
         return (place + 1) * ((extent - 1) / 2)
     return ((place + 1) * extent - 1) / 2
@@ -297,10 +297,10 @@ def _padding(mode: str, extent: int, align_corners: bool) -> Callable[[Tensor], 
     if mode == "border":
         return lambda place: place.clamp(0, extent - 1)
     low, span = (0.0, extent - 1.0) if align_corners else (-0.5, float(extent))
-    return lambda place: _reflected(place, low, span).clamp(0, extent - 1)
+    return lambda place: _reflect(place, low, span).clamp(0, extent - 1)
 
 
-def _reflected(place: Tensor, low: float, span: float) -> Tensor:
+def _reflect(place: Tensor, low: float, span: float) -> Tensor:
     """Reflect at both ends of [low, low + span] until inside."""
     if span == 0:
         return place * 0
@@ -335,7 +335,7 @@ def _far(x: Tensor) -> Tensor:
     return ((x - 5) * x + 8) * x * _CUBIC - 4 * _CUBIC
 
 
-def _combined(input: Tensor, along: list[list[_Tap]], places: tuple[int, ...]) -> Tensor:
+def _combine(input: Tensor, along: list[list[_Tap]], places: tuple[int, ...]) -> Tensor:
     """Sum over all combinations of taps, one for each dimension."""
     batch, channels, *extents = input.shape
     flat = input.reshape(batch, channels, -1)
@@ -386,7 +386,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
             f"for size {tuple(size)}. Got {tuple(theta.shape)}."
         )
     if align_corners is None:
-        _warn_of_corners("affine_grid")
+        _warn_about_corners("affine_grid")
     extents = tuple(size[2:])
     axes = [_axis(theta, extent, bool(align_corners)) for extent in extents]
     spread = []

@@ -40,20 +40,20 @@ class ModuleHooks:
                 args, kwargs = changed
             elif changed is not None:
                 args = changed if isinstance(changed, tuple) else (changed,)
-        passage = self._passage()
-        output = self.forward(*(passage.inputs(args) if passage else args), **kwargs)
+        hooked = self._hooked_call()
+        output = self.forward(*(hooked.inputs(args) if hooked else args), **kwargs)
         for after, with_kwargs in list(self._forward_hooks.values()):
             given = (args, kwargs, output) if with_kwargs else (args, output)
             replaced = after(self, *given)
             output = output if replaced is None else replaced
-        return passage.outputs(output) if passage else output
+        return hooked.outputs(output) if hooked else output
 
-    def _passage(self) -> Passage | None:
+    def _hooked_call(self) -> HookedCall | None:
         """Return the object that passes this call's gradients to the backward hooks, if any."""
         before, after = (
             list(each.values()) for each in (self._backward_pre_hooks, self._backward_hooks)
         )
-        return Passage(self, before, after) if before or after else None
+        return HookedCall(self, before, after) if before or after else None
 
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
@@ -62,7 +62,7 @@ class ModuleHooks:
 
         `with_kwargs` passes keyword arguments too; `prepend` calls it before the other hooks.
         """
-        return _registered(self._forward_pre_hooks, (hook, with_kwargs), prepend)
+        return _register(self._forward_pre_hooks, (hook, with_kwargs), prepend)
 
     def register_forward_hook(
         self,
@@ -76,7 +76,7 @@ class ModuleHooks:
 
         `with_kwargs` passes keyword arguments too; `prepend` calls it before the other hooks.
         """
-        return _registered(self._forward_hooks, (hook, with_kwargs), prepend)
+        return _register(self._forward_hooks, (hook, with_kwargs), prepend)
 
     def register_full_backward_hook(
         self, hook: Callable[..., Any], prepend: bool = False
@@ -85,7 +85,7 @@ class ModuleHooks:
 
         The hook may replace the gradients of the inputs.
         """
-        return _registered(self._backward_hooks, hook, prepend)
+        return _register(self._backward_hooks, hook, prepend)
 
     register_backward_hook = register_full_backward_hook
 
@@ -93,10 +93,10 @@ class ModuleHooks:
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
         """Call ``hook(module, grad_output)`` first; it may replace the gradients of the outputs."""
-        return _registered(self._backward_pre_hooks, hook, prepend)
+        return _register(self._backward_pre_hooks, hook, prepend)
 
 
-def _registered(hooks: dict[int, Any], hook: Any, first: bool) -> RemovableHandle:
+def _register(hooks: dict[int, Any], hook: Any, first: bool) -> RemovableHandle:
     handle = RemovableHandle(hooks, hook)
     if first:
         others = {key: each for key, each in hooks.items() if each is not hook}
@@ -124,7 +124,7 @@ class BackwardHookFunction(Function):
         return None, *(grads if replaced is None else replaced)
 
 
-class Passage:
+class HookedCall:
     """One call of a Module between its backward hooks."""
 
     def __init__(
@@ -140,7 +140,11 @@ class Passage:
         if not self._has_inputs:
             return args
         places = [place for place, each in enumerate(args) if isinstance(each, Tensor)]
-        return _passed(args, places, lambda grads: self._leave(_filled(args, places, grads)))
+        return _pass_through(
+            args,
+            places,
+            lambda grads: self._call_backward_hooks(_at_positions(args, places, grads)),
+        )
 
     def outputs(self, output: Any) -> Any:
         """Return the outputs, linked so that the hooks get their gradients."""
@@ -149,12 +153,14 @@ class Passage:
         if not (modes.grad and any(_needs(each) for each in outputs)):
             return output
         places = [place for place, each in enumerate(outputs) if isinstance(each, Tensor)]
-        passed = _passed(
-            outputs, places, lambda grads: self._enter(_filled(outputs, places, grads), places)
+        passed = _pass_through(
+            outputs,
+            places,
+            lambda grads: self._call_pre_hooks(_at_positions(outputs, places, grads), places),
         )
         return type(output)(passed) if several else passed[0]
 
-    def _enter(self, grads: tuple[Any, ...], places: list[int]) -> Any:
+    def _call_pre_hooks(self, grads: tuple[Any, ...], places: list[int]) -> Any:
         for hook in self._before:
             replaced = hook(self._module, grads)
             if replaced is not None:
@@ -168,10 +174,10 @@ class Passage:
                 "#torch.nn.Module.register_full_backward_hook for more details.",
                 stacklevel=2,
             )
-            self._leave((None,))
+            self._call_backward_hooks((None,))
         return [grads[place] for place in places]
 
-    def _leave(self, grads: tuple[Any, ...]) -> Any:
+    def _call_backward_hooks(self, grads: tuple[Any, ...]) -> Any:
         for hook in self._after:
             replaced = hook(self._module, grads, self._grad_outputs)
             if replaced is not None:
@@ -183,13 +189,15 @@ def _needs(value: Any) -> bool:
     return isinstance(value, Tensor) and value.requires_grad
 
 
-def _filled(values: tuple[Any, ...], places: list[int], grads: tuple[Any, ...]) -> tuple[Any, ...]:
+def _at_positions(
+    values: tuple[Any, ...], places: list[int], grads: tuple[Any, ...]
+) -> tuple[Any, ...]:
     """Put the gradients at their positions, and None at the others."""
     found = dict(zip(places, grads, strict=True))
     return tuple(found.get(place) for place in range(len(values)))
 
 
-def _passed(
+def _pass_through(
     values: tuple[Any, ...], places: list[int], seen: Callable[[tuple[Any, ...]], Any]
 ) -> tuple[Any, ...]:
     through = BackwardHookFunction.apply(seen, *(values[place] for place in places))
@@ -198,5 +206,5 @@ def _passed(
 
 
 __all__ = [
-    "Passage",
+    "HookedCall",
 ]  # fmt: skip

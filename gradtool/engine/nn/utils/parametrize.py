@@ -27,11 +27,11 @@ class ParametrizationList(ModuleList):
                 learned = learned if inverse is None else inverse(learned)
         self.is_tensor = isinstance(learned, Tensor)
         if self.is_tensor:
-            self.original = _kept(learned, original)
+            self.original = _as_original(learned, original)
         else:
             self.ntensors = len(learned)
             for place, each in enumerate(learned):
-                setattr(self, f"original{place}", _kept(each, original))
+                setattr(self, f"original{place}", _as_original(each, original))
 
     def forward(self) -> Tensor:
         """Compute the parameter from the learned one."""
@@ -47,7 +47,7 @@ class ParametrizationList(ModuleList):
         return made
 
 
-def _kept(learned: Tensor, original: Tensor) -> Tensor:
+def _as_original(learned: Tensor, original: Tensor) -> Tensor:
     if isinstance(original, Parameter):
         return Parameter(learned.detach().clone(), original.requires_grad)
     return learned

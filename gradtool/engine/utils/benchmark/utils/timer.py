@@ -146,14 +146,14 @@ def _threads(number: int) -> Iterator[None]:
         from threadpoolctl import threadpool_limits  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
         if number > 1 and (os.cpu_count() or 1) > 1:
-            _tell_of_threads()
+            _warn_about_threads()
         yield
         return
     with threadpool_limits(number):
         yield
 
 
-def _tell_of_threads() -> None:
+def _warn_about_threads() -> None:
     import warnings
 
     warnings.warn(
