@@ -1,4 +1,4 @@
-"""``gradtool doctor``: what is there, what is not, what to do, and that nothing escapes."""
+"""``gradtool doctor``: found and missing parts, advice, and probes that raise."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_required_package_that_fails_fails_the_command(
     assert "cannot work: fix NumPy" in printed
 
 
-def test_a_missing_package_is_told_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_reported_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packages, "_REQUIRED", {"nothing-of-the-kind": "nothing_of_the_kind"})
     answer = only(packages.required())
     assert (answer.state, answer.advice) == ("missing", "pip install nothing-of-the-kind")

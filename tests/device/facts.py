@@ -1,6 +1,6 @@
-"""What CuPy offers, in a form that calls can be held to.
+"""CuPy's names and signatures, which calls are checked against.
 
-Where CuPy is installed its own word counts, elsewhere the record of it beside this file.
+They come from the installed CuPy, or else from the record next to this file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PATH = Path(__file__).with_name("cupy_facts.json")
 
 @functools.cache
 def facts() -> dict[str, Any]:
-    """What the installed CuPy offers, or the one on record."""
+    """Return the facts of the installed CuPy, or the recorded ones."""
     return recorded() if INSTALLED is None else facts_of(INSTALLED)
 
 

@@ -25,7 +25,7 @@ class OutOfRangeError(AssertionError):
 
 
 class Flags:
-    """Those of CuPy's flags that code may ask for."""
+    """Flags of CuPy's arrays that code may read."""
 
     def __init__(self, array: np.ndarray[Any, Any]) -> None:
         self.c_contiguous = array.flags.c_contiguous
@@ -34,7 +34,7 @@ class Flags:
 
 
 class Device:
-    """Which device an array lies on."""
+    """The device of an array."""
 
     def __init__(self, number: int) -> None:
         self.id = number
@@ -47,7 +47,7 @@ class Device:
 
 
 class Memory:
-    """Where the elements are."""
+    """The memory of the elements."""
 
     def __init__(self, array: np.ndarray[Any, Any]) -> None:
         self.ptr = array.ctypes.data

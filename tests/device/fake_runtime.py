@@ -13,7 +13,7 @@ from tests.device.facts import facts, hold_to
 
 
 class CUDARuntimeError(RuntimeError):
-    """What the runtime raises."""
+    """Error of the runtime."""
 
 
 class Runtime:

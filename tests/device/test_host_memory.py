@@ -1,4 +1,4 @@
-"""How much memory may be taken: the machine's, or what a control group leaves of it."""
+"""Available memory: the machine's, or the rest of a control group's limit."""
 
 from __future__ import annotations
 

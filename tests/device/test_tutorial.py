@@ -1,4 +1,4 @@
-"""A script in the manner of tutorials on pinned memory, run as users run theirs, on the stand-in.
+"""A script like those of tutorials on pinned memory, run as users run theirs, on the stand-in.
 
 It times copies by `Timer`, looks into them with the profiler, and reads a result too early.
 """

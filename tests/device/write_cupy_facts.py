@@ -85,7 +85,7 @@ def collect(prefix: str, module: ModuleType, functions: Any, ufuncs: Any) -> Non
 
 
 def ufunc_signature(ufunc: Any) -> str:
-    """What every ufunc takes: as many arrays as its loops do, and the usual options."""
+    """Signature of a ufunc: as many arrays as its loops take, and the usual options."""
     inputs = [f"x{number + 1}" for number in range(ufunc.nin)]
     return ", ".join([*inputs, "/", "out=", "*", "casting=", "dtype="])
 

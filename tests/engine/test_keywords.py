@@ -1,4 +1,4 @@
-"""torch's functions take their arguments by torch's names, beside PyTorch where it is installed."""
+"""Functions take their arguments by torch's names, compared with PyTorch if it is installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is misused raises PyTorch's exception, under its name and in its words."""
+"""Misuse raises PyTorch's exception, with its type and message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the torch namespace has besides operations: limits, settings, old constructors, modes."""
+"""The torch namespace apart from operations: limits, settings, legacy constructors, modes."""
 
 from __future__ import annotations
 

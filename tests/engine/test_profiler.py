@@ -203,10 +203,10 @@ def test_record_function_decorates_and_costs_nothing_unprofiled() -> None:
 
 
 def test_a_trace_for_browsers(tmp_path: Path) -> None:
-    told: list[Any] = []
-    with profile(activities=CPU, on_trace_ready=told.append) as found:
+    ready: list[Any] = []
+    with profile(activities=CPU, on_trace_ready=ready.append) as found:
         torch.ones(2).exp()
-    assert told == [found]
+    assert ready == [found]
     found.export_chrome_trace(str(tmp_path / "trace.json"))
     events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
     assert [event["name"] for event in events] == ["aten::ones", "aten::exp"]

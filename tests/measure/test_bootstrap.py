@@ -1,4 +1,4 @@
-"""Whether two samples differ is said with an interval, and always the same for the same samples."""
+"""The ratio of two samples has an interval, which is the same for the same samples."""
 
 from __future__ import annotations
 

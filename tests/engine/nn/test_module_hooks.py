@@ -8,31 +8,31 @@ import pytest
 
 
 def test_forward_hooks_see_named_arguments_and_come_in_order(torch: Any) -> None:
-    told: list[Any] = []
+    calls: list[Any] = []
     layer = torch.nn.CosineSimilarity(dim=0)
-    layer.register_forward_pre_hook(lambda _, args: told.append(("second", len(args))))
-    layer.register_forward_pre_hook(lambda *_: told.append("first"), prepend=True)
+    layer.register_forward_pre_hook(lambda _, args: calls.append(("second", len(args))))
+    layer.register_forward_pre_hook(lambda *_: calls.append("first"), prepend=True)
 
     def after(_: Any, args: Any, kwargs: Any, out: Any) -> Any:
-        told.append((len(args), sorted(kwargs)))
+        calls.append((len(args), sorted(kwargs)))
         return out + 3
 
     layer.register_forward_hook(after, with_kwargs=True)
     assert layer(torch.ones(1), x2=torch.ones(1)).item() == 4
-    assert told == ["first", ("second", 1), (1, ["x2"])]
+    assert calls == ["first", ("second", 1), (1, ["x2"])]
 
 
 def test_backward_hooks_see_the_gradients_and_may_replace_them(torch: Any) -> None:
-    told: list[Any] = []
+    calls: list[Any] = []
     layer = torch.nn.Linear(2, 1, bias=False, dtype=torch.float64)
     torch.nn.init.constant_(layer.weight, 3.0)
 
     def before(_: Any, grad_output: Any) -> Any:
-        told.append(("before", grad_output[0].tolist()))
+        calls.append(("before", grad_output[0].tolist()))
         return (grad_output[0] * 10,)
 
     def after(module: Any, grad_input: Any, grad_output: Any) -> Any:
-        told.append((module is layer, grad_input[0].tolist(), grad_output[0].tolist()))
+        calls.append((module is layer, grad_input[0].tolist(), grad_output[0].tolist()))
         return (grad_input[0] / 3,)
 
     layer.register_full_backward_pre_hook(before)
@@ -41,7 +41,7 @@ def test_backward_hooks_see_the_gradients_and_may_replace_them(torch: Any) -> No
     out = layer(x)
     assert "BackwardHookFunctionBackward" in repr(out)
     out.sum().backward()
-    assert told == [("before", [[1]]), (True, [[30, 30]], [[10]])]
+    assert calls == [("before", [[1]]), (True, [[30, 30]], [[10]])]
     assert x.grad.tolist() == [[10, 10]]
     assert layer.weight.grad.tolist() == [[10, 10]]
     handle.remove()
@@ -51,12 +51,12 @@ def test_backward_hooks_see_the_gradients_and_may_replace_them(torch: Any) -> No
 
 
 def test_backward_hooks_are_called_where_no_input_needs_a_gradient(torch: Any) -> None:
-    told: list[Any] = []
+    calls: list[Any] = []
     layer = torch.nn.Linear(2, 1)
-    layer.register_full_backward_hook(lambda _m, given, got: told.append((given, got[0].tolist())))
+    layer.register_full_backward_hook(lambda _m, given, got: calls.append((given, got[0].tolist())))
     with pytest.warns(UserWarning, match="Full backward hook is firing"):
         layer(torch.ones(1, 2)).sum().backward()
-    assert told == [((None,), [[1]])]
+    assert calls == [((None,), [[1]])]
 
 
 def test_parts_are_found_by_their_qualified_names(torch: Any) -> None:

@@ -11,8 +11,8 @@ import pytest
 import gradtool.engine as engine
 
 
-class Told:
-    """What a use of ``nn.utils`` shows, from one seed."""
+class Uses:
+    """Results of one use of ``nn.utils``, from one seed."""
 
     def __init__(self, use: Callable[[Any], Any], torch: Any) -> None:
         torch.manual_seed(5)
@@ -107,7 +107,7 @@ USES = {
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
 def test_does_what_pytorchs_does(use: Callable[[Any], Any]) -> None:
     torch = pytest.importorskip("torch", reason="compares with PyTorch, which is not installed")
-    ours, theirs = Told(use, engine), Told(use, torch)
+    ours, theirs = Uses(use, engine), Uses(use, torch)
     assert ours.texts == theirs.texts
     np.testing.assert_allclose(ours.numbers, theirs.numbers, rtol=1e-4, atol=1e-5)
 

@@ -1,4 +1,4 @@
-"""Timer, Measurement and Compare: what is sampled, until when, and how it is told."""
+"""Timer, Measurement and Compare: sampling, stopping and the printed figures."""
 
 from __future__ import annotations
 
@@ -68,10 +68,10 @@ def test_adaptive_autorange_ends_when_its_time_is_up_however_large_the_spread() 
 
 
 def test_blocked_autorange_fills_its_time_and_tells_of_each_block() -> None:
-    told: list[tuple[int, float]] = []
-    found = timer(Clock()).blocked_autorange(lambda *block: told.append(block), min_run_time=0.3)
+    blocks: list[tuple[int, float]] = []
+    found = timer(Clock()).blocked_autorange(lambda *block: blocks.append(block), min_run_time=0.3)
     assert sum(found.raw_times) == pytest.approx(0.3, rel=0.05)
-    assert told == [(found.number_per_run, time) for time in found.raw_times]
+    assert blocks == [(found.number_per_run, time) for time in found.raw_times]
 
 
 def test_setup_runs_before_each_sample_and_is_not_timed() -> None:

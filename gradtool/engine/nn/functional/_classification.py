@@ -160,7 +160,8 @@ def _cross_entropy_of_probabilities(
 ) -> Tensor:
     if not probabilities.is_floating_point():
         raise RuntimeError(
-            f"Expected floating point type for target with class probabilities, got {probabilities.dtype}"
+            "Expected floating point type for target with class probabilities, got "
+            f"{probabilities.dtype}"
         )
     dim = 0 if scores.ndim == 1 else 1
     classes = scores.shape[dim]
