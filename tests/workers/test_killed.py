@@ -21,7 +21,7 @@ from gradtool.results.report import Report
 from tests.workers.hostile_functions import GOOD, Hostile, source
 from tests.workers.processes import Marked
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 KILLS = int(os.environ.get("GRADTOOL_TEST_KILLS", "5"))
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="isolation needs fork")
