@@ -49,7 +49,6 @@ from gradtool.engine._ops.reductions import (
     counting,
     cumulative,
     extremum,
-    ignoring_nan,
     norm,
     reduction,
     softmax,
@@ -63,7 +62,7 @@ from gradtool.engine._tensor import Tensor
 FAMILIES = (
     arithmetic, axes, comparison, complex_parts, contraction, conversion, counting, creation,
     cumulative, diagonals, distributions, einsum, elementwise, expansion, extremum, gathering,
-    generators, ignoring_nan, indexing, inverses, joining, linalg, literals, lu, masking,
+    generators, indexing, inverses, joining, linalg, literals, lu, masking,
     matrix_functions, metadata, norm, norms, legacy, overwriting, powers, random, reduction,
     scattering, selection, shape, slicing, softmax, sorting, special, spectrograms, statistics,
     views,

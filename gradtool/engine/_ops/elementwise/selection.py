@@ -14,10 +14,12 @@ from gradtool.engine._ops.core.dtype_support import (
     not_implemented,
     refusing_complex,
 )
+from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import Product, binary, elementwise, promoted
 from gradtool.engine._ops.core.node_names import numbered
 from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._ops.core.promotion import cast, result_type
+from gradtool.engine._ops.elementwise.comparison import isneginf, isposinf
 from gradtool.engine._ops.indexing.masking import nonzero
 from gradtool.engine._tensor import Tensor
 
@@ -227,3 +229,50 @@ def clamp_min(x: Tensor, min: Any) -> Tensor:
 def clamp_max(x: Tensor, max: Any) -> Tensor:
     """`x`, but `max` where that is smaller."""
     return clamp(x, max=max)
+
+
+# ---- NaN as a missing value -------------------------------------------------------------------
+
+
+def _isnan(x: Tensor) -> Tensor:
+    return x != x
+
+
+fmax = op(
+    binary(
+        "fmax",
+        ignore_fp_warnings(refusing_complex("fmax", np.fmax)),
+        (
+            Product(lambda g, x, y: g.masked_fill(~((x >= y) | _isnan(y)), 0)),
+            Product(lambda g, x, y: g.masked_fill((x >= y) | _isnan(y), 0)),
+        ),
+        dtypes=ORDERED,
+    ),
+    method=True,
+)
+fmin = op(
+    binary(
+        "fmin",
+        ignore_fp_warnings(refusing_complex("fmin", np.fmin)),
+        (
+            Product(lambda g, x, y: g.masked_fill(~((x <= y) | _isnan(y)), 0)),
+            Product(lambda g, x, y: g.masked_fill((x <= y) | _isnan(y), 0)),
+        ),
+        dtypes=ORDERED,
+    ),
+    method=True,
+)
+
+
+@op(in_place=True, node="NanToNumBackward0")
+def nan_to_num(
+    x: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
+    """NaN and infinities replaced by numbers: zero, and the largest and smallest there are."""
+    if not x.is_floating_point():
+        return x.clone()
+    limits = np.finfo(x._array.dtype)
+    largest = float(limits.max) if posinf is None else posinf
+    smallest = float(limits.min) if neginf is None else neginf
+    finite = x.masked_fill(_isnan(x), 0.0 if nan is None else nan)
+    return finite.masked_fill(isposinf(x), largest).masked_fill(isneginf(x), smallest)

@@ -1,8 +1,7 @@
-"""Slices picked, written and added; strided views."""
+"""Slices picked, written, added and repeated; strided views."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +12,9 @@ from gradtool.engine import _dtypes
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.dims import Ints, as_ints, wrap_dim
 from gradtool.engine._ops.core.dtype_support import (
-    MEASURED,
-    REAL,
     check_positions,
-    refusing_bool_and_complex,
-    refusing_complex,
-    refusing_integers,
 )
-from gradtool.engine._ops.core.kinds import constant, linear
+from gradtool.engine._ops.core.kinds import linear
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive, vjp_of
 from gradtool.engine._ops.creation.creation import arange
@@ -34,7 +28,7 @@ from gradtool.engine._ops.shape.shape import reshape
 from gradtool.engine._tensor import Tensor, alias, to_numpy
 
 if TYPE_CHECKING:
-    from gradtool.engine._levels import BatchLevel
+    pass
 
 # ---- slices by their positions along a dimension ---------------------------------------------
 
@@ -290,80 +284,6 @@ def _owner(array: Any) -> Any:
     while type(array.base) is type(array):
         array = array.base
     return array
-
-
-# ---- bins ------------------------------------------------------------------------------------
-
-
-def _among_shared_bounds(
-    level: BatchLevel, primitive: Any, args: Sequence[Any], params: dict[str, Any]
-) -> Tensor | None:
-    """Batch rule of each element's place among bounds, unless each example has its own."""
-    x, bounds = args
-    return None if level.owns(bounds) else primitive(level.below(x), bounds, **params)
-
-
-_bucket = constant(
-    "bucketize",
-    refusing_bool_and_complex(
-        "searchsorted_out_cpu",
-        lambda x, bounds, *, right, dtype: np.searchsorted(
-            bounds, x, side="right" if right else "left"
-        ).astype(dtype),
-    ),
-    dtypes=MEASURED,
-    batch=_among_shared_bounds,
-)
-
-
-@op
-def bucketize(
-    x: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
-) -> Tensor:
-    """Count the sorted boundaries below each value; with `right`, those equal too.
-
-    Raises:
-        RuntimeError: the boundaries are not a vector.
-    """
-    if boundaries.ndim != 1:
-        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
-    values = x if isinstance(x, Tensor) else boundaries.new_tensor(x)
-    return _bucket(values, boundaries, right=right, dtype=np.int32 if out_int32 else np.int64)
-
-
-def _histogram(x: Any, *, bins: int, low: float, high: float) -> Any:
-    if low == high == 0 and x.size:
-        low, high = x.min().item(), x.max().item()
-    if low == high:
-        low, high = low - 1, high + 1
-    return np.histogram(x, bins, (low, high))[0].astype(x.dtype)
-
-
-_bins = constant(
-    "histc",
-    refusing_integers(
-        "histogram_cpu",
-        refusing_complex(
-            "histogram_cpu",
-            _histogram,
-        ),
-    ),
-    dtypes=REAL,
-)
-
-
-@op(method=True)
-def histc(x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
-    """Count the elements in each of `bins` equal parts of [min, max]; 0, 0 for all elements.
-
-    Raises:
-        RuntimeError: there is no bin, or the bounds are in the wrong order.
-    """
-    if bins <= 0:
-        raise RuntimeError("bins must be > 0")
-    if min > max:
-        raise RuntimeError("max must be larger than min")
-    return _bins(x, bins=bins, low=min, high=max)
 
 
 @op(method=True)

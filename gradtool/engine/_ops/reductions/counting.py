@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -12,14 +13,20 @@ from gradtool.engine._ops.core.dims import wrap_dim
 from gradtool.engine._ops.core.dtype_support import (
     INTEGERS,
     MEASURED,
+    REAL,
     TYPE_NAMES,
     refuse,
     refusing_bool_and_complex,
+    refusing_complex,
+    refusing_integers,
     takes,
 )
 from gradtool.engine._ops.core.kinds import constant
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._tensor import Tensor, wrap
+
+if TYPE_CHECKING:
+    from gradtool.engine._levels import BatchLevel
 
 
 def _counted(x: Any, *, minlength: int) -> Any:
@@ -173,3 +180,77 @@ def unique_consecutive(
     wanted = [each for each, asked_for in extras if asked_for]
     kept = wrap(values.take(first, axis=axis))
     return (kept, *wanted) if wanted else kept
+
+
+# ---- bins -------------------------------------------------------------------------------------
+
+
+def _among_shared_bounds(
+    level: BatchLevel, primitive: Any, args: Sequence[Any], params: dict[str, Any]
+) -> Tensor | None:
+    """Batch rule of each element's place among bounds, unless each example has its own."""
+    x, bounds = args
+    return None if level.owns(bounds) else primitive(level.below(x), bounds, **params)
+
+
+_bucket = constant(
+    "bucketize",
+    refusing_bool_and_complex(
+        "searchsorted_out_cpu",
+        lambda x, bounds, *, right, dtype: np.searchsorted(
+            bounds, x, side="right" if right else "left"
+        ).astype(dtype),
+    ),
+    dtypes=MEASURED,
+    batch=_among_shared_bounds,
+)
+
+
+@op
+def bucketize(
+    x: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
+) -> Tensor:
+    """Count the sorted boundaries below each value; with `right`, those equal too.
+
+    Raises:
+        RuntimeError: the boundaries are not a vector.
+    """
+    if boundaries.ndim != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    values = x if isinstance(x, Tensor) else boundaries.new_tensor(x)
+    return _bucket(values, boundaries, right=right, dtype=np.int32 if out_int32 else np.int64)
+
+
+def _histogram(x: Any, *, bins: int, low: float, high: float) -> Any:
+    if low == high == 0 and x.size:
+        low, high = x.min().item(), x.max().item()
+    if low == high:
+        low, high = low - 1, high + 1
+    return np.histogram(x, bins, (low, high))[0].astype(x.dtype)
+
+
+_bins = constant(
+    "histc",
+    refusing_integers(
+        "histogram_cpu",
+        refusing_complex(
+            "histogram_cpu",
+            _histogram,
+        ),
+    ),
+    dtypes=REAL,
+)
+
+
+@op(method=True)
+def histc(x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+    """Count the elements in each of `bins` equal parts of [min, max]; 0, 0 for all elements.
+
+    Raises:
+        RuntimeError: there is no bin, or the bounds are in the wrong order.
+    """
+    if bins <= 0:
+        raise RuntimeError("bins must be > 0")
+    if min > max:
+        raise RuntimeError("max must be larger than min")
+    return _bins(x, bins=bins, low=min, high=max)

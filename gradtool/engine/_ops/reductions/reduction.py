@@ -19,7 +19,7 @@ from gradtool.engine._ops.core.batching import (
     over_dims,
 )
 from gradtool.engine._ops.core.dims import Ints, as_ints, wrap_dim, wrap_dims
-from gradtool.engine._ops.core.dtype_support import SMOOTH, TYPE_NAMES
+from gradtool.engine._ops.core.dtype_support import SMOOTH, TYPE_NAMES, not_implemented
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import conjugate, constant, general, linear
 from gradtool.engine._ops.core.node_names import along_dimension, numbered
@@ -340,3 +340,43 @@ _count_nonzero = constant(
 def count_nonzero(x: Tensor, dim: Any = None) -> Tensor:
     """Count the elements, of all or over some dimensions, that are not zero."""
     return _count_nonzero(x, dims=dims_of(dim, x._array.ndim))
+
+
+# ---- sums and means of what is not NaN --------------------------------------------------------
+
+
+def _isnan(x: Tensor) -> Tensor:
+    return x != x
+
+
+@op(method=True, node="NansumBackward0")
+@numpy_names
+def nansum(x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The sum of what is not NaN.
+
+    Raises:
+        RuntimeError: the numbers are complex.
+    """
+    if x.is_complex():
+        raise RuntimeError("nansum does not support complex inputs")
+    if dtype is not None:
+        x = x.to(dtype)
+    return sum(x.masked_fill(_isnan(x), 0), dim, keepdim, dtype=dtype)
+
+
+@op(method=True)
+@numpy_names
+def nanmean(x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The mean of what is not NaN.
+
+    Raises:
+        NotImplementedError: the numbers are integers.
+        RuntimeError: they are complex.
+    """
+    if not x.dtype.is_differentiable:
+        raise not_implemented("nanmean", x._array.dtype)
+    if x.is_complex():
+        raise RuntimeError("nansum on CPU does not support complex inputs")
+    count = sum((~_isnan(x)).to(_dtypes.int64), dim, keepdim)
+    total = sum(x.masked_fill(_isnan(x), 0), dim, keepdim, dtype=dtype)
+    return total / count
