@@ -40,8 +40,7 @@ def _require_torch(engine: str) -> None:
 
     if find_spec("torch") is None:
         raise UsageError(
-            f"--engine {engine} needs PyTorch beside gradtool: pip install torch, or leave "
-            "--engine away"
+            f"--engine {engine} needs PyTorch as well: pip install torch, or omit --engine"
         )
     version = _torch_version()
     if tuple(map(int, re.findall(r"\d+", version)[:2])) < _OLDEST:

@@ -179,9 +179,7 @@ def test_a_module_may_import_torch_or_gradtool(tmp_path):
 
 def test_pytorch_that_is_missing_is_told_in_one_line(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(
-        UsageError, match="--engine torch needs PyTorch beside gradtool: pip install"
-    ):
+    with pytest.raises(UsageError, match="--engine torch needs PyTorch as well: pip install"):
         require_engine("torch")
 
 

@@ -80,7 +80,7 @@ def undefined_gradients(outputs: Sequence[Any], leaves: Sequence[Any]) -> tuple[
     A backward walk starts from a cotangent that has a value. Here it starts one step later, from
     a Function that takes all outputs and sends nothing back to any of them.
 
-    Raises whatever the user's backward or the library raises.
+    Raises what the user's backward or the library raises.
     """
     recorded = [output for output in outputs if output is not None and output.requires_grad]
     if not recorded or not leaves:

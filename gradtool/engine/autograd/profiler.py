@@ -19,9 +19,8 @@ from gradtool.measure.clock import CLOCK, Clock
 class profile:
     """A context in which operations of this thread are timed by name.
 
-    Outside of one the engine is as it is without a profiler. An operation whose function a
-    module took before the context, as ``from torch import stack`` does, is told of by the
-    primitives that it is made of.
+    Outside of one the engine runs without a profiler. An operation whose function a module imported
+    before the context, as ``from torch import stack`` does, shows as its primitives.
     """
 
     def __init__(

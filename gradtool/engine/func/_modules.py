@@ -147,7 +147,7 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
 
 
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
-    """What a tensor of a transform holds, for looking at it in a debugger.
+    """Return the tensor that a transformed one holds, for a look in a debugger.
 
     Raises:
         ValueError: it is a plain tensor.

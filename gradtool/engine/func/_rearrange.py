@@ -98,7 +98,7 @@ def _lengths(
         unknown = [name for name in group if name not in lengths]
         known = _product(lengths[name] for name in group if name in lengths)
         if len(unknown) > 1:
-            raise ValueError(f"the lengths of {unknown} in '{pattern}' cannot be told")
+            raise ValueError(f"the lengths of {unknown} in '{pattern}' cannot be inferred")
         if unknown:
             lengths[unknown[0]] = extent // known if known else 0
         if _product(lengths[name] for name in group) != extent:
