@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from gradtool.config.options import CheckOptions
     from gradtool.results.profile import ProfileReport
 
-_NOT_IMPORTED = "GT001"
-
 
 def profile(
     context: typer.Context,
@@ -142,11 +140,12 @@ def _show(report: ProfileReport, stream: Any, shown: tuple[int, str]) -> None:
 def exit_code(report: ProfileReport) -> ExitCode:
     """Interrupted; a Function that could not be run; a module not imported; nothing profiled."""
     from gradtool.report.profile.rows import failed
+    from gradtool.verify.rules import codes
 
     if report.interrupted:
         return interrupted()
     broken = [function for function in report.functions if failed(function)]
-    if any(function.rule != _NOT_IMPORTED for function in broken):
+    if any(function.rule != codes.NOT_IMPORTED for function in broken):
         return ExitCode.FAILED
     if broken:
         return ExitCode.NOT_IMPORTED
