@@ -1,4 +1,4 @@
-"""The words that follow a name nobody knows: the nearest one that exists."""
+"""Suggestions for misspelt names: the nearest valid one."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 
 def nearest(name: str, valid: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """The valid name that looks most like `name`, or None when none looks like it.
+    """Find the valid name most similar to `name`; None if none is similar.
 
-    `cutoff` says how much it has to, from 0 to 1.
+    `cutoff` is the similarity required, from 0 to 1.
     """
     by_folded = {candidate.casefold(): candidate for candidate in valid}
     close = difflib.get_close_matches(name.casefold(), by_folded, n=1, cutoff=cutoff)
@@ -17,12 +17,12 @@ def nearest(name: str, valid: Iterable[str], cutoff: float = 0.6) -> str | None:
 
 
 def did_you_mean(name: str, valid: Iterable[str]) -> str:
-    """`` (did you mean 'atol'?)``, or nothing when no valid name is near."""
+    """`` (did you mean 'atol'?)``, or nothing if no valid name is similar."""
     close = nearest(name, valid)
     return f" (did you mean {close!r}?)" if close else ""
 
 
 def known_names(name: str, valid: Iterable[str]) -> str:
-    """The nearest name in parentheses, else all of them: for short lists of valid names."""
+    """The nearest name in parentheses, or else all of them; for short lists of valid names."""
     names = list(valid)
     return did_you_mean(name, names) or f" (known: {', '.join(names)})"

@@ -205,7 +205,7 @@ def _inferred(checkable: Checkable, settings: Settings) -> list[CaseConfig]:
 
 
 def _debug_refusal(checkable: Checkable, settings: Settings, likeliest: CaseConfig | None) -> None:
-    """With ``--pdb``, open the debugger where forward refuses the likeliest arguments."""
+    """Open the debugger, for ``--pdb``, where forward refuses the likeliest arguments."""
     if likeliest is not None and debugger.is_enabled():
         args, kwargs = _make(checkable, settings, likeliest, str(likeliest.name))
         rerun_forward(checkable, *bind_arguments(checkable, args, kwargs))
