@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from gradtool.results.report import Report
+from tests.options import check_options
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -64,22 +65,34 @@ def test_options_reach_the_gate_as_they_were_given(gate, run: Run) -> None:
         *("--atol", "1e-4", "--rtol", "0", "--timeout", "2.5", "--memory-limit", "1GiB"),
         *("-j", "3", "--shard", "2/5"),
     )
-    options = gate.options
-    assert options.paths == ("a.py", "b.py::F")
-    assert (options.config, options.keyword) == ("c.yaml", "not slow")
-    assert options.overrides == ("check.seed=3", "functions.F.atol=1")
-    assert options.select == ("GT1", "GT201", "GT5")
-    assert (options.ignore, options.exclude) == (("GT506",), ("old", "new"))
-    assert (options.strict, options.seed) == (True, 7)
-    assert (options.device, options.dtype) == ("cuda", "float32")
-    assert (options.atol, options.rtol, options.timeout) == (1e-4, 0.0, 2.5)
-    assert (options.memory_limit, options.jobs, options.shard) == ("1GiB", 3, "2/5")
-    assert options.command.startswith("gradtool check a.py b.py::F --config c.yaml -k 'not slow'")
+    assert gate.options == check_options(
+        paths=("a.py", "b.py::F"),
+        config="c.yaml",
+        keyword="not slow",
+        overrides=("check.seed=3", "functions.F.atol=1"),
+        select=("GT1", "GT201", "GT5"),
+        ignore=("GT506",),
+        exclude=("old", "new"),
+        strict=True,
+        seed=7,
+        device="cuda",
+        dtype="float32",
+        atol=1e-4,
+        rtol=0.0,
+        timeout=2.5,
+        memory_limit="1GiB",
+        isolation=True,
+        jobs=3,
+        shard="2/5",
+        command=gate.options.command,
+    )
+    command = gate.options.command
+    assert command.startswith("gradtool check a.py b.py::F --config c.yaml -k 'not slow'")
 
 
 def test_options_that_were_not_given_are_left_to_the_configuration(gate, run: Run) -> None:
     run("check", "a.py")
-    assert gate.options == type(gate.options)(
+    assert gate.options == check_options(
         paths=("a.py",), isolation=True, command="gradtool check a.py"
     )
     run("check", "a.py", "--no-strict")

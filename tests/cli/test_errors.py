@@ -113,7 +113,9 @@ def test_a_log_that_cannot_be_written_anywhere_is_said(gate, run: Run, monkeypat
 
 
 def test_the_log_of_a_fault_in_a_worker_names_the_function(run: Run, empty_folder: Path) -> None:
-    sabotage = "\nfrom gradtool.checking.worker_session import WorkerSession\nBench.check = None\n"
+    sabotage = (
+        "\nfrom gradtool.checking.worker_session import WorkerSession\nWorkerSession.check = None\n"
+    )
     Path("ops.py").write_text(GOOD + sabotage)
     Path("gradtool.yaml").write_text("version: 1\n")
     code, _, err = run("check", "ops.py", "-j", "1")

@@ -29,7 +29,7 @@ SLOW = "\nimport pathlib, time\npathlib.Path('begun').touch()\ntime.sleep(300)\n
 @pytest.fixture(autouse=True)
 def as_in_a_fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No request has been heard, and any is at its default, even where nohup started the tests."""
-    monkeypatch.setattr(interrupts, "_heard", None)
+    monkeypatch.setattr(interrupts, "_last_request", None)
     before = {number: signal.signal(number, signal.SIG_DFL) for number in REQUESTS}
     yield
     for number, handler in before.items():
