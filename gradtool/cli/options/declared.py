@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 
+from gradtool.adapters.engines import ENGINES
+
 FORMATS = ("text", "concise", "github")
 COLORS = ("auto", "always", "never")
 DTYPES = ("float32", "float64")
 EXECUTORS = ("local", "dask")
-ENGINES = ("bundled", "torch", "both")
 
 Paths = Annotated[
     list[str],

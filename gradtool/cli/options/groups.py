@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_type_hints
 
+from gradtool.adapters.engines import ENGINES
 from gradtool.cli.options import declared as cli
 from gradtool.cli.options.choices import choose, printed_form, split
 
@@ -139,7 +140,7 @@ class NumericGroup:
         from gradtool.config.options import NumericOptions
 
         if self.engine is not None:
-            choose(self.engine, cli.ENGINES, "value of --engine:")
+            choose(self.engine, ENGINES, "value of --engine:")
         if self.dtype is not None:
             choose(self.dtype, cli.DTYPES, "value of --dtype:")
         return NumericOptions(**asdict(self))
