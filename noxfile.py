@@ -52,7 +52,7 @@ def layering(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """All tests, with coverage; a path or -k after ``--`` chooses."""
+    """The fast tests, with coverage; a path or -k after ``--`` chooses."""
     develop(session)
     session.run("pytest", "-n", "auto", *(session.posargs or ["--cov"]))
 
