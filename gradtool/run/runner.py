@@ -26,7 +26,8 @@ from gradtool.results.report import (
     ModuleResult,
     Report,
 )
-from gradtool.run.executors.executor import Executor, UnitResults, executing
+from gradtool.run.executors.executor import Executor, UnitResults
+from gradtool.run.executors.selection import open_executor
 from gradtool.run.run_plan import Module, RunPlan
 from gradtool.verify.rules import RULES
 
@@ -42,7 +43,7 @@ def check(options: CheckOptions, watcher: Watcher | None = None) -> Report:
         UsageError: The run cannot start as asked.
     """
     started = time.perf_counter()
-    with executing(options.execution) as executor:
+    with open_executor(options.execution) as executor:
         run = _Run(options, executor)
         try:
             run.check(watcher or Unwatched())
@@ -68,7 +69,7 @@ def collect_with_cases(
     Raises:
         UsageError: The run cannot start as asked.
     """
-    with executing(options.execution) as executor:
+    with open_executor(options.execution) as executor:
         run = _Run(options, executor)
         run.plan()
         done = executor.collect(run.units)

@@ -17,7 +17,8 @@ from gradtool.policy.changes import RunSettings, apply
 from gradtool.policy.ignores import Comments
 from gradtool.policy.pipeline import policies_of_listing, policies_of_run
 from gradtool.results.report import FunctionResult, ModuleResult, Report
-from gradtool.run.executors.executor import Executor, executing
+from gradtool.run.executors.executor import Executor
+from gradtool.run.executors.selection import open_executor
 from gradtool.run.run_plan import Module, RunPlan
 from gradtool.run.runner import environment
 
@@ -117,5 +118,5 @@ class Session:
 
     def _workers(self) -> Executor:
         if self._executor is None:
-            self._executor = self._stack.enter_context(executing(self._options.execution))
+            self._executor = self._stack.enter_context(open_executor(self._options.execution))
         return self._executor

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gradtool.verify.comparison.compare import Decision
-from gradtool.verify.diagnosis.low_precision import is_explained_by_jitter
+from gradtool.verify.diagnosis.explained_by_jitter import is_explained_by_jitter
 
 LARGEST = 2.0
 

@@ -1,4 +1,4 @@
-"""``gradtool check``: check the gradients of the Functions in files and folders."""
+"""``gradtool check``: check the gradients of Functions."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def check(
     exit_zero: cli.ExitZero = False,
     collect_only: cli.CollectOnly = False,
 ) -> Callable[[], ExitCode]:
-    """Check the gradients of the Functions in files and folders."""
+    """Check the gradients of Functions."""
     from gradtool.config.options import CheckOptions
     from gradtool.errors import UsageError
 

@@ -1,4 +1,4 @@
-"""``gradtool config``: what holds for a path without options, and where each value is from."""
+"""``gradtool config``: the settings for a path without options, and their sources."""
 
 from __future__ import annotations
 
@@ -23,12 +23,17 @@ _Row = tuple[str, str, str]
 
 def config(
     path: Annotated[
-        str, typer.Argument(metavar="[PATH]", help="A file or a folder.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="[PATH]",
+            help="File or folder; the current folder by default.",
+            show_default=False,
+        ),
     ] = ".",
     config: cli.Config = None,
     isolated: cli.Isolated = False,
 ) -> Callable[[], ExitCode]:
-    """Print which configuration holds for a path, and where each value comes from."""
+    """Print the settings for a path and their sources."""
     return partial(_config, path, config or (), isolated)
 
 

@@ -1,4 +1,4 @@
-"""``gradtool doctor``: what works on this machine, and what to do about the rest."""
+"""``gradtool doctor``: diagnose the installation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     color: Color = "auto",
 ) -> Callable[[], ExitCode]:
-    """Say what works on this machine, and what to install or change for the rest."""
+    """Diagnose this installation and suggest fixes."""
     choose(color, COLORS, "value of --color:")
     return partial(_run, as_json, color)
 

@@ -23,15 +23,17 @@ def explain(
     codes: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[RULE]...", show_default=False, help="Codes, families (GT1) or names of rules."
+            metavar="[RULE]...",
+            show_default=False,
+            help="Rule codes, rule names or families (GT1).",
         ),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Print the pages of all rules.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Print the page of every rule.")] = False,
     form: Annotated[
-        str, typer.Option("--format", metavar="|".join(FORMATS), help="For people or machines.")
+        str, typer.Option("--format", metavar="|".join(FORMATS), help="Output format.")
     ] = "text",
 ) -> Callable[[], ExitCode]:
-    """Print the page of a rule, or list a family; without one, list them all."""
+    """Explain rules, or list a family or all of them."""
     form = choose(form, FORMATS, "value of --format:")
     return partial(_explain, tuple(codes or ()), every, form)
 

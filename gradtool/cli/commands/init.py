@@ -1,4 +1,4 @@
-"""``gradtool init``: write a configuration of what there is, and a workflow that checks it."""
+"""``gradtool init``: write a configuration for the Functions found, and a workflow."""
 
 from __future__ import annotations
 
@@ -24,15 +24,17 @@ def init(
     paths: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[PATH]...", show_default=False, help="Files and folders; by default all here."
+            metavar="[PATH]...",
+            show_default=False,
+            help="Files and folders; the current folder by default.",
         ),
     ] = None,
     with_workflow: Annotated[
-        bool, typer.Option("--workflow", help="Write .github/workflows/gradtool.yml too.")
+        bool, typer.Option("--workflow", help="Also write .github/workflows/gradtool.yml.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
 ) -> Callable[[], ExitCode]:
-    """Write gradtool.yaml with the Functions that are found, their cases written out."""
+    """Write a gradtool.yaml for the Functions found."""
     return partial(_init, tuple(paths or ["."]), with_workflow, force, context.obj)
 
 
@@ -90,7 +92,7 @@ def _text(path: Path, found: Scaffold, paths: Sequence[str], top: Path) -> str:
 
 
 def _written(path: Path, text: str | None, found: Scaffold) -> str:
-    """Write a file, and say what is in it."""
+    """Write a file and summarize its contents."""
     from gradtool.cli.output.destinations import replace
     from gradtool.errors import UsageError
 

@@ -1,4 +1,4 @@
-"""``gradtool merge``: unite the JSON reports of shards, and end as one run would have."""
+"""``gradtool merge``: merge the JSON reports of shards; exit as one run would have."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def merge(
     context: typer.Context,
     parts: Annotated[
         list[str],
-        typer.Argument(metavar="REPORT...", show_default=False, help="JSON reports."),
+        typer.Argument(metavar="REPORT...", show_default=False, help="JSON reports of shards."),
     ],
     requirements: RequirementGroup,
     output: OutputGroup,
 ) -> Callable[[], ExitCode]:
-    """Unite the JSON reports of shards, and end with the exit code of the whole."""
+    """Merge the JSON reports of shards into one."""
     display = output.display()
     reports = output.reports or ()
     return partial(_merge, parts, requirements.options(), reports, display, context.obj)

@@ -1,4 +1,4 @@
-"""``gradtool profile``: what Functions cost in time, memory and operations."""
+"""``gradtool profile``: the cost of Functions in time, memory and operations."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def profile(
     keyword: cli.Keyword = None,
     cases: Annotated[
         list[str] | None,
-        typer.Option("--case", metavar="NAME", help="Only cases of this name. Repeatable."),
+        typer.Option("--case", metavar="NAME", help="Profile only cases of this name. Repeatable."),
     ] = None,
     budget: Annotated[
         float,
-        typer.Option(metavar="SECONDS", min=0.05, help="Time to sample each case for, at most."),
+        typer.Option(metavar="SECONDS", min=0.05, help="Maximum sampling time for each case."),
     ] = 2.0,
     seed: cli.Seed = None,
     device: cli.Device = None,
@@ -45,17 +45,19 @@ def profile(
         typer.Option(
             "--report",
             metavar="FORMAT=PATH",
-            help="Write a report too: json, csv, markdown, html, text. Repeatable; - is stdout.",
+            help="Also write a report: json, csv, markdown, html or text. Repeatable; - is stdout.",
         ),
     ] = None,
     quiet: cli.Quiet = 0,
     verbose: Annotated[
         int,
-        typer.Option("-v", "--verbose", count=True, show_default=False, help="Every operation."),
+        typer.Option(
+            "-v", "--verbose", count=True, show_default=False, help="Show every operation."
+        ),
     ] = 0,
     color: cli.Color = "auto",
 ) -> Callable[[], ExitCode]:
-    """Measure time, memory and operations of Functions: forward, backward, double backward."""
+    """Measure time, memory and operations of Functions."""
     from gradtool.config.options import (
         CheckOptions,
         ExecutionOptions,

@@ -25,48 +25,58 @@ _PICTURES = (".svg", ".png")
 _Device = Annotated[
     str | None,
     typer.Option(
-        metavar="DEVICE", help="cpu, cuda or cuda:N. Without it, CUDA where there is one."
+        metavar="DEVICE", help="Device: cpu, cuda or cuda:N; CUDA by default if available."
     ),
 ]
 _Listing = Annotated[
     bool, typer.Option("--list", help="List the scenarios without measuring them.")
 ]
-_Sizes = Annotated[list[str] | None, typer.Option("--size", metavar="SIZES", help="As 64KiB,1MiB.")]
+_Sizes = Annotated[
+    list[str] | None, typer.Option("--size", metavar="SIZES", help="Sizes to copy: 64KiB,1MiB.")
+]
 _Directions = Annotated[
     list[str] | None,
-    typer.Option("--direction", metavar="DIRECTIONS", help="h2d, d2h, d2d, duplex."),
+    typer.Option(
+        "--direction", metavar="DIRECTIONS", help="Directions to measure: h2d, d2h, d2d or duplex."
+    ),
 ]
 _Scenarios = Annotated[
     list[str] | None,
-    typer.Option("--scenario", metavar="PATTERNS", help="Names as in a shell: 'pinned*'."),
+    typer.Option(
+        "--scenario",
+        metavar="PATTERNS",
+        help="Scenarios to measure, with shell wildcards: 'pinned*'.",
+    ),
 ]
 _Budget = Annotated[
-    float | None, typer.Option(metavar="SECONDS", min=0.1, help="Time to measure for.")
+    float | None, typer.Option(metavar="SECONDS", min=0.1, help="Total measuring time.")
 ]
 _Config = Annotated[
-    str | None, typer.Option(metavar="FILE", help="YAML that says what to measure.")
+    str | None, typer.Option(metavar="FILE", help="YAML file that selects what to measure.")
 ]
 _Reports = Annotated[
     list[str] | None,
     typer.Option(
         "--report",
         metavar="FORMAT=PATH",
-        help="Write a report too: json, csv, markdown, html, text. Repeatable.",
+        help="Also write a report: json, csv, markdown, html or text. Repeatable.",
     ),
 ]
 _Plot = Annotated[
-    str | None, typer.Option(metavar="PATH", help="Draw bandwidth by size: .svg or .png.")
+    str | None, typer.Option(metavar="PATH", help="Plot bandwidth by size, as .svg or .png.")
 ]
 _Compare = Annotated[
-    str | None, typer.Option(metavar="JSON", help="Compare with an earlier report.")
+    str | None, typer.Option(metavar="JSON", help="Compare with an earlier JSON report.")
 ]
 _MaxRegression = Annotated[
-    str, typer.Option(metavar="SHARE", help="With --compare: how much slower fails the run.")
+    str, typer.Option(metavar="SHARE", help="Slowdown that fails the run, with --compare.")
 ]
 _Requirements = Annotated[
     list[str] | None,
     typer.Option(
-        "--require", metavar="THRESHOLD", help="As 'pinned.h2d.gbps >= 0.8*link'. Repeatable."
+        "--require",
+        metavar="THRESHOLD",
+        help="Fail unless this holds: 'pinned.h2d.gbps >= 0.8*link'. Repeatable.",
     ),
 ]
 
@@ -88,7 +98,7 @@ def profile_transfer(
     quiet: Quiet = 0,
     color: Color = "auto",
 ) -> Callable[[], ExitCode]:
-    """Measure copies between host memory and a device, and say what to do about them."""
+    """Measure copies between host and device memory."""
     choose(color, COLORS, "value of --color:")
     if listing:
         return _list

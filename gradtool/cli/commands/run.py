@@ -10,16 +10,16 @@ import typer
 
 
 def run(
-    script: Annotated[str, typer.Argument(metavar="SCRIPT", help="The script to run.")],
+    script: Annotated[str, typer.Argument(metavar="SCRIPT", help="Script to run.")],
     arguments: Annotated[
         list[str] | None,
-        typer.Argument(metavar="ARGS", show_default=False, help="Its own arguments."),
+        typer.Argument(metavar="ARGS", show_default=False, help="Arguments for the script."),
     ] = None,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Show gradtool's frames in tracebacks too.")
+        bool, typer.Option("--verbose", "-v", help="Include gradtool's frames in tracebacks.")
     ] = False,
 ) -> Callable[[], int]:
-    """Run a script as python would, with `import torch` answered by gradtool's engine."""
+    """Run a Python script with gradtool's engine as torch."""
     return partial(_run, script, tuple(arguments or ()), verbose)
 
 

@@ -1,4 +1,4 @@
-"""``gradtool schema``: the published schemas of what gradtool writes."""
+"""``gradtool schema``: the published schemas of report formats."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _KINDS = {
 
 
 def schema(
-    kind: Annotated[str, typer.Argument(metavar="|".join(_KINDS), help="What it describes.")],
+    kind: Annotated[str, typer.Argument(metavar="|".join(_KINDS), help="Format to describe.")],
 ) -> Callable[[], ExitCode]:
-    """Print the JSON Schema of a JSON report, or of each line of a report as JSON Lines."""
+    """Print the JSON Schema of a report format."""
     return partial(_print, _KINDS[choose(kind, list(_KINDS), "schema")])
 
 

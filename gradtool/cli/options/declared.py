@@ -1,4 +1,4 @@
-"""The options that commands declare, each with its help."""
+"""Command-line options, each with its help."""
 
 from __future__ import annotations
 
@@ -26,55 +26,57 @@ Config = Annotated[
     typer.Option(
         "--config",
         metavar="FILE|KEY=VALUE",
-        help="Configuration in place of the one found, or one value of it, "
-        "such as check.timeout=120. Repeatable.",
+        help="Configuration file to use, or a single setting such as check.timeout=120. "
+        "Repeatable.",
     ),
 ]
-Isolated = Annotated[
-    bool, typer.Option("--isolated", help="Read no configuration file: as if there were none.")
-]
+Isolated = Annotated[bool, typer.Option("--isolated", help="Ignore all configuration files.")]
 Keyword = Annotated[
     str | None,
     typer.Option(
-        "-k", metavar="EXPRESSION", help="Only cases whose node ids match: 'exp and not sort'."
+        "-k",
+        metavar="EXPRESSION",
+        help="Check only cases whose node ids match: 'exp and not sort'.",
     ),
 ]
 Select = Annotated[
     list[str] | None,
-    typer.Option("--select", metavar="RULES", help="Only these rules or families: GT101,GT2."),
+    typer.Option(
+        "--select", metavar="RULES", help="Check only these rules or families: GT101,GT2."
+    ),
 ]
 Ignore = Annotated[
     list[str] | None,
-    typer.Option("--ignore", metavar="RULES", help="Leave out these rules or families."),
+    typer.Option("--ignore", metavar="RULES", help="Skip these rules or families."),
 ]
 Exclude = Annotated[
     list[str] | None,
-    typer.Option(
-        "--exclude", metavar="PATTERNS", help="Paths to leave out when a folder is walked."
-    ),
+    typer.Option("--exclude", metavar="PATTERNS", help="Skip these paths when searching folders."),
 ]
 Strict = Annotated[
-    bool | None, typer.Option("--strict/--no-strict", help="Let warnings fail the run too.")
+    bool | None, typer.Option("--strict/--no-strict", help="Treat warnings as failures.")
 ]
 Seed = Annotated[
     int | None,
-    typer.Option("--seed", metavar="N", min=0, max=2**64 - 1, help="Seed of the random arguments."),
+    typer.Option("--seed", metavar="N", min=0, max=2**64 - 1, help="Seed for random arguments."),
 ]
 Device = Annotated[
-    str | None, typer.Option("--device", metavar="DEVICE", help="Where to run: cpu or cuda.")
+    str | None, typer.Option("--device", metavar="DEVICE", help="Device to run on: cpu or cuda.")
 ]
 Engine = Annotated[
     str | None,
     typer.Option(
         "--engine",
         metavar="|".join(ENGINES),
-        help="What `import torch` gives: gradtool's engine "
-        "(the default), the PyTorch that is installed, or first one, then the other.",
+        help="Engine behind `import torch`: gradtool's own (the default), the installed PyTorch, "
+        "or both in turn.",
     ),
 ]
 Dtype = Annotated[
     str | None,
-    typer.Option("--dtype", metavar="|".join(DTYPES), help="Dtype of all floating arguments."),
+    typer.Option(
+        "--dtype", metavar="|".join(DTYPES), help="Dtype of all floating-point arguments."
+    ),
 ]
 Atol = Annotated[
     float | None, typer.Option("--atol", metavar="X", min=0, help="Absolute tolerance.")
@@ -84,14 +86,14 @@ Rtol = Annotated[
 ]
 Timeout = Annotated[
     float | None,
-    typer.Option("--timeout", metavar="SECONDS", min=0, help="Time for one Function."),
+    typer.Option("--timeout", metavar="SECONDS", min=0, help="Time limit for each Function."),
 ]
 MemoryLimit = Annotated[
     str | None,
     typer.Option(
         "--memory-limit",
         metavar="SIZE",
-        help="Memory for one Function: 512MiB, 4GiB (the default) or none.",
+        help="Memory limit for each Function: 512MiB, 4GiB (the default) or none.",
     ),
 ]
 Jobs = Annotated[
@@ -100,8 +102,8 @@ Jobs = Annotated[
         "-j",
         "--jobs",
         metavar="N|auto",
-        help="Processes that check at a time; auto, the default: one for each CPU. "
-        "On a GPU it is always one.",
+        help="Number of worker processes; auto (the default) uses one per CPU. A GPU is always "
+        "checked by one.",
     ),
 ]
 Shard = Annotated[
@@ -109,37 +111,41 @@ Shard = Annotated[
     typer.Option(
         "--shard",
         metavar="N/COUNT",
-        help="Check one of several parts of the run; gradtool merge unites their JSON reports.",
+        help="Check one of COUNT parts of the run; combine the JSON reports with gradtool merge.",
     ),
 ]
 NoIsolation = Annotated[
     bool,
     typer.Option(
         "--no-isolation",
-        help="Check in this process, where a crash or a hang ends the whole run.",
+        help="Run in this process, where a crash or a hang ends the whole run.",
     ),
 ]
 Pdb = Annotated[
     bool,
     typer.Option(
         "--pdb",
-        help="Open the debugger where the checked code raises; no isolation and no timeout.",
+        help="Start the debugger when checked code raises; turns off isolation and the timeout.",
     ),
 ]
 Executor = Annotated[
     str,
-    typer.Option("--executor", metavar="local|dask", help="Check here or on a Dask cluster."),
+    typer.Option(
+        "--executor", metavar="local|dask", help="Run on this machine or on a Dask cluster."
+    ),
 ]
 Scheduler = Annotated[
     str | None,
-    typer.Option("--scheduler", metavar="ADDRESS", help="The cluster: tcp://host:8786."),
+    typer.Option(
+        "--scheduler", metavar="ADDRESS", help="Address of the Dask scheduler: tcp://host:8786."
+    ),
 ]
 Format = Annotated[
     str | None,
     typer.Option(
         "--format",
         metavar="|".join(FORMATS),
-        help="How to print the outcome: text by default, and annotations too on GitHub Actions.",
+        help="Output format; the default is text, with annotations on GitHub Actions.",
     ),
 ]
 Reports = Annotated[
@@ -147,8 +153,8 @@ Reports = Annotated[
     typer.Option(
         "--report",
         metavar="FORMAT=PATH",
-        help="Write a report too: json=out.json, or json-lines, junit, sarif, gitlab, github, "
-        "html, markdown, text, concise. Repeatable; - is standard output.",
+        help="Also write a report, such as json=out.json; formats: json, json-lines, junit, "
+        "sarif, gitlab, github, html, markdown, text, concise. Repeatable; - is stdout.",
     ),
 ]
 CollectOnly = Annotated[
@@ -161,7 +167,7 @@ Quiet = Annotated[
         "--quiet",
         count=True,
         show_default=False,
-        help="Print findings and the summary only.",
+        help="Print only findings and the summary.",
     ),
 ]
 Verbose = Annotated[
@@ -171,24 +177,26 @@ Verbose = Annotated[
         "--verbose",
         count=True,
         show_default=False,
-        help="Add arguments, reasons, tracebacks; -vv: every check.",
+        help="Show arguments, reasons and tracebacks; -vv also shows every check.",
     ),
 ]
-Color = Annotated[str, typer.Option("--color", metavar="|".join(COLORS), help="When to colour.")]
+Color = Annotated[
+    str, typer.Option("--color", metavar="|".join(COLORS), help="When to use colour.")
+]
 Baseline = Annotated[
     str | None,
     typer.Option(
         "--baseline",
         metavar="FILE",
-        help="Known findings, which do not fail the run. Those that are gone leave the file, "
-        "except in CI; none is added.",
+        help="File of known findings, which do not fail the run; outside CI, fixed ones are "
+        "removed from it.",
     ),
 ]
 WriteBaseline = Annotated[
     bool,
     typer.Option(
         "--write-baseline",
-        help="Add what is found now to the baseline, by default gradtool-baseline.json.",
+        help="Add all current findings to the baseline (gradtool-baseline.json by default).",
     ),
 ]
 BaselineCommit = Annotated[
@@ -196,16 +204,15 @@ BaselineCommit = Annotated[
     typer.Option(
         "--baseline-commit",
         metavar="REF",
-        help="Known findings are those that were there where the work left a commit of git, "
-        "whose files are checked too.",
+        help="Treat findings that already exist at the merge base with a git commit as known.",
     ),
 ]
 NoIgnores = Annotated[
     bool,
     typer.Option(
         "--no-ignores",
-        help="Report also what `ignore` in the configuration or a comment "
-        "'# gradtool: ignore[GT505] reason' leaves out.",
+        help="Disregard `ignore` in the configuration and '# gradtool: ignore[GT505] reason' "
+        "comments.",
     ),
 ]
 ChangedSince = Annotated[
@@ -213,32 +220,35 @@ ChangedSince = Annotated[
     typer.Option(
         "--changed-since",
         metavar="REF",
-        help="Only modules that changed since a commit of git, import a local module that did, "
-        "or whose configuration did.",
+        help="Check only modules affected by changes since a git commit, including changes to "
+        "their local imports or configuration.",
     ),
 ]
 LastFailed = Annotated[
-    bool, typer.Option("--lf", "--last-failed", help="Only Functions that failed last time.")
+    bool,
+    typer.Option("--lf", "--last-failed", help="Check only Functions that failed in the last run."),
 ]
 FailedFirst = Annotated[
     bool,
-    typer.Option("--ff", "--failed-first", help="Begin with the Functions that failed last time."),
+    typer.Option(
+        "--ff", "--failed-first", help="Check Functions that failed in the last run first."
+    ),
 ]
 NoCache = Annotated[
     bool,
-    typer.Option("--no-cache", help="Do not remember in .gradtool_cache what failed."),
+    typer.Option("--no-cache", help="Do not record failures in .gradtool_cache."),
 ]
 AllowEmpty = Annotated[
     bool,
     typer.Option(
-        "--allow-empty", help="Pass when the files hold no Function, as a hook's may not."
+        "--allow-empty", help="Succeed when no Function is found, as in a pre-commit hook."
     ),
 ]
 ExitZero = Annotated[
     bool,
     typer.Option(
         "--exit-zero",
-        help="End with 0 where it would be 1: report what is wrong and hold nothing up.",
+        help="Exit with 0 instead of 1: report findings without failing.",
     ),
 ]
 RequireFunctions = Annotated[
@@ -247,15 +257,15 @@ RequireFunctions = Annotated[
         "--require-functions",
         metavar="N",
         min=1,
-        help="Fail when fewer Functions were checked.",
+        help="Fail if fewer than N Functions were checked.",
     ),
 ]
 RequireDoubleBackward = Annotated[
     bool,
     typer.Option(
         "--require-double-backward",
-        help="Fail when a Function has no double backward that passes and GT201 is not ignored "
-        "for a reason.",
+        help="Fail if a Function's double backward does not pass, unless GT201 is ignored with a "
+        "reason.",
     ),
 ]
 Replay = Annotated[
@@ -263,8 +273,8 @@ Replay = Annotated[
     typer.Option(
         "--replay",
         metavar="FINDING",
-        help="Check one finding of the last run or of a report again, by its node id or its "
-        "fingerprint, with the same options.",
+        help="Reproduce one finding of the last run, or of a JSON report, by node id or "
+        "fingerprint.",
     ),
 ]
 Flake = Annotated[
@@ -274,7 +284,7 @@ Flake = Annotated[
         metavar="N",
         min=2,
         max=1000,
-        help="Make each check with N seeds, from --seed on, and count those that fail.",
+        help="Run each check with N seeds, starting at --seed, and count the failures.",
     ),
 ]
 PathsOrReports = Annotated[
@@ -282,7 +292,7 @@ PathsOrReports = Annotated[
     typer.Argument(
         metavar="PATH",
         show_default=False,
-        help="Files, folders, file.py::Function or file.py::Function[case]; with --replay JSON "
-        "reports, or nothing for the last run.",
+        help="Files, folders, file.py::Function or file.py::Function[case]; with --replay, JSON "
+        "reports.",
     ),
 ]

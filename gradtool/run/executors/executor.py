@@ -1,16 +1,14 @@
-"""The interface of executors, and the choice of one for a run."""
+"""The interface of executors."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from gradtool.checking.unit import Done, Survey, Surveyed, Unit
-from gradtool.config.options import ExecutionOptions, Watcher
+from gradtool.config.options import Watcher
 from gradtool.results.report import OwnFault
-from gradtool.sandbox.debugger import debugging
 from gradtool.workers.messages import WorkerFault
 
 
@@ -68,27 +66,3 @@ class Executor(Protocol):
         Raises:
             UsageError: A Function has no case of the name that was asked for.
         """
-
-
-@contextlib.contextmanager
-def executing(options: ExecutionOptions) -> Iterator[Executor]:
-    """The executor that `options` ask for, for the time of a run.
-
-    Raises:
-        UsageError: It is not there.
-    """
-    if options.executor == "dask":
-        from gradtool.run.executors.dask import on_cluster
-
-        with on_cluster(options.scheduler) as cluster:
-            yield cluster
-    elif options.isolation:
-        from gradtool.run.executors.workers import isolated
-
-        with isolated(options.jobs) as workers:
-            yield workers
-    else:
-        from gradtool.run.executors.in_process import InProcess
-
-        with debugging() if options.pdb else contextlib.nullcontext():
-            yield InProcess()

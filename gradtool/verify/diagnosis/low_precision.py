@@ -4,21 +4,15 @@ Rounding makes a smooth function jitter between points that lie close together. 
 goes through float32, or that subtracts large numbers which nearly cancel, makes the gradient
 jitter far more than the outputs. Jitter that both share, because the function is ill-conditioned
 at this point, is not backward's doing.
-
-A backward in single precision is off by a few roundings of its largest term. Where terms cancel
-that is more than the tolerance of one entry, at one point and not at the next. The mistake is the
-same: `is_explained_by_jitter` recognises it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.comparison.derivatives import Derivatives
 from gradtool.verify.oracle.noise import Noise, measure
 from gradtool.verify.oracle.sampler import Sampler
@@ -29,18 +23,12 @@ from gradtool.verify.protocol.observation import Array
 from gradtool.verify.randomness import generator
 from gradtool.verify.thresholds.noise import (
     BEARABLE_JITTER,
-    EXPLAINED_JITTERS,
     JITTER_FEW_COORDINATES,
     JITTER_OVER_OUTPUTS,
     JITTER_RETRIED_SIZE,
     JITTER_SIGNIFICANT_ENTRY,
     JITTER_TRIES,
-    LARGEST_SINGLE_JITTER,
 )
-
-if TYPE_CHECKING:
-    from gradtool.verify.comparison.derivatives import Comparison
-    from gradtool.verify.subject import Subject
 
 
 @dataclass(frozen=True)
@@ -148,29 +136,3 @@ def _worst(
     block = at.layout.inputs[argument].blocks[0]
     value, relative_jitter = float(gradient[worst]), float(jitter[worst] / size[worst])
     return PrecisionLoss(argument, block.index(worst), value, relative_jitter, relative)
-
-
-def is_explained_by_jitter(subject: Subject) -> bool:
-    """Return True if the jitter of the gradients explains all their errors."""
-    wrong = [c for c in subject.given.comparisons if (c.decision == Decision.FAIL).any()]
-    if not wrong or not all(_is_explained(each, LARGEST_SINGLE_JITTER) for each in wrong):
-        return False  # Measuring the jitter costs some runs of backward.
-    if isinstance(subject.low_precision_gradients, str):
-        return False
-    loss = {each.argument: each for each in subject.low_precision_gradients}
-    return all(
-        each.argument in loss and _is_explained(each, loss[each.argument].gradient)
-        for each in wrong
-    )
-
-
-def _is_explained(comparison: Comparison, jitter: float) -> bool:
-    """Return True if a jitter of this part of the gradient's size explains its errors."""
-    if comparison.located and comparison.located.explains_all:
-        return False
-    failed = comparison.decision == Decision.FAIL
-    off = np.abs(comparison.analytic - comparison.numeric.value)[failed]
-    largest = np.abs(comparison.analytic).max(initial=0.0)
-    return bool(
-        jitter <= LARGEST_SINGLE_JITTER and (off <= EXPLAINED_JITTERS * jitter * largest).all()
-    )

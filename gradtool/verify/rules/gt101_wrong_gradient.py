@@ -79,7 +79,7 @@ from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.comparison.tolerance import default_rtol
 from gradtool.verify.diagnosis.diagnosis import diagnose
 from gradtool.verify.diagnosis.evidence import evidence, find_worst, place_of_column, scalar
-from gradtool.verify.diagnosis.low_precision import is_explained_by_jitter
+from gradtool.verify.diagnosis.explained_by_jitter import is_explained_by_jitter
 from gradtool.verify.diagnosis.surrogate_gradients import surrogate_pattern
 from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.coordinates import BoolArray

@@ -70,7 +70,7 @@ from typing import TYPE_CHECKING
 from gradtool.results.report import Evidence, Severity
 from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.diagnosis.evidence import scalar
-from gradtool.verify.diagnosis.low_precision import is_explained_by_jitter
+from gradtool.verify.diagnosis.explained_by_jitter import is_explained_by_jitter
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
 
 if TYPE_CHECKING:
