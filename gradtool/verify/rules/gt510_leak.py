@@ -1,4 +1,4 @@
-"""What a call keeps for backward outlives its outputs.
+"""Memory that a call keeps for backward outlives its outputs.
 
 What it does
 ------------
@@ -94,7 +94,7 @@ def _check(subject: Subject) -> Answer:
 RULE = Rule(
     code="GT510",
     name="leak",
-    summary="What a call keeps for backward outlives its outputs.",
+    summary="Memory that a call keeps for backward outlives its outputs.",
     severity=Severity.WARNING,
     page=__doc__,
     blames=("setup_context", "forward"),
