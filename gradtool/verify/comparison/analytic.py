@@ -52,6 +52,7 @@ def analytic_jacobian(
     rows = _Rows(function, primals, layout, scaling)
     asked = layout.graphed_rows()
     found = None
+    # A batch pays for the row that is redone alone only from a few rows on.
     if at_once and len(asked) >= BATCH_FEWEST and rows.most_at_once >= BATCH_FEWEST:
         found = rows.batched(asked)
     matrices, returned = found or rows.one_by_one(asked)
@@ -106,6 +107,7 @@ class _Rows:
 
     def _is_confirmed(self, found: _Found, asked: NDArray[np.intp]) -> bool:
         """Return True if a row that is redone alone is the same."""
+        # Fixed, so that a repeated run redoes the same row.
         row = np.random.default_rng(len(asked)).choice(asked, 1)
         alone = self.one_by_one(row)
         for one, other, inputs in zip(found[0], alone[0], self._layout.inputs, strict=True):

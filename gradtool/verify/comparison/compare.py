@@ -74,6 +74,7 @@ def is_unresolved(
     slope = np.fmax(np.abs(numeric.left), np.abs(numeric.right))
     error = np.where(stepped, slope, numeric.error)
     size = np.fmax(np.abs(analytic), np.where(stepped, slope, np.abs(numeric.value)))
+    # An entry of zero passes wherever the output rests, and shows nothing about the others.
     known = bool(((decision == Decision.PASS) & (analytic != 0)).any())
     clear = known | (error <= ROUGHLY_KNOWN * size) | (size + error <= NEXT_TO_NOTHING)
     return np.asarray((decision == Decision.UNVERIFIED) & (error <= rounding_floor) & clear)
@@ -107,6 +108,7 @@ def is_between(analytic: FloatArray, numeric: Estimate, tolerance: Tolerance) ->
     low = np.nan_to_num(np.minimum(numeric.left, numeric.right), nan=-np.inf, posinf=np.inf)
     high = np.nan_to_num(np.maximum(numeric.left, numeric.right), nan=np.inf, neginf=-np.inf)
     slack = tolerance.allowed(analytic, np.fmax(np.abs(numeric.left), np.abs(numeric.right)))
+    # Otherwise an infinite slope would widen the interval on its finite side too.
     slack = np.nan_to_num(slack, nan=0.0, posinf=0.0)
     return (analytic >= low - slack) & (analytic <= high + slack)
 

@@ -181,8 +181,10 @@ class Derivatives:
     def _compare(self, argument: int) -> Comparison:
         """Compare with batched runs; an argument that does not pass is redone one by one."""
         comparison = self._compare_once(argument)
+        # Batches may be wrong, so they are only relied on to let something pass.
         if self._is_batched and comparison.decision.any():
             self._at_once = False
+            # Cached properties live in __dict__; dropping them recomputes them without batches.
             for name in ("analytic", "_numeric", "_rounding_sensitivity"):
                 self.__dict__.pop(name, None)
             comparison = self._compare_once(argument)
@@ -200,6 +202,7 @@ class Derivatives:
         )
         comparison = self._compare_at(argument, tolerance)
         if _may_be_rounding(comparison, at_any_size=self.ungraphed):
+            # Only now: each look costs another analytic Jacobian.
             jitter = SENSITIVITY_SAFETY * self._rounding_sensitivity[argument]
             comparison = self._compare_at(argument, replace(tolerance, jitter=jitter))
         return self._with_located_entry(comparison)
@@ -214,8 +217,10 @@ class Derivatives:
         if layout.functionals is None and layout.directions[comparison.argument] is None:
             return comparison
         strict = comparison
+        # Only with default tolerances: a user's own says what is good enough.
         if not comparison.decision.any() and self._rtol is None and not self._atol:
             sharp = replace(tolerance, rtol=tolerance.sharpest_rtol())
+            # A sum over very many entries resolves more than any one of them does.
             error = comparison.numeric.error - self._numeric.resolution_error(comparison.argument)
             numeric = replace(comparison.numeric, error=error)
             decision = decide(comparison.analytic, numeric, sharp, layout.blocks())
@@ -231,6 +236,7 @@ class Derivatives:
         off = comparison.analytic[row, column] - comparison.numeric.value[row, column]
         wrong = Projection(
             argument,
+            # Without a graph there is no analytic side to halve.
             np.where(layout.graphed_coordinates(), cotangent, 0.0),
             column if directions is None else partial(directions.part, column),
             1.0 if directions is None else directions.reach(column),

@@ -91,6 +91,7 @@ def _jvp(
     except Exception as error:  # What the user's jvp may raise has no bounds.
         raise JvpError(f"jvp raised {type(error).__name__}: {error}", only_argument) from error
     for number, (output, block) in enumerate(zip(outputs, at.layout.outputs.blocks, strict=True)):
+        # Flattening would raise a ValueError without the output's number.
         if output is not None and output.dtype.kind == "c" and not block.is_complex:
             message = f"jvp returns a complex tangent for output {number}, which is {block.dtype}"
             raise JvpError(message, only_argument)
@@ -127,6 +128,7 @@ def _compared(
     numeric, analytic, allowed, size = (np.zeros(layout.rows) for _ in range(4))
     for each in comparisons:
         weight = weights[each.argument]
+        # One unknown entry would make the product unknown; its `allowed` is infinite anyway.
         known = np.where(np.isfinite(each.numeric.value), each.numeric.value, each.analytic)
         numeric += known @ weight
         analytic += each.analytic @ weight

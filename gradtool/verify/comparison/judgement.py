@@ -33,6 +33,7 @@ class Judgement:
     @property
     def is_nearby(self) -> bool:
         """A point other than the case's own decides."""
+        # Identity is enough: `judge` passes the same tuple twice where the own point decides.
         return self.comparisons is not self.own
 
     @property

@@ -96,6 +96,7 @@ class EntrySearch:
         row, analytic = self._output(wrong, column, values, float(gradient[column]) - weighed)
         explained = (float(gradient[column]) - weighed) * along
         allowed = self._allowed(wrong.argument, row, analytic, values[row]) + errors[row]
+        # `not >` lets NaN end the search as well.
         if not abs(analytic - values[row]) > allowed:
             return None
         return Located(
@@ -128,6 +129,7 @@ class EntrySearch:
             part = slice(start, middle)
             moves = along(part)
             left = float(gradient[part] @ moves) - self._slope(wrong, part, step * moves) / step
+            # Measured once, not twice: what the whole is off by is known.
             right = off - left
             start, stop, off = (
                 (start, middle, left) if abs(left) >= abs(right) else (middle, stop, right)
@@ -159,6 +161,7 @@ class EntrySearch:
         step = cheap_step(scale, self._eps)
         coarse, size = self._quotient(argument, part, 2 * step)
         fine, _ = self._quotient(argument, part, step)
+        # Extrapolation is sharper than either quotient, so their difference bounds its error.
         errors = np.abs(fine - coarse) + LOCATED_NOISE_ROUNDINGS * self._eps * size / step
         return (4 * fine - coarse) / 3, errors
 

@@ -74,10 +74,12 @@ def _status(
     samples: Samples, *, kink: BoolArray, known: BoolArray, plateau: Plateau
 ) -> StatusArray:
     status = np.where(known, Status.KNOWN, Status.UNKNOWN).astype(np.int8)
+    # The order matters: later lines overrule earlier ones. Plateaus also look like kinks, or known.
     status[kink] = Status.KINK
     status[plateau.in_steps] = Status.STEPPED
     status[plateau.constant & ~kink | _is_flat(samples)] = Status.FLAT
     inside = np.isfinite(samples.base) & np.isfinite(samples.moves).any(axis=0)
+    # Last: arithmetic with NaN and infinity may have set any of the flags above.
     status[~inside] = Status.OUTSIDE
     return status
 
@@ -140,8 +142,10 @@ def find_plateaus(samples: Samples) -> Plateau:
     """
     rungs = np.arange(len(samples.steps))[:, None]
     first = np.minimum(_first_rest(samples.right), _first_rest(samples.left))
+    # Finer steps, such as those of float32, are measured as noise instead.
     smallest = np.fmin.reduce(np.where(samples.moves > 0, samples.moves, np.inf), axis=0)
     rests = samples.is_constant() & (smallest > COARSE_STEP * np.abs(samples.base))
+    # Rungs just above a step catch one jump or none; averages over steps need rungs well above it.
     last = np.minimum(first, np.maximum(first - STEPPED_CLEAR_RUNGS, 1))
     averaging = (rungs < last) & (rungs >= last - STEPPED_AVERAGED_RUNGS)
     slopes = np.where(averaging, [samples.right, samples.left], np.nan)

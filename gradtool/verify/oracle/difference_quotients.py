@@ -54,8 +54,10 @@ def coordinate_line(sampler: Sampler, index: int, coordinate: int, scale: float)
         flat = real_view(moved)
         before = float(flat[coordinate])
         flat[coordinate] += t
+        # What was asked for may have been rounded; a quotient divided by `t` would be off by that.
         return float(flat[coordinate]) - before, _replaced(primals, index, moved)
 
+    # Zero has no spacing but that of subnormal numbers, which no output would notice.
     resolution = float(np.spacing(np.abs(here))) if here else scale * epsilon(here.dtype) / 16
     return Line(sampler, move, scale, resolution)
 
@@ -72,6 +74,7 @@ def part_line(
     def move(t: float) -> tuple[float, Point]:
         moved = primals[index].copy()
         flat = real_view(moved)
+        # By parts: a whole direction of a large primal would double the memory.
         for part in parts(flat.size):
             flat[part] += t * along(part)
         return t, _replaced(primals, index, moved)
@@ -116,6 +119,7 @@ def central_differences(lines: Sequence[Line], steps: Sequence[float], rows: int
     gap = np.empty((rows, len(lines)))
     pairs = zip(lines, steps, strict=True)
     places = [(line, sign * step) for line, step in pairs for sign in (1.0, -1.0)]
+    # Halved, since a line has two places; and in chunks, so that only one chunk's outputs are held.
     count = max(1, lines[0].sampler.most_at_once // 2) if lines else 1
     for start in range(0, len(lines), count):
         found = sample(places[2 * start : 2 * (start + count)])

@@ -39,6 +39,7 @@ class EvaluationTimeout:
         """Time an evaluation that is known to end, for later limits."""
         started = time.process_time()
         yield
+        # Processor time, as the limit: other processes that are busy must not stretch it.
         self._known = time.process_time() - started
 
     def limited(self, times: int = 1) -> AbstractContextManager[None]:
@@ -54,5 +55,6 @@ class EvaluationTimeout:
 
     def _timed_out(self) -> EvaluationTimeoutError:
         """Return the error of a limit that was exceeded, and shorten the next ones."""
+        # A function that does not end at one point rarely ends at others.
         self._least = LATER_EVALUATION_SECONDS
         return EvaluationTimeoutError("an evaluation took far too long")

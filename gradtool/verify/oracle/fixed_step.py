@@ -72,12 +72,14 @@ def write_columns_at_once(
     """
     count = len(columns)
     points = np.empty((2, count, *primal.shape), primal.dtype)
+    # Filled by broadcasting: np.stack would need a list of as many copies first.
     points[...] = primal
     flat = real_view(points).reshape(2, count, -1)
     flat[0, range(count), columns] += eps
     flat[1, range(count), columns] -= eps
     found = evaluate_many(points.reshape(2 * count, *primal.shape))
     ahead, back = outputs.flatten_many(found, 2 * count).reshape(2, count, outputs.size)
+    # In place: these are as large as the part of the Jacobian itself.
     ahead -= back
     ahead /= 2 * eps
     jacobian[:, columns.start : columns.stop] = ahead.T
@@ -104,6 +106,7 @@ def projected_derivative(
 def outside(analytic: FloatArray, numeric: FloatArray, *, atol: float, rtol: float) -> BoolArray:
     """Flag entries that differ by more than ``atol + rtol * |numeric|``. NaN always does."""
     far = np.empty(analytic.shape, dtype=bool)
+    # Temporaries of the comparison would otherwise be several times the size of the Jacobian.
     step = max(1, COMPARED_ENTRIES_AT_ONCE // max(1, analytic.shape[1]))
     for start in range(0, len(analytic), step):
         part = slice(start, start + step)
@@ -113,12 +116,15 @@ def outside(analytic: FloatArray, numeric: FloatArray, *, atol: float, rtol: flo
 
 def _far(analytic: FloatArray, numeric: FloatArray, atol: float, rtol: float) -> BoolArray:
     with np.errstate(all="ignore"):
+        # Not `>`: NaN compares false with everything, and must count as far.
         far: BoolArray = ~(np.abs(analytic - numeric) <= atol + rtol * np.abs(numeric))
+    # Equal infinities differ by NaN.
     return far & (analytic != numeric) if far.any() else far
 
 
 def _perturbed(primals: Sequence[Array], index: int, coordinate: int, step: float) -> list[Array]:
     """`primals` with one coordinate of one of them moved by `step`."""
+    # In C order, so that `real_view` is a view: a reshape of anything else writes to a copy.
     changed = np.array(primals[index], order="C")
     real_view(changed)[coordinate] += step
     return [*primals[:index], changed, *primals[index + 1 :]]

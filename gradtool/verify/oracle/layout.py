@@ -73,6 +73,7 @@ class Layout:
     def eps(self) -> FloatArray:
         """The precision of the output that each row belongs to."""
         if self.functionals is not None:
+            # A functional mixes all outputs, and is as imprecise as the worst of them.
             return np.full(self.rows, max(block.eps for block in self.outputs.blocks))
         eps = np.zeros(self.outputs.size)
         for block in self.outputs.blocks:

@@ -75,12 +75,15 @@ def measure(sampler: Sampler, eps: FloatArray, rng: np.random.Generator) -> Nois
     with np.errstate(all="ignore"):
         directions = [_direction(primal, rng) for primal in sampler.primals]
         measured, constant_nearby = _measured(sampler, directions)
+        # Steps of float16 or of a table are wider than the usual spacings, and look exact between
+        # them.
         if constant_nearby.any():
             coarse, _ = _looks(sampler, directions, NOISE_COARSE_SPACING)
             measured = np.where(constant_nearby, coarse[NOISE_LOOK_RANK], measured)
         if (measured > PLAIN_NOISE_ROUNDINGS * rounding).any() and any(
             map(_is_wide, sampler.primals)
         ):
+            # The lesser: moving a coordinate too far can only make noise look larger than it is.
             measured = np.fmin(measured, _at_own_scales(sampler, directions))
         shared = _shared(measured, size, sampler.blocks)
     return Noise(
@@ -151,9 +154,11 @@ def _direction(primal: Array, rng: np.random.Generator) -> Array | None:
     """A signed direction of the size of the primal, so irregular that no step is exact."""
     if not is_continuous(primal.dtype) or not primal.size:
         return None
+    # In low precision the spacings would round to nothing, and all points be the same one.
     stretch = max(1.0, 8 * epsilon(primal.dtype) / min(np.abs(NOISE_SPACINGS)))
     coordinates = real_view(np.ascontiguousarray(primal))
     typical = typical_scale(coordinates)
+    # At least float64: half precision would round the direction to a few values.
     direction = np.empty(primal.shape, np.result_type(primal.dtype, np.float64))
     flat = real_view(direction)
     for part in parts(flat.size):
@@ -175,6 +180,8 @@ def _looks(
     ]
     values = np.array(list(sampler.at_moved(directions, distances)))
     values = values.reshape(len(NOISE_SPACINGS), NOISE_POINTS, sampler.size)
+    # Differences do not see a constant, but a large one would cost their digits. The copy, because
+    # the subtraction overwrites the column it reads.
     values -= values[:, :1].copy()
     remainders = _DIFFERENCES @ values
     noise = NOISE_SAFETY * np.sqrt(NOISE_VARIANCE_FACTOR * np.mean(remainders**2, axis=1))

@@ -51,6 +51,7 @@ class Numeric:
     ) -> None:
         self._layout = layout
         self._seed = seed
+        # Even where samples are widened the analytic side computes in this precision.
         self._own_eps = layout.eps()
         wide = widened(function.evaluate, primals, layout.outputs)
         eps = self._own_eps if wide is None else np.full(layout.rows, epsilon(np.dtype(float)))
@@ -92,6 +93,7 @@ class Numeric:
         expected = known.value @ along
         line = self._line(argument, directions, 0)
         jitter = np.broadcast_to(tolerance.jitter, known.value.shape) @ np.abs(along)
+        # The jitter of the entries adds up along the direction, as their values do.
         rerounded = replace(tolerance, jitter=jitter[:, None])
         across = self._answer(argument, [line], np.nan_to_num(expected)[:, None], rerounded)
         size = np.abs(known.value) @ np.abs(along) + np.abs(across.value[:, 0])
@@ -113,6 +115,8 @@ class Numeric:
         where they are known.
         """
         size = np.nan_to_num(np.abs(self._sampler.base))
+        # The measured noise counts up to a limit: a really noisy function must not pass as lost in
+        # rounding.
         quiet = np.maximum(
             ROUNDING_FLOOR_MOST_NOISE * self._own_eps * size, ROUNDING_FLOOR_LEAST_NOISE
         )

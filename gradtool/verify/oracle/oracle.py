@@ -80,6 +80,7 @@ def _median(values: FloatArray) -> float:
 def _cheap(query: Query, differences: Differences) -> Estimate:
     known = np.isfinite(differences.value)
     constant = (differences.value == 0) & (differences.gap == 0) & (query.analytic == 0)
+    # A noisy output that rests may be moving in steps; the ladder tells.
     constant &= query.noise.is_plain(query.base)[:, None]
     status = np.where(constant, Status.FLAT, np.where(known, Status.KNOWN, Status.UNKNOWN))
     status[~np.isfinite(query.base)] = Status.OUTSIDE
@@ -90,6 +91,7 @@ def _cheap(query: Query, differences: Differences) -> Estimate:
         error=np.where(known, noise / differences.step + query.resolution, np.nan),
         status=status.astype(np.int8),
         left=nothing,
+        # `Estimate.put` writes to both, so they must not share memory.
         right=nothing.copy(),
     )
 
@@ -112,6 +114,7 @@ def _noisy(query: Query, estimate: Estimate) -> BoolArray:
 
 def _refine(query: Query, estimate: Estimate, unsettled: BoolArray) -> None:
     """Refine the unsettled entries of `estimate`, worst columns first, until one is wrong."""
+    # `put` overwrites the estimate; how far off the cheap values were is needed at the end.
     cheap = estimate.value.copy()
     tried = np.zeros_like(unsettled)
     batch = FIRST_REFINED_COLUMNS
@@ -131,9 +134,13 @@ def _refine(query: Query, estimate: Estimate, unsettled: BoolArray) -> None:
         _mark_stepped(query, estimate)
         if _is_wrong(query, estimate, tried):
             pending &= ~tried
+            # Columns that were not refined keep a cheap value; the refined ones show what that is
+            # worth.
             off = _cheap_error_bound(cheap[tried], estimate.value[tried])
             estimate.error[pending] += off * np.abs(estimate.value[pending])
             break
+        # Sharper values may have shrunk the scale of a block, next to which other errors are now
+        # large.
         unsettled = unsettled | _noisy(query, estimate)
         batch *= 2
 

@@ -59,10 +59,12 @@ class Sampler:
         self._evaluate_many = evaluate_many
         self._outputs = outputs
         self._rows = rows
+        # Fixed, so that each run confirms the same points of a batch.
         self._rng = np.random.default_rng(0)
         self.primals = [np.asarray(primal, order="C") for primal in primals]
         self.size = outputs.size if rows is None else len(rows)
         self._timeout = EvaluationTimeout()
+        # Unlimited: the case was already called at this point, so it ends.
         with self._timeout.calibrated():
             self.base = self._at(self.primals)
         self.is_batched = False
@@ -134,6 +136,7 @@ class Sampler:
             try:
                 with self._timeout.limited(count):
                     found = self._batch(*stacks(), count)
+            # The exception may also be the limit's: points one by one have limits of their own.
             except Exception:  # One of the points may be out of the domain.
                 return None
         if found is None or not self._is_confirmed(point, found):
@@ -172,6 +175,7 @@ class Sampler:
         )
 
     def _is_close(self, one: FloatArray, other: FloatArray) -> bool:
+        # The common case; and infinities, which a difference cannot compare.
         if np.array_equal(one, other, equal_nan=True):
             return True
         eps = max((block.eps for block in self._outputs.blocks), default=0.0)

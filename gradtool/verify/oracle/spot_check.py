@@ -38,6 +38,7 @@ def looks_wrong(function: Differentiable, primals: Sequence[Array], seed: int) -
         if gradient is not None and direction is not None
     )
     up, down = (_moved(primals, directions, sign) for sign in (1.0, -1.0))
+    # `_step` is the distance to each side.
     step = 2 * _step(primals)
     above, below = function.evaluate(up), function.evaluate(down)
     parts = [

@@ -141,6 +141,7 @@ class Ladder:
     ) -> tuple[FloatArray, ...]:
         (ahead, plus), (back, minus) = here, there
         step = self._top * 0.5**self.count
+        # From the base rather than from the other side: one-sided quotients are what shows a kink.
         up, down = plus - self._line.base, minus - self._line.base
         size = np.fmax(np.abs(plus), np.abs(minus))
         return (
@@ -202,6 +203,7 @@ def sample_ladders(
         rows & (ladder.samples().flat_from() == LADDER_LEAST_RUNGS)
         for rows, ladder in zip(wanted, ladders, strict=True)
     ]
+    # More rungs may refute the noise that these rows are flat next to; see `Samples.unmasked`.
     deeper = [rows & claimed for rows, claimed in zip(wanted, contested, strict=True)]
     unfinished = list(zip(ladders, moving, deeper, strict=True))
     while unfinished := [each for each in unfinished if _goes_on(*each, noise)]:
@@ -236,6 +238,7 @@ def _can_sharpen(samples: Samples, wanted: BoolArray) -> bool:
     no small part of the quotients seen: their steps may have been too coarse altogether.
     """
     found = limits(samples)
+    # Below this error halving the step only makes noise larger.
     floor = samples.noise[-1] / samples.steps[-1]
     crude = LADDER_CRUDE_ERROR * np.fmax.reduce(np.abs([samples.right, samples.left]), axis=(0, 1))
     return any(
@@ -286,6 +289,7 @@ def extrapolate(
     rounding = scheme.spread * noise[: len(rungs)] / steps[order:, None]
     values = rungs[EXTRAPOLATION_WITNESSES:]
     errors = _moving(rungs) + rounding[EXTRAPOLATION_WITNESSES:]
+    # Infinite rather than removed: each row may lose other rungs, and the arrays stay rectangular.
     errors[_contradicted(values, errors)] = np.inf
     best = np.argmin(errors, axis=0)[None]
     value = np.take_along_axis(values, best, axis=0)[0]

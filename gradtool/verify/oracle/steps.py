@@ -44,6 +44,7 @@ def typical_scale(coordinates: Array) -> float:
         finite = size[np.isfinite(size)]
         most = float(finite.max(initial=0.0))
         if most > largest:
+            # Scaled by the largest so far, as BLAS's nrm2 is: squares of 1e200 would overflow.
             total, largest = total * (largest / most) ** 2, most
         total += float(np.sum((finite / largest) ** 2)) if largest else 0.0
         count += finite.size
