@@ -90,8 +90,10 @@ class LocalImports:
             tree = parse(path)
         except LoadError:
             return
+        # Relative imports count from the package itself in its __init__.py.
         package = name if path.name == "__init__.py" else name.rpartition(".")[0]
         for imported in _names(tree, package):
+            # Without resolving which one wins: too many candidates only check too much.
             for root in dict.fromkeys((folder, *self._roots)):
                 yield from _module_files(root, imported)
 

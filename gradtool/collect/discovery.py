@@ -94,6 +94,7 @@ def _own_names(loaded: LoadedModule) -> list[tuple[str, Any]]:
         for name, value in vars(module).items()
         if isinstance(value, type) and value.__module__ == module.__name__
     ]
+    # An alias may come first in the module; the name that the class was defined by is preferred.
     own.sort(key=lambda item: item[0] != item[1].__name__)
     unique: dict[int, tuple[str, Any]] = {}
     for name, value in own:

@@ -90,6 +90,7 @@ class _Parser:
         if token == ")" or token in _OPERATORS:
             raise self._error(f"a word is missing before {token!r}")
         self._next += 1
+        # As pytest's -k, which ignores case.
         word = token.casefold()
         return lambda node_id: word in node_id.casefold()
 
@@ -125,5 +126,6 @@ def parse_shard(text: str) -> tuple[int, int]:
 
 def shard_of(node: str, count: int) -> int:
     """Number, from 1, of the shard that a node id belongs to."""
+    # Not hash(), which differs between the processes that run the shards.
     digest = hashlib.blake2b(node.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") % count + 1

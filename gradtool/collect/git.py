@@ -23,6 +23,7 @@ def repository(folder: Path, flag: str = CHANGED_SINCE) -> Path:
     """
     code, out, error = _git(flag, folder, "rev-parse", "--show-toplevel")
     if code == 0:
+        # Not strip(): a folder's name may end in a space.
         return Path(out.rstrip("\n")).resolve()
     if "not a git repository" in error:
         raise UsageError(f"{flag}: {folder} is in no git repository")
@@ -37,6 +38,7 @@ def branching_point(top: Path, ref: str, flag: str = CHANGED_SINCE) -> str:
     Raises:
         UsageError: The repository has no such commit.
     """
+    # --end-of-options keeps a reference that begins with a dash from being read as an option.
     options = ("--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
     code, out, _ = _git(flag, top, "rev-parse", *options)
     if code:
@@ -44,6 +46,7 @@ def branching_point(top: Path, ref: str, flag: str = CHANGED_SINCE) -> str:
         raise UsageError(f"{flag}: {ref!r} is no commit of the repository {top}{hint}")
     commit = out.strip()
     code, out, _ = _git(flag, top, "merge-base", commit, "HEAD")
+    # Unrelated histories have no merge base, nor have shallow clones.
     return out.strip() if code == 0 else commit
 
 
@@ -54,6 +57,8 @@ def changed_files(top: Path, ref: str) -> frozenset[Path]:
         UsageError: The repository has no such commit.
     """
     base = branching_point(top, ref)
+    # A rename is a deleted and a new file: modules that import either name are affected. -z,
+    # because git quotes unusual names otherwise.
     differ = _paths(top, "diff", "--name-only", "--no-renames", "--no-ext-diff", "-z", base, "--")
     untracked = _paths(top, "ls-files", "--others", "--exclude-standard", "-z")
     return frozenset(top / name for name in (*differ, *untracked))
@@ -68,6 +73,7 @@ def checked_out(top: Path, commit: str, flag: str) -> Iterator[Path]:
     """
     with gently_terminated(), _temporary() as folder:
         tree = folder / "tree"
+        # A post-checkout hook of the user's must not run for a tree that is only read.
         no_hooks = ("-c", f"core.hooksPath={os.devnull}")
         try:
             code, _, error = _git(
@@ -77,12 +83,16 @@ def checked_out(top: Path, commit: str, flag: str) -> Iterator[Path]:
                 raise UsageError(f"{flag}: git cannot check {commit} out: {_reason(error)}")
             yield tree
         finally:
+            # Forced twice, which removes a locked worktree too: git locks one while it is being
+            # added.
             _git(flag, top, "worktree", "remove", "--force", "--force", str(tree))
 
 
 @contextlib.contextmanager
 def _temporary() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="gradtool-", ignore_cleanup_errors=True) as folder:
+        # Temporary folders may lie behind a link, as /tmp on macOS, and paths are compared with
+        # real ones.
         yield Path(folder).resolve()
 
 
@@ -107,6 +117,8 @@ _HOOK_VARIABLES = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR
 
 def _environment() -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name not in _HOOK_VARIABLES}
+    # English messages, which `repository` reads; and no index refresh that would lock out the
+    # user's git.
     return {**kept, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
 
 

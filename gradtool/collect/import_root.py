@@ -26,14 +26,18 @@ class ImportRoot:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._modules: dict[str, ModuleType] = {}
+        # Finders cache folder listings by modification time, too coarse for files that were just
+        # written.
         importlib.invalidate_caches()
 
     @contextmanager
     def active(self) -> Iterator[None]:
         """Let imports find this folder, and the modules already imported from it."""
         finder = _Finder(self.folder)
+        # A copy, to tell afterwards which modules the block imported.
         outside = dict(sys.modules)
         sys.modules.update(self._modules)
+        # First, so that a user's module wins over an installed one of the same name.
         sys.meta_path.insert(0, finder)
         try:
             yield
@@ -43,6 +47,7 @@ class ImportRoot:
 
     def _take_back(self, outside: dict[str, ModuleType]) -> None:
         """Remember the modules of this folder and remove them from ``sys.modules``."""
+        # A copy, since the loop deletes.
         for name, module in list(sys.modules.items()):
             if outside.get(name) is module or not self._holds(module):
                 continue
@@ -58,6 +63,7 @@ class ImportRoot:
         top = spec.name.partition(".")[0] if spec else ""
         if top in RESERVED:
             return False
+        # A namespace package has no origin, only search paths.
         places = [spec.origin] if spec and spec.origin else _search_path(module)
         return any(self._is_below(Path(place), top) for place in places)
 

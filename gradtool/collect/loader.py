@@ -131,6 +131,7 @@ def _import(path: Path, name: str, folder: Path) -> ModuleType:
     try:
         is_packaged = "." in name or path.name == "__init__.py"
         module = importlib.import_module(name) if is_packaged else _import_file(path, name)
+    # The limit's own exception, which the handlers below would take for the user's.
     except TimedOut:
         raise
     except KeyboardInterrupt:
@@ -144,6 +145,7 @@ def _import(path: Path, name: str, folder: Path) -> ModuleType:
         cause = describe(error, folder)
         raise LoadError(f"import raised {cause.summary}", cause, _hint(error)) from None
     found = getattr(module, "__file__", None)
+    # The name may belong to an installed or standard package, which imports find instead.
     if found is None or Path(found).resolve() != path:
         raise LoadError(f"import of {name!r} gives another file, {found}: rename the package")
     return module

@@ -36,6 +36,7 @@ def mark_known_at_base(find: FindAtBase) -> Policy:
 
     def policy(report: Report) -> Report:
         new = list(new_findings(report))
+        # Checking the other commit costs a run of its own.
         if not new or report.interrupted:
             return report
         found = find(report)

@@ -80,6 +80,7 @@ class Baseline:
         return relocated(finding.node_id.removesuffix(f"::{finding.rule}"), self.path.parent)
 
 
+# The compact form of msgspec has no spaces, its indented one takes several lines for an entry.
 def _line(entry: Entry) -> str:
     text = msgspec.json.encode(entry).decode()
     return text.replace('":"', '": "').replace('","', '", "')
@@ -142,6 +143,7 @@ def entries_of(baseline: Baseline, report: Report) -> dict[int, Entry]:
         for finding, node in zip(found, nodes, strict=True)
     ]
     return {
+        # By identity: two equal findings have different fingerprints.
         id(finding): Entry(node=node, rule=finding.rule, fingerprint=print_)
         for finding, node, print_ in zip(found, nodes, fingerprints(placed), strict=True)
     }
@@ -149,6 +151,7 @@ def entries_of(baseline: Baseline, report: Report) -> dict[int, Entry]:
 
 def mark_known(baseline: Baseline) -> Policy:
     """Mark the findings that the baseline has as known."""
+    # Fingerprints alone: the node and rule in an entry are there for readers of the file.
     known = {entry.fingerprint for entry in baseline.entries}
 
     def policy(report: Report) -> Report:
@@ -178,6 +181,7 @@ def obsolete(baseline: Baseline, report: Report, options: CheckOptions) -> froze
     changed = (numeric.dtype, numeric.atol, numeric.rtol)
     reconfigured = config.isolated or config.overrides or config.variables
     is_part = bool(report.interrupted or report.faults)
+    # A finding may be missing because of other numbers or tolerances, not because it was repaired.
     if is_part or reconfigured or any(v is not None for v in changed):
         return frozenset()
     found = {entry.fingerprint for entry in entries_of(baseline, report).values()}
@@ -202,6 +206,7 @@ class _Checked:
         """Return True if the run would have found `entry`, were it still there."""
         path, _, name = split_path(entry.node)
         function, _, case = name.partition("[")
+        # The file was deleted, so its findings are gone though no run can check it.
         if not (self.baseline.path.parent / path).exists():
             return True
         module = next((m for m in self.report.modules if self._path(m) == path), None)

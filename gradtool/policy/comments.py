@@ -49,6 +49,7 @@ def read_comments(path: Path, shown: str) -> tuple[Comment, ...]:
     """
     try:
         source = path.read_bytes()
+        # Most files have no such comment, and need not be parsed for one.
         if b"gradtool:" not in source.lower():
             return ()
         tree = parse(path)
@@ -61,6 +62,7 @@ def read_comments(path: Path, shown: str) -> tuple[Comment, ...]:
 
 def _said(source: bytes) -> Iterator[tuple[int, str]]:
     """Line and words of each comment for gradtool."""
+    # Not line by line: strings and docstrings may quote such a comment.
     for token in tokenize.tokenize(io.BytesIO(source).readline):
         if token.type == tokenize.COMMENT:
             match = _OURS.search(token.string)
@@ -102,10 +104,12 @@ def _comment(said: str, line: int, spans: list[_Span], place: str) -> Comment:
         problem = codes.problem_with(code)
         if problem:
             raise UsageError(f"{place}: {problem} in a comment")
+    # Another tool's comment, such as noqa, may follow on the same line.
     reason = match["reason"].partition(" #")[0].strip(" :-")
     if not reason:
         raise UsageError(f"{place}: say why the rule does not apply: {_FORM}")
     there = [span for span in spans if span.first <= line <= span.head]
+    # The innermost of nested definitions and statements.
     span = min(there, key=lambda span: span.last - span.first, default=_Span(line, line, line))
     methods = [each for each in spans if each.is_method and each.first <= line <= each.last]
     around = frozenset(line for each in methods for line in range(each.first, each.head + 1))

@@ -83,6 +83,7 @@ def apply_comment_ignores(run: RunSettings, comments: Comments) -> Policy:
     def function(node: str, result: FunctionResult) -> FunctionResult:
         ignore = _CommentsOfFunction(comments, result, run.units[node])
         changed = change_function(result, ignore.change)
+        # A deselected case may be what the comment is for, so it cannot be called needless.
         if node in run.partial:
             return changed
         checks = _with_needless(changed.checks, ignore.needless())

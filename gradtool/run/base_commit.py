@@ -25,6 +25,7 @@ from gradtool.results.report import Report
 from gradtool.workers.messages import WorkerFault
 
 _BOOT = (
+    # The path is set before gradtool is imported, so that this gradtool runs and not the commit's.
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from gradtool.run.base_commit import main; main()"
 )
@@ -88,6 +89,7 @@ class BaseCommit:
             if not there:
                 return frozenset()
             folder = tree / self._here.relative_to(self._top)
+            # The commit may not have the current folder yet; relative options need it.
             folder.mkdir(parents=True, exist_ok=True)
             options = self._options_in(tree, folder, there)
             answer = _run(_Request(options=options, tree=str(tree)), folder, self._path_in(tree))
@@ -116,6 +118,7 @@ class BaseCommit:
             ),
             execution=replace(
                 execution,
+                # `--pdb` implies no isolation, and there is no debugger at the commit.
                 isolation=execution.isolation or execution.pdb,
                 pdb=False,
                 executor="local",
@@ -126,6 +129,7 @@ class BaseCommit:
 
     def _path_in(self, tree: Path) -> list[str]:
         """The folders to import from: those of the tree, except for gradtool itself."""
+        # An editable install may lie in the repository; both runs must use the same gradtool.
         own = FOLDER.resolve().parent
         places = [Path(entry).resolve() for entry in sys.path]
         return [str(p if p == own else self._mapped(p, tree)) for p in places]
@@ -147,6 +151,8 @@ def _run(request: _Request, folder: Path, path: list[str]) -> _BaseRun:
     """Run `main` in a process of its own."""
     options = [f"-W{option}" for option in sys.warnoptions]
     ran = subprocess.run(
+        # With -c alone Python looks in the current folder first, and a json.py there would be
+        # imported.
         [sys.executable, *options, "-P", "-c", _BOOT, json.dumps(path)],
         input=msgspec.json.encode(request),
         capture_output=True,
@@ -165,6 +171,7 @@ def main() -> None:
 
     What the checked code prints goes to standard error.
     """
+    # The answer goes to a copy of standard output, which checked code cannot reach with print.
     with os.fdopen(os.dup(1), "wb") as out:
         os.dup2(2, 1)
         request = msgspec.json.decode(sys.stdin.buffer.read(), type=_Request)

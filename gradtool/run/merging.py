@@ -32,6 +32,7 @@ def read_part(name: str) -> Part:
     except OSError as error:
         raise UsageError(f"{name} cannot be read: {error.strerror}") from None
     try:
+        # The version first: a report of another one may not decode, and that error would mislead.
         schema = msgspec.json.decode(data, type=_Head).schema
         if schema == SCHEMA_VERSION:
             return Part(name, msgspec.json.decode(data, type=Report))

@@ -60,6 +60,7 @@ class RunPlan:
         self.comments = Comments()
         for target in self._targets:
             self.comments.require_valid(target.path, target.shown)
+        # Without a target the run still has an environment to report, by default settings.
         self._used = [self._configs.nearest(t.path) for t in self._targets] or [Config()]
         self._settings = [self._settings_of(config) for config in self._used]
 
@@ -83,6 +84,7 @@ class RunPlan:
     def devices(self) -> tuple[str, ...]:
         """The devices that are asked for of the bundled engine, each once."""
         own = [settings.device for settings in self._settings if settings.engine != TORCH]
+        # Not a set: messages name the first missing device in the order of the files.
         return tuple(dict.fromkeys(own))
 
     @property
@@ -132,6 +134,7 @@ class RunPlan:
         wanted = self.selection.select(target.shown, answer.functions)
         units = [self._unit(target, config, name, lines[name]) for name in wanted]
         units = [unit for unit in units if self._is_ours(unit.node)]
+        # A file that was named is reported even if it is empty; one met on a walk is only counted.
         is_empty = target.named and not answer.functions
         return Module(target.shown, settings, units=units) if units or is_empty else None
 

@@ -155,6 +155,7 @@ class _Run:
 
     def _deselected(self, place: int) -> int:
         """Cases that ``-k`` deselected of the unit at `place`, with its first seed."""
+        # Results are by seed, then by unit; a unit's are as many apart as there are units.
         by_seed = self._outcome.done[place :: len(self.units)]
         return next((each.deselected for each in by_seed if each), 0)
 
@@ -213,6 +214,7 @@ def check_in_order(
         UsageError: A Function has no case of the name that was asked for.
     """
     wanted = frozenset(first)
+    # sorted() is stable, so the others keep their order.
     places = sorted(range(len(units)), key=lambda at: not _is_among(units[at], wanted))
     results = executor.check([units[place] for place in places], watcher)
     done: list[Done | None] = [None] * len(units)

@@ -118,11 +118,13 @@ def _ordered(case: CaseConfig) -> dict[str, Any]:
 
 
 def _flow(value: Any) -> str:
+    # A scalar alone is dumped with a document end, which the lines around it cannot have.
     text: str = yaml.safe_dump(value, default_flow_style=True, width=_WIDE, sort_keys=False)
     return text.removesuffix("...\n").strip()
 
 
 def _key(node: str) -> str:
+    # JSON strings are YAML too; an unquoted key with "::" or "#" may not be one.
     return json.dumps(node, ensure_ascii=False)
 
 
@@ -165,6 +167,7 @@ def workflow(paths: Sequence[str], functions: int, folder: str) -> str:
         folder: Where to run, relative to the top of the repository; empty for the top.
     """
     there = map(as_argument, paths)
+    # Twice quoted: for the shell here, for YAML below.
     command = shlex.join(["gradtool", "check", *there, "--require-functions", str(functions)])
     where = f"    defaults:\n      run: {{working-directory: {json.dumps(folder)}}}\n"
     return _WORKFLOW.format(command=json.dumps(command), where=where if folder else "")

@@ -69,6 +69,7 @@ class Arguments:
         )
         tensors = [self._values[at] for at in self.positions]
         self._placements = tuple(_Placement.of(tensor) for tensor in tensors)
+        # Copies: functions may change the case's own tensors in place.
         self.primals: tuple[Array, ...] = tuple(
             np.array(library().array(tensor), order="C") for tensor in tensors
         )
@@ -171,6 +172,7 @@ class Arguments:
             values[position] = tensor
         if not self._keywords:
             return values, {}
+        # Keyword arguments were put last.
         count = len(values) - len(self._keywords)
         return values[:count], dict(zip(self._keywords, values[count:], strict=True))
 
@@ -181,6 +183,7 @@ def _other_number(value: Any) -> Any:
         return not value
     if isinstance(value, int):
         return value + 1
+    # Zero times anything would be the same number again.
     return 1.5 * value + (value == 0) if isinstance(value, float | complex) else None
 
 
@@ -198,6 +201,7 @@ def _argument(name: str, position: int, tensor: Any) -> Argument:
 def laid_out(tensor: Any, layout: MemoryLayout) -> Any:
     """Change the memory layout of `tensor`, which nothing else may hold, and return it."""
     with library().torch.no_grad():
+        # Through `data`, which keeps the tensor's place in the graph.
         tensor.data = _LAID_OUT[layout](tensor.detach())
     return tensor
 

@@ -65,6 +65,8 @@ def _outputs(bound: BoundFunction, tensors: Sequence[Any], in_dims: Dims) -> Seq
 
     def found(*each: Any) -> tuple[Any, ...]:
         outputs = bound(each)
+        # vmap accepts tensors only, so the places of the others are noted and filled in again
+        # below.
         places[:] = [output is not None for output in outputs]
         return tuple([output for output in outputs if output is not None])
 
@@ -84,6 +86,7 @@ def _by_own_vmap(
 ) -> list[Any]:
     args, kwargs = bound.arguments.placed(tensors)
     given = inspect.signature(cls.forward).bind(*args, **kwargs)
+    # vmap gets every argument of forward, defaults included, as the engine passes them.
     given.apply_defaults()
     dims: list[int | None] = [None] * len(given.args)
     for position, dim in zip(bound.arguments.positions, in_dims, strict=True):
@@ -168,6 +171,8 @@ def _batched_or_looped(
     if not stacks or not len(stacks[0]):
         raise ValueError("nothing is stacked: there is no point and no cotangent")
     try:
+        # forward runs once for the whole batch: what it changes elsewhere would change once, not
+        # once a point.
         with without_side_effects(roots_of(_user_function(bound))):
             parts = [batched(part) for part in _parts(stacks)]
         return Stacked(_joined(parts, np.concatenate), batched=True)

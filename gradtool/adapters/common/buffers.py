@@ -112,6 +112,7 @@ class _Search:
     def _visit(self, name: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
         if id(value) in self._seen or depth > _MAX_DEPTH or len(self._seen) > _MAX_OBJECTS:
             return
+        # Holds the object too: the id of one that was freed could be reused.
         self._seen[id(value)] = value
         if isinstance(value, library().Tensor | np.ndarray):
             yield name, value

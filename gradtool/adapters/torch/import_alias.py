@@ -30,6 +30,8 @@ def answer_engine_imports(torch: ModuleType) -> Iterator[None]:
     finally:
         sys.modules.update(hidden)
         for name in names:
+            # Names are looked up lazily in the package, so those that were absent must be absent
+            # again.
             del vars(_PACKAGE)[name]
         vars(_PACKAGE).update(before)
 

@@ -52,6 +52,8 @@ class _PyTorch:
         self.torch = torch
         self.Tensor: type[Any] = torch.Tensor
         self.Function: type[Any] = torch.autograd.Function
+        # The decorator leaves no mark but its wrapper, of which all decorated methods share the
+        # code.
         mark = torch.autograd.function.once_differentiable(lambda *_: None)
         self._once_differentiable = mark.__code__
 
@@ -64,6 +66,7 @@ class _PyTorch:
 
     def array(self, tensor: Any) -> Array:
         if tensor.layout is not self.torch.strided:
+            # NumPy has no sparse arrays.
             tensor = tensor.to_dense()
         if tensor.dtype is self.torch.bfloat16:
             tensor = tensor.float()  # NumPy has no such dtype.
@@ -79,9 +82,12 @@ class _PyTorch:
         if not isinstance(other, self.Tensor):
             if tensor.device.type != "cpu":
                 return False
+            # Bounds are compared here and below: exact overlap is exponential to decide in the
+            # worst case.
             return np.may_share_memory(self.array(tensor), other)
         if other.layout is not self.torch.strided or tensor.device != other.device:
             return False
+        # An empty tensor may have any address.
         if not tensor.numel() or not other.numel():
             return False
         one, two = _extent(tensor), _extent(other)
@@ -90,8 +96,11 @@ class _PyTorch:
     def shares_version(self, tensor: Any, other: Any) -> bool:
         before = other._version
         version = tensor._version
+        # PyTorch does not say whether two tensors share a counter; raising one and watching the
+        # other does.
         self.torch.autograd.graph.increment_version(tensor)
         shared = bool(other._version != before)
+        # Put back, or saved tensors would be refused in backward as modified.
         self.torch._C._autograd._unsafe_set_version_counter((tensor,), (version,))
         return shared
 
@@ -143,6 +152,7 @@ class _PyTorch:
     @contextmanager
     def _without_warnings(self) -> Iterator[None]:
         """Suppress warnings about code that PyTorch cannot batch: users did not ask for batches."""
+        # Private, so it may be missing in other versions.
         enable_warning = getattr(
             self.torch._C._functorch, "_set_vmap_fallback_warning_enabled", None
         )
@@ -176,6 +186,7 @@ class _TensorSnapshot:
 
     def restore(self) -> None:
         if self.is_changed():
+            # Through `data`, so that restoring neither is recorded nor counts as a new version.
             self._tensor.data.copy_(self._values)
 
 

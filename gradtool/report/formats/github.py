@@ -33,6 +33,7 @@ def commands(report: Report) -> Iterator[str]:
     listed = worst_first(problems(report))
     for severity, group in groupby(listed, key=lambda finding: finding.severity):
         found = list(group)
+        # One less, since the line that counts the others is an annotation too.
         shown = found if len(found) <= MOST else found[: MOST - 1]
         yield from map(_command, shown)
         if len(found) > len(shown):
@@ -63,6 +64,7 @@ def _text(finding: Finding) -> str:
 
 
 def _data(text: str) -> str:
+    # "%" first, or the escapes made of the others would be escaped again.
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

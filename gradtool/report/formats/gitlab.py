@@ -25,6 +25,7 @@ _TOP = "CI_PROJECT_DIR"
 
 def render(report: Report) -> str:
     """The findings as a list of issues; an empty list where there is none."""
+    # Known ones take part in the numbering of equal fingerprints, though they are not listed.
     found = list(problems(report, known=True))
     issues = [
         _issue(finding, print_)
@@ -53,5 +54,7 @@ def _from_top(path: str) -> str:
     top = os.environ.get(_TOP)
     if top:
         with contextlib.suppress(ValueError):  # Another drive.
+            # Without links, since relpath starts from the current folder, which has none in its
+            # name.
             path = os.path.relpath(path, os.path.realpath(top))
     return path.replace(os.sep, "/")

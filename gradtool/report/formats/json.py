@@ -63,9 +63,11 @@ def _representable(value: Any) -> Any:
         return {key: _representable(entry) for key, entry in _in_words(value).items()}
     if isinstance(value, list | tuple):
         return [_representable(entry) for entry in value]
+    # msgspec would write null for all of these.
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, str):
+        # Lone surrogates come from file names that are not UTF-8, and cannot be encoded.
         return value.encode("utf-8", "backslashreplace").decode()
     return value
 

@@ -35,6 +35,7 @@ def render(report: Report) -> str:
     for path, group in groupby(rows(report), key=lambda row: row.module.path):
         root.append(_suite(path, list(group), facts, strict=report.strict))
     ET.indent(root)
+    # tostring() writes no declaration with this encoding.
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 

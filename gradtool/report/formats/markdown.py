@@ -104,6 +104,7 @@ def _section(finding: Finding) -> str:
 
 def _code_block(finding: Finding) -> Iterator[str]:
     if finding.source is not None:
+        # Longer than any run of backticks in the code, which would close the block.
         fence = "`" * (3 + max(line.count("`") for line in finding.source.lines))
         yield f"{fence}python"
         for number, line in enumerate(finding.source.lines, finding.source.first):
@@ -120,6 +121,7 @@ def _note(finding: Finding) -> str:
 def _within(room: int, sections: list[str]) -> Iterator[str]:
     """As many sections as fit, and a line that counts the others."""
     for index, section in enumerate(sections):
+        # The limit is in bytes.
         room -= len(section.encode())
         if room < 0:
             left = plural(len(sections) - index, "finding")

@@ -41,9 +41,11 @@ def _run(report: Report) -> _Object:
     owners = {row.node_id: row.location for row in rows(report)}
     return {
         "tool": {"driver": _driver(report, [_rule(code, known.get(code)) for code in codes])},
+        # The slash at the end makes it a category without a run id; see runAutomationDetails.id.
         "automationDetails": {"id": "gradtool/"},
         "invocations": [_invocation(report)],
         "originalUriBaseIds": {_ROOT: {"description": {"text": "Where gradtool was run."}}},
+        # Columns are positions in Python strings, not SARIF's other kind, UTF-16 units.
         "columnKind": "unicodeCodePoints",
         "results": [
             _result(finding, codes.index(finding.rule), print_, owners) | _state(finding, compared)
@@ -104,6 +106,7 @@ def _result(finding: Finding, rule: int, print_: str, owners: dict[str, Location
         "partialFingerprints": {VERSION: print_},
         "properties": _properties(finding),
     }
+    # The same place twice would only be noise in a viewer.
     defined = owners.get(owner)
     if defined is not None and defined != finding.location:
         where = {"physicalLocation": _physical(defined), "message": {"text": "defined here"}}
@@ -177,4 +180,5 @@ def as_markdown(page: str) -> str:
 def _fenced(example: re.Match[str]) -> str:
     lines = [line.removeprefix("    ") for line in example[0].rstrip().splitlines()]
     body = "\n".join(lines)
+    # Tildes, since an example may contain backticks.
     return f"~~~python\n{body}\n~~~\n\n"

@@ -61,6 +61,7 @@ class OnDask:
         """Work through `client`, of the package `distributed`, which ships no types."""
         self._distributed = distributed
         self._client = client
+        # pure=False: Dask would return another run's result of the same call.
         self._numpy: str = client.submit(_numpy, pure=False).result()
 
     @property
@@ -118,6 +119,7 @@ class OnDask:
                 except self._distributed.KilledWorker:
                     yield places[future], None
         finally:
+            # After an interrupt the cluster must not go on with work that nobody waits for.
             self._client.cancel(list(places))
 
 

@@ -51,6 +51,7 @@ class InProcess:
     def _collected(self, unit: Unit) -> Done:
         progress = UnitProgress(unit, Unwatched())
         problems = self._session.check(unit, progress, only_list=True)
+        # Nothing was checked, so all cases are still open; they are listed as they are.
         for case in progress.remaining:
             progress.case_finished(case)
         return progress.close(*problems)

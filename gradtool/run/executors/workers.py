@@ -25,6 +25,7 @@ def isolated(jobs: int | None) -> Iterator[InWorkers]:
 def available_cpus() -> int:
     """The number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
+        # cpu_count() ignores taskset and cpusets.
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 

@@ -96,6 +96,7 @@ class Coordinates:
         if len(arrays) != len(self.blocks):
             raise ValueError(f"expected {len(self.blocks)} arrays, got {len(arrays)}")
         for block, array in zip(self.blocks, arrays, strict=True):
+            # Outputs that are not compared may be missing, or have any shape.
             if block.stop == block.start:
                 continue
             if array is None or array.shape != block.shape:

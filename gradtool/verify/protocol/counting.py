@@ -100,6 +100,7 @@ class _Counted:
 
     def evaluate_many(self, *args: Any, **options: Any) -> Stacked:
         found = self._inner.evaluate_many(*args, **options)
+        # Counted afterwards: how many examples there were shows in the results.
         self._count(times=_examples(found))
         return found
 
@@ -115,6 +116,7 @@ class _Counted:
         second: Examinable | None = None,
     ) -> tuple[Observation, Observation]:
         self._count(backwards=1, times=2)
+        # Unwrapped, or the second call would be counted twice.
         other = second._inner if isinstance(second, _Counted) else second
         return self._inner.interleaved(primals, cotangents, other)
 
