@@ -113,12 +113,12 @@ def remarks(report: Report, summary: Summary) -> str:
     if summary.notes:
         parts.append(plural(summary.notes, "note"))
     if summary.known:
-        parts.append(f"{plural(summary.known, 'finding')} of the baseline")
-    said = f"; {', '.join(parts)}" if parts else ""
-    return f"{said}; {_honesty(report, summary)}"
+        parts.append(f"{plural(summary.known, 'finding')} in the baseline")
+    listed = f"; {', '.join(parts)}" if parts else ""
+    return f"{listed}; {_unchecked_remark(report, summary)}"
 
 
-def _honesty(report: Report, summary: Summary) -> str:
+def _unchecked_remark(report: Report, summary: Summary) -> str:
     left = "; ".join(summary.unchecked)
     if any(answers(check) for check in report.checks()):
         return f"not checked: {left or 'nothing'}"
@@ -162,8 +162,7 @@ def unchecked(report: Report) -> tuple[str, ...]:
 def _whole(report: Report, listed: list[Row]) -> Iterator[str]:
     modules = [row.module.path for row in listed if row.function is None]
     if modules:
-        verb = "does" if len(modules) == 1 else "do"
-        yield f"{plural(len(modules), 'module')} that {verb} not import{_names(modules)}"
+        yield f"{plural(len(modules), 'module')} that cannot be imported{_names(modules)}"
     # One that has no checks of its own either was not reached before an interruption.
     functions = [f.name for _, f in report.functions() if f.checks and not f.cases]
     if functions:
@@ -193,7 +192,7 @@ def _reasons(row: Row) -> list[tuple[str, str]]:
 def _what_and_why(check: CheckResult) -> tuple[str, str]:
     broken = rests_on(check)
     if broken:
-        return f"what rests on {broken}", ""
+        return f"what depends on {broken}", ""
     words = (words for family, words in _FAMILIES.items() if check.rule in family)
     return next(words, check.rule), one_line(reason(check) or "")
 
@@ -203,16 +202,16 @@ def _left_out(report: Report) -> Iterator[str]:
         rules = plural(len(report.left_out), "rule")
         yield f"{rules} left out by --select or --ignore{_names(report.left_out)}"
     if report.deselected:
-        yield f"{plural(report.deselected, 'case')} that -k did not match"
+        yield f"{plural(report.deselected, 'case')} not matched by -k"
     yield from report.passed_over
 
 
 def _cut_short(report: Report, listed: list[Row]) -> Iterator[str]:
     broken = sum(_stopped_early(row) for row in listed)
     if broken:
-        yield f"what could not be asked after a failure in {plural(broken, 'case')}"
+        yield f"what depends on a failed check in {plural(broken, 'case')}"
     if report.interrupted:
-        yield "whatever was left when the run was interrupted"
+        yield "everything after the interruption"
 
 
 def _stopped_early(row: Row) -> bool:

@@ -14,10 +14,14 @@ from gradtool.cli.exit_codes import ExitCode, exit_code
 from gradtool.config.options import CheckOptions
 from gradtool.errors import UsageError
 from gradtool.policy.baseline import Baseline, entries_of, mark_known, obsolete, read_baseline
-from gradtool.results.report import Report
+from gradtool.results.report import (
+    Report,
+    Verdict,
+)
 from gradtool.run.runner import check
 from tests.conftest import Write
 from tests.options import check_options
+from tests.policy import reports
 from tests.user_modules import GOOD, WRONG
 
 TWO = WRONG + WRONG.replace("from gradtool import Function", "").replace("Cube", "Other")
@@ -173,3 +177,11 @@ def test_a_file_that_is_not_there_is_an_error_unless_it_is_to_be_written(write: 
     assert read_baseline("known.json", may_be_new=True).entries == frozenset()
     with pytest.raises(UsageError, match="cannot be read"):
         read_baseline(".", may_be_new=True)
+
+
+def test_known_findings_are_marked() -> None:
+    raw = reports.report(reports.function(reports.check("GT101", Verdict.FAIL, reports.finding())))
+    empty = Baseline(Path("gradtool-baseline.json").absolute())
+    full = empty.joined(frozenset(entries_of(empty, raw).values()))
+    assert [f.known for f in mark_known(empty)(raw).findings()] == [False]
+    assert [f.known for f in mark_known(full)(raw).findings()] == [True]

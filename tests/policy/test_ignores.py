@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gradtool.cli.exit_codes import ExitCode, exit_code
 from gradtool.errors import UsageError
-from gradtool.results.report import Report, SkipKind, Verdict
+from gradtool.policy.changes import RunSettings
+from gradtool.policy.ignores import Comments, apply_comment_ignores, apply_configured_ignores
+from gradtool.results.report import (
+    ModuleResult,
+    Report,
+    SkipKind,
+    Verdict,
+)
 from gradtool.run.runner import check
 from tests.conftest import Write
 from tests.options import check_options
+from tests.policy import reports
 
 KEPT = """\
 from gradtool import Function
@@ -131,3 +140,48 @@ def test_a_comment_that_is_wrong_stops_the_run(write: Write, comment: str, messa
 def test_text_that_looks_like_a_comment_is_none(write: Write) -> None:
     write({"ops.py": KEPT + 'TEXT = "# gradtool: ignore[GT999]"\n'})
     assert rules(run()) == ["GT505"]
+
+
+def test_a_configured_ignore_skips_what_is_broken() -> None:
+    raw = reports.report(
+        reports.function(
+            reports.check("GT004", Verdict.ERROR, reports.finding("GT004")),
+            reports.check("GT003", Verdict.PASS),
+        )
+    )
+    settings = reports.ignored(GT004="known", GT003="known")
+    assert reports.checks(apply_configured_ignores(reports.run_settings(settings))(raw)) == [
+        ("GT004", Verdict.SKIPPED, "known"),
+        ("GT003", Verdict.PASS, None),
+    ]
+
+
+def test_a_declared_gradient_need_not_be_verified() -> None:
+    raw = reports.report(
+        reports.function(reports.check("GT603", Verdict.UNVERIFIED, reason="noise"))
+    )
+    judged = apply_configured_ignores(reports.run_settings(reports.ignored(GT101="a surrogate")))(
+        raw
+    )
+    assert reports.checks(judged) == [("GT603", Verdict.SKIPPED, "a surrogate")]
+
+
+def test_a_module_that_does_not_import_can_be_ignored() -> None:
+    problem = reports.check("GT001", Verdict.ERROR, reports.finding("GT001"))
+    raw = Report(
+        environment=reports.report().environment,
+        modules=(ModuleResult(path="m.py", checks=(problem,)),),
+    )
+    of_run = RunSettings(units={}, modules={"m.py": reports.ignored(GT001="broken")})
+    judged = apply_configured_ignores(of_run)(raw)
+    assert reports.checks(judged) == [("GT001", Verdict.SKIPPED, "broken")]
+
+
+def test_a_comment_skips_what_it_covers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("m.py").write_text("\n\nclass F:  # gradtool: ignore[GT101] a surrogate\n    pass\n")
+    raw = reports.report(reports.function(reports.check("GT101", Verdict.FAIL, reports.finding())))
+    judged = apply_comment_ignores(reports.run_settings(path=str(tmp_path / "m.py")), Comments())(
+        raw
+    )
+    assert reports.checks(judged) == [("GT101", Verdict.SKIPPED, "a surrogate")]

@@ -7,11 +7,19 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from gradtool import Case
+from gradtool.config.settings import Settings
 from gradtool.errors import UsageError
-from gradtool.results.report import Finding, Relaxation, Report
+from gradtool.policy.tolerances import list_tolerances, report_expired_tolerances
+from gradtool.results.report import (
+    Finding,
+    Relaxation,
+    Report,
+    Verdict,
+)
 from gradtool.run.runner import check
 from tests.conftest import Write
 from tests.options import check_options
+from tests.policy import reports
 
 ROUNDED = """
 from gradtool import Function
@@ -172,3 +180,14 @@ def test_a_day_of_a_case_is_a_date() -> None:
     assert Case((), expires=date(2027, 1, 31)).expires == date(2027, 1, 31)
     with pytest.raises(ValueError, match="expires is a date such as '2027-01-31', got 'soon'"):
         Case((), expires="soon")
+
+
+def test_an_expired_tolerance_is_reported_and_one_in_force_is_listed() -> None:
+    relaxed = Relaxation(atol=0.5, reason="rounds", expires="2001-01-01")
+    raw = reports.report(reports.function(reports.check("GT101", Verdict.PASS), relaxed=relaxed))
+    judged = report_expired_tolerances(reports.run_settings(Settings(codes=("GT512",))))(raw)
+    (late,) = judged.findings()
+    assert late.message == "tolerance atol 0.5 of case c expired on 2001-01-01 (rounds)"
+    assert list(report_expired_tolerances(reports.run_settings())(raw).findings()) == []
+    line = "tolerance atol 0.5 holds at m.py::F[c] (rounds; until 2001-01-01)"
+    assert list_tolerances(raw).notices == (line,)

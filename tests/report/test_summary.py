@@ -28,13 +28,13 @@ def test_every_row_is_counted_once(report: Report) -> None:
 def test_the_last_line_says_what_was_not_checked(report: Report) -> None:
     assert summary_line(report) == (
         "6 Functions, 7 cases: 2 passed, 2 failed, 1 unverified, 3 errors, 1 skipped; "
-        "1 warning, 1 note; not checked: 1 module that does not import (ops/broken.py); "
+        "1 warning, 1 note; not checked: 1 module that cannot be imported (ops/broken.py); "
         "1 Function without a case (Opaque); "
         "double backward of 1 case (declared once_differentiable); "
         "devices of 1 case (no CUDA device); "
         "2 rules left out by --select or --ignore (GT502, GT507); "
-        "3 cases that -k did not match; "
-        "what could not be asked after a failure in 2 cases"
+        "3 cases not matched by -k; "
+        "what depends on a failed check in 2 cases"
     )
 
 
@@ -88,13 +88,13 @@ def test_what_was_not_checked_is_told_in_the_order_of_the_checks() -> None:
 def test_an_interrupted_run_says_so_first_and_last() -> None:
     line = summary_line(run((CheckResult(rule="GT101", verdict=Verdict.PASS),), interrupted=True))
     assert line.startswith("interrupted: 1 Function")
-    assert line.endswith("not checked: whatever was left when the run was interrupted")
+    assert line.endswith("not checked: everything after the interruption")
 
 
 def test_a_function_that_was_not_reached_is_not_said_to_have_no_case() -> None:
     line = summary_line(run(interrupted=True))
     assert "without a case" not in line
-    assert "whatever was left when the run was interrupted" in line
+    assert "everything after the interruption" in line
 
 
 def test_an_unverified_check_without_a_finding_is_listed_too() -> None:
@@ -106,5 +106,5 @@ def test_many_modules_are_counted_and_not_named(report: Report) -> None:
     broken = report.modules[-1]
     modules = tuple(msgspec.structs.replace(broken, path=f"{i}.py") for i in range(5))
     line = summary_line(msgspec.structs.replace(report, modules=modules))
-    assert "left out: 5 modules that do not import" in line
+    assert "left out: 5 modules that cannot be imported" in line
     assert "0.py" not in line

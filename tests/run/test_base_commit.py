@@ -81,7 +81,7 @@ def test_what_was_there_does_not_fail_and_what_is_new_does(
     assert code == 0
     commit = git("rev-parse", "HEAD")[:12]
     assert f"--baseline-commit HEAD: 2 of 2 findings there before, at {commit}\n" in out
-    assert "2 findings of the baseline" in out
+    assert "2 findings in the baseline" in out
     write({"src/new.py": WRONG.replace("Cube", "New")})
     code, out, _ = check(".")
     assert code == 1
@@ -156,7 +156,7 @@ def test_with_a_file_of_known_findings_both_hold(
     code, out, _ = check("src", "--baseline", "known.json")
     assert code == 0
     assert "2 of 2 findings there before" in out
-    assert "3 findings of the baseline" in out
+    assert "3 findings in the baseline" in out
 
 
 @pytest.mark.parametrize("ref", ["no-such", "--all", "", "HEAD:src/ops.py", "@{"])
