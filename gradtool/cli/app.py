@@ -104,6 +104,7 @@ def _parse(arguments: list[str], command: str) -> Any:
 
     Click would end the process where the reader of what it prints has left.
     """
+    # Parsing only: the work runs later, outside this block, and prints for itself.
     with redirect_stdout(io.StringIO()) as printed:
         work = app(arguments, prog_name="gradtool", standalone_mode=False, obj=command)
     with streams.reader_may_leave(sys.stdout):

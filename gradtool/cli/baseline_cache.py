@@ -105,6 +105,7 @@ class Keeper:
         if not count:
             return baseline
         gone = f"{self._name}: {_entries(count)} no longer found"
+        # The checkout of a CI job is thrown away, and the change to the file with it.
         if os.environ.get("CI"):
             self._notices.append(f"{gone}; a run outside CI removes them")
             return baseline
@@ -160,6 +161,8 @@ def keeping(history: HistoryGroup, options: CheckOptions) -> Iterator[Keeper]:
     with gently_terminated(), contextlib.ExitStack() as stack:
         place = None
         if history.write_baseline and name is not None:
+            # Claimed before the run, so that a long one does not end in a file that cannot be
+            # written.
             with _explained(name):
                 place = claim_file(Path(name))
             stack.callback(place.close)
@@ -195,7 +198,9 @@ def _make_folder(path: Path) -> None:
     try:
         for name, text in last_run.FILES.items():
             (made / name).write_text(text, encoding="utf-8")
+        # mkdtemp makes folders that only their owner can read.
         made.chmod(0o755)
+        # A rename is atomic: another run sees the whole folder or none.
         made.rename(path)
     except OSError:
         shutil.rmtree(made, ignore_errors=True)

@@ -37,6 +37,8 @@ def write_crash_log(error: BaseException, command: str) -> Path | None:
     for folder in (Path(), Path(tempfile.gettempdir())):
         for path in _candidates(folder):
             try:
+                # Exclusive creation never follows a link or replaces a file that another process
+                # just made.
                 with path.open("x", encoding="utf-8", errors="backslashreplace") as file:
                     file.write(text)
             except FileExistsError:

@@ -36,6 +36,7 @@ def refuse(message: str) -> ExitCode:
 
 
 def _report_bug(error: BaseException, command: str, verbose: bool) -> ExitCode:
+    # Imported here, as only a crash needs it.
     import traceback
 
     from gradtool.cli.crash_log import write_crash_log

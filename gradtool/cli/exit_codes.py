@@ -52,6 +52,7 @@ def exit_code(report: Report, *, strict: bool) -> ExitCode:
     """
     if report.interrupted:
         return interrupted()
+    # Before the verdicts: where gradtool itself failed they are incomplete.
     if report.faults:
         return ExitCode.INTERNAL
     stopping = set(_stopping_rules(report, strict))

@@ -33,6 +33,7 @@ def _wants_workers(arguments: list[str]) -> bool:
     return (
         bool(_WITH_WORKERS.intersection(arguments[:1]))
         and _WITHOUT.isdisjoint(arguments)
+        # Windows has none.
         and hasattr(os, "fork")
     )
 
@@ -40,6 +41,7 @@ def _wants_workers(arguments: list[str]) -> bool:
 def _with_head_start(arguments: list[str]) -> int:
     from gradtool.workers.launch import call_off, launch_ahead
 
+    # Before the command line is imported, so that the fork server loads at the same time.
     launch_ahead()
     try:
         from gradtool.cli.app import main

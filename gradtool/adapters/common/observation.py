@@ -35,6 +35,7 @@ class Observer:
             *bound.arguments.others(),
         ]
         self._buffers = buffers(self._roots)
+        # Digests rather than copies: large inputs would be held twice.
         self._inputs = _digests(tensors)
         self._saved: list[bytes | None] = []
         self._outputs: Sequence[Any] = ()
@@ -130,6 +131,7 @@ def _saved_values(record: Record, names: Sequence[str]) -> dict[str, Any]:
     """Describe saved tensors, and those behind attributes of ctx, each in a word."""
     tensors = [(f"input:{name}", value) for name, value in zip(names, record.inputs, strict=False)]
     tensors += [(f"output:{i}", output) for i, output in enumerate(record.outputs)]
+    # Reversed, so that an input that is returned as it is counts as the input.
     words = {id(value): word for word, value in reversed(tensors)}
     return {
         "saved": tuple(

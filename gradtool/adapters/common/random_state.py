@@ -25,6 +25,7 @@ from gradtool.adapters.library import library
 
 def stable_seed(*parts: object) -> int:
     """Return a 63-bit number derived from `parts`, the same in every process."""
+    # With a separator, or ("a", "bc") and ("ab", "c") would be one seed.
     text = "\0".join(map(str, parts)).encode()
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big") >> 1
 
@@ -43,6 +44,7 @@ def global_generators(seed: int) -> Iterator[None]:
     torch = library().torch
     before, of_library = generator_state(), torch.get_rng_state()
     random.seed(seed)
+    # NumPy's legacy generator takes 32 bits only.
     np.random.seed(seed % 2**32)
     torch.manual_seed(seed)
     try:
@@ -177,4 +179,5 @@ def _states() -> _States:
 def _set_states(states: _States) -> None:
     set_generator_state(states[0])
     torch = library().torch
+    # A copy, since an array over bytes is read-only, and PyTorch warns of those.
     torch.set_rng_state(torch.from_numpy(np.frombuffer(states[1], np.uint8).copy()))

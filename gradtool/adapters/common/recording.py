@@ -118,7 +118,9 @@ class Recorder:
             if getattr(base, name) is not getattr(root, name)
         }
         for name in ("__module__", "__qualname__", "__doc__"):
+            # Node names and messages are made of these, and must be the user's.
             namespace[name] = getattr(base, name)
+        # The user's own metaclass, or Python refuses the subclass as a conflict.
         metaclass: Any = type(base)
         made: Any = metaclass(base.__name__, (_SilentSubclass, base), namespace)
         _record_materializing(made._backward_cls)
@@ -145,11 +147,13 @@ class Recorder:
     def _see_forward(
         self, ctx: Any, inputs: tuple[Any, ...], output: Any, before: set[str]
     ) -> None:
+        # Only the first call: a forward may apply its own Function again.
         if self._records and self._records[-1].ctx is None:
             self._records[-1].see_forward(ctx, inputs, output, before)
 
     def _backward(self, method: Method) -> Method:
         def backward(ctx: Any, *cotangents: Any) -> Any:
+            # By ctx, since a backward within a backward belongs to another record.
             mine = [each for each in self._records if each.ctx is ctx and each.received is None]
             for record in mine:
                 record.received = tuple(cotangent is not None for cotangent in cotangents)

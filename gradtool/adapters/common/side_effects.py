@@ -40,6 +40,7 @@ def without_side_effects(roots: Sequence[tuple[str, Any]]) -> Iterator[None]:
     state = generator_state()
     try:
         yield
+        # The engine's own generator raises by itself in a batch.
         if generator_state() != state:
             raise SideEffectError("it draws random numbers")
         for name, snapshot in before:
@@ -82,6 +83,7 @@ class _Holder:
 
     def is_changed(self) -> bool:
         now, before = self._read(), self._entries
+        # By identity: comparing tensors with == gives a tensor.
         return now.keys() != before.keys() or any(now[k] is not v for k, v in before.items())
 
     def restore(self) -> None:
@@ -89,6 +91,7 @@ class _Holder:
             return
         holder = self._holder
         if isinstance(holder, list):
+            # In place, since others hold the same list.
             holder[:] = self._entries.values()
         elif isinstance(holder, dict):
             holder.clear()
@@ -115,6 +118,7 @@ class _ArraySnapshot:
         self._values = array.copy()
 
     def is_changed(self) -> bool:
+        # By bytes, since NaN differs from itself.
         return self._array.tobytes() != self._values.tobytes()
 
     def restore(self) -> None:

@@ -51,6 +51,7 @@ def _gradients(
         [output for output, _ in roots],
         targets,
         [cotangent for _, cotangent in roots],
+        # Many cotangents go through one graph, one after the other.
         retain_graph=True,
         allow_unused=True,
     )
@@ -102,6 +103,7 @@ def _silent_function(function: Any) -> Any:
         @staticmethod
         def forward(ctx: Any, *outputs: Any) -> Any:
             ctx.count = len(outputs)
+            # A real scalar: only from one of those does backward start without a cotangent.
             return outputs[0].new_zeros((), dtype=library().torch.float64)
 
         @staticmethod
@@ -139,6 +141,8 @@ class BackwardMap:
             pairs = list(zip(tensors[:count], self._differentiable, strict=True))
             primals = [_requiring_grad(tensor) if needed else tensor for tensor, needed in pairs]
             arguments = [
+                # The function may change its arguments in place, which a leaf that requires a
+                # gradient forbids.
                 primal.clone() if needed else primal
                 for primal, needed in zip(primals, self._differentiable, strict=True)
             ]

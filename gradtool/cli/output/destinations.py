@@ -39,6 +39,7 @@ def claim(name: str) -> Destination:
     if name == STDOUT:
         return _Stdout()
     path = Path(name)
+    # Earlier commands of the step may have written to it.
     if name == os.environ.get("GITHUB_STEP_SUMMARY"):
         return _Stream(path, "a")
     return _Stream(path, "w") if path.exists() and not path.is_file() else _File(path)
@@ -82,6 +83,7 @@ class _File:
         self._path = real_path(path)
         if self._path.is_symlink():  # What it stands for could not be told: it leads to itself.
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        # In the same folder, since a rename cannot cross file systems.
         self._partial = self._path.with_name(f".{self._path.name}.{os.getpid()}.partial")
         self._partial.touch(exist_ok=False)
 
@@ -89,6 +91,7 @@ class _File:
         with self._partial.open("w", encoding="utf-8") as file:
             _write(file, content)
         if self._path.exists():
+            # The new file takes the place of the old one, whose permissions would be lost.
             shutil.copymode(self._path, self._partial)
         self._partial.replace(self._path)
 
@@ -123,5 +126,6 @@ def _write(file: TextIO, content: str | bytes) -> None:
     if isinstance(content, str):
         file.write(content)
     else:
+        # Text that is still buffered would come after the bytes.
         file.flush()
         file.buffer.write(content)

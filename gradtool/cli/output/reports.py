@@ -65,6 +65,7 @@ def write_all(outputs: Sequence[Output], report: Any) -> Iterator[bool]:
             output.write(report)
         except UsageError as error:
             failed.append(error)
+    # Raised only after this: a report that cannot be written must not hide the outcome.
     yield any(output.takes_stdout for output in outputs)
     if failed:
         raise failed[0]

@@ -142,6 +142,7 @@ def _badness(comparison: Comparison) -> FloatArray:
     """Return the error of each entry in units of its tolerance; infinite where it is not finite."""
     with np.errstate(all="ignore"):
         off = np.abs(comparison.analytic - comparison.numeric.value) / comparison.allowed
+    # NaN on the numeric side is no error of the gradient, and must not win over a real one.
     return np.where(np.isfinite(comparison.analytic), np.nan_to_num(off, nan=0.0), np.inf)
 
 
@@ -187,6 +188,7 @@ def _rounded(values: FloatArray, digits: int) -> tuple[tuple[float | str, ...], 
 
 
 def _short(value: float, digits: int) -> float | str:
+    # Adding zero turns a negative zero, which reports would show as -0, into a positive one.
     return scalar(float(f"{value:.{digits}g}") + 0.0)
 
 

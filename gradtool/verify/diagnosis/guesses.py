@@ -59,6 +59,8 @@ def _ignores_cotangent(derivatives: Derivatives, comparison: Comparison) -> Gues
     """Backward returns the same for every cotangent."""
     returned = comparison.analytic * derivatives.analytic.scaling[:, None]
     together = derivatives.gradient_at_cotangents(comparison.argument)
+    # Rows are divided by their scaling, so a backward that ignores its cotangent shows once it is
+    # undone.
     if np.allclose(returned, together, rtol=SAME_FOR_ANY_COTANGENT, atol=0.0):
         text = "does not depend on grad_output: backward must multiply by it"
         yield text, together / derivatives.analytic.scaling[:, None]
@@ -183,6 +185,8 @@ def _swaps_outputs(_: Derivatives, comparison: Comparison) -> Guesses:
         return
     for (i, first), (j, second) in itertools.combinations(enumerate(blocks), 2):
         if first.shape == second.shape and first.dtype == second.dtype:
+            # The Jacobian belongs to the comparison; the second assignment also needs what the
+            # first overwrites.
             swapped = comparison.numeric.value.copy()
             swapped[first.span] = comparison.numeric.value[second.span]
             swapped[second.span] = comparison.numeric.value[first.span]
@@ -211,6 +215,7 @@ def _counts(comparison: Comparison) -> set[int]:
     for block in comparison.layout.outputs.blocks:
         if block.shape != own.shape:
             for shape in (own.shape, block.shape):
+                # Only where shapes differ can there have been a sum or a mean.
                 sizes |= {*shape, int(np.prod(shape))}
     return sizes
 
@@ -223,6 +228,7 @@ def is_taken_at_output(derivatives: Derivatives, comparison: Comparison) -> Gues
     (output,) = outputs
     if output is None or output.shape != own.shape or output.dtype != own.dtype:
         return
+    # In double precision, whatever the case's: the step suits no other.
     wide = output.astype(np.result_type(output.dtype, np.float64))
     there = [*derivatives.primals]
     there[comparison.argument] = wide
