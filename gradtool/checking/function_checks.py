@@ -37,9 +37,11 @@ class Checked:
 
 def checks_of_function(planned: PlannedFunction, cases: Sequence[Checked]) -> list[CheckResult]:
     """The results of the rules that need all cases of a Function, each checked to its end."""
+    # A case that was cut short may have executed, or broken, anything after that.
     if not cases or not all(case.is_complete for case in cases):
         return []
     selected = planned.unit.settings.codes
+    # A case that was left out may be what an ignored rule is ignored for.
     is_whole = not planned.deselected and not planned.unit.only
     checks = []
     if codes.NEEDLESS in selected and is_whole:

@@ -176,6 +176,7 @@ def sent(value: Any) -> Any:
 def received(value: Any) -> Any:
     """A value from `sent` as one of the active engine."""
     if isinstance(value, _TensorValue):
+        # A copy, since the tensor shares the array's memory.
         tensor = library().tensor(value.array.copy())
         return tensor.requires_grad_() if value.requires_grad else tensor
     if isinstance(value, _Named):
@@ -185,6 +186,7 @@ def received(value: Any) -> Any:
 
 def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
     """A plain list, tuple or dict with its entries changed; another value as it is."""
+    # Exact types: a subclass, such as a named tuple, may not be made from its entries alone.
     if type(value) in {list, tuple}:
         return type(value)(map(change, value))
     if type(value) is dict:

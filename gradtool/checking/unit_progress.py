@@ -60,6 +60,7 @@ class UnitProgress:
         listed = self._listed or Done(
             function=FunctionResult(name=self.unit.function, location=self.location)
         )
+        # In the order of the listing, also where an interrupt left gaps.
         order = [case.name for case in listed.function.cases]
         function = msgspec.structs.replace(
             listed.function,

@@ -115,6 +115,7 @@ def find_config(folder: Path) -> Path | None:
         file = place / FILE_NAME
         if file.is_file() or file.is_symlink():  # A broken link fails when it is read.
             return file
+        # In a worktree or submodule it is a file.
         if (place / ".git").exists():
             return None
     return None
@@ -133,6 +134,7 @@ def _require_version(document: Document) -> None:
     version = document.value.get("version")
     if version is None:
         raise document.error(("version",), "'version' is missing: begin the file with 'version: 1'")
+    # True equals 1.
     if version != 1 or isinstance(version, bool):
         message = f"version {version!r} is unknown: this gradtool reads version 1"
         raise document.error(("version",), message)

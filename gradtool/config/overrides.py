@@ -122,6 +122,7 @@ def overridden(document: Document, overrides: Iterable[Override]) -> Document:
 
 def _with(document: Document, override: Override) -> Document:
     where = override.where
+    # Mistakes in the new value must name the option, not the line that it replaces.
     stale = {place for place in document.lines if place[: len(where)] == where}
     lines = {place: line for place, line in document.lines.items() if place not in stale}
     above = (where[:end] for end in range(1, len(where)))

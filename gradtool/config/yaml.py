@@ -62,6 +62,7 @@ def read_document(path: Path, name: str | None = None) -> Document:
     """
     name = name or path.name
     try:
+        # Editors on Windows may begin a file with a byte order mark.
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise UsageError(f"{name} is not UTF-8 text") from None
@@ -80,6 +81,8 @@ def parse_document(text: str, name: str, *, has_lines: bool = True) -> Document:
     """
     source = _Source(name, has_lines)
     try:
+        # Nodes rather than values: only nodes know their lines, and repeated keys are lost in a
+        # dict.
         root = yaml.compose(text, Loader=_CoreLoader)
         builder = _Builder(source)
         return Document(name, builder.build(root, ()) if root else None, builder.lines)
@@ -88,6 +91,7 @@ def parse_document(text: str, name: str, *, has_lines: bool = True) -> Document:
     except yaml.YAMLError as error:
         reason = str(error).splitlines()[0]
         raise UsageError(f"{name} is not valid YAML: {reason}") from None
+    # Both PyYAML and the builder recurse once for each level.
     except RecursionError:
         raise UsageError(f"{name} is nested too deeply") from None
 
@@ -125,12 +129,14 @@ _SCALARS = {
         list("-+.0123456789"),
     ),
 }
+# A dict of its own: YAML 1.1 would read "no" and "on" as booleans and 1:30 as a number.
 _CoreLoader.yaml_implicit_resolvers = {}
 for _kind, (_pattern, _first) in _SCALARS.items():
     _CoreLoader.add_implicit_resolver(_CORE + _kind, re.compile(_pattern), _first)
 
 
 def _integer(text: str) -> int:
+    # int(text, 0) refuses leading zeros, which YAML's decimals may have.
     value = int(text, 0) if text[:2] in {"0o", "0x"} else int(text)
     if value.bit_length() > 64:
         raise ValueError("larger than a machine integer")
@@ -161,6 +167,7 @@ class _Builder:
 
     def build(self, node: yaml.Node, where: Where) -> Any:
         """The value of `node`, which is at `where`."""
+        # A mapping's value has the line of its key already.
         self.lines.setdefault(where, _line(node))
         self._count += 1
         if self._count > _MAX_VALUES:

@@ -55,6 +55,7 @@ def _working(
         if forward.failure:
             continue
         cotangents = _cotangents(subject, forward)
+        # A call that fails by itself says nothing about calls that interfere.
         alone = function.call(primals, cotangents)
         if alone.failure is None and alone.gradients is not None:
             yield InterferingCall(function, primals, cotangents, alone.gradients, how)

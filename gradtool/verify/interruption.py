@@ -82,13 +82,16 @@ class _Interruption(AbstractContextManager[None]):
 
     def __enter__(self) -> None:
         self._started = self._clock()
+        # The handler first: a timer that went off without one would end the process.
         self._handler = signal.signal(self._signal, self._ring)
         self._before = signal.setitimer(self._timer, self._seconds, self._repeat_after)
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        # The timer first, for the same reason as on entry.
         signal.setitimer(self._timer, 0)
         signal.signal(self._signal, self._handler)
         delay, interval = self._before
+        # Zero would switch the outer timer off instead of letting it go off at once.
         left = delay and max(delay - (self._clock() - self._started), 1e-6)
         signal.setitimer(self._timer, left, interval)
         if self._replacement is not None and isinstance(error, self._exception):
@@ -123,5 +126,6 @@ def _in_tracing() -> bool:
         calls += 1
 
     sys.setprofile(count)
-    sys.setprofile(before)  # A call to be replacement of.
+    sys.setprofile(before)  # A call for `count` to see.
+    # An exception raised now would hit the tracer, not the code that takes too long.
     return calls == 0

@@ -27,6 +27,7 @@ _SIGNS = np.array([-1.0, 1.0])
 
 def generator(seed: int, purpose: str) -> np.random.Generator:
     """A generator of its own for each purpose, so that asking one rule changes no other's data."""
+    # crc32 rather than hash(), which differs from process to process.
     return np.random.default_rng([seed, crc32(purpose.encode())])
 
 
@@ -52,6 +53,7 @@ def rounded_differently(primals: Sequence[Array], rng: np.random.Generator) -> l
 
 
 def _reround(primal: Array, rng: np.random.Generator) -> Array:
+    # Contiguous, so that `real_view` is a view of it.
     changed = np.array(primal, order="C")
     if is_continuous(primal.dtype):
         flat = real_view(changed)
@@ -73,6 +75,8 @@ class Functionals:
     """`count` random signed vectors of `size` entries between a half and three halves in size."""
 
     def __init__(self, rng: np.random.Generator, count: int, size: int) -> None:
+        # Whole multiples of a grain fit in 16 bits, a quarter of float64: there may be very many
+        # entries.
         self._grains = np.empty((count, size), np.int16)
         for row in self._grains:
             for part in parts(size):
@@ -107,6 +111,7 @@ class Functionals:
     def largest(self, number: int) -> float:
         """The size of the largest entry of one of them."""
         row = self._grains[number]
+        # Without np.abs, which would make a copy of the row.
         return max(int(row.max(initial=0)), -int(row.min(initial=0))) / RANDOM_GRAIN
 
     def of(self, vector: FloatArray) -> FloatArray:

@@ -143,6 +143,7 @@ class Subject:
             JvpError: The user's jvp failed.
         """
         given, withheld = self.given, self.withheld
+        # Jacobians of two points cannot be added up along one tangent.
         same = given.at is withheld.at
         return compare_jvps(self.function, [given, withheld] if same else [given], self._seed)
 

@@ -64,6 +64,7 @@ def other_precision(subject: Subject) -> Variant | None:
     """The case in float32, or in float64 where all of it is float32; None where it is refused."""
     primals = subject.first.primals
     kinds = {_kind(p.dtype) for p in primals if is_continuous(p.dtype)}
+    # Of mixed precisions no other one is the case's counterpart.
     if not kinds <= _OTHER.keys() or ({"f8", "c16"} & kinds and {"f4", "c8"} & kinds):
         return None
     point = [_cast(p, _kind(p.dtype)) for p in primals]
