@@ -48,6 +48,7 @@ def gently_terminated() -> Iterator[None]:
     A request that is ignored or has another handler is left alone; so is one within such a block.
     """
     global _last_request
+    # Python lets only the main thread set handlers.
     taken = _at_default() if threading.current_thread() is threading.main_thread() else []
     if taken:
         _last_request = None

@@ -26,17 +26,20 @@ def memory_limit(size: int | None) -> Iterator[None]:
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     wanted = used + size
+    # A soft limit above the hard one is refused, and a tighter one of the user's must hold.
     lowest = min(limit for limit in (wanted, soft, hard) if limit != resource.RLIM_INFINITY)
     resource.setrlimit(resource.RLIMIT_DATA, (lowest, hard))
     try:
         yield
     finally:
+        # The code may have lowered the hard limit, which an ordinary process cannot raise again.
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
 def _data() -> int | None:
     try:
+        # Field 6, data and stack, is the closest that /proc has to what RLIMIT_DATA counts.
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5])
     except (OSError, ValueError):
         return None

@@ -60,8 +60,10 @@ def _restore_environment(variables: dict[str, str]) -> None:
 
 
 def _restore_handlers(handlers: dict[signal.Signals, object]) -> None:
+    # Python lets only the main thread set handlers.
     if threading.current_thread() is not threading.main_thread():
         return
     for number, handler in handlers.items():
+        # None stands for a handler installed by C code, which Python cannot set again.
         if handler is not None and signal.getsignal(number) is not handler:
             signal.signal(number, handler)  # type: ignore[arg-type]  # what getsignal gave

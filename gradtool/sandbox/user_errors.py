@@ -44,6 +44,7 @@ def user_method(error: BaseException, home: Path) -> str | None:
 def summarise(error: BaseException) -> str:
     """The type and the first line of the text of `error`."""
     try:
+        # `__str__` may be the user's code, and fail as well.
         text = str(error)
     except Exception as failure:
         text = f"<its text raised {type(failure).__name__}>"

@@ -72,6 +72,7 @@ class Reader(Generic[T]):
         if len(self._bytes) < _HEAD.size:
             return None
         version, size = _HEAD.unpack_from(self._bytes)
+        # A stray byte in the header would announce a body that never arrives.
         if version != VERSION or size > _LARGEST:
             raise Garbled
         end = _HEAD.size + size

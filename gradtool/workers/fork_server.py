@@ -66,9 +66,12 @@ class _ForkServer:
 
     def _wake_on_child_exit(self) -> None:
         process_tree.adopt_orphans()
+        # `set_wakeup_fd` requires it of its end; `_reap` reads the other even when empty.
         for end in (self._wake, self._woken):
             os.set_blocking(end, False)
+        # A signal does not end `select`, which Python restarts (PEP 475): a byte in a pipe does.
         signal.set_wakeup_fd(self._woken, warn_on_full_buffer=False)
+        # Only a signal with a Python handler writes that byte.
         signal.signal(signal.SIGCHLD, lambda *_: None)
 
     def _obey(self) -> bool:
@@ -87,12 +90,14 @@ class _ForkServer:
         return bool(data)
 
     def _fork(self, number: int, descriptors: Sequence[int]) -> None:
+        # Counted before the fork, so that a kill right after it is seen.
         oom_kills = process_tree.oom_kills()
         own = os.getpid()
         pid = os.fork()
         if pid == 0:
             self._become_worker(own, descriptors)
         self._workers[pid] = (number, oom_kills)
+        # Held open here, the pipes would not report the end of the worker to their readers.
         for descriptor in descriptors:
             os.close(descriptor)
 
@@ -100,14 +105,17 @@ class _ForkServer:
         """In the new process, close what belongs to the fork server and serve as a worker."""
         try:
             process_tree.die_with(fork_server)
+            # The pipe is shared: signals of the worker would wake the fork server.
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             self._end.close()
+            # Among them are those sent for later workers, whose pipes must close when they end.
             for descriptor in (self._wake, self._woken, *self._descriptors):
                 os.close(descriptor)
             from gradtool.workers import worker
 
             worker.main(*descriptors)
+        # The child must never return into the fork server's loop.
         finally:
             os._exit(1)
 
@@ -115,6 +123,7 @@ class _ForkServer:
         for pid, (known, _) in self._workers.items():
             if known == number:
                 process_tree.kill_group(pid)
+                # It leads a group only once it has called `setsid`.
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
 
@@ -123,14 +132,17 @@ class _ForkServer:
         with contextlib.suppress(BlockingIOError):
             os.read(self._wake, _CHUNK)
         while (pid := _ended_child()) is not None:
+            # Before it is reaped: afterwards its number may belong to another process.
             if pid in self._workers:
                 process_tree.kill_group(pid)
             _, status, usage = os.wait4(pid, 0)
             number, oom_kills = self._workers.pop(pid, (None, 0))
             if number is None:
                 continue
+            # What left the group with a `setsid` of its own is a child of this process now.
             process_tree.end_orphans(set(self._workers))
             oom_killed = process_tree.oom_kills() > oom_kills
+            # Linux counts in KiB.
             peak = usage.ru_maxrss * 1024
             self._send(Exited(number=number, status=status, peak=peak, oom_killed=oom_killed))
 
@@ -142,6 +154,7 @@ class _ForkServer:
 def _ended_child() -> int | None:
     """A child that has ended and is not reaped yet."""
     try:
+        # Not reaped yet, so that the process id stays taken until its group is killed.
         found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
         return None
@@ -157,6 +170,7 @@ def _load_everything() -> str:
         import gradtool.workers.worker
 
         gradtool.workers.worker.warm_up()
+    # A collection in a worker then leaves these objects alone, and their pages shared.
     gc.freeze()
     gc.enable()
     return np.__version__

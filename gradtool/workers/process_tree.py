@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+# Of <linux/prctl.h>, which Python does not wrap.
 _SET_DEATH_SIGNAL = 1
 _SET_SUBREAPER = 36
 _KILL_TIMEOUT = 5.0
@@ -21,6 +22,7 @@ _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 def die_with(parent: int) -> None:
     """Be killed when the process `parent`, which forked this one, ends in whatever way."""
     _control(_SET_DEATH_SIGNAL, signal.SIGKILL)
+    # The parent may have ended before the signal was requested; then none will come.
     if os.getppid() != parent:
         os._exit(0)
 
@@ -44,6 +46,7 @@ def kill_group(leader: int) -> None:
 def end_orphans(known: set[int]) -> None:
     """Kill and reap all children of this process but the `known` ones, and their children."""
     until = time.monotonic() + _KILL_TIMEOUT
+    # A killed process leaves its own children to this one, so one pass is not enough.
     while (orphans := _children() - known) and time.monotonic() < until:
         for pid in orphans:
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -74,6 +77,7 @@ def _processes() -> list[int]:
 def _parent_of(pid: int) -> int | None:
     try:
         text = Path(f"/proc/{pid}/stat").read_bytes()
+        # The name before it, in parentheses, may hold spaces and parentheses itself.
         return int(text.rpartition(b")")[2].split()[1])
     except (OSError, ValueError, IndexError):
         return None

@@ -64,6 +64,7 @@ def warm_up() -> None:
 
 def main(messages: int, output: int, traceback: int) -> NoReturn:
     """Answer the requests that arrive over the socket `messages` until its other end is closed."""
+    # A group that can be killed with all the code starts, out of reach of the terminal's Ctrl-C.
     os.setsid()
     adopt_orphans()
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -105,12 +106,14 @@ class _Worker:
             except UsageError as error:
                 self._send(Refused(message=str(error)))
             except MemoryError:
+                # A message would need memory too; an exit code does not.
                 os._exit(NO_MEMORY)
             except BaseException as error:
                 self._spoiled = True
                 self._send(Fault.of(error, _subject(request)))
             self._streams.dump_traceback_after(None)
             self._streams.restore()
+            # A thread that the code left running could disturb the next Function.
             self._send(Idle(spoiled=self._spoiled or threading.active_count() > 1))
 
     def silence(self) -> None:
@@ -188,6 +191,7 @@ class _Worker:
                 self._spoiled = True
 
     def _send(self, reply: Reply) -> None:
+        # A child that the user's code forked has returned into gradtool's code.
         if os.getpid() != self._own:
             os._exit(0)
         try:
@@ -216,11 +220,13 @@ class _StandardStreams:
     def restore(self) -> None:
         """Reopen the standard streams, whatever the code did to them."""
         for stream in (sys.stdout, sys.stderr):
+            # The code may have closed the stream, or put any object in its place.
             with contextlib.suppress(Exception):
                 stream.flush()
         nothing = os.open(os.devnull, os.O_RDONLY)
         for descriptor, wanted in enumerate((nothing, self._output, self._output)):
             os.dup2(wanted, descriptor)
+        # If the code closed a standard descriptor, `os.open` took its number.
         if nothing > 2:
             os.close(nothing)
         sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - stays open

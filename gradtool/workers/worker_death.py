@@ -45,11 +45,13 @@ class Death:
             return timed_out(settings, place, detail)
         if self.garbled:
             return ended("it wrote into a pipe that is not its own", place, detail)
+        # A wait status holds the exit code in its second byte.
         if self.status == NO_MEMORY << 8:
             return out_of_memory("nothing was left to report it with", settings, place, detail)
         if not os.WIFSIGNALED(self.status):
             return ended(_exit(os.waitstatus_to_exitcode(self.status)), place, detail)
         number = os.WTERMSIG(self.status)
+        # The count of OOM kills is the whole system's: alone it proves nothing about this worker.
         if number == signal.SIGKILL and self.oom_killed:
             cause = "the system's out-of-memory killer stopped it"
             return out_of_memory(cause, settings, place, detail)
@@ -76,6 +78,7 @@ def _innermost(traceback: str, home: Path) -> Location | None:
     frames = [(_unescaped(m[1]), int(m[2])) for m in _FRAME.finditer(traceback)]
     users = [frame for frame in frames if not frame[0].startswith((OWN_CODE, "<"))]
     nearest = [frame for frame in users if Path(frame[0]).is_relative_to(home)]
+    # The fault handler writes the innermost frame first, unlike `traceback`.
     found = next(iter(nearest or users), None)
     return Location(path=shown_path(Path(found[0])), line=found[1]) if found else None
 
