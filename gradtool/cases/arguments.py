@@ -166,6 +166,7 @@ def _random(spec: TensorSpec, rng: np.random.Generator, dtype: np.dtype[Any]) ->
         return rng.integers(0, 2, shape)
     if dtype.kind in "iu":
         low, high = _bounds(spec, _INTEGERS)
+        # Equal bounds would leave the half-open interval empty.
         return rng.integers(int(low), int(high), shape, endpoint=low == high)
     if spec.low is None or spec.high is None:
         return _normal(rng, shape) + (1j * _normal(rng, shape) if dtype.kind == "c" else 0)
@@ -178,4 +179,5 @@ def _bounds(spec: TensorSpec, default: tuple[float, float]) -> tuple[float, floa
 
 def _normal(rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.float64]:
     drawn = np.asarray(rng.standard_normal(shape))
+    # Away from zero on both sides, so that the signs stay as random as they were.
     return np.asarray(drawn + np.copysign(NEAREST_TO_ZERO, drawn))

@@ -80,6 +80,7 @@ class WorkerSession:
         return Surveyed(
             functions=tuple(checkable.name for checkable in checkables),
             lines=tuple(checkable.location.line for checkable in checkables),
+            # Only named to explain why nothing was found.
             private=() if checkables else private_names(loaded),
         )
 

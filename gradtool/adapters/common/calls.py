@@ -172,6 +172,7 @@ def change_in_place(tensor: Any) -> None:
     moved = array.ravel()[::-1].reshape(array.shape).copy()
     if array.dtype.kind in "fc":
         moved = np.asarray(moved * 0.75 + 0.25 * (moved == 0), dtype=array.dtype)
+    # Through `data`, which autograd does not record; so the version has to be raised by hand.
     tensor.data.copy_(library().tensor(moved))
     library().torch.autograd.graph.increment_version(tensor)
 
@@ -208,6 +209,7 @@ def find_leak(bound: BoundFunction, primals: Primals) -> Leak | None:
     None if they do not, or there are none. The garbage collector is off meanwhile.
     """
     was_enabled = gc.isenabled()
+    # A collection that happens to run meanwhile would hide a cycle.
     gc.disable()
     try:
         nodes = _nodes_of_a_call(bound, primals)
@@ -225,6 +227,7 @@ def _nodes_of_a_call(bound: BoundFunction, primals: Primals) -> list[weakref.ref
     with library().torch.enable_grad():
         _, tensors = bound.arguments.tracked(primals)
         outputs = bound(tensors)
+    # The list goes with this frame; only weak references leave it.
     nodes = [each.grad_fn for each in outputs if each is not None]
     return [weakref.ref(node) for node in nodes if _is_weakly_referable(node)]
 

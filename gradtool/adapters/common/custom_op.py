@@ -17,6 +17,7 @@ from gradtool.adapters.library import library
 
 def is_custom_op(value: object) -> bool:
     """Return True for an operator made by ``torch.library.custom_op``."""
+    # Not imported: a module that was never loaded has made no operator.
     made = sys.modules.get(f"{library().torch.__name__}.library")
     return made is not None and isinstance(value, made.CustomOpDef)
 

@@ -40,6 +40,7 @@ def traced(function: type[Any] | None) -> Iterator[set[SourceLine]]:
         return on_line
 
     def on_call(frame: FrameType, _event: str, _: Any) -> Any:
+        # None keeps Python from tracing the lines of everything else, which would be slow.
         return on_line if frame.f_code in codes else None
 
     before = sys.gettrace()
@@ -56,6 +57,7 @@ def _codes(function: type[Any] | None) -> dict[CodeType, str]:
     for name in _METHODS if function is not None else ():
         method = getattr(function, name)
         if method is not getattr(library().Function, name):
+            # Decorators such as once_differentiable have code of their own.
             code = getattr(inspect.unwrap(method), "__code__", None)
             codes |= dict.fromkeys(_with_inner(code), name) if code is not None else {}
     return codes

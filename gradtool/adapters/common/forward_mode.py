@@ -111,6 +111,8 @@ class TangentMap:
         tangents = iter(tensors[count:])
         with forward_ad.dual_level():
             duals = [
+                # The clone keeps the caller's tensor out of the level, where forward may change its
+                # dual in place.
                 forward_ad.make_dual(tensor.clone(), next(tangents)) if needed else tensor
                 for tensor, needed in zip(tensors[:count], self._differentiable, strict=True)
             ]

@@ -41,6 +41,7 @@ class ModuleCall:
     def __init__(self, module: Any, dtype: Any = None, device: str | None = None) -> None:
         self.module = module
         self.__name__ = type(module).__name__
+        # inspect finds the signature of forward through it.
         self.__wrapped__ = module.forward
         if hasattr(module, "sample_inputs"):
             self.sample_inputs = module.sample_inputs
@@ -57,6 +58,8 @@ class ModuleCall:
         state = {name: named.pop(name, own) for name, own in self.parameters.items()}
         device = _device((*inputs, *named.values(), *state.values()))
         for name, buffer in self.buffers.items():
+            # Every call starts from the same buffers: one that updates running statistics would
+            # drift.
             state[name] = buffer.clone() if device is None else buffer.to(device, copy=True)
         return library().torch.func.functional_call(self.module, state, inputs, named)
 

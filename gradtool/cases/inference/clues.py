@@ -56,6 +56,7 @@ def read_clues(function: Any, names: tuple[str, ...]) -> Clues:
 
 def _backward(function: Any) -> Any:
     """The method that computes gradients, defined as ``backward`` or as ``vjp``."""
+    # By the order of the classes: a subclass may define vjp where its base has backward.
     own = [name for cls in function.__mro__ for name in ("backward", "vjp") if name in vars(cls)]
     return getattr(function, own[0], None) if own else None
 
@@ -63,6 +64,7 @@ def _backward(function: Any) -> Any:
 def _source(function: Any) -> _FunctionNode | None:
     """Parse the definition of `function`; None without source."""
     try:
+        # The source of a method is indented, which alone is not valid Python.
         text = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
         statement = ast.parse(text).body[0]
     except (OSError, TypeError, SyntaxError, IndexError, ValueError):
@@ -116,6 +118,7 @@ def _returns(node: _FunctionNode) -> list[list[ast.expr]]:
 def _always_none(node: _FunctionNode, names: Iterable[str]) -> Iterator[str]:
     """Yield the `names` for which every return has None, or a local name that is always None."""
     returns = _returns(node)
+    # A starred entry moves the positions of all that follow.
     if any(isinstance(entry, ast.Starred) for entries in returns for entry in entries):
         return
     empty = _only_none(node)
