@@ -15,7 +15,7 @@ from gradtool.policy.annotations import (
     hint_at_inferred_arguments,
     warn_of_faults,
 )
-from gradtool.policy.base_findings import FindAtBase, mark_known_at_base
+from gradtool.policy.base_commit_findings import FindAtBase, mark_known_at_base
 from gradtool.policy.baseline import Baseline, mark_known
 from gradtool.policy.changes import Policy, RunSettings
 from gradtool.policy.flaky_seeds import fold_seeds

@@ -18,7 +18,7 @@ from gradtool.collect.git import branching_point, checked_out, repository
 from gradtool.config.options import CheckOptions, Requirements
 from gradtool.errors import UsageError
 from gradtool.package import FOLDER
-from gradtool.policy.base_findings import FLAG, BaseFindings, new_findings
+from gradtool.policy.base_commit_findings import FLAG, BaseFindings, new_findings
 from gradtool.policy.baseline import Baseline, Entry, entries_of
 from gradtool.results.paths import split_path
 from gradtool.results.report import Report

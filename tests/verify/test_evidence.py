@@ -77,7 +77,7 @@ def test_the_curve_costs_few_evaluations_and_is_made_for_findings_only(
 ) -> None:
     assert len(evidence_of(cube((3,))).ladder.steps) <= 16
     monkeypatch.setattr(
-        "gradtool.verify.oracle.numeric.ladder_curve", lambda *_: pytest.fail("made")
+        "gradtool.verify.oracle.numeric_jacobian.ladder_curve", lambda *_: pytest.fail("made")
     )
     examine(cube((3,), lambda gradient: gradient), codes=["GT101"])
 

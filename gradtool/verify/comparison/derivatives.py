@@ -24,7 +24,7 @@ from gradtool.verify.comparison.locate import EntrySearch, Located, Projection
 from gradtool.verify.comparison.tolerance import Tolerance
 from gradtool.verify.oracle.estimate import Estimate, Status
 from gradtool.verify.oracle.layout import Layout, lay_out, only
-from gradtool.verify.oracle.numeric import Numeric
+from gradtool.verify.oracle.numeric_jacobian import Numeric
 from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.coordinates import BoolArray, FloatArray, is_continuous
 from gradtool.verify.protocol.differentiable import Differentiable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gradtool.policy.base_findings import BaseFindings, mark_known_at_base
+from gradtool.policy.base_commit_findings import BaseFindings, mark_known_at_base
 from gradtool.policy.baseline import Baseline, entries_of
 from gradtool.results.report import (
     Verdict,
