@@ -58,6 +58,7 @@ def moved_to(kind: str, index: int | None, array: Any, *, non_blocking: bool = F
 def to_host(array: Any, *, non_blocking: bool = False) -> Any:
     """Copy a CUDA array to host memory."""
     if not non_blocking or not array.size:
+        # CuPy's default would turn a Fortran layout into C's.
         return array.get(order="A")
     with CUDA.select(array.device.id):
         target = CUDA.empty_pinned(array.shape, array.dtype)

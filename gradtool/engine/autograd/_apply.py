@@ -56,6 +56,7 @@ def _is_plain(ctx: BackwardCFunction, args: tuple[Any, ...], output: Tensor) -> 
     """Return True if a single output is a new tensor without any mark on ctx."""
     if ctx.dirty_tensors or ctx.non_differentiable or output._requires_grad:
         return False
+    # Not `in`, which compares tensors by element.
     for arg in args:
         if arg is output:
             return False

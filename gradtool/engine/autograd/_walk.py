@@ -103,6 +103,7 @@ class _Walker:
 
     def _add(self, order: int, held: Tensor, grad: Tensor) -> Tensor:
         """Add two gradients, in place if the first is already a sum made here."""
+        # The first gradient may be another edge's or a hook's too: only a sum is safe to change.
         if order not in self.owned:
             if not modes.grad and held.__class__ is Tensor is grad.__class__:
                 self.owned.add(order)
@@ -136,6 +137,7 @@ class _Walker:
             node = nodes.pop(order)
             grad = grads.pop(order)
             hooks = node._hooks
+            # Before targets are captured: `grad` returns what the tensor's hooks made of it.
             if hooks is not None:
                 grad = _run_pre_hooks(hooks, grad)
             if wanted is not None and not self._proceed(node, order, grad):
@@ -182,6 +184,7 @@ def _leading_to(captures: dict[int, Any], roots: Iterable[Node]) -> set[int]:
     wanted = set(captures)
     oldest = max(captures, default=0)
     reached = _reachable(roots, oldest)
+    # Oldest first, so that what a node leads to is decided before the node.
     for order in sorted(reached, reverse=True):
         if any(edge._order in wanted for edge in reached[order]._edges):
             wanted.add(order)
@@ -194,6 +197,7 @@ def _reachable(roots: Iterable[Node], oldest: int | None) -> dict[int, Node]:
     stack = list(roots)
     while stack:
         node = stack.pop()
+        # Edges lead to older nodes only: beyond the oldest target there is none.
         if node._order in reached or (oldest is not None and node._order > oldest):
             continue
         reached[node._order] = node
@@ -219,6 +223,7 @@ def _run_pre_hooks(hooks: NodeHooks, grad: Any) -> Any:
     single = not isinstance(grad, list)
     slots = [grad] if single else list(grad)
     for number, of_tensor in hooks.tensor.items():
+        # A copy of the hooks, as one may remove itself.
         for hook in list(of_tensor.values()):
             if slots[number] is not None:
                 replaced = hook(slots[number])

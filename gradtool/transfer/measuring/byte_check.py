@@ -23,6 +23,7 @@ _SPOT = 4096
 POISON = 0xA5
 """Value of a target's bytes before a copy."""
 
+# Knuth's multiplier, 2**32 over the golden ratio, sets neighbouring words far apart.
 _SCRAMBLE = np.arange(_WORDS, dtype=np.uint32) * np.uint32(2654435761)
 
 

@@ -37,6 +37,7 @@ class Times:
 
 def timed(calls: Sequence[Call], stream: Stream, start: Event, end: Event, clock: Clock) -> Times:
     """Issue calls back to back and wait for the stream; return the average times of a call."""
+    # A collection in the measured time would count as the operation's.
     with _no_collection():
         before = clock()
         start.record(stream)
@@ -47,6 +48,7 @@ def timed(calls: Sequence[Call], stream: Stream, start: Event, end: Event, clock
         end.record(stream)
         end.synchronize()
         last = clock()
+    # CUDA events count milliseconds.
     device = start.elapsed_time(end) * 1e-3
     scale = 1e-9 / len(calls)
     return Times(

@@ -47,5 +47,6 @@ def held(machine: Machine, stream: Stream) -> Iterator[Hold]:
     try:
         yield hold
     finally:
+        # Opened first: `synchronize` would wait until the limit.
         hold.open()
         stream.synchronize()
