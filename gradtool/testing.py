@@ -68,7 +68,7 @@ def check(
         RuleOptions,
         SelectionOptions,
     )
-    from gradtool.run.check_subject import check_subject
+    from gradtool.run.check_object import check_object
 
     started = time.perf_counter()
     chosen = chosen_engine(engine, function, given or ())
@@ -85,7 +85,7 @@ def check(
                 rtol=rtol,
             ),
         )
-        return check_subject(checkable, given, options, started)
+        return check_object(checkable, given, options, started)
 
 
 def assert_right(

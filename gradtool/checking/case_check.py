@@ -100,11 +100,11 @@ def _examined(
         checkable.obj, case.args, case.kwargs, name=checkable.name
     )
     reported, executed = _reported(case, settings), set[SourceLine]()
-    asked = reported | _only_asked(settings)
+    codes_to_check = reported | _only_asked(settings)
     with user_code(settings, checkable.folder), time_limit(limit):
         outcomes, cost = examine(
             differentiable,
-            codes=sorted(asked),
+            codes=sorted(codes_to_check),
             seed=case.seed,
             atol=case.atol,
             rtol=case.rtol,
@@ -143,10 +143,12 @@ def _reported(case: ResolvedCase, settings: Settings) -> set[str]:
 
 def _only_asked(settings: Settings) -> set[str]:
     """Rules that are asked for the sake of those that look at the whole of a Function."""
-    asked = set(configured_ignores(settings)) if codes.NEEDLESS in settings.codes else set()
+    codes_to_check = (
+        set(configured_ignores(settings)) if codes.NEEDLESS in settings.codes else set()
+    )
     if codes.NOT_EXECUTED in settings.codes and codes.WRONG_GRADIENT not in settings.codes:
-        asked |= RULES.keys() - settings.ignored.keys()
-    return asked - _found_by_the_gate()
+        codes_to_check |= RULES.keys() - settings.ignored.keys()
+    return codes_to_check - _found_by_the_gate()
 
 
 @cache

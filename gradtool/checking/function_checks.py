@@ -99,11 +99,11 @@ def _loose(cases: Sequence[Checked]) -> tuple[Finding, ...]:
 
 def _not_executed(planned: PlannedFunction, cases: Sequence[Checked]) -> CheckResult:
     executed = frozenset[SourceLine]().union(*(case.executed for case in cases))
-    asked = planned.unit.settings.codes
+    selected = planned.unit.settings.codes
     missing = sorted(
         line
         for line in cases[0].lines - executed - _raising(cases[0].lines)
-        if _runner_of(line.method) in asked or _alone(asked)
+        if _runner_of(line.method) in selected or _alone(selected)
     )
     findings = tuple(
         make_finding(
@@ -126,9 +126,9 @@ def _runner_of(method: str) -> str:
     return next(only, codes.WRONG_GRADIENT)
 
 
-def _alone(asked: Sequence[str]) -> bool:
+def _alone(selected: Sequence[str]) -> bool:
     """Return True if GT604 is selected without the rules that execute the lines."""
-    return codes.WRONG_GRADIENT not in asked
+    return codes.WRONG_GRADIENT not in selected
 
 
 def _by_method(lines: Iterable[SourceLine]) -> Iterator[tuple[str, list[SourceLine]]]:

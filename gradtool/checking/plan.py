@@ -112,9 +112,9 @@ def _deselect(planned: PlannedFunction) -> None:
     unit = planned.unit
     if unit.keyword is None:
         return
-    wanted = parse_keyword(unit.keyword)
+    is_selected = parse_keyword(unit.keyword)
     found = len(planned.cases)
-    planned.cases = [case for case in planned.cases if wanted(f"{unit.node}[{case.name}]")]
+    planned.cases = [case for case in planned.cases if is_selected(f"{unit.node}[{case.name}]")]
     planned.deselected = found - len(planned.cases)
-    if not wanted(unit.node):
+    if not is_selected(unit.node):
         planned.problem = None

@@ -1,6 +1,6 @@
 """A Function under the second engine of a run with ``--engine both``: PyTorch.
 
-Everything is checked under the first engine, gradtool's own. Then the same rules are asked of
+Everything is checked under the first engine, gradtool's own. Then the same rules are checked under
 the same case under the second, and GT702 reports where the two disagree.
 """
 
@@ -142,13 +142,15 @@ def _other_rules(
 ) -> Flaw | None:
     """A flaw where a rule is broken under one engine only."""
     here = {check.rule for check in checks if _is_broken(check, settings)}
-    asked = {check.rule for check in checks if check.verdict is not Verdict.SKIPPED}
+    compared = {check.rule for check in checks if check.verdict is not Verdict.SKIPPED}
     for outcome in outcomes:
         code = outcome.rule.code
         broken = [flaw for flaw in outcome.flaws if _counts(flaw.severity or outcome.rule.severity)]
-        if broken and code not in here and code in asked:
-            said = broken[0].message
-            return Flaw(message=f"{code} is broken under PyTorch only: {said}", hint=broken[0].hint)
+        if broken and code not in here and code in compared:
+            message = broken[0].message
+            return Flaw(
+                message=f"{code} is broken under PyTorch only: {message}", hint=broken[0].hint
+            )
         if code in here and outcome.verdict is Verdict.PASS:
             return Flaw(message=f"{code} is broken under gradtool's engine only")
     return None

@@ -1,6 +1,6 @@
 """The work of a run, cut into pieces of plain data that any process can do.
 
-A `Survey` says which Functions a module has; a `Unit` checks one of them. What either is
+A `Discovery` says which Functions a module has; a `Unit` checks one of them. What either is
 answered with is plain data as well.
 """
 
@@ -13,26 +13,26 @@ from gradtool.config.settings import Settings
 from gradtool.results.report import CheckResult, FunctionResult
 
 
-class Survey(msgspec.Struct, frozen=True, kw_only=True):
-    """One module whose Functions are wanted."""
+class Discovery(msgspec.Struct, frozen=True, kw_only=True):
+    """A request for the Functions of one module."""
 
     path: str
     shown: str
     named: bool = True
     """The file was named itself, not met on a walk: then it is imported in any case."""
     functions: tuple[str, ...] | None = None
-    """Names that were asked for; None for all that it defines."""
+    """Requested names; None for all that it defines."""
     configured: tuple[str, ...] = ()
-    """Names that the configuration describes: modules and callables among them are wanted too."""
+    """Names that the configuration describes: modules and callables among them are included."""
     settings: Settings
     """Those of the module; each Function may have its own."""
 
 
-class Surveyed(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to a `Survey`."""
+class DiscoveryResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to a `Discovery`."""
 
     functions: tuple[str, ...] = ()
-    """In the order of the source, or as they were asked for."""
+    """In the order of the source, or in the order requested."""
     lines: tuple[int | None, ...] = ()
     """Where each is defined."""
     private: tuple[str, ...] = ()
@@ -54,11 +54,11 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
     """Where it is defined."""
     settings: Settings
     cases: tuple[CaseConfig, ...] = ()
-    """Those of the configuration; without any the other sources are asked."""
+    """Those of the configuration; without any, the other sources are used."""
     module: ModuleConfig | None = None
     """How to make it, where it is an ``nn.Module``."""
     only: tuple[str, ...] = ()
-    """Names of the cases that were asked for; empty for all."""
+    """Names of the requested cases; empty for all."""
     keyword: str | None = None
     """``-k``: only cases whose node ids match."""
 
@@ -68,7 +68,7 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.shown}::{self.function}"
 
 
-class Done(msgspec.Struct, frozen=True, kw_only=True):
+class UnitResult(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to a `Unit`."""
 
     function: FunctionResult

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from gradtool.checking.unit import Done, Unit
+from gradtool.checking.unit import Unit, UnitResult
 from gradtool.config.options import Watcher
 from gradtool.results.report import CaseResult, CheckResult, FunctionResult, Location
 
@@ -18,7 +18,7 @@ class UnitProgress:
         self.current: str | None = None
         """The case that is being checked."""
         self._watcher = watcher
-        self._listed: Done | None = None
+        self._listed: UnitResult | None = None
 
     @property
     def is_open(self) -> bool:
@@ -40,7 +40,7 @@ class UnitProgress:
     def loaded(self) -> None:
         """The module is imported."""
 
-    def opened(self, listed: Done) -> None:
+    def opened(self, listed: UnitResult) -> None:
         """The cases are found."""
         self._listed = listed
 
@@ -55,9 +55,9 @@ class UnitProgress:
         self.finished[case.name] = case
         self._watcher.case_finished(self.unit.function, case)
 
-    def close(self, *checks: CheckResult) -> Done:
+    def close(self, *checks: CheckResult) -> UnitResult:
         """The result of the Function, with more `checks` of it as a whole."""
-        listed = self._listed or Done(
+        listed = self._listed or UnitResult(
             function=FunctionResult(name=self.unit.function, location=self.location)
         )
         # In the order of the listing, also where an interrupt left gaps.

@@ -1,4 +1,4 @@
-"""Surveys and units, done in the process that imports this."""
+"""Discoveries and units, done in the process that imports this."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gradtool.cases.sources import ResolvedCase
 from gradtool.checking.case_check import check_case, listed_function
 from gradtool.checking.function_checks import Checked, checks_of_function
 from gradtool.checking.plan import PlannedFunction, plan_unit
-from gradtool.checking.unit import Done, Survey, Surveyed, Unit
+from gradtool.checking.unit import Discovery, DiscoveryResult, Unit, UnitResult
 from gradtool.collect.discovery import can_define_functions, discover, named, private_names
 from gradtool.collect.loader import LoadedModule, Loader, LoadError, parse
 from gradtool.config.settings import Settings
@@ -39,7 +39,7 @@ class Listener(Protocol):
     def loaded(self) -> None:
         """Its module is imported."""
 
-    def opened(self, listed: Done) -> None:
+    def opened(self, listed: UnitResult) -> None:
         """The cases of the Function are found, none is checked."""
 
     def case_started(self, name: str) -> None:
@@ -55,29 +55,31 @@ class WorkerSession:
     def __init__(self) -> None:
         self._loaders: dict[str, Loader] = {}
 
-    def survey(self, survey: Survey) -> Surveyed:
+    def discover(self, discovery: Discovery) -> DiscoveryResult:
         """Find the Functions of a module, or the reason why it cannot be loaded.
 
         Raises:
             UsageError: It lacks a Function that was named.
         """
-        path, shown = Path(survey.path), survey.shown
-        require_device_of(survey.settings.engine, survey.settings.device)
+        path, shown = Path(discovery.path), discovery.shown
+        require_device_of(discovery.settings.engine, discovery.settings.device)
         try:
-            wanted = survey.named or survey.configured
-            if not wanted and not can_define_functions(parse(path)):
-                return Surveyed()
-            loaded = self._load(path, survey.settings)
+            is_requested = discovery.named or discovery.configured
+            if not is_requested and not can_define_functions(parse(path)):
+                return DiscoveryResult()
+            loaded = self._load(path, discovery.settings)
         except LoadError as error:
-            return Surveyed(problem=not_imported(shown, error, survey.settings))
+            return DiscoveryResult(problem=not_imported(shown, error, discovery.settings))
         except Terminated as error:
-            return Surveyed(problem=import_terminated(shown, error.termination, survey.settings))
+            return DiscoveryResult(
+                problem=import_terminated(shown, error.termination, discovery.settings)
+            )
         with loaded.active():
-            if survey.functions is None:
-                checkables = discover(loaded, shown, survey.configured)
+            if discovery.functions is None:
+                checkables = discover(loaded, shown, discovery.configured)
             else:
-                checkables = named(loaded, shown, survey.functions)
-        return Surveyed(
+                checkables = named(loaded, shown, discovery.functions)
+        return DiscoveryResult(
             functions=tuple(checkable.name for checkable in checkables),
             lines=tuple(checkable.location.line for checkable in checkables),
             # Only named to explain why nothing was found.
@@ -175,9 +177,9 @@ def _planned(unit: Unit, loaded: LoadedModule) -> PlannedFunction:
     return plan_unit(unit, checkable)
 
 
-def listed(planned: PlannedFunction) -> Done:
+def listed(planned: PlannedFunction) -> UnitResult:
     """The Function with its cases, none of them checked."""
-    return Done(
+    return UnitResult(
         function=listed_function(planned),
         cases=tuple(case.written for case in planned.cases),
         deselected=planned.deselected,

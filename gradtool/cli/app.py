@@ -49,8 +49,8 @@ app.command()(schema)
 app.command(context_settings=SETTINGS)(run)
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_given: bool) -> None:
+    if is_given:
         print(f"gradtool {__version__}")
         raise typer.Exit
 

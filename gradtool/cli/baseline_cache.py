@@ -38,8 +38,8 @@ from gradtool.run.base_commit import BaseCommit
 from gradtool.sandbox.interrupts import gently_terminated
 
 
-class Keeper:
-    """The files of one run, read before it and written after it."""
+class RunHistory:
+    """The baseline and the cache of a run, read before it and written after it."""
 
     def __init__(
         self,
@@ -57,8 +57,8 @@ class Keeper:
             if history.baseline_commit is None
             else BaseCommit(history.baseline_commit, options)
         )
-        self._must_mend = False
-        """The cache has something that cannot be read."""
+        self._is_damaged = False
+        """Part of the cache cannot be read."""
         self._failed = self._read_failed()
         failed = tuple(sorted(self._failed))
         self.options = msgspec.structs.replace(
@@ -73,7 +73,7 @@ class Keeper:
         """The options of the run."""
 
     def settled(self, report: Report) -> Report:
-        """The report with known findings marked, once what is to be kept is written.
+        """Mark known findings, and write the baseline and the cache.
 
         Raises:
             UsageError: The baseline cannot be written, or the other commit not be checked.
@@ -95,7 +95,7 @@ class Keeper:
             return baseline
         found = frozenset(entries_of(baseline, report).values())
         written = baseline.without(gone).joined(found)
-        with _explained(self._name):
+        with _write_errors_named(self._name):
             self._place.put(written.text())
         added = len(written.entries - baseline.entries)
         self._notices.append(f"{self._name}: {_entries(added)} added, {len(gone)} removed")
@@ -127,7 +127,7 @@ class Keeper:
         except last_run.UnreadableError as error:
             what = f"{last_run.FOLDER}/{last_run.FILE} cannot be used and is recreated: {error}"
             self._notices.append(f"warning: {what}")
-            self._must_mend = True
+            self._is_damaged = True
             return frozenset()
 
     def _remember(self, report: Report) -> None:
@@ -135,7 +135,7 @@ class Keeper:
         whole = is_whole(self.options.selection)
         failed = last_run.updated(self._failed, report, failing, is_whole=whole)
         files = cached(report)
-        if failed != self._failed or self._must_mend:
+        if failed != self._failed or self._is_damaged:
             files[last_run.FILE] = last_run.text(failed)
         try:
             for name, text in files.items():
@@ -146,12 +146,11 @@ class Keeper:
 
 
 @contextlib.contextmanager
-def keeping(history: HistoryGroup, options: CheckOptions) -> Iterator[Keeper]:
-    """The files, for the time of one run.
+def open_history(history: HistoryGroup, options: CheckOptions) -> Iterator[RunHistory]:
+    """Open the baseline and the cache for the length of a run.
 
     Raises:
-        UsageError: The baseline cannot be read, or not be written though that was asked for, or
-            there is no commit to compare with.
+        UsageError: The baseline cannot be read or written, or there is no commit to compare with.
     """
     name = history.baseline_file
     if (history.last_failed or history.failed_first) and history.no_cache:
@@ -163,10 +162,10 @@ def keeping(history: HistoryGroup, options: CheckOptions) -> Iterator[Keeper]:
         if history.write_baseline and name is not None:
             # Claimed before the run, so that a long one does not end in a file that cannot be
             # written.
-            with _explained(name):
+            with _write_errors_named(name):
                 place = claim_file(Path(name))
             stack.callback(place.close)
-        yield Keeper(history, options, baseline, place)
+        yield RunHistory(history, options, baseline, place)
 
 
 def _node(row: Row) -> str:
@@ -175,7 +174,7 @@ def _node(row: Row) -> str:
 
 
 @contextlib.contextmanager
-def _explained(name: str) -> Iterator[None]:
+def _write_errors_named(name: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -7,7 +7,7 @@ import sys
 
 _WITH_WORKERS = {"check", "profile"}
 _WITHOUT = {"--no-isolation", "--pdb", "-h", "--help"}
-"""Options after which no worker is wanted."""
+"""Options that need no worker."""
 
 _INTERRUPTED = 130
 """As `gradtool.cli.exit_codes` has it, which may not have been loaded yet."""

@@ -1,4 +1,4 @@
-"""``--replay``: where findings are known from that can be asked for again, and what is kept."""
+"""``--replay``: findings that can be reproduced, and their sources."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from gradtool.results.report import Report
 from gradtool.run.merging import read_part
 
 
-def replayed(options: CheckOptions, wanted: str, *, last_failed: bool) -> CheckOptions:
-    """The options that ask for the finding `wanted`; their paths were JSON reports that have it.
+def replayed(options: CheckOptions, finding: str, *, last_failed: bool) -> CheckOptions:
+    """The options that ask for the finding `finding`; their paths were JSON reports that have it.
 
     Raises:
         UsageError: There is no such finding, or it cannot be read.
@@ -31,9 +31,9 @@ def replayed(options: CheckOptions, wanted: str, *, last_failed: bool) -> CheckO
     if last_failed:
         raise UsageError("--replay asks for one finding: omit --lf")
     if not options.selection.paths:
-        return replaying(options, wanted, _of_last_run(), None)
+        return replaying(options, finding, _of_last_run(), None)
     return replaying(
-        options, wanted, _of_reports(options.selection.paths), ", ".join(options.selection.paths)
+        options, finding, _of_reports(options.selection.paths), ", ".join(options.selection.paths)
     )
 
 

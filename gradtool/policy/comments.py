@@ -19,7 +19,7 @@ from gradtool.collect.loader import LoadError, parse
 from gradtool.errors import UsageError
 from gradtool.verify.rules import codes
 
-_OURS = re.compile(r"#\s*gradtool:\s*(?P<said>.*)", re.IGNORECASE)
+_OURS = re.compile(r"#\s*gradtool:\s*(?P<text>.*)", re.IGNORECASE)
 _IGNORE = re.compile(r"ignore\s*\[(?P<codes>[^\]]*)\]\s*(?P<reason>.*)")
 _FORM = "'# gradtool: ignore[GT505] reason'"
 
@@ -57,7 +57,7 @@ def read_comments(path: Path, shown: str) -> tuple[Comment, ...]:
     except (OSError, LoadError, tokenize.TokenError, SyntaxError, ValueError):
         return ()  # The import reports this.
     spans = list(_spans(tree))
-    return tuple(_comment(said, line, spans, f"{shown}:{line}") for line, said in found)
+    return tuple(_comment(text, line, spans, f"{shown}:{line}") for line, text in found)
 
 
 def _said(source: bytes) -> Iterator[tuple[int, str]]:
@@ -67,7 +67,7 @@ def _said(source: bytes) -> Iterator[tuple[int, str]]:
         if token.type == tokenize.COMMENT:
             match = _OURS.search(token.string)
             if match:
-                yield token.start[0], match["said"]
+                yield token.start[0], match["text"]
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,8 @@ def _spans(tree: ast.Module) -> Iterator[_Span]:
             yield _Span(node.lineno, last, last)
 
 
-def _comment(said: str, line: int, spans: list[_Span], place: str) -> Comment:
-    match = _IGNORE.fullmatch(said.strip())
+def _comment(text: str, line: int, spans: list[_Span], place: str) -> Comment:
+    match = _IGNORE.fullmatch(text.strip())
     if match is None:
         raise UsageError(f"{place}: a comment for gradtool reads {_FORM}")
     patterns = [code.strip() for code in match["codes"].split(",") if code.strip()]

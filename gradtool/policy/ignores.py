@@ -110,12 +110,12 @@ class _CommentsOfFunction:
             comment = None if check.verdict is Verdict.PASS else self._on_class(check.rule)
             return self._skipped(check, comment) if comment else check
         covered = [(finding, self._covering_any(finding)) for finding in check.findings]
-        kept = tuple(finding for finding, comment in covered if comment is None)
+        remaining = tuple(finding for finding, comment in covered if comment is None)
         used = [comment for _, comment in covered if comment is not None]
         self._used.update(used)
-        if used and not kept:
+        if used and not remaining:
             return self._skipped(check, used[0])
-        return msgspec.structs.replace(check, findings=kept) if used else check
+        return msgspec.structs.replace(check, findings=remaining) if used else check
 
     def _skipped(self, check: CheckResult, comment: Comment) -> CheckResult:
         self._used.add(comment)

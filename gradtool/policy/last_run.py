@@ -76,10 +76,10 @@ def updated(
         failing: The nodes that failed in it.
         is_whole: It asked for every Function of each of its modules.
     """
-    asked = {f"{module.path}::{function.name}" for module, function in report.functions()}
+    checked = {f"{module.path}::{function.name}" for module, function in report.functions()}
     paths = {module.path for module in report.modules}
     gone = {node for node in before if is_whole and split_path(node)[0] in paths}
-    return frozenset(before) - asked - gone - paths | frozenset(failing)
+    return frozenset(before) - checked - gone - paths | frozenset(failing)
 
 
 class KnownFinding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -140,10 +140,10 @@ def updated_findings(
     before: Iterable[KnownFinding], report: Report, found: Sequence[KnownFinding]
 ) -> tuple[KnownFinding, ...]:
     """The records after the run of `report`, which found `found`."""
-    asked = {f"{module.path}::{function.name}" for module, function in report.functions()}
-    asked |= {module.path for module in report.modules}
-    kept = (each for each in before if _owner(each.node) not in asked)
-    return (*kept, *found)
+    checked = {f"{module.path}::{function.name}" for module, function in report.functions()}
+    checked |= {module.path for module in report.modules}
+    others = (each for each in before if _owner(each.node) not in checked)
+    return (*others, *found)
 
 
 def _owner(node: str) -> str:

@@ -1,4 +1,4 @@
-"""``--replay``: a finding of an earlier run turned into the options that ask for it again."""
+"""``--replay``: a finding of an earlier run turned into the options that reproduce it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _SWITCHES: Mapping[str, _Place] = {
 
 
 def replaying(
-    options: CheckOptions, wanted: str, known: Sequence[KnownFinding], where: str | None
+    options: CheckOptions, identifier: str, known: Sequence[KnownFinding], where: str | None
 ) -> CheckOptions:
     """The options that ask for one finding, and for nothing else.
 
@@ -51,7 +51,7 @@ def replaying(
 
     Args:
         options: Those of the command line.
-        wanted: The finding: its node id, its fingerprint or the first digits of that.
+        identifier: The finding: its node id, its fingerprint or the first digits of that.
         known: The findings there are.
         where: The reports that they were read from; None for the last run, of which not all need
             be known.
@@ -60,7 +60,7 @@ def replaying(
         UsageError: There is no such finding.
     """
     _refuse_narrowing(options)
-    found = _found(wanted, known, where)
+    found = _found(identifier, known, where)
     node, rule = _split(found.node)
     paths, recalled = _recalled(found)
     options = _completed(options, recalled)
@@ -96,24 +96,26 @@ def _refuse_narrowing(options: CheckOptions) -> None:
             raise UsageError(f"--replay asks for one finding: omit {flag}")
 
 
-def _found(wanted: str, known: Sequence[KnownFinding], where: str | None) -> KnownFinding:
-    by_node = next((each for each in known if each.node == wanted), None)
+def _found(identifier: str, known: Sequence[KnownFinding], where: str | None) -> KnownFinding:
+    by_node = next((each for each in known if each.node == identifier), None)
     if by_node is not None:
         return by_node
-    if _PRINT.fullmatch(wanted):
-        return _of_print(wanted, known, where)
-    if where is None and _is_node_id(wanted):
-        return KnownFinding(node=wanted, fingerprint="")
-    raise _unknown(wanted, known, where)
+    if _PRINT.fullmatch(identifier):
+        return _of_print(identifier, known, where)
+    if where is None and _is_node_id(identifier):
+        return KnownFinding(node=identifier, fingerprint="")
+    raise _unknown(identifier, known, where)
 
 
-def _of_print(wanted: str, known: Sequence[KnownFinding], where: str | None) -> KnownFinding:
-    found = [each for each in known if each.fingerprint.startswith(wanted)]
+def _of_print(identifier: str, known: Sequence[KnownFinding], where: str | None) -> KnownFinding:
+    found = [each for each in known if each.fingerprint.startswith(identifier)]
     if len(found) > 1:
         listed = ", ".join(each.fingerprint for each in found[:3])
-        raise UsageError(f"--replay: {wanted} is the beginning of several fingerprints: {listed}")
+        raise UsageError(
+            f"--replay: {identifier} is the beginning of several fingerprints: {listed}"
+        )
     if not found:
-        raise _unknown(wanted, known, where)
+        raise _unknown(identifier, known, where)
     return found[0]
 
 
@@ -122,14 +124,14 @@ def _is_node_id(text: str) -> bool:
     return path.endswith(".py") and bool(_RULE.fullmatch(rest.rpartition("::")[2]))
 
 
-def _unknown(wanted: str, known: Sequence[KnownFinding], where: str | None) -> UsageError:
-    hint = did_you_mean(wanted, [each.node for each in known])
+def _unknown(identifier: str, known: Sequence[KnownFinding], where: str | None) -> UsageError:
+    hint = did_you_mean(identifier, [each.node for each in known])
     if where is not None:
-        return UsageError(f"--replay: {where} has no finding {wanted!r}{hint}")
+        return UsageError(f"--replay: {where} has no finding {identifier!r}{hint}")
     if known:
-        return UsageError(f"--replay: the last run has no finding {wanted!r}{hint}")
+        return UsageError(f"--replay: the last run has no finding {identifier!r}{hint}")
     return UsageError(
-        f"--replay: no finding of a last run is known, {wanted!r} neither: name its JSON report, "
+        f"--replay: no finding of a last run is known, {identifier!r} neither: name its JSON report, "
         "or give its node id, file.py::Function[case]::GT101"
     )
 

@@ -162,8 +162,8 @@ def _run(request: _Request, folder: Path, path: list[str]) -> _BaseRun:
     try:
         return msgspec.json.decode(ran.stdout, type=_BaseRun)
     except msgspec.DecodeError:
-        said = ran.stderr.decode(errors="replace")
-        raise BaseRunFault(f"it ended with {ran.returncode}\n\nIn its process:\n{said}") from None
+        stderr = ran.stderr.decode(errors="replace")
+        raise BaseRunFault(f"it ended with {ran.returncode}\n\nIn its process:\n{stderr}") from None
 
 
 def main() -> None:

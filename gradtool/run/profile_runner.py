@@ -55,7 +55,7 @@ def profile(
     with _profiler(options) as profiler:
         try:
             profiler.executor.require_devices(plan.devices)
-            modules = plan.modules(profiler.executor.survey(plan.surveys()))
+            modules = plan.modules(profiler.executor.discover(plan.discoveries()))
             functions += _not_loaded(modules)
             numpy = profiler.executor.numpy
             units = [unit for module in modules for unit in module.units]

@@ -1,4 +1,4 @@
-"""Plan a run: from options and configurations to surveys, and from these to units.
+"""Plan a run: from options and configurations to discoveries, and from these to units.
 
 Nothing of the user's is imported here, and nothing that computes.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gradtool.adapters.engines import TORCH
-from gradtool.checking.unit import Survey, Surveyed, Unit
+from gradtool.checking.unit import Discovery, DiscoveryResult, Unit
 from gradtool.checking.validate import require_valid
 from gradtool.collect.filters import parse_keyword, parse_shard, shard_of
 from gradtool.collect.selection import Selection
@@ -72,8 +72,8 @@ class RunPlan:
     @property
     def strict(self) -> bool:
         """Warnings fail the run too."""
-        asked = self._options.strict
-        return any(config.check.strict for config in self._used) if asked is None else asked
+        strict = self._options.strict
+        return any(config.check.strict for config in self._used) if strict is None else strict
 
     @property
     def configs(self) -> tuple[str, ...]:
@@ -92,10 +92,10 @@ class RunPlan:
         """The engines that are asked for, each once."""
         return tuple(dict.fromkeys(settings.engine for settings in self._settings))
 
-    def surveys(self) -> list[Survey]:
+    def discoveries(self) -> list[Discovery]:
         """One for each file."""
         return [
-            Survey(
+            Discovery(
                 path=str(target.path.absolute()),
                 shown=target.shown,
                 named=target.named,
@@ -108,9 +108,9 @@ class RunPlan:
             )
         ]
 
-    def modules(self, surveyed: Sequence[Surveyed]) -> list[Module]:
-        """The modules to check, given the results of all surveys."""
-        rows = zip(self._targets, self._used, self._settings, surveyed, strict=False)
+    def modules(self, discovered: Sequence[DiscoveryResult]) -> list[Module]:
+        """The modules to check, given the results of all discoveries."""
+        rows = zip(self._targets, self._used, self._settings, discovered, strict=False)
         modules = [self._module(*row) for row in rows]
         return [module for module in modules if module is not None]
 
@@ -122,7 +122,7 @@ class RunPlan:
         return Shard(number=number, count=count, nodes=tuple(self.nodes))
 
     def _module(
-        self, target: Target, config: Config, settings: Settings, answer: Surveyed
+        self, target: Target, config: Config, settings: Settings, answer: DiscoveryResult
     ) -> Module | None:
         if answer.problem is not None:
             problem = answer.problem if self._is_ours(target.shown) else None
@@ -131,29 +131,29 @@ class RunPlan:
             self.notices.passed_over(target, answer.private)
         self.notices.discovered(target, config, answer.functions)
         lines = dict(zip(answer.functions, answer.lines, strict=True))
-        wanted = self.selection.select(target.shown, answer.functions)
-        units = [self._unit(target, config, name, lines[name]) for name in wanted]
+        names = self.selection.select(target.shown, answer.functions)
+        units = [self._unit(target, config, name, lines[name]) for name in names]
         units = [unit for unit in units if self._is_ours(unit.node)]
         # A file that was named is reported even if it is empty; one met on a walk is only counted.
         is_empty = target.named and not answer.functions
         return Module(target.shown, settings, units=units) if units or is_empty else None
 
     def _unit(self, target: Target, config: Config, name: str, line: int | None) -> Unit:
-        said = config.function(target.path, name)
+        configured = config.function(target.path, name)
         return Unit(
             path=str(target.path.absolute()),
             shown=target.shown,
             function=name,
             line=line,
-            settings=self._settings_of(config, said),
-            cases=said.cases,
-            module=said.module,
+            settings=self._settings_of(config, configured),
+            cases=configured.cases,
+            module=configured.module,
             only=tuple(sorted((target.functions or {}).get(name, ()))),
             keyword=self._options.selection.keyword,
         )
 
-    def _settings_of(self, config: Config, said: FunctionConfig | None = None) -> Settings:
-        return settings_for(self._options, config.check, said or FunctionConfig())
+    def _settings_of(self, config: Config, configured: FunctionConfig | None = None) -> Settings:
+        return settings_for(self._options, config.check, configured or FunctionConfig())
 
     def _is_ours(self, node: str) -> bool:
         """Note a node; return True if it belongs to this shard."""

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from gradtool.adapters.engines import require_engine, shown
-from gradtool.checking.unit import Done, Unit
+from gradtool.checking.unit import Unit, UnitResult
 from gradtool.config.options import CheckOptions, Unwatched, Watcher
 from gradtool.config.schema import CaseConfig
 from gradtool.config.settings import Settings
@@ -40,7 +40,7 @@ def check(options: CheckOptions, watcher: Watcher | None = None) -> Report:
     An interrupt ends the run early; its report holds what was done and says so.
 
     Raises:
-        UsageError: The run cannot start as asked.
+        UsageError: The run cannot start.
     """
     started = time.perf_counter()
     with open_executor(options.execution) as executor:
@@ -56,7 +56,7 @@ def collect(options: CheckOptions) -> tuple[ModuleResult, ...]:
     """The modules, Functions and cases that `check` would check, none of them checked.
 
     Raises:
-        UsageError: The run cannot start as asked.
+        UsageError: The run cannot start.
     """
     return collect_with_cases(options)[0]
 
@@ -67,7 +67,7 @@ def collect_with_cases(
     """The result of `collect`, and for each Function, by node id, its cases as a file writes them.
 
     Raises:
-        UsageError: The run cannot start as asked.
+        UsageError: The run cannot start.
     """
     with open_executor(options.execution) as executor:
         run = _Run(options, executor)
@@ -93,7 +93,7 @@ class _Run:
         for engine in self._plan.engines:
             require_engine(engine)
         self._executor.require_devices(self._plan.devices)
-        self._modules = self._plan.modules(self._executor.survey(self._plan.surveys()))
+        self._modules = self._plan.modules(self._executor.discover(self._plan.discoveries()))
 
     @property
     def units(self) -> list[Unit]:
@@ -110,7 +110,7 @@ class _Run:
         )
         self.interrupted = self._outcome.interrupted
 
-    def listed(self, done: Sequence[Done]) -> tuple[ModuleResult, ...]:
+    def listed(self, done: Sequence[UnitResult]) -> tuple[ModuleResult, ...]:
         """The modules with their Functions and cases; `done` is in the order of `units`."""
         raw = Report(environment=self._environment(), modules=self._results(done, 1))
         return apply(policies_of_listing(self._scope(done)), raw).modules
@@ -162,7 +162,7 @@ class _Run:
     def _environment(self) -> Environment:
         return environment(self._executor.numpy, self._plan.settings)
 
-    def _scope(self, done: Sequence[Done | None]) -> RunSettings:
+    def _scope(self, done: Sequence[UnitResult | None]) -> RunSettings:
         units = self.units
         return RunSettings(
             units={unit.node: unit for unit in units},
@@ -174,7 +174,7 @@ class _Run:
             ),
         )
 
-    def _results(self, done: Sequence[Done | None], seeds: int) -> tuple[ModuleResult, ...]:
+    def _results(self, done: Sequence[UnitResult | None], seeds: int) -> tuple[ModuleResult, ...]:
         """The results by module, those of a Function with several seeds in a row."""
         places = itertools.count()
         count = len(self.units)
@@ -188,7 +188,7 @@ class _Run:
         return tuple(modules)
 
 
-def _functions(unit: Unit, done: Sequence[Done | None], seeds: int) -> list[FunctionResult]:
+def _functions(unit: Unit, done: Sequence[UnitResult | None], seeds: int) -> list[FunctionResult]:
     """The results of a unit, one for each seed; none where there is nothing to report."""
     if not any(each and not each.unwanted for each in done):
         return []
@@ -213,18 +213,18 @@ def check_in_order(
     Raises:
         UsageError: A Function has no case of the name that was asked for.
     """
-    wanted = frozenset(first)
+    nodes = frozenset(first)
     # sorted() is stable, so the others keep their order.
-    places = sorted(range(len(units)), key=lambda at: not _is_among(units[at], wanted))
+    places = sorted(range(len(units)), key=lambda at: not _is_among(units[at], nodes))
     results = executor.check([units[place] for place in places], watcher)
-    done: list[Done | None] = [None] * len(units)
+    done: list[UnitResult | None] = [None] * len(units)
     for place, answer in zip(places, results.done, strict=True):
         done[place] = answer
     return UnitResults(done, results.interrupted, results.faults)
 
 
-def _is_among(unit: Unit, wanted: frozenset[str]) -> bool:
-    return unit.node in wanted or unit.shown in wanted
+def _is_among(unit: Unit, nodes: frozenset[str]) -> bool:
+    return unit.node in nodes or unit.shown in nodes
 
 
 def with_seeds(units: Sequence[Unit], count: int) -> list[Unit]:

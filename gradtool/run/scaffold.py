@@ -26,23 +26,23 @@ _WIDE = 10_000
 """Columns after which a line is broken: never, so that a flow sequence stays on its line."""
 
 _HEAD = """\
-# What gradtool checks here. `gradtool check --help` lists the options that the keys under
-# `check` have too; a key that gradtool does not know is an error.
+# Settings of gradtool. The keys under `check` match options of `gradtool check`;
+# an unknown key is an error.
 version: 1
 
 check:
-  seed: 0                  # random arguments are drawn from this and the name of the case
-  # timeout: 60            # seconds for one Function
-  # strict: true           # warnings fail the run too
-  # exclude: [tests]       # left out when a folder is walked
+  seed: 0                  # seed for random arguments, combined with the name of the case
+  # timeout: 60            # time limit in seconds for each Function
+  # strict: true           # treat warnings as failures
+  # exclude: [tests]       # skipped when searching folders
 
 """
 
 _CASES = """\
-# The arguments that each Function is checked with. A tensor is float64, standard normal and
-# requires a gradient, unless it says otherwise:
+# Arguments to check each Function with. By default a tensor is float64, drawn from a standard
+# normal distribution, and requires a gradient; these fields change that:
 #   {shape: [3, 4], low: 0.5, high: 2.0, dtype: float32, requires_grad: false}
-# A rule that does not apply is left out with a reason, beside the cases:
+# To ignore a rule that does not apply, give a reason next to `cases`:
 #   ignore: {GT505: "the table is constant"}
 """
 
@@ -86,8 +86,8 @@ def configuration(
 
 def _text(written: Sequence[str], remarks: Sequence[str]) -> str:
     head = "functions:\n" if written else "functions: {}\n"
-    told = f"\n# Not written out:\n{''.join(remarks)}" if remarks else ""
-    return f"{_HEAD}{_CASES}{head}{''.join(written)}{told}"
+    comments = f"\n# Not written out:\n{''.join(remarks)}" if remarks else ""
+    return f"{_HEAD}{_CASES}{head}{''.join(written)}{comments}"
 
 
 def _section(node: str, cases: Sequence[CaseConfig | None]) -> str | None:
@@ -113,8 +113,8 @@ def _case(case: CaseConfig) -> Iterator[str]:
 def _ordered(case: CaseConfig) -> dict[str, Any]:
     """The fields of a case, its name first."""
     names = ("name", "args", "kwargs", "atol", "rtol")
-    said = {name: getattr(case, name) for name in names}
-    return {key: value for key, value in said.items() if value not in (None, {})}
+    given = {name: getattr(case, name) for name in names}
+    return {key: value for key, value in given.items() if value not in (None, {})}
 
 
 def _flow(value: Any) -> str:
@@ -148,8 +148,8 @@ def _remark(node: str, function: FunctionResult) -> list[str]:
 
 def _reasons(node: str, checks: Sequence[CheckResult]) -> list[str]:
     found = [finding for check in checks for finding in check.findings]
-    told = ("; ".join(filter(None, (each.message, each.hint))) for each in found)
-    return [_comment(node, text) for text in told]
+    texts = ("; ".join(filter(None, (each.message, each.hint))) for each in found)
+    return [_comment(node, text) for text in texts]
 
 
 def _comment(node: str, text: str) -> str:
@@ -174,7 +174,7 @@ def workflow(paths: Sequence[str], functions: int, folder: str) -> str:
 
 
 _WORKFLOW = """\
-# Fails when a gradient is wrong, or when fewer Functions are checked than gradtool.yaml has.
+# Fails if a gradient is wrong, or if fewer Functions are checked than gradtool.yaml lists.
 name: gradtool
 
 on:

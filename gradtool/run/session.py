@@ -64,10 +64,11 @@ class Session:
         for engine in plan.engines:
             require_engine(engine)
         executor.require_devices(plan.devices)
-        surveys = [
-            msgspec.structs.replace(survey, named=not is_walked) for survey in plan.surveys()
+        discoveries = [
+            msgspec.structs.replace(discovery, named=not is_walked)
+            for discovery in plan.discoveries()
         ]
-        modules = plan.modules(executor.survey(surveys))
+        modules = plan.modules(executor.discover(discoveries))
         return (self._judged(modules[0]) if modules else None), plan.strict
 
     def _judged(self, module: Module) -> Module:

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import msgspec
 
-from gradtool.checking.unit import Done, Survey, Surveyed, Unit
+from gradtool.checking.unit import Discovery, DiscoveryResult, Unit, UnitResult
 from gradtool.checking.unit_progress import UnitProgress
 from gradtool.collect.loader import dotted_name
 from gradtool.config.options import Watcher
@@ -21,19 +21,19 @@ from gradtool.verify.rules import codes
 from gradtool.workers.deadline import GRACE, deadline_after
 from gradtool.workers.messages import (
     AskDevice,
+    AskDiscovery,
     AskProfile,
-    AskSurvey,
     AskUnit,
     CaseFinished,
     CaseProfiled,
     CaseStarted,
     DeviceThere,
+    DiscoveryDone,
     Fault,
     Loaded,
     Opened,
     Reply,
     Request,
-    SurveyDone,
     UnitDone,
     UnitProfiled,
 )
@@ -64,33 +64,35 @@ class Job(Protocol):
         """Record that the worker died. Unless the job is done now, another one continues it."""
 
 
-class SurveyJob:
+class DiscoveryJob:
     """List the Functions of a module."""
 
     outlives_faults = False
 
-    def __init__(self, survey: Survey) -> None:
-        self.folder = dotted_name(Path(survey.path))[0]
+    def __init__(self, discovery: Discovery) -> None:
+        self.folder = dotted_name(Path(discovery.path))[0]
         self.done = False
         self.deadline: float | None = None
-        self.answer = Surveyed()
-        self._survey = survey
+        self.answer = DiscoveryResult()
+        self._discovery = discovery
 
-    def begin(self) -> AskSurvey:
+    def begin(self) -> AskDiscovery:
         """The request, with the deadline for the answer."""
-        self.deadline = deadline_after(self._survey.settings.timeout)
-        return AskSurvey(survey=self._survey)
+        self.deadline = deadline_after(self._discovery.settings.timeout)
+        return AskDiscovery(discovery=self._discovery)
 
     def take(self, reply: Reply) -> None:
         """Take the answer."""
-        if isinstance(reply, SurveyDone):
+        if isinstance(reply, DiscoveryDone):
             self.answer, self.done = reply.answer, True
 
     def died(self, death: Death) -> None:
         """Answer that the module cannot be loaded, and why."""
-        settings = self._survey.settings
-        termination = death.termination(settings, Path(self._survey.path).parent)
-        self.answer = Surveyed(problem=import_terminated(self._survey.shown, termination, settings))
+        settings = self._discovery.settings
+        termination = death.termination(settings, Path(self._discovery.path).parent)
+        self.answer = DiscoveryResult(
+            problem=import_terminated(self._discovery.shown, termination, settings)
+        )
         self.done = True
 
 
@@ -127,7 +129,7 @@ class UnitJob:
         self.folder = dotted_name(Path(unit.path))[0]
         self.done = False
         self.deadline: float | None = None
-        self.answer: Done | None = None
+        self.answer: UnitResult | None = None
         self.fault: OwnFault | None = None
         """Failure of gradtool itself."""
         self.outlives_faults = not only_list
@@ -200,7 +202,7 @@ class UnitJob:
         if not progress.remaining:
             self._close()
 
-    def abandon(self) -> Done:
+    def abandon(self) -> UnitResult:
         """The answer, as far as it is known, when the run ends before the Function is done."""
         return self._progress.close()
 

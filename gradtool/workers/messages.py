@@ -6,7 +6,7 @@ import traceback
 
 import msgspec
 
-from gradtool.checking.unit import Done, Survey, Surveyed, Unit
+from gradtool.checking.unit import Discovery, DiscoveryResult, Unit, UnitResult
 from gradtool.results.profile import CaseProfile, FunctionProfile
 from gradtool.results.report import CaseResult, CheckResult, OwnFault
 
@@ -24,10 +24,10 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Base of all messages: frozen, and tagged with the name of its class."""
 
 
-class AskSurvey(Message, frozen=True, kw_only=True):
+class AskDiscovery(Message, frozen=True, kw_only=True):
     """To a worker: list the Functions of a module."""
 
-    survey: Survey
+    discovery: Discovery
 
 
 class AskUnit(Message, frozen=True, kw_only=True):
@@ -55,10 +55,10 @@ class AskDevice(Message, frozen=True, kw_only=True):
     device: str
 
 
-class SurveyDone(Message, frozen=True, kw_only=True):
+class DiscoveryDone(Message, frozen=True, kw_only=True):
     """From a worker: the Functions of a module."""
 
-    answer: Surveyed
+    answer: DiscoveryResult
 
 
 class DeviceThere(Message, frozen=True, kw_only=True):
@@ -72,7 +72,7 @@ class Loaded(Message, frozen=True, kw_only=True):
 class Opened(Message, frozen=True, kw_only=True):
     """From a worker: the cases of a Function are found."""
 
-    listed: Done
+    listed: UnitResult
 
 
 class CaseStarted(Message, frozen=True, kw_only=True):
@@ -136,9 +136,9 @@ class Idle(Message, frozen=True, kw_only=True):
     """Something was left behind, such as a thread: the worker must not be used again."""
 
 
-Request = AskSurvey | AskUnit | AskProfile | AskDevice
+Request = AskDiscovery | AskUnit | AskProfile | AskDevice
 Reply = (
-    SurveyDone | DeviceThere | Loaded | Opened | CaseStarted | CaseFinished | UnitDone | Refused
+    DiscoveryDone | DeviceThere | Loaded | Opened | CaseStarted | CaseFinished | UnitDone | Refused
     | CaseProfiled | UnitProfiled | Fault | Idle
 )  # fmt: skip
 

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Iterable
 from typing import NoReturn
 
-from gradtool.checking.unit import Done
+from gradtool.checking.unit import UnitResult
 from gradtool.checking.worker_session import WorkerSession
 from gradtool.config.resources import require_device
 from gradtool.errors import UsageError
@@ -27,13 +27,14 @@ from gradtool.workers.channel import Channel
 from gradtool.workers.deadline import GRACE
 from gradtool.workers.messages import (
     AskDevice,
+    AskDiscovery,
     AskProfile,
-    AskSurvey,
     AskUnit,
     CaseFinished,
     CaseProfiled,
     CaseStarted,
     DeviceThere,
+    DiscoveryDone,
     Fault,
     Idle,
     Loaded,
@@ -41,7 +42,6 @@ from gradtool.workers.messages import (
     Refused,
     Reply,
     Request,
-    SurveyDone,
     UnitDone,
     UnitProfiled,
 )
@@ -79,8 +79,8 @@ def main(messages: int, output: int, traceback: int) -> NoReturn:
 def _subject(request: Request) -> str:
     """The module, Function or device that a request is about."""
     match request:
-        case AskSurvey(survey=survey):
-            return survey.shown
+        case AskDiscovery(discovery=discovery):
+            return discovery.shown
         case AskDevice(device=device):
             return device
         case _:
@@ -125,12 +125,12 @@ class _Worker:
             case AskDevice(device=device):
                 require_device(device)
                 self._send(DeviceThere())
-            case AskSurvey(survey=survey):
-                self._streams.dump_traceback_after(survey.settings.timeout)
-                with memory_limit(survey.settings.memory_limit):
-                    answer = self._session.survey(survey)
+            case AskDiscovery(discovery=discovery):
+                self._streams.dump_traceback_after(discovery.settings.timeout)
+                with memory_limit(discovery.settings.memory_limit):
+                    answer = self._session.discover(discovery)
                 self._note([answer.problem] if answer.problem else [])
-                self._send(SurveyDone(answer=answer))
+                self._send(DiscoveryDone(answer=answer))
             case AskUnit():
                 self._check(request)
             case AskProfile():
@@ -170,7 +170,7 @@ class _Worker:
         self._streams.dump_traceback_after(self._left)
         self._send(Loaded())
 
-    def opened(self, listed: Done) -> None:
+    def opened(self, listed: UnitResult) -> None:
         """The cases are found."""
         self._note(listed.function.checks)
         self._streams.dump_traceback_after(self._left)

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gradtool.cli.output.reports import claimed
+from gradtool.cli.output.reports import claim_outputs
 from gradtool.results.report import Report
 from gradtool.sandbox import interrupts
 from gradtool.sandbox.interrupts import ended_by, gently_terminated
@@ -87,7 +87,7 @@ def test_a_later_interrupt_has_its_own_exit_code(gate, run: Run) -> None:
 
 @pytest.mark.parametrize("number", REQUESTS)
 def test_whatever_claims_files_gives_them_up(number: signal.Signals) -> None:
-    with contextlib.suppress(KeyboardInterrupt), claimed(["json=r.json", "html=r.html"]):
+    with contextlib.suppress(KeyboardInterrupt), claim_outputs(["json=r.json", "html=r.html"]):
         assert len(list(Path().iterdir())) == 2
         ask(number)
     assert list(Path().iterdir()) == []

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradtool.checking.unit import Done, Survey, Surveyed, Unit
+from gradtool.checking.unit import Discovery, DiscoveryResult, Unit, UnitResult
 from gradtool.config.options import Unwatched, Watcher
 from gradtool.config.settings import Settings
 from gradtool.results.report import FunctionResult, Location
@@ -35,10 +35,10 @@ class Recorder:
     def require_devices(self, devices: Sequence[str]) -> None:
         raise AssertionError(devices)
 
-    def survey(self, surveys: Sequence[Survey]) -> list[Surveyed]:
-        raise AssertionError(surveys)
+    def discover(self, discoveries: Sequence[Discovery]) -> list[DiscoveryResult]:
+        raise AssertionError(discoveries)
 
-    def collect(self, units: Sequence[Unit]) -> list[Done]:
+    def collect(self, units: Sequence[Unit]) -> list[UnitResult]:
         raise AssertionError(units)
 
     def check(self, units: Sequence[Unit], watcher: Watcher) -> UnitResults:
@@ -46,8 +46,10 @@ class Recorder:
         done = [self._answer(unit) if i < self._at_most else None for i, unit in enumerate(units)]
         return UnitResults(done, interrupted=len(units) > self._at_most)
 
-    def _answer(self, unit: Unit) -> Done:
-        return Done(function=FunctionResult(name=unit.node, location=Location(path=unit.shown)))
+    def _answer(self, unit: Unit) -> UnitResult:
+        return UnitResult(
+            function=FunctionResult(name=unit.node, location=Location(path=unit.shown))
+        )
 
 
 def names(outcome: UnitResults) -> list[str | None]:

@@ -562,8 +562,8 @@ def test_a_unit_of_work_crosses_a_process_boundary(write: Write) -> None:
     config = "version: 1\nfunctions:\n  Square: {cases: [{args: [{shape: [2]}, 1.5, null]}]}"
     write({"ops.py": GOOD, "gradtool.yaml": config})
     agenda = RunPlan(check_options(paths=("ops.py",)))
-    (survey,) = agenda.surveys()
-    (module,) = agenda.modules([WorkerSession().survey(survey)])
+    (discovery,) = agenda.discoveries()
+    (module,) = agenda.modules([WorkerSession().discover(discovery)])
     assert [unit.function for unit in module.units] == ["Square", "Product"]
     for unit in module.units:
         assert msgspec.json.decode(msgspec.json.encode(unit), type=Unit) == unit

@@ -103,7 +103,7 @@ def by_id(member: Member) -> str:
 def planned(kind: str) -> list[PlannedFunction]:
     """The Functions in ``wrong`` or ``right`` with their cases, in the order of their names."""
     plan, session = RunPlan(check_options(paths=(str(ZOO / kind),))), WorkerSession()
-    modules = plan.modules([session.survey(survey) for survey in plan.surveys()])
+    modules = plan.modules([session.discover(discovery) for discovery in plan.discoveries()])
     return [session.plan(unit) for module in modules for unit in module.units]
 
 

@@ -92,18 +92,21 @@ def check(
 def _check(request: _Request) -> ExitCode:
     import msgspec
 
-    from gradtool.cli.baseline_cache import keeping
+    from gradtool.cli.baseline_cache import open_history
     from gradtool.cli.output.protected_files import read_by
-    from gradtool.cli.output.reports import claimed, write_all
+    from gradtool.cli.output.reports import claim_outputs, write_all
     from gradtool.run import runner
     from gradtool.workers.messages import WorkerFault
 
     options, history, display = request.options, request.history, request.display
     inputs = [*request.inputs, *read_by(options), history.baseline_file]
-    with keeping(history, options) as keeper, claimed(request.reports, inputs=inputs) as outputs:
+    with (
+        open_history(history, options) as run_history,
+        claim_outputs(request.reports, inputs=inputs) as outputs,
+    ):
         with nullcontext() if options.execution.pdb else display.watching() as watcher:
-            report = runner.check(keeper.options, watcher)
-        report = keeper.settled(report)
+            report = runner.check(run_history.options, watcher)
+        report = run_history.settled(report)
         code = exit_code(report, strict=report.strict)
         if request.exit_zero and code is ExitCode.FAILED:
             code = ExitCode.PASSED
@@ -116,14 +119,14 @@ def _check(request: _Request) -> ExitCode:
 
 
 def _collect(request: _Request) -> ExitCode:
-    from gradtool.cli.baseline_cache import keeping
+    from gradtool.cli.baseline_cache import open_history
     from gradtool.errors import UsageError
     from gradtool.run import runner
 
     if request.reports:
         raise UsageError("--collect-only checks nothing, so --report would have nothing to write")
-    with keeping(request.history, request.options) as keeper, request.display.watching():
-        modules = runner.collect(keeper.options)
+    with open_history(request.history, request.options) as run_history, request.display.watching():
+        modules = runner.collect(run_history.options)
     request.display.show_collected(modules)
     selection = request.options.selection
     may_be_empty = selection.allow_empty or selection.changed_since is not None

@@ -41,11 +41,11 @@ def explain(
 def _explain(codes: Sequence[str], every: bool, form: str) -> ExitCode:
     from gradtool.verify.rules import RULES
 
-    asked = [[rule] for rule in RULES.values()] if every else [_meant(c, RULES) for c in codes]
+    chosen = [[rule] for rule in RULES.values()] if every else [_meant(c, RULES) for c in codes]
     if form == "json":
-        text = _json([rule for rules in asked for rule in rules] or RULES.values())
+        text = _json([rule for rules in chosen for rule in rules] or RULES.values())
     else:
-        text = _SEPARATOR.join(map(_told, asked)) if asked else _index(RULES.values())
+        text = _SEPARATOR.join(map(_pages, chosen)) if chosen else _index(RULES.values())
     with reader_may_leave(sys.stdout):
         sys.stdout.write(text)
     return ExitCode.PASSED
@@ -86,7 +86,7 @@ def _json(rules: Iterable[Rule]) -> str:
     return msgspec.json.format(msgspec.json.encode(described), indent=2).decode() + "\n"
 
 
-def _told(rules: Sequence[Rule]) -> str:
+def _pages(rules: Sequence[Rule]) -> str:
     return _page(rules[0]) if len(rules) == 1 else _index(rules)
 
 

@@ -43,19 +43,19 @@ def _init(paths: tuple[str, ...], with_workflow: bool, force: bool, command: str
     from gradtool.errors import UsageError
 
     top = _top(Path.cwd())
-    wanted = [Path.cwd() / FILE_NAME]
+    targets = [Path.cwd() / FILE_NAME]
     if with_workflow:
-        wanted.append(top / ".github" / "workflows" / "gradtool.yml")
-    free = [path for path in wanted if force or not os.path.lexists(path)]
+        targets.append(top / ".github" / "workflows" / "gradtool.yml")
+    free = [path for path in targets if force or not os.path.lexists(path)]
     if not free:
-        there = " and ".join(_shown(path) for path in wanted)
+        there = " and ".join(_shown(path) for path in targets)
         raise UsageError(f"{there} exists: --force replaces it")
     found = _found(paths, command)
     if not found.functions + found.remarked:
         print(f"no Function found in {shlex.join(paths)}; nothing was written", file=sys.stderr)
         return ExitCode.NOTHING_CHECKED
     with reader_may_leave(sys.stdout):
-        for path in wanted:
+        for path in targets:
             text = _text(path, found, paths, top) if path in free else None
             print(_written(path, text, found))
         print(f"next: {shlex.join(['gradtool', 'check', *paths])}")

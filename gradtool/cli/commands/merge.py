@@ -42,7 +42,7 @@ def _merge(
 ) -> ExitCode:
     import msgspec
 
-    from gradtool.cli.output.reports import claimed, write_all
+    from gradtool.cli.output.reports import claim_outputs, write_all
     from gradtool.policy.changes import apply
     from gradtool.policy.pipeline import policies_of_merge
     from gradtool.run import merging
@@ -52,7 +52,7 @@ def _merge(
     code = exit_code(united, strict=united.strict)
     united = msgspec.structs.replace(united, exit_code=int(code))
     with (
-        claimed(reports, inputs=parts) as outputs,
+        claim_outputs(reports, inputs=parts) as outputs,
         write_all(outputs, united) as is_stdout_taken,
     ):
         display.show(united, sys.stderr if is_stdout_taken else sys.stdout)

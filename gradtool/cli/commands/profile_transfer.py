@@ -15,7 +15,7 @@ from gradtool.cli.options.choices import choose, split
 from gradtool.cli.options.declared import COLORS, Color, Quiet
 
 if TYPE_CHECKING:
-    from gradtool.cli.output.reports import Wanted
+    from gradtool.cli.output.reports import OutputRequest
     from gradtool.results.transfer import TransferReport
     from gradtool.transfer.plan.options import TransferOptions
 
@@ -170,38 +170,38 @@ def _measure_and_write(
     shown: tuple[int, str],
     inputs: Sequence[str | None],
 ) -> ExitCode:
-    from gradtool.cli.output.reports import claimed, write_all
+    from gradtool.cli.output.reports import claim_outputs, write_all
     from gradtool.report.transfer import FORMATS, renderer
     from gradtool.transfer.analysis.requirements import Requirements
 
-    wanted = Requirements.read(*required)
+    requirements = Requirements.read(*required)
     quiet, color = shown
-    with claimed(reports, FORMATS, renderer, _pictures(plot), inputs) as outputs:
-        report = wanted.apply(_watched(options, wanted, quiet, color))
+    with claim_outputs(reports, FORMATS, renderer, _pictures(plot), inputs) as outputs:
+        report = requirements.apply(_watched(options, requirements, quiet, color))
         with write_all(outputs, report) as is_stdout_taken:
             _show(report, quiet, color, to_stderr=is_stdout_taken)
-    return exit_code(report, compared_nothing=wanted.compared_nothing(report))
+    return exit_code(report, compared_nothing=requirements.compared_nothing(report))
 
 
-def _watched(options: TransferOptions, wanted: Any, quiet: int, color: str) -> TransferReport:
+def _watched(options: TransferOptions, requirements: Any, quiet: int, color: str) -> TransferReport:
     """Measure, with a bar on a terminal."""
     from gradtool.transfer.runner import profile
 
     if quiet or not sys.stderr.isatty():
-        return profile(options, check=wanted.require_decidable)
+        return profile(options, check=requirements.require_decidable)
     from gradtool.report.terminal.console import make_console
     from gradtool.report.terminal.transfer_progress import TransferProgress
 
     console = make_console(sys.stderr, cast("Any", color))
     with TransferProgress(console, options.budget) as progress:
-        return profile(options, progress, check=wanted.require_decidable)
+        return profile(options, progress, check=requirements.require_decidable)
 
 
-def _pictures(plot: str | None) -> list[Wanted]:
+def _pictures(plot: str | None) -> list[OutputRequest]:
     """The plot, if one is asked for."""
     if plot is None:
         return []
-    from gradtool.cli.output.reports import Wanted
+    from gradtool.cli.output.reports import OutputRequest
     from gradtool.errors import UsageError
     from gradtool.report.transfer.plot import PlotError, render, require_matplotlib
 
@@ -212,7 +212,7 @@ def _pictures(plot: str | None) -> list[Wanted]:
         require_matplotlib()
     except PlotError as error:
         raise UsageError(str(error)) from None
-    return [Wanted("--plot", plot, lambda report: render(report, ending.removeprefix(".")))]
+    return [OutputRequest("--plot", plot, lambda report: render(report, ending.removeprefix(".")))]
 
 
 def _show(report: TransferReport, quiet: int, color: str, *, to_stderr: bool) -> None:

@@ -27,7 +27,7 @@ class Destination(Protocol):
         """Write the whole report: text, or the bytes of a picture."""
 
     def close(self) -> None:
-        """Give up what was claimed and not used."""
+        """Release the place if nothing was written."""
 
 
 def claim(name: str) -> Destination:

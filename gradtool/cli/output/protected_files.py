@@ -12,8 +12,8 @@ from gradtool.errors import UsageError
 from gradtool.policy import baseline
 from gradtool.results.paths import split_path
 
-_KEPT = {config.FILE_NAME: "a configuration", baseline.FILE_NAME: "a baseline"}
-"""What files of these names are."""
+_PROTECTED = {config.FILE_NAME: "a configuration", baseline.FILE_NAME: "a baseline"}
+"""Kinds of the files with these names."""
 
 
 def read_by(options: CheckOptions) -> list[str | None]:
@@ -22,10 +22,10 @@ def read_by(options: CheckOptions) -> list[str | None]:
 
 
 def require_free(flag: str, name: str, inputs: Iterable[str]) -> None:
-    """Refuse a place for a report where something is that the report would do away with.
+    """Refuse a place for a report that would overwrite a file in use.
 
     Args:
-        flag: What asks for the report.
+        flag: The option that requests the report.
         name: The place.
         inputs: The files that the run reads or keeps, by any name.
 
@@ -47,4 +47,4 @@ def _what(place: Path, inputs: Iterable[str]) -> str:
         return "used by this run"
     if not place.exists():
         return ""
-    return "Python code" if place.suffix == ".py" else _KEPT.get(place.name, "")
+    return "Python code" if place.suffix == ".py" else _PROTECTED.get(place.name, "")

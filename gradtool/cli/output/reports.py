@@ -1,4 +1,4 @@
-"""The reports that ``--report FORMAT=PATH`` asks for, from the request to the written file."""
+"""Reports of ``--report FORMAT=PATH``, from the request to the written file."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Renderer = Callable[[Any], str | bytes]
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """Something to be written, and the flag that asks for it."""
+class OutputRequest:
+    """A file to write, and the flag that requests it."""
 
     flag: str
     name: str
@@ -29,24 +29,24 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Output:
-    """One report that was asked for, with its place claimed."""
+    """A requested report with its destination."""
 
-    wanted: Wanted
+    request: OutputRequest
     destination: Destination
 
     @property
     def takes_stdout(self) -> bool:
         """True if it needs standard output for itself."""
-        return self.wanted.name == STDOUT
+        return self.request.name == STDOUT
 
     def write(self, report: Any) -> None:
         """Render the report and put it in its place, complete.
 
         Raises:
-            UsageError: The place could not be written after all.
+            UsageError: Writing failed.
         """
-        content = self.wanted.render(report)
-        with _explained(self.wanted):
+        content = self.request.render(report)
+        with _write_errors_named(self.request):
             self.destination.put(content)
 
 
@@ -72,47 +72,49 @@ def write_all(outputs: Sequence[Output], report: Any) -> Iterator[bool]:
 
 
 @contextlib.contextmanager
-def claimed(
+def claim_outputs(
     requests: Sequence[str],
     formats: Mapping[str, str] = FORMATS,
     find: Callable[[str], Renderer] = renderer,
-    others: Sequence[Wanted] = (),
+    others: Sequence[OutputRequest] = (),
     inputs: Sequence[str | None] = (),
 ) -> Iterator[list[Output]]:
     """Claim a place for every ``FORMAT=PATH`` of `requests` for the time of a run.
 
     Args:
-        requests: As they were typed after ``--report``.
-        formats: The formats there are.
+        requests: The values of ``--report``.
+        formats: The known formats.
         find: Gives the renderer of a format.
-        others: What other flags ask for.
+        others: Requests of other flags.
         inputs: The files that the run reads or keeps, which no report may replace.
 
     Raises:
         UsageError: A request is malformed, names no known format or no writable path, or would
-            replace what is to be kept.
+            replace a protected file.
     """
     everything = [*(_parsed(request, formats, find) for request in requests), *others]
-    _refuse_repetition([wanted.name for wanted in everything])
-    for wanted in everything:
-        with _explained(wanted):
-            require_free(wanted.flag, wanted.name, [each for each in inputs if each is not None])
+    _refuse_repetition([request.name for request in everything])
+    for request in everything:
+        with _write_errors_named(request):
+            require_free(request.flag, request.name, [each for each in inputs if each is not None])
     with gently_terminated(), contextlib.ExitStack() as stack:
         outputs = []
-        for wanted in everything:
-            with _explained(wanted):
-                destination = claim(wanted.name)
+        for request in everything:
+            with _write_errors_named(request):
+                destination = claim(request.name)
             stack.callback(destination.close)
-            outputs.append(Output(wanted, destination))
+            outputs.append(Output(request, destination))
         yield outputs
 
 
-def _parsed(request: str, formats: Mapping[str, str], find: Callable[[str], Renderer]) -> Wanted:
+def _parsed(
+    request: str, formats: Mapping[str, str], find: Callable[[str], Renderer]
+) -> OutputRequest:
     form, _, name = request.partition("=")
     choose(form, list(formats), "format for --report:")
     if not name:
         raise UsageError(f"--report {request}: no file named; write --report {form}=PATH")
-    return Wanted("--report", name, lambda report: find(form)(report))
+    return OutputRequest("--report", name, lambda report: find(form)(report))
 
 
 def _refuse_repetition(names: list[str]) -> None:
@@ -123,9 +125,9 @@ def _refuse_repetition(names: list[str]) -> None:
 
 
 @contextlib.contextmanager
-def _explained(wanted: Wanted) -> Iterator[None]:
+def _write_errors_named(request: OutputRequest) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise UsageError(f"{wanted.flag}: cannot write {wanted.name}: {reason}") from error
+        raise UsageError(f"{request.flag}: cannot write {request.name}: {reason}") from error

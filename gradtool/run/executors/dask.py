@@ -1,6 +1,6 @@
 """An `Executor` whose work is done on a Dask cluster that is there already.
 
-A task is a survey or a unit, and does it through a worker process of its own, as a run on one
+A task is a discovery or a unit, and does it through a worker process of its own, as a run on one
 machine would: checked code brings down that process, not the cluster's. The cluster has to
 find the same files under the same paths, and the same gradtool.
 """
@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from gradtool.checking.unit import Done, Survey, Surveyed, Unit
+from gradtool.checking.unit import Discovery, DiscoveryResult, Unit, UnitResult
 from gradtool.checking.unit_progress import UnitProgress
 from gradtool.config.options import Unwatched, Watcher
 from gradtool.errors import UsageError
@@ -73,17 +73,21 @@ class OnDask:
         """Refuse devices that a worker of the cluster has not."""
         self._all(partial(_require, tuple(devices)), [()])
 
-    def survey(self, surveys: Sequence[Survey]) -> list[Surveyed]:
-        """The answers to surveys."""
-        answers = self._all(_survey, [msgspec.msgpack.encode(survey) for survey in surveys])
+    def discover(self, discoveries: Sequence[Discovery]) -> list[DiscoveryResult]:
+        """The answers to discoveries."""
+        answers = self._all(
+            _discover, [msgspec.msgpack.encode(discovery) for discovery in discoveries]
+        )
         return [
-            _lost_survey(survey) if data is None else msgspec.msgpack.decode(data, type=Surveyed)
-            for survey, data in zip(surveys, answers, strict=True)
+            _lost_discovery(discovery)
+            if data is None
+            else msgspec.msgpack.decode(data, type=DiscoveryResult)
+            for discovery, data in zip(discoveries, answers, strict=True)
         ]
 
     def check(self, units: Sequence[Unit], watcher: Watcher) -> UnitResults:
         """Check units, as many at a time as the cluster has threads."""
-        done: list[Done | None] = [None] * len(units)
+        done: list[UnitResult | None] = [None] * len(units)
         try:
             for place, data in self._each(_check, [msgspec.msgpack.encode(unit) for unit in units]):
                 done[place] = _told(units[place], data, watcher)
@@ -91,7 +95,7 @@ class OnDask:
             return UnitResults(done, interrupted=True)
         return UnitResults(done)
 
-    def collect(self, units: Sequence[Unit]) -> list[Done]:
+    def collect(self, units: Sequence[Unit]) -> list[UnitResult]:
         """List the cases of units."""
         answers = self._all(_collect, [msgspec.msgpack.encode(unit) for unit in units])
         pairs = zip(units, answers, strict=True)
@@ -123,22 +127,22 @@ class OnDask:
             self._client.cancel(list(places))
 
 
-def _told(unit: Unit, data: bytes | None, watcher: Watcher) -> Done:
+def _told(unit: Unit, data: bytes | None, watcher: Watcher) -> UnitResult:
     """The result of a unit, reported to the watcher."""
     if data is None:
         lost = crashed("it brought down every worker of the cluster that had it")
         progress = UnitProgress(unit, watcher)
         return progress.close(termination_result(unit.node, lost, unit.settings, progress.location))
-    done = msgspec.msgpack.decode(data, type=Done)
+    done = msgspec.msgpack.decode(data, type=UnitResult)
     for case in done.function.cases:
         watcher.case_finished(unit.function, case)
     watcher.function_finished(unit.shown, done.function)
     return done
 
 
-def _lost_survey(survey: Survey) -> Surveyed:
+def _lost_discovery(discovery: Discovery) -> DiscoveryResult:
     lost = crashed("it brought down every worker of the cluster that had it")
-    return Surveyed(problem=import_terminated(survey.shown, lost, survey.settings))
+    return DiscoveryResult(problem=import_terminated(discovery.shown, lost, discovery.settings))
 
 
 # What follows runs on the cluster.
@@ -157,13 +161,13 @@ def _require(devices: tuple[str, ...], _: object) -> None:
         require_device(device)
 
 
-def _survey(data: bytes) -> bytes:
+def _discover(data: bytes) -> bytes:
     from gradtool.run.executors.workers import InWorkers
     from gradtool.workers.pool import Pool
 
-    survey = msgspec.msgpack.decode(data, type=Survey)
+    discovery = msgspec.msgpack.decode(data, type=Discovery)
     with Pool(1) as pool:
-        return msgspec.msgpack.encode(InWorkers(pool).survey([survey])[0])
+        return msgspec.msgpack.encode(InWorkers(pool).discover([discovery])[0])
 
 
 def _check(data: bytes) -> bytes:

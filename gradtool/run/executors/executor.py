@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from gradtool.checking.unit import Done, Survey, Surveyed, Unit
+from gradtool.checking.unit import Discovery, DiscoveryResult, Unit, UnitResult
 from gradtool.config.options import Watcher
 from gradtool.results.report import OwnFault
 from gradtool.workers.messages import WorkerFault
@@ -16,7 +16,7 @@ from gradtool.workers.messages import WorkerFault
 class UnitResults:
     """The results of units, in their order."""
 
-    done: list[Done | None]
+    done: list[UnitResult | None]
     """None for one that an interrupt left out."""
     interrupted: bool = False
     faults: tuple[OwnFault, ...] = ()
@@ -46,23 +46,23 @@ class Executor(Protocol):
             UsageError: One is missing.
         """
 
-    def survey(self, surveys: Sequence[Survey]) -> list[Surveyed]:
-        """The answers to surveys, in their order.
+    def discover(self, discoveries: Sequence[Discovery]) -> list[DiscoveryResult]:
+        """The answers to discoveries, in their order.
 
         Raises:
-            UsageError: A file has not what was asked for.
+            UsageError: A file lacks a requested name.
         """
 
     def check(self, units: Sequence[Unit], watcher: Watcher) -> UnitResults:
         """The answers to units; an interrupt ends it early.
 
         Raises:
-            UsageError: A Function has no case of the name that was asked for.
+            UsageError: A Function has no case of the requested name.
         """
 
-    def collect(self, units: Sequence[Unit]) -> list[Done]:
+    def collect(self, units: Sequence[Unit]) -> list[UnitResult]:
         """The Functions with their cases, none checked.
 
         Raises:
-            UsageError: A Function has no case of the name that was asked for.
+            UsageError: A Function has no case of the requested name.
         """

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gradtool.checking.unit import Done, Survey, Surveyed, Unit
+from gradtool.checking.unit import Discovery, DiscoveryResult, Unit, UnitResult
 from gradtool.checking.unit_progress import UnitProgress
 from gradtool.checking.worker_session import WorkerSession
 from gradtool.config.options import Unwatched, Watcher
@@ -27,9 +27,9 @@ class InProcess:
         for device in devices:
             require_device(device)
 
-    def survey(self, surveys: Sequence[Survey]) -> list[Surveyed]:
-        """The answers to surveys."""
-        return [self._session.survey(survey) for survey in surveys]
+    def discover(self, discoveries: Sequence[Discovery]) -> list[DiscoveryResult]:
+        """The answers to discoveries."""
+        return [self._session.discover(discovery) for discovery in discoveries]
 
     def check(self, units: Sequence[Unit], watcher: Watcher) -> UnitResults:
         """Check one unit after the other."""
@@ -44,11 +44,11 @@ class InProcess:
                 break
         return results
 
-    def collect(self, units: Sequence[Unit]) -> list[Done]:
+    def collect(self, units: Sequence[Unit]) -> list[UnitResult]:
         """List the cases of one unit after the other."""
         return [self._collected(unit) for unit in units]
 
-    def _collected(self, unit: Unit) -> Done:
+    def _collected(self, unit: Unit) -> UnitResult:
         progress = UnitProgress(unit, Unwatched())
         problems = self._session.check(unit, progress, only_list=True)
         # Nothing was checked, so all cases are still open; they are listed as they are.

@@ -6,12 +6,12 @@ import contextlib
 import os
 from collections.abc import Iterator, Sequence
 
-from gradtool.checking.unit import Done, Survey, Surveyed, Unit
+from gradtool.checking.unit import Discovery, DiscoveryResult, Unit, UnitResult
 from gradtool.config.options import Unwatched, Watcher
 from gradtool.errors import UsageError
 from gradtool.results.report import OwnFault
 from gradtool.run.executors.executor import UnitResults
-from gradtool.workers.jobs import DeviceJob, SurveyJob, UnitJob
+from gradtool.workers.jobs import DeviceJob, DiscoveryJob, UnitJob
 from gradtool.workers.pool import Pool
 
 
@@ -52,9 +52,9 @@ class InWorkers:
             if job.problem:
                 raise UsageError(f"--device {device} cannot be used: asking for it {job.problem}")
 
-    def survey(self, surveys: Sequence[Survey]) -> list[Surveyed]:
-        """The answers to surveys."""
-        jobs = [SurveyJob(survey) for survey in surveys]
+    def discover(self, discoveries: Sequence[Discovery]) -> list[DiscoveryResult]:
+        """The answers to discoveries."""
+        jobs = [DiscoveryJob(discovery) for discovery in discoveries]
         self._pool.run(jobs)
         return [job.answer for job in jobs]
 
@@ -68,7 +68,7 @@ class InWorkers:
             return UnitResults(done, interrupted=True, faults=_faults(jobs))
         return UnitResults([job.answer for job in jobs], faults=_faults(jobs))
 
-    def collect(self, units: Sequence[Unit]) -> list[Done]:
+    def collect(self, units: Sequence[Unit]) -> list[UnitResult]:
         """List the cases of units."""
         jobs = [UnitJob(unit, Unwatched(), only_list=True) for unit in units]
         self._pool.run(jobs)

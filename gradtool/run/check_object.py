@@ -18,7 +18,7 @@ from gradtool.results.report import ModuleResult, Report
 from gradtool.run.runner import environment, left_out
 
 
-def check_subject(
+def check_object(
     checkable: Checkable, cases: list[Any] | None, options: CheckOptions, started: float
 ) -> Report:
     """Check `checkable` in this process, in a run that began at `started` on the clock.
