@@ -116,7 +116,7 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
     execution: ExecutionOptions = ExecutionOptions()
     requirements: Requirements = Requirements()
     strict: bool | None = None
-    """Let warnings fail the run too."""
+    """Treat warnings as failures."""
     command: str = ""
     """The command line as typed, kept in the report."""
 

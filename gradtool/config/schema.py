@@ -84,7 +84,7 @@ class Defaults(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     dtype: Literal["float32", "float64"] | None = None
     """Dtype of floating tensors without one."""
     strict: bool | None = None
-    """Let warnings fail the run too."""
+    """Treat warnings as failures."""
     select: tuple[str, ...] = ()
     """Only these rules, by code or the start of one."""
     ignore: tuple[str, ...] = ()
