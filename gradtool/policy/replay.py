@@ -131,8 +131,8 @@ def _unknown(identifier: str, known: Sequence[KnownFinding], where: str | None) 
     if known:
         return UsageError(f"--replay: the last run has no finding {identifier!r}{hint}")
     return UsageError(
-        f"--replay: no finding of a last run is known, {identifier!r} neither: name its JSON report, "
-        "or give its node id, file.py::Function[case]::GT101"
+        f"--replay: no finding of a last run is known, {identifier!r} neither: "
+        "name its JSON report, or give its node id, file.py::Function[case]::GT101"
     )
 
 
