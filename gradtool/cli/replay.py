@@ -29,7 +29,7 @@ def replayed(options: CheckOptions, finding: str, *, last_failed: bool) -> Check
         UsageError: There is no such finding, or it cannot be read.
     """
     if last_failed:
-        raise UsageError("--replay asks for one finding: omit --lf")
+        raise UsageError("--replay checks one finding: omit --lf")
     if not options.selection.paths:
         return replaying(options, finding, _of_last_run(), None)
     return replaying(

@@ -45,7 +45,7 @@ def mark_known_at_base(find: FindAtBase) -> Policy:
         marked = mark_known(found.known)(report)
         count = len(new) - len(list(new_findings(marked)))
         many = "finding" if len(new) == 1 else "findings"
-        line = f"{FLAG} {found.ref}: {count} of {len(new)} {many} there before, at "
+        line = f"{FLAG} {found.ref}: {count} of {len(new)} {many} already present at "
         return add_notices(marked, [f"{line}{found.commit[:12]}"])
 
     return policy

@@ -93,7 +93,7 @@ def _refuse_narrowing(options: CheckOptions) -> None:
     }
     for flag, value in given.items():
         if value is not None:
-            raise UsageError(f"--replay asks for one finding: omit {flag}")
+            raise UsageError(f"--replay checks one finding: omit {flag}")
 
 
 def _found(identifier: str, known: Sequence[KnownFinding], where: str | None) -> KnownFinding:
@@ -111,9 +111,7 @@ def _of_print(identifier: str, known: Sequence[KnownFinding], where: str | None)
     found = [each for each in known if each.fingerprint.startswith(identifier)]
     if len(found) > 1:
         listed = ", ".join(each.fingerprint for each in found[:3])
-        raise UsageError(
-            f"--replay: {identifier} is the beginning of several fingerprints: {listed}"
-        )
+        raise UsageError(f"--replay: {identifier} matches several fingerprints: {listed}")
     if not found:
         raise _unknown(identifier, known, where)
     return found[0]
@@ -131,7 +129,7 @@ def _unknown(identifier: str, known: Sequence[KnownFinding], where: str | None) 
     if known:
         return UsageError(f"--replay: the last run has no finding {identifier!r}{hint}")
     return UsageError(
-        f"--replay: no finding of a last run is known, {identifier!r} neither: "
+        f"--replay: no findings of a last run are known, so not {identifier!r}: "
         "name its JSON report, or give its node id, file.py::Function[case]::GT101"
     )
 

@@ -107,8 +107,9 @@ def test_a_run_of_a_part_keeps_what_is_known_of_the_rest(run: Run) -> None:
     code, _, err = check(run, "--replay", NODE[:-1] + "x")
     assert (code, err) == (
         2,
-        "error: --replay: no finding of a last run is known, 'ops.py::Cube[inferred]::GT10x' "
-        "neither: name its JSON report, or give its node id, file.py::Function[case]::GT101\n",
+        "error: --replay: no findings of a last run are known, so not "
+        "'ops.py::Cube[inferred]::GT10x': name its JSON report, or give its node id, "
+        "file.py::Function[case]::GT101\n",
     )
 
 

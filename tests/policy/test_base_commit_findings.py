@@ -18,6 +18,6 @@ def test_findings_that_exist_at_the_base_commit_are_marked() -> None:
     full = empty.joined(frozenset(entries_of(empty, raw).values()))
     judged = mark_known_at_base(lambda _: BaseFindings("main", "0123456789abcdef", full))(raw)
     assert [f.known for f in judged.findings()] == [True]
-    line = "--baseline-commit main: 1 of 1 finding there before, at 0123456789ab"
+    line = "--baseline-commit main: 1 of 1 finding already present at 0123456789ab"
     assert judged.notices == (line,)
     assert mark_known_at_base(lambda _: None)(raw).interrupted

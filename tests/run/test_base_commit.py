@@ -80,12 +80,12 @@ def test_what_was_there_does_not_fail_and_what_is_new_does(
     code, out, _ = check(".")
     assert code == 0
     commit = git("rev-parse", "HEAD")[:12]
-    assert f"--baseline-commit HEAD: 2 of 2 findings there before, at {commit}\n" in out
+    assert f"--baseline-commit HEAD: 2 of 2 findings already present at {commit}\n" in out
     assert "2 findings in the baseline" in out
     write({"src/new.py": WRONG.replace("Cube", "New")})
     code, out, _ = check(".")
     assert code == 1
-    assert "--baseline-commit HEAD: 2 of 3 findings there before" in out
+    assert "--baseline-commit HEAD: 2 of 3 findings already present" in out
     assert "src/new.py:" in out
     assert "error GT101" in out
     assert "src/ops.py:" not in out
@@ -97,7 +97,7 @@ def test_the_other_tree_has_its_own_modules(repository: Path, write: Write, chec
     write({"src/helper.py": "raise ImportError('not yet')\n"})
     code, out, _ = check("src/uses.py")
     assert code == 4
-    assert "0 of 1 finding there before" in out
+    assert "0 of 1 finding already present" in out
 
 
 def test_it_works_from_a_folder_of_the_repository(
@@ -106,7 +106,7 @@ def test_it_works_from_a_folder_of_the_repository(
     monkeypatch.chdir(repository / "src")
     code, out, _ = check("ops.py::Cube")
     assert code == 0
-    assert "1 of 1 finding there before" in out
+    assert "1 of 1 finding already present" in out
     (repository / "later").mkdir()
     monkeypatch.chdir(repository / "later")
     assert check("../src")[0] == 0
@@ -133,7 +133,7 @@ def test_its_configuration_and_options_hold_there(
     write({"gradtool.yaml": "version: 1\n"})
     code, out, _ = check("src/ops.py")
     assert code == 1
-    assert "0 of 1 finding there before" in out
+    assert "0 of 1 finding already present" in out
     code, out, _ = check("src/ops.py", "--config", "gradtool.yaml")
     assert code == 1
     assert check("src/ops.py", "--rtol", "0", "--atol", "0")[0] == 0
@@ -145,7 +145,7 @@ def test_nothing_is_asked_of_the_commit_where_nothing_is_found(
 ) -> None:
     code, out, _ = check("src/fine.py")
     assert code == 0
-    assert "there before" not in out
+    assert "already present" not in out
 
 
 def test_with_a_file_of_known_findings_both_hold(
@@ -155,7 +155,7 @@ def test_with_a_file_of_known_findings_both_hold(
     assert check("src/new.py", "--baseline", "known.json", "--write-baseline")[0] == 0
     code, out, _ = check("src", "--baseline", "known.json")
     assert code == 0
-    assert "2 of 2 findings there before" in out
+    assert "2 of 2 findings already present" in out
     assert "3 findings in the baseline" in out
 
 
