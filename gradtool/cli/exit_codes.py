@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from gradtool.report.verdicts import STOPPING, answers, overall, standing
 from gradtool.results.report import ModuleResult, Report
 from gradtool.sandbox.interrupts import ended_by
-from gradtool.verify.rules import codes
 
 
 class ExitCode(enum.IntEnum):
@@ -50,6 +49,8 @@ def exit_code(report: Report, *, strict: bool) -> ExitCode:
         report: What the run found out.
         strict: Whether warnings stop the gate.
     """
+    from gradtool.verify.rules import codes  # Not needed to print the help.
+
     if report.interrupted:
         return interrupted()
     # Before the verdicts: where gradtool itself failed they are incomplete.

@@ -71,7 +71,7 @@ def _fields(group: type[Any]) -> list[inspect.Parameter]:
     ]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ConfigGroup:
     """The configuration to use."""
 
@@ -83,7 +83,7 @@ class ConfigGroup:
         return configured(self.config, self.isolated)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class SelectionGroup:
     """The Functions and cases to check."""
 
@@ -102,7 +102,7 @@ class SelectionGroup:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class RuleGroup:
     """The rules to check."""
 
@@ -119,7 +119,7 @@ class RuleGroup:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class NumericGroup:
     """The numbers that checks compute with, and where."""
 
@@ -146,7 +146,7 @@ class NumericGroup:
         return NumericOptions(**asdict(self))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ExecutionGroup:
     """The processes that run the checked code."""
 
@@ -188,7 +188,7 @@ def _number_of(jobs: str | None) -> int | None:
     return int(jobs)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class HistoryGroup:
     """The results of earlier runs, and their use in this one."""
 
@@ -207,7 +207,7 @@ class HistoryGroup:
         return self.baseline or (FILE_NAME if self.write_baseline else None)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class RequirementGroup:
     """The checks that a run must have made."""
 
@@ -223,7 +223,7 @@ class RequirementGroup:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class OutputGroup:
     """The printed output, and the reports to write."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, Scope, skipped
 
@@ -23,11 +24,12 @@ class _Rules(Mapping[str, Rule]):
     """
 
     def __init__(self) -> None:
-        names = sorted(found.name for found in pkgutil.iter_modules(__path__))
-        self._by_code = {
-            name[:5].upper(): f"{__name__}.{name}" for name in names if name.startswith("gt")
-        }
         self._loaded: dict[str, Rule] = {}
+
+    @cached_property
+    def _by_code(self) -> dict[str, str]:
+        names = sorted(found.name for found in pkgutil.iter_modules(__path__))
+        return {name[:5].upper(): f"{__name__}.{name}" for name in names if name.startswith("gt")}
 
     def __getitem__(self, code: str) -> Rule:
         if code not in self._loaded:
