@@ -74,6 +74,7 @@ def set_default_device(device: Any) -> None:
     _Default.place = CPU if device is None else _device(device)
 
 
+# For `set_default_device`, whose parameter hides the class.
 _device = device
 
 

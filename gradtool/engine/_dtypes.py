@@ -43,6 +43,7 @@ class dtype:
 
     def to_complex(self) -> dtype:
         """The complex type with the precision of a real one."""
+        # torch has complex32 for float16, which NumPy lacks.
         return {"float16": complex64, "float32": complex64, "float64": complex128}.get(
             self.name, self
         )
@@ -51,6 +52,7 @@ class dtype:
         return f"torch.{self.name}"
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # Dtypes compare by identity: a copy must be the same object.
         return from_numpy_dtype, (self.numpy,)
 
 
@@ -143,6 +145,7 @@ def promote_types(a: dtype, b: dtype) -> dtype:
             return b
         if b.category < FLOATING and a.category == COMPLEX:
             return a
+        # Among integers, and among floating and complex types, NumPy's rules are torch's.
         return _BY_NUMPY[np.promote_types(a.numpy, b.numpy)]
     return a if a.category > b.category else b
 
@@ -173,6 +176,7 @@ def result_type_of(dimensioned: list[dtype], zero_dim: list[dtype], scalars: lis
     See "Type promotion" in torch's ``tensor_attributes`` page.
     """
     result: dtype | None = None
+    # Lowest priority first: each group absorbs the result of those before.
     for group in (scalars, zero_dim, dimensioned):
         widest: dtype | None = None
         for each in group:
@@ -194,6 +198,7 @@ class finfo:
                 f"'{kind}'"
             )
         found = np.finfo(kind.numpy)
+        # For a complex type, NumPy and torch both give the real type of its parts.
         self.dtype = str(np.dtype(found.dtype))
         self.bits = int(found.bits)
         self.eps, self.max, self.min = float(found.eps), float(found.max), float(found.min)

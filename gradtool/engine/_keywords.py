@@ -28,6 +28,7 @@ def with_keywords(function: Function) -> Function:
 
     @functools.wraps(function)
     def named(*args: Any, **params: Any) -> Any:
+        # `input=` and `out=` can only come by name.
         if not params:
             return function(*args)
         out = params.pop("out", None)
@@ -72,6 +73,7 @@ def _written(name: str, out: Any, result: Any, args: Any, params: dict[str, Any]
 def _fill(out: Tensor, result: Tensor) -> Tensor:
     from gradtool.engine._ops.core.inplace import replace
 
+    # torch resizes an empty `out`. A view is tied to its base's memory.
     if out._array.size == 0 and out._view is None and out.shape != result.shape:
         out._array = result._array.astype(out._array.dtype)
         return out

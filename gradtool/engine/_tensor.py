@@ -62,6 +62,7 @@ class Storage:
         self._views.append(weakref.ref(view))
         if len(self._views) > self._prune_at:
             self._views = [each for each in self._views if each() is not None]
+            # A growing threshold keeps the cost for each view constant.
             self._prune_at = 64 + 2 * len(self._views)
 
     def living_views(self) -> list[Tensor]:
@@ -306,6 +307,7 @@ class Tensor(TensorMethods):
         node = None if reference is None else reference()
         if node is None:
             node = AccumulateGrad(self)
+            # The node refers to its tensor: a strong reference back would be a cycle.
             self._leaf_node = weakref.ref(node)
         return node
 
@@ -313,10 +315,12 @@ class Tensor(TensorMethods):
         """Add a gradient to `grad`; the graph of it is kept when it is being recorded."""
         held = self._grad
         if held is None:
+            # A copy: other leaves, hooks or the caller may hold the same gradient.
             self._grad = grad.clone() if modes.grad else wrap(grad._array.copy("K"))
         elif modes.grad:
             self._grad = held + grad
         else:
+            # In place, as torch does: references to ``.grad`` see the sum.
             held._array[...] = held._array + grad._array
             held._bump()
 
@@ -332,6 +336,7 @@ class Tensor(TensorMethods):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         node, number = node_and_number(self)
         if self._node is None:
+            # The tensor refers to it weakly otherwise, and the hook would be lost with it.
             self.__dict__["_hooked_accumulator"] = node
         return RemovableHandle(hooks_of(node).of_tensor(number), hook)
 
@@ -361,6 +366,7 @@ class Tensor(TensorMethods):
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if self._node is not None:
             node, number = node_and_number(self)
+            # The tensor refers to its node: a strong reference back would be a cycle.
             hooks_of(node).retain[number] = weakref.ref(self)
 
     @property
@@ -528,6 +534,7 @@ class Tensor(TensorMethods):
         return copied
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # The graph is not written: a computed tensor is read back as a constant.
         return _rebuild, (self._array, self._requires_grad and self._node is None)
 
 
@@ -559,6 +566,7 @@ def _fill(tensor: Tensor, array: Any) -> Tensor:
 
 def wrap(array: Any) -> Tensor:
     """Return a new tensor over an array that nothing else holds; on the hot path of all ops."""
+    # `_fill` written out: one Python call less for each operation.
     tensor = _new(Tensor)
     tensor._array = array if array.__class__ is ndarray else as_array(array)
     tensor._requires_grad = False

@@ -49,6 +49,7 @@ class CustomOpDef:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the outputs, with the registered formula as their graph."""
+        # At the first call: rules are registered after the operator is defined.
         if self._function is None:
             self._function = _function(self)
         return self._function.apply(*args, **kwargs)
@@ -139,6 +140,7 @@ def _function(op: CustomOpDef) -> type[Function]:
             )
         return op._backward_fn(ctx, *cotangents)
 
+    # `apply` binds keyword arguments by the signature of the user's function.
     forward = functools.wraps(op._init_fn)(lambda *args: op._compute(*args))
     methods: dict[str, Any] = {
         "forward": forward,

@@ -30,12 +30,14 @@ def save(
     _use_new_zipfile_serialization: bool = True,
 ) -> None:
     """Write an object to a path or a binary file."""
+    # Pickled in full first: an object that cannot be pickled leaves no partial file.
     held = io.BytesIO()
     _Pickler(held, protocol=pickle.HIGHEST_PROTOCOL).dump(obj)
     if hasattr(f, "write"):
         f.write(_MARK + held.getvalue())
         return
     path = Path(f)
+    # Renamed when complete, so that readers and other writers never meet a part of it.
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
         temporary.write_bytes(_MARK + held.getvalue())
@@ -60,6 +62,7 @@ def load(
     Raises:
         UnpicklingError: the file is another library's, or holds what `weights_only` forbids.
     """
+    # `weights_only=None` means torch's default, which has been True since 2.6.
     if hasattr(f, "read"):
         return _read(f, map_location, weights_only is not False)
     with Path(f).open("rb") as file:
@@ -107,6 +110,7 @@ _ALLOWED: dict[tuple[str, str], Any] = {
 _ALLOWED |= {("torch", each.__name__): each for each in (Size, device_type)}
 """Find classes by torch's names, which they have in the process of a script."""
 
+# NumPy 2 renamed `numpy.core` to `numpy._core`.
 _OF_ARRAYS = ("numpy", "numpy.core.multiarray", "numpy._core.multiarray", "numpy._core.numeric")
 _ARRAY_PARTS = ("_reconstruct", "ndarray", "dtype", "scalar", "_frombuffer")
 

@@ -66,6 +66,7 @@ class Level:
 
     def owns(self, value: Any) -> bool:
         """Return True for a tensor of this level."""
+        # The first test is the quick one, and enough for most values.
         return value.__class__ is not Tensor and isinstance(value, Wrapped) and value._level is self
 
     def below(self, value: Any) -> Any:
@@ -210,6 +211,7 @@ class Outline:
             "supported under vmap."
         )
 
+    # Python looks special methods up on the class, past `__getattr__`.
     def __bool__(self) -> bool:
         raise NotBatchableError(
             "vmap: a Tensor decides control flow, but a batched one has a value for each example. "

@@ -44,10 +44,12 @@ class VmapLevel(BatchLevel):
         """Apply the primitive's batch rule or, without one, compute example by example."""
         if primitive.batch is not None:
             value = primitive.batch(self, primitive, args, params)
+            # A rule may decline the case by returning None.
             if value is not None:
                 return self.wrap(value)
         out = self.wrap(self._by_example(primitive, args, params))
         if primitive.is_view:
+            # Stacked examples are a copy: a write to it would not reach the base.
             out.__dict__["_detached_view"] = True
         return out
 
@@ -117,6 +119,7 @@ class VmapLevel(BatchLevel):
         """Turn `x`, of a lower level, into one of this level with equal examples."""
         from gradtool.engine._levels import become
 
+        # The last copy gives each example its own memory: expanded ones share it.
         value = x.clone().unsqueeze(0).expand(self.size, *x.shape).clone()
         become(x, self.wrap(value))
 

@@ -64,6 +64,7 @@ class DualLevel(Level):
 
         primals = tuple([self.below(arg) for arg in args])
         ctx, raw = function._run_forward(primals, kwargs)
+        # Read now: `finish` drops it.
         saved = ctx.saved_for_forward
         output = finish(ctx, primals, raw, modes.grad and any(ctx.needs_input_grad))
         ctx._saved_for_jvp = _with_their_graph(saved, raw, output)

@@ -18,6 +18,7 @@ class _ContextView:
     """Ctx for the original's methods: tensors go through the batch level."""
 
     def __init__(self, ctx: Any, batch: _Batch) -> None:
+        # Past this class's `__setattr__`, which sets attributes of the ctx.
         object.__setattr__(self, "_ctx", ctx)
         object.__setattr__(self, "_batch", batch)
 
@@ -116,6 +117,7 @@ class BatchedFunction:
         return self._make().apply(*values), self.out_dims
 
     def _level(self) -> VmapLevel:
+        # A new one each time: backward may run after the original level has ended.
         return VmapLevel(self.size, self.randomness)
 
     def _make(self) -> Any:
@@ -126,6 +128,7 @@ class BatchedFunction:
         class Batched(Function):
             """The original's methods, each run at a batch level."""
 
+            # An outer vmap batches these methods in turn.
             generate_vmap_rule = True
 
             @staticmethod
@@ -211,4 +214,5 @@ class BatchedFunction:
             return self._with_examples(batch, reduced, 0)
         if batch.level.owns(value):
             return batch.level.below(value).sum(0)
+        # The sum over examples of a gradient that is the same for each.
         return value * self.size

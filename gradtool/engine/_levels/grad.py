@@ -21,6 +21,7 @@ class GradLevel(Level):
 
     def __enter__(self) -> Self:
         super().__enter__()
+        # As in `torch.func.grad`, a ``no_grad`` around the transform holds for the levels below.
         self.outer = modes.grad
         modes.grad = True
         return self
@@ -62,6 +63,7 @@ class GradLevel(Level):
             output = function.apply(*below, **kwargs)
         finally:
             modes.grad = recording
+        # `finish` recognizes an input that is returned by its identity, so it must stay.
         wrapped = self._wrapped(output, {id(value): arg for value, arg in zip(below, args)})
         ctx = function._backward_cls()
         ctx.needs_input_grad = tuple([self.owns(arg) and arg._requires_grad for arg in args])

@@ -87,6 +87,7 @@ def _transposed(
 
     values = {**dict(zip(primitive.arguments, primals)), **params, "out": out}
     with GradLevel() as level:
+        # The vjp is linear in its cotangent: the value at which it is differentiated is arbitrary.
         g = level.wrap(zeros_like(out.detach()))
         g._requires_grad = True
         roots = []

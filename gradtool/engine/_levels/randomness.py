@@ -32,6 +32,7 @@ def drawing(draw: Draw) -> Draw:
             return draw(*args, **params)
         given = [_below_all_above(level, arg) for arg in args]
         named = {name: _below_all_above(level, value) for name, value in params.items()}
+        # Not `draw`: the vmaps around this one apply their own mode.
         return _drawn_at(level, drawn, given, named)
 
     return drawn

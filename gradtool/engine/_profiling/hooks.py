@@ -151,6 +151,7 @@ def _graph() -> Iterator[Undo]:
 
 def _by_name(function: Callable[..., Any], name_of: Callable[[Any], str]) -> Callable[..., Any]:
     def spanned(owner: Any, *args: Any, **params: Any) -> Any:
+        # Hooks are in place for all threads, profiled or not.
         if recording.recorder is None:
             return function(owner, *args, **params)
         return timed(name_of(owner), function)(owner, *args, **params)

@@ -83,7 +83,9 @@ class Recorder:
             self.leave(self._open[-1])
         for span in self.spans:
             for before, after in span.marks:
+                # Only at the end: waiting earlier would change what is profiled.
                 after.synchronize()
+                # Events count in milliseconds, spans in nanoseconds.
                 span.device += round(before.elapsed_time(after) * 1e6)
             span.marks = []
         _add_up_device(self.spans)

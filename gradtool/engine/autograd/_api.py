@@ -132,6 +132,7 @@ def _batched_grad(
     from gradtool.engine._ops.shape.joining import stack
 
     rows = zip(*(tuple(each) for each in _as_tuple(cotangents)), strict=True)
+    # The graph is kept: every row walks the same one.
     found = [grad(outputs, targets, row, True, create_graph, allow_unused=allow) for row in rows]
     return tuple(
         None if column[0] is None else stack(list(column)) for column in zip(*found, strict=True)
@@ -171,6 +172,7 @@ def _cotangent(tensor: Tensor, given: Tensor | None, position: int) -> Tensor:
                 "grad can be implicitly created only for real scalar outputs but got "
                 f"{tensor.dtype}"
             )
+        # Not `np.ones`: a copy is on the array's own device, NumPy's or CuPy's.
         ones = array.copy()
         ones[...] = 1
         return wrap(ones)
@@ -187,4 +189,5 @@ def _cotangent(tensor: Tensor, given: Tensor | None, position: int) -> Tensor:
             f"dtype. Mismatch in dtype: grad_output[{position}] has a dtype of {given.dtype} and "
             f"output[{position}] has a dtype of {tensor.dtype}."
         )
+    # NumPy has one object for each native dtype, and `is` is quicker than `==`.
     return given if given._array.dtype is array.dtype else given.to(tensor.dtype)

@@ -42,10 +42,12 @@ def finish(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, record: b
         for number, tensor in enumerate(raw)
     ]
     if record:
+        # Not the outputs themselves, whose graph would refer back to the ctx.
         ctx._output_infos = tuple(
             [TensorInfo.of(each) if isinstance(each, Tensor) else None for each in outputs]
         )
         _save(ctx, raw, outputs)
+        # After saving: hooks pack what was saved.
         if modes.watch is not None:
             modes.watch(ctx)
     _forget(ctx)
@@ -117,6 +119,7 @@ def _connect(ctx: BackwardCFunction, args: tuple[Any, ...], outputs: int) -> Non
     ctx._input_edges = tuple(input_edges)
     ctx._input_infos = tuple(infos)
     ctx._edges = tuple([edge for edge in input_edges if edge is not None])
+    # 1 is the class's value; the usual ctx needs no attribute of its own for it.
     if outputs != 1:
         ctx._outputs = outputs
 
@@ -140,6 +143,7 @@ def _place(
         # An input returned as it is: a new tensor over its memory, so that it can have a node.
         tensor = tensor._bare()
     elif tensor._requires_grad and not differentiable and record:
+        # Not changed itself: it may be in use elsewhere, with its own graph.
         tensor = tensor.detach()
     if differentiable:
         tensor._node = ctx._output_edge(number)
@@ -170,6 +174,7 @@ def _number_of(tensor: Tensor, raw: Sequence[Any], outputs: Sequence[Any]) -> in
     found = None
     for number, output in enumerate(raw):
         if output is tensor:
+            # An input returned as it is was replaced in `outputs`: the saved tensor is the input.
             found = number if outputs[number] is tensor else None
     return found
 
@@ -189,6 +194,7 @@ class SavedTensor:
             self.tensor = tensor
         else:
             self.tensor = tensor._bare()
+            # `_bare` drops it, and `unpack` decides by it.
             self.tensor._requires_grad = tensor._requires_grad
         self.version = tensor._version
         self.packed: Packed | None = None
@@ -197,6 +203,7 @@ class SavedTensor:
         """Replace the tensor by the result of the pack hook."""
         self.packed = pack(self.tensor)
         if self.number is not None:
+            # The edge leads to the node that holds this: a reference cycle.
             self.packed.edge = None
         del self.tensor
 
@@ -208,6 +215,7 @@ class SavedTensor:
         """
         tensor = self.tensor if self.packed is None else self.packed.restore()
         storage = tensor._storage
+        # A pack hook may have made a copy, which later changes of the original do not reach.
         if self.packed is None and storage is not None and storage.version != self.version:
             raise modified_in_place(tensor, self.version, tensor if self.number is None else node)
         if self.number is None:

@@ -33,6 +33,7 @@ class TensorInfo(NamedTuple):
         array = tensor._array
         kind = array.__class__
         device = CPU if kind is ndarray else tensor.device
+        # A named tuple's own `__new__` is a Python function: one more frame for each tensor.
         return _new_tuple(cls, (array.shape, array.dtype, device, kind))
 
     def zeros(self) -> Tensor:
@@ -70,6 +71,7 @@ def gradients(node: BackwardCFunction, returned: Any) -> Gradients:
                 f"{position + 1}, but the corresponding forward input was not a Variable",
             )
         else:
+            # As in torch, the gradient of an input that needs none is dropped unchecked.
             fitted = None if edge is None else _fit(node, position, grad, info)
         if edge is not None:
             results.append(fitted)
@@ -78,6 +80,7 @@ def gradients(node: BackwardCFunction, returned: Any) -> Gradients:
 
 def _drop_trailing_nones(node: BackwardCFunction, returned: tuple[Any, ...]) -> tuple[Any, ...]:
     expected = len(node._input_edges)
+    # torch accepts surplus gradients as long as they are None.
     if len(returned) > expected and all(grad is None for grad in returned[expected:]):
         return returned[:expected]
     raise ContractError(
@@ -91,6 +94,7 @@ def _fit(node: BackwardCFunction, position: int, grad: Tensor, info: TensorInfo)
     """Check a gradient against its input; sum broadcast axes and cast, as torch does."""
     array = grad._array
     shape, dtype, device, array_type = info
+    # The usual case, decided without comparing dtypes or devices.
     if array.shape == shape and array.dtype is dtype and array.__class__ is array_type is ndarray:
         return grad
     if array.__class__ is not array_type and grad.device != device:

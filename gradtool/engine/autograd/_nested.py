@@ -56,6 +56,7 @@ def _mapped(nested: Any, change: Any) -> Any:
     if isinstance(nested, dict):
         return {key: _mapped(value, change) for key, value in nested.items()}
     if isinstance(nested, tuple) and hasattr(nested, "_fields"):
+        # The constructor of a named tuple takes its fields one by one.
         return type(nested)(*[_mapped(each, change) for each in nested])
     if isinstance(nested, list | tuple):
         return type(nested)([_mapped(each, change) for each in nested])
@@ -144,10 +145,12 @@ class NestedIOFunction(Function, metaclass=_NestedMeta):
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
         """Nest the gradients, run ``backward_extended``, and flatten what it returns."""
         nested = filled(ctx._call.outputs, iter(grads))
+        # Not `isinstance`: a named tuple is one output.
         outputs = nested if type(ctx._call.outputs) is tuple else (nested,)
         returned = ctx._forward_cls.backward_extended(ctx, *outputs)
         if type(returned) is not tuple:
             returned = (returned,)
+        # None is for `call`, the first argument of `forward`.
         return (None, *_flat_grads(ctx._call.inputs, returned, ctx._name()))
 
 

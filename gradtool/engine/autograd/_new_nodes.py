@@ -32,6 +32,7 @@ class Packed:
         if tensor._requires_grad:
             self.edge = tensor._node or tensor._accumulator()
         recording = modes.grad
+        # What the hook computes is no part of the graph.
         modes.grad = False
         try:
             self.content = pack(tensor.detach())
@@ -63,6 +64,7 @@ def packer() -> Callable[[Tensor], Packed]:
     return lambda tensor: Packed(tensor, pack, unpack)
 
 
+# Weak keys, so that a traceback is dropped with its node.
 made_at: weakref.WeakKeyDictionary[Node, str] = weakref.WeakKeyDictionary()
 """The traceback of the creation of each node that was made in anomaly mode."""
 
@@ -76,4 +78,5 @@ def _watch(node: Node) -> None:
     if modes.saved_tensor_hooks:
         node._pack_saved(packer())
     if modes.anomaly:
+        # The last two frames are this function and the engine's that called it.
         made_at[node] = "".join(traceback.format_stack()[:-2])

@@ -30,6 +30,7 @@ FREED_MESSAGE = (
     "calling backward."
 )
 
+# Downwards, because the walk's heap yields the smallest number first.
 next_order = itertools.count(0, -1).__next__
 """Newer nodes have a smaller order."""
 
@@ -102,6 +103,7 @@ class OutputEdge(Node):
     def __init__(self, node: Node, number: int) -> None:
         self.node = node
         self.number = number
+        # The walk keeps gradients by order: those of all outputs arrive at one place.
         self._order = node._order
         self._edges = ()
         self._hooks = None
@@ -132,6 +134,7 @@ class AccumulateGrad(Node):
         """Add to the leaf's ``grad``."""
         if grad is not None:
             self.variable._accumulate(grad)
+            # A copy, as a hook may remove itself.
             for hook in list(self.accumulated.values()):
                 hook(self.variable)
         return ()

@@ -36,6 +36,7 @@ def walk(
     walker = _Walker(keep_graph, targets, accumulate)
     for tensor, cotangent in roots:
         walker.deposit(tensor._node or tensor._accumulator(), cotangent)
+    # Walks nest: a hook or a custom backward may start another.
     before, outer = modes.grad, modes.walk
     modes.grad, modes.walk = create_graph, walker
     try:
@@ -63,6 +64,7 @@ class _Walker:
         self.keep_graph = keep_graph
         self.accumulate = accumulate
         self.number = next(_walk_numbers)
+        # Orders alone: integers compare quickly, and nodes do not compare at all.
         self.heap: list[int] = []
         self.nodes: dict[int, Node] = {}
         self.grads: dict[int, Any] = {}
@@ -105,6 +107,7 @@ class _Walker:
         """Add two gradients, in place if the first is already a sum made here."""
         # The first gradient may be another edge's or a hook's too: only a sum is safe to change.
         if order not in self.owned:
+            # Not while recording: the sum is then part of a graph, which may save it.
             if not modes.grad and held.__class__ is Tensor is grad.__class__:
                 self.owned.add(order)
             return held + grad
@@ -130,6 +133,7 @@ class _Walker:
         if self.captures is not None:
             self.wanted = _leading_to(self.captures, self.nodes.values())
         heap, nodes, grads, wanted = self.heap, self.nodes, self.grads, self.wanted
+        # For `will_run`: the walk empties `nodes`.
         self.roots = tuple(nodes.values())
         release, anomaly = not self.keep_graph, modes.anomaly
         while heap:
@@ -175,6 +179,7 @@ class _Walker:
         for position, number in self.captures.get(order, ()):
             self.captured[position] = grad[number] if isinstance(grad, list) else grad
         if isinstance(node, AccumulateGrad):
+            # `grad` leaves ``.grad`` alone; ``backward(inputs=...)`` adds to those inputs only.
             return self.accumulate and order in self.captures
         return any(edge._order in self.wanted for edge in node._edges)
 
@@ -228,8 +233,10 @@ def _run_pre_hooks(hooks: NodeHooks, grad: Any) -> Any:
             if slots[number] is not None:
                 replaced = hook(slots[number])
                 slots[number] = slots[number] if replaced is None else replaced
+    # torch retains the gradient that all of the tensor's hooks have seen.
     for number, reference in hooks.retain.items():
         tensor = reference()
+        # `detach_` may have made it a leaf since.
         if tensor is not None and slots[number] is not None and not tensor.is_leaf:
             tensor._grad = slots[number] if modes.grad else slots[number].detach()
     for hook in list(hooks.before.values()):

@@ -59,6 +59,7 @@ def check(node: Any, results: Any) -> None:
     if not modes.check_nan:
         return
     for position, result in enumerate(results):
+        # Only NaN differs from itself, for NumPy's arrays and CuPy's alike.
         if result is not None and bool((result._array != result._array).any()):
             explain(node)
             raise RuntimeError(

@@ -80,6 +80,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         RuntimeError: no level was entered, or the shapes differ.
         ValueError: a tensor is not floating or complex.
     """
+    # Part of torch's signature; there is only one level.
     del level
     current = _current()
     if current is None:

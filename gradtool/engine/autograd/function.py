@@ -71,6 +71,7 @@ class FunctionCtx:
             stacklevel=2,
         )
 
+    # Defaults on the class: a ctx is made without `__init__` and stores only what is set.
     to_save: tuple[Tensor | None, ...] = ()
     saved_for_forward: tuple[Tensor | None, ...] = ()
     dirty_tensors: tuple[Tensor, ...] = ()
@@ -129,6 +130,7 @@ class BackwardCFunction(FunctionCtx, Node):
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """(node, output number) that each tensor argument's gradient goes to."""
+        # `_edges` has only the arguments that need a gradient.
         edges = iter(super().next_functions)
         return tuple(
             (None, 0) if edge is None else next(edges)
@@ -138,6 +140,7 @@ class BackwardCFunction(FunctionCtx, Node):
 
     def apply(self, grad: Any, wanted: set[int] | None) -> Gradients:
         """Run the user's backward and check what it returns."""
+        # The usual call, which has nothing to materialize.
         if self._outputs == 1 and grad is not None:
             returned = self._run_backward(grad)
         else:
@@ -165,6 +168,7 @@ class BackwardCFunction(FunctionCtx, Node):
 
     def _release(self) -> None:
         """Drop saved tensors: the graph will not be walked again."""
+        # A node that saved nothing has nothing to free, and may run again.
         if self._saved:
             self._saved = None
 
@@ -281,10 +285,12 @@ class Function(metaclass=FunctionMeta):
         `setup_context` defaults are filled in, so that each has its place among the gradients.
         """
         separate = cls.setup_context is not Function.setup_context
+        # Binding by signature is slow, and not needed for a plain call with ctx.
         if separate or kwargs:
             args, kwargs = _bind(cls.forward, args, kwargs, separate)
         for arg in args:
             if arg.__class__ is not Tensor and isinstance(arg, Tensor) and arg._level is not None:
+                # The level may be that of a transform that has ended.
                 args = tuple(alive(args))
                 level = highest(args)
                 if level is not None:
@@ -298,12 +304,14 @@ class Function(metaclass=FunctionMeta):
         cls, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[BackwardCFunction, Any]:
         """The user's forward, unrecorded, with the ctx it filled."""
+        # Past `__init__`, a Python call on the hot path; the next line does its work.
         ctx: BackwardCFunction = _new(cls._backward_cls)
         ctx._order = next_order()
         ctx.needs_input_grad = tuple(
             [isinstance(arg, Tensor) and arg._requires_grad for arg in args]
         )
         recording = modes.grad
+        # The user's backward is the gradient, not that of the steps of `forward`.
         modes.grad = False
         try:
             if cls.setup_context is Function.setup_context:
@@ -325,6 +333,7 @@ def _bind(
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         return bound.args, bound.kwargs
+    # None stands for ctx.
     bound = signature.bind(None, *args, **kwargs)
     return bound.args[1:], bound.kwargs
 
@@ -344,6 +353,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
             outputs = fn(ctx, *args)
         finally:
             modes.grad = recording
+        # Unconnected outputs would pass for constants: a wrong second derivative, not an error.
         if recording and any(isinstance(arg, Tensor) and arg._requires_grad for arg in args):
             return _refuse_derivative(outputs)
         return outputs

@@ -18,6 +18,7 @@ class _GradMode:
     mode = True
 
     def __init__(self) -> None:
+        # A stack, as one switch may be entered again within its own block.
         self._before: list[bool] = []
 
     def __enter__(self) -> None:
@@ -37,6 +38,7 @@ class _GradMode:
 
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
+            # A switch for each call: calls overlap in recursion and in threads.
             with self._again():
                 return function(*args, **kwargs)
 
@@ -85,6 +87,7 @@ def _switch_or_decorate(cls: type[_GradMode], function: Any) -> Any:
     switch = object.__new__(cls)
     if function is None:
         return switch
+    # Python skips `__init__` when `__new__` returns a function.
     _GradMode.__init__(switch)
     return switch(function)
 
@@ -106,6 +109,7 @@ class set_grad_enabled(_GradMode):
 
     def __call__(self, function: _F) -> _F:
         """`function` decorated; the mode outside it stays what it was."""
+        # Undo the switch of `__init__`: a decorator acts during calls only.
         modes.grad = self._outer
         return super().__call__(function)
 
@@ -144,6 +148,7 @@ class inference_mode(_GradMode):
 
     @staticmethod
     def _switch(inference: bool) -> None:
+        # Blocks nest: only a change of this thread's mode counts.
         inferring.threads += inference - modes.inference
         modes.inference = inference
 

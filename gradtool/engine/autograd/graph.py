@@ -81,6 +81,7 @@ class save_on_cpu(saved_tensors_hooks):
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         def pack(tensor: Tensor) -> tuple[Any, Tensor]:
+            # `cpu()` of a CPU tensor is the tensor itself, which may be changed in place.
             kept = tensor.cpu().clone() if not tensor.is_cuda else tensor.cpu()
             return tensor.device, kept.pin_memory() if pin_memory and tensor.is_cuda else kept
 
@@ -143,6 +144,7 @@ def register_multi_grad_hook(
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    # Several threads may walk graphs that share the tensors.
     lock = threading.Lock()
     seen: dict[int, list[Tensor | None]] = {}
     nodes = [node_and_number(tensor)[0] for tensor in tensors]
@@ -153,12 +155,14 @@ def register_multi_grad_hook(
             first = walk.number not in seen
             grads = seen.setdefault(walk.number, [None] * len(tensors))
             grads[position] = grad
+            # Only the walk knows: a tensor that it does not reach gets no gradient.
             expected = sum(walk.will_run(node) for node in nodes)
             complete = sum(each is not None for each in grads) == expected
         if mode == "any":
             if first:
                 fn(grad)
         elif complete:
+            # Otherwise the gradients would live as long as the hook.
             del seen[walk.number]
             fn(grads)
 

@@ -108,6 +108,7 @@ class Stream:
 
     def wait_event(self, event: Event) -> None:
         """Let further work wait for an event."""
+        # In CUDA an event that was never recorded counts as complete.
         if event._recorded:
             self.inner.wait_event(event.inner)
 
@@ -161,6 +162,7 @@ def current_stream(device: Any = None) -> Stream:
     """Return this thread's current stream of a device."""
     index = index_of(device)
     with CUDA.select(index):
+        # Past `__init__`, which makes a new stream.
         return Stream.__new__(Stream)._fill(CUDA.current_stream(), index)
 
 

@@ -34,7 +34,9 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
         _check_tensors(out_leaves, "vjp")
 
     def pull(*cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+        # Part of torch's signature; the walk is recorded whenever operations are.
         del create_graph
+        # For a tuple of one output, `cotangents` has the outputs' structure already.
         given = cotangents[0] if len(cotangents) == 1 and not _is_tuple(output, 1) else cotangents
         flat = _pytree.tree_leaves(given)
         if len(flat) != len(out_leaves):
@@ -237,6 +239,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     output = func(*primals)
 
     def push(*tangents: Any) -> Any:
+        # There is no tracer to keep the linear part: `func` runs again.
         return jvp(func, primals, tangents)[1]
 
     return output, push

@@ -60,6 +60,7 @@ def _merged(dicts: dict[str, Tensor] | Sequence[dict[str, Tensor]]) -> dict[str,
 
 def _held(module: Any) -> dict[str, Any]:
     return {
+        # A tied tensor counts under each of its names.
         **dict(module.named_parameters(remove_duplicate=False)),
         **dict(module.named_buffers(remove_duplicate=False)),
     }
@@ -128,6 +129,7 @@ def _stacked(dicts: list[dict[str, Tensor]], *, leaves: bool) -> dict[str, Any]:
     for name in dicts[0]:
         tensor = stack([each[name] for each in dicts])
         needs_grad = leaves and all(each[name].requires_grad for each in dicts)
+        # Leaves, as torch returns them: optimizers accept nothing else.
         stacked[name] = tensor.detach().requires_grad_() if needs_grad else tensor
     return stacked
 

@@ -77,6 +77,7 @@ def _examined(
             "structure of `inputs`."
         )
     leaves, rebuild = _pytree.flatten((args, kwargs))
+    # As in torch, `in_dims` is for positional arguments; tensors by keyword are batched along 0.
     dims += [0 if isinstance(each, Tensor) else None for each in _pytree.tree_leaves(kwargs)]
     return leaves, [_checked_dim(name, leaf, dim) for leaf, dim in zip(leaves, dims)], rebuild
 
