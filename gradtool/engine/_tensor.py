@@ -530,6 +530,7 @@ class Tensor(TensorMethods):
             )
         copied = _fill(_new(type(self)), self._array.copy())
         copied._requires_grad = self._requires_grad
+        # Shared tensors stay shared in the copy.
         memo[id(self)] = copied
         return copied
 
@@ -572,6 +573,7 @@ def wrap(array: Any) -> Tensor:
     tensor._requires_grad = False
     tensor._node = None
     tensor._grad = None
+    # The count is tested first, as reading a thread-local takes longer.
     tensor._storage = InferenceStorage() if inferring.threads and modes.inference else None
     tensor._view = None
     tensor._leaf_node = None

@@ -87,6 +87,7 @@ class CustomOpDef:
             for device in [device_types] if isinstance(device_types, str) else device_types or ():
                 self._kernels[device] = fn
             if device_types is None:
+                # For all devices: it replaces those of single devices too.
                 self._kernels.clear()
                 self._kernels[""] = fn
             return fn

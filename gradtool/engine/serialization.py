@@ -87,6 +87,7 @@ class _Pickler(pickle.Pickler):
             array = to_numpy(obj._array).copy()
             return _tensor, (kind, array, str(obj.device), obj.requires_grad and obj.is_leaf)
         if isinstance(obj, _dtypes.dtype):
+            # Not by its `__reduce__`, whose function `weights_only` does not admit.
             return _dtype, (str(obj).removeprefix("torch."),)
         return NotImplemented
 

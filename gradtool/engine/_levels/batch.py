@@ -55,6 +55,7 @@ class VmapLevel(BatchLevel):
 
     def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the Function's own vmap, or batch its methods if it allows that."""
+        # `generated` is built on this module.
         from gradtool.engine._levels.generated import BatchedFunction
         from gradtool.engine.autograd.function import Function, require_setup_context
 

@@ -92,6 +92,7 @@ def marker() -> Callable[[], Any] | None:
 
 def allocations() -> contextlib.AbstractContextManager[Any]:
     """Hook the allocations of this thread, if CuPy is loaded and has a device."""
+    # In this order: counting devices would load CuPy.
     if "cupy" not in sys.modules or not CUDA.count():
         return contextlib.nullcontext()
     hook: contextlib.AbstractContextManager[Any] = _hook_class()()

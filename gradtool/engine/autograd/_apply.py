@@ -84,6 +84,7 @@ def _finish_plain(
 
 def _forget(ctx: BackwardCFunction) -> None:
     """Drop what only `finish` needs; an output in it would refer to itself."""
+    # Tested first: what was never set is the class's, and cannot be deleted.
     if ctx.to_save:
         del ctx.to_save
     if ctx.saved_for_forward:

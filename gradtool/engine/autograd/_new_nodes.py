@@ -52,6 +52,7 @@ class Packed:
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of "
                 f"type {type(value).__name__}"
             )
+        # A new tensor: the hook may return one that it still holds.
         restored = alias(value._array, value._storage)
         restored._requires_grad = self.requires_grad
         restored._node = self.edge

@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+# `_tensor` imports this module.
 if TYPE_CHECKING:
     from gradtool.engine._tensor import Tensor
 

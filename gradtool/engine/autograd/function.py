@@ -329,6 +329,7 @@ def _bind(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Positional and keyword-only arguments of a call of ``forward``, ctx left out."""
     signature = inspect.signature(forward)
+    # torch fills in defaults only for a Function with `setup_context`.
     if separate:
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
@@ -382,6 +383,7 @@ def _refuse_derivative(outputs: Any) -> Any:
     def guarded(output: Any) -> Any:
         if not isinstance(output, Tensor):
             return output
+        # A new tensor: the output may be one that the user holds.
         detached = output.detach()
         detached._node = _DifferentiatedTwice()
         detached._requires_grad = True

@@ -64,6 +64,7 @@ def jvp(
         tangents = _vector(v, tensors, single_in, "jvp", "inputs")
         primals = _prepared(tensors, create_graph)
         single_out, outputs = _outputs_of(func, primals, "jvp", strict)
+        # Reverse mode twice: the vjp is linear in its cotangent, so any value of it will do.
         dummies = tuple(_zeros(each).requires_grad_() for each in outputs)
         pulled = _pulled(outputs, primals, dummies, True, strict)
         through = [
@@ -137,6 +138,7 @@ def _jacobian_of(
     flat = output.reshape(-1)
     columns: list[list[Tensor]] = [[] for _ in primals]
     for number in range(flat.numel()):
+        # Every element walks the same graph: it is kept.
         pulled = _pulled((flat[number],), primals, (None,), create_graph, strict, retain=True)
         for column, each, primal in zip(columns, pulled, primals):
             column.append(_zeros(primal) if each is None else each)
@@ -151,6 +153,7 @@ def _jacobian_of(
 def _forward_jacobian(
     func: Any, inputs: Any, create_graph: bool, strict: bool, vectorize: bool
 ) -> Any:
+    # `func` imports the walk of this package.
     from gradtool.engine.func import jacfwd
 
     if strict:
@@ -192,6 +195,7 @@ def hessian(
         def scalar(*values: Tensor) -> Tensor:
             return _scalar(func(*values), "hessian")
 
+        # Recorded, because the outer Jacobian differentiates it.
         inner = jacobian(scalar, primals, create_graph=True, strict=strict)
         return tuple(each.reshape(primal.shape) for each, primal in zip(inner, primals))
 
@@ -249,6 +253,7 @@ def _second_order(
                 strict,
             )
         else:
+            # As in `jvp`: the product from the right takes a derivative through a cotangent.
             dummies = tuple(_zeros(each).requires_grad_() for each in filled)
             usable = [(e, d) for e, d in zip(filled, dummies) if e._requires_grad]
             pulled = _pulled(
@@ -285,6 +290,7 @@ def _prepared(tensors: Tensors, create_graph: bool) -> Tensors:
     """Inputs to differentiate with respect to, connected to the caller's graph if asked."""
     if create_graph:
         return tuple(
+            # A view, not the input: only what goes through `func` counts as dependence on it.
             each.view_as(each) if each._requires_grad else each.detach().requires_grad_()
             for each in tensors
         )

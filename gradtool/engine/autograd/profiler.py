@@ -117,6 +117,7 @@ class record_function:
         self._span: Span | None = None
 
     def __enter__(self) -> record_function:
+        # Kept for the exit: the profile may end within the block.
         self._recorder = recording.recorder
         self._span = self._recorder.enter(self.name) if self._recorder else None
         return self
@@ -130,6 +131,7 @@ class record_function:
 
         @wraps(function)
         def named(*args: Any, **params: Any) -> Any:
+            # A new one for each call, which may be recursive.
             with record_function(self.name):
                 return function(*args, **params)
 

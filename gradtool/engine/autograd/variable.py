@@ -10,6 +10,7 @@ __all__ = ["Variable"]
 
 
 class _VariableMeta(type):
+    # ``isinstance(x, Variable)`` is True of every tensor in torch.
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, Tensor)
 

@@ -90,6 +90,7 @@ def _replaced(module: Any, given: dict[str, Tensor]) -> Iterator[None]:
         for name, tensor in given.items():
             *path, last = name.split(".")
             owner = module.get_submodule(".".join(path))
+            # In the dictionaries themselves: assignment to a module accepts only a Parameter there.
             store = owner._parameters if last in owner._parameters else owner._buffers
             undo.append(_putting_back(store, last, store[last]))
             store[last] = tensor

@@ -33,6 +33,7 @@ def rearrange(tensor: Tensor | Sequence[Tensor], pattern: str, **axes_lengths: i
     lengths = _lengths(left, x.shape, axes_lengths, pattern)
     names = [name for group in left for name in group]
     wanted = [name for group in right for name in group]
+    # Sorted lists, not sets: a name that occurs twice is wrong too.
     if sorted(names) != sorted(wanted):
         raise ValueError(f"both sides of '{pattern}' must name the same axes, once each")
     split = x.reshape([lengths[name] for name in names])
@@ -60,6 +61,7 @@ def _parsed(side: str, pattern: str) -> Axes:
             axes.append(inside)
             inside = None
         elif token == "1":
+            # A 1 within brackets changes nothing; on its own it is a dimension of no axis.
             if inside is None:
                 axes.append([])
         elif inside is not None:

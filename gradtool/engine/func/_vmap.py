@@ -161,6 +161,7 @@ def _placed(level: VmapLevel, leaf: Tensor, dim: int | None) -> Tensor:
             )
         return leaf
     value: Tensor = (
+        # An output that no example reaches is the same for each; the caller still gets a batch.
         level.below(leaf) if level.owns(leaf) else leaf.unsqueeze(0).expand(level.size, *leaf.shape)
     )
     return value.movedim(0, dim) if dim else value
@@ -186,6 +187,7 @@ def _run_in_chunks(
     )
     assert placed is not None
     joined = [
+        # Without a batch dimension an output is the same for every chunk.
         column[0] if dim is None else cat(list(column), dim)
         for dim, column in zip(placed, zip(*[leaves for leaves, _ in flat]))
     ]
