@@ -1,7 +1,7 @@
 """A Function that changes its input.
 
-``mark_dirty`` tells autograd so. Without it, an earlier operation that saved the old
-value would go on with the new one, and its gradient would be wrong without a word.
+``mark_dirty`` declares that to autograd. Without it, an earlier operation that saved the old
+value would silently use the new one in its gradient.
 """
 
 from gradtool import Function, once_differentiable

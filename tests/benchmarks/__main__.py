@@ -23,9 +23,9 @@ ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THRE
 
 HEAD = """# How fast it is
 
-Medians of {where}, one thread a side, both sides of a row in turn. A ratio below 1 says that
-gradtool takes less. Absolute times are of that machine and its moods; ratios are what to look
-at. Written by `python -m tests.benchmarks --write`.
+Medians of {where}, one thread per side, alternating between the two sides of a row. A ratio below 1
+means that gradtool takes less. Compare the ratios; absolute times depend on the machine and its
+load. Written by `python -m tests.benchmarks --write`.
 
 """
 

@@ -23,14 +23,14 @@ from tests.benchmarks.table import Table, milliseconds, times
 COLUMNS = ("Function and inputs", "gradtool", "PyTorch", "gradtool / PyTorch")
 SAME = """The same question to both, of the same Function in PyTorch: does every entry of the
 analytic Jacobian agree with a numeric one? gradtool also estimates the error of the latter."""
-MORE = """All that GT101 rests on is asked too: whether runs and calls agree, whether forward is
+MORE = """The premises of GT101 are checked too: whether runs and calls agree, whether forward is
 deterministic, whether cotangents enter linearly, and more."""
 
 
 def tables() -> Iterable[Table]:
     """One for the comparison alone, one for GT101 with its premises."""
     yield _table("--engine torch: the Jacobian compared", SAME, _compared)
-    yield _table("--engine torch: GT101 and what it rests on", MORE, _asked)
+    yield _table("--engine torch: GT101 with its premises", MORE, _asked)
 
 
 def _table(title: str, about: str, ours: Callable[[FunctionDifferentiable], None]) -> Table:

@@ -55,9 +55,9 @@ NOT_MEANT_TO = {
 
 HEADER = """# Names
 
-Which names of PyTorch {version} the bundled engine has. *have*: it is there, and a test that
-compares it with PyTorch passes. *not yet*: using it raises an error that names it. *not meant
-to*: with the reason.
+PyTorch {version} names in the bundled engine. *have*: implemented, and a test that compares it with
+PyTorch passes. *not yet*: using it raises an error with its name. *not meant to*: left out for the
+reason given.
 
 This page is written by `python tests/engine/write_names.py`.
 """

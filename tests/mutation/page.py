@@ -18,19 +18,19 @@ from tests.mutation.trial import Trial, Tried
 
 PAGE = ROOT / "docs" / "mutation.md"
 
-HEAD = """# What mutations are found
+HEAD = """# Mutation testing
 
-Each of the {functions} right Functions under `samples` and `tests/zoo/right` is given one mistake
-at a time: an operator, a constant, an argument, a sign, a reduction or a branch of its
-`backward`, `vjp` or `jvp` is changed, or what its `forward` saves for them. Such a *mutant* is
-wrong when, at a case of the Function, a first derivative, a second derivative (unless it declares
-`once_differentiable`) or a jvp lies more than {times} tolerances away from the derivative that
-the engine itself makes of the operations of `forward`, or when it raises there or writes over
-what it was given. Where `forward` leaves the engine, extrapolated difference quotients take the
-engine's place. At a kink any slope between those of its sides is right, and only first
-derivatives are asked for. The checker's own oracle has no part in that judgement.
+Each of the {functions} correct Functions under `samples` and `tests/zoo/right` gets one mistake at
+a time: a changed operator, constant, argument, sign, reduction or branch in its `backward`, `vjp`
+or `jvp`, or in what its `forward` saves for them. Such a *mutant* is wrong if, in a case of the
+Function, a first derivative, a second derivative (unless it declares `once_differentiable`) or a
+jvp is more than {times} tolerances away from the derivative that the engine itself computes for the
+operations of `forward`, or if it raises or overwrites its arguments. Where `forward` leaves the
+engine, extrapolated difference quotients are used instead. At a kink, any slope between the two
+one-sided ones is correct, and only first derivatives are compared. The checker's own oracle takes
+no part in this judgement.
 
-Every wrong mutant is then given to gradtool, at the cases of the Function, with the rules that
+Every wrong mutant is then checked by gradtool, with the cases of the Function and the rules that
 fail a strict run. Written by `python -m tests.mutation --seed {seed}{share}`.
 """
 

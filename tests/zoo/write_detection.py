@@ -34,15 +34,15 @@ PASSES, NOT_ASKED = "passes", "not asked"
 REFUSED_AT_ONCE = frozenset({"GT003", "GT501", "GT502", "GT507", "GT508"})
 """Rules for which an exception of the call itself is what finds them."""
 
-HEAD = """# What is found
+HEAD = """# Detection
 
-The zoo under `tests/zoo` has {wrong} Functions that are wrong on purpose, and {right} that are
-right though they look suspicious. Each was given to `gradtool check --strict`, and with the same
-arguments to `torch.autograd.gradcheck` and `gradgradcheck` of PyTorch {torch}, with their default
-arguments. gradtool counts as finding a mistake when it reports exactly the rules that the
-Function is tagged with; PyTorch's checks count when they raise, whatever they say. A Function that
-declares `once_differentiable` is not given to gradgradcheck, and one that changes its input in
-place gets a copy.
+The zoo under `tests/zoo` has {wrong} Functions that are wrong on purpose and {right} correct ones
+that look suspicious. Each was checked with `gradtool check --strict` and, with the same arguments,
+with `torch.autograd.gradcheck` and `gradgradcheck` of PyTorch {torch} at their defaults. gradtool
+is credited only when it reports exactly the rules that the Function is tagged with; PyTorch's
+checks are credited when they raise, whatever the message. Functions that declare
+`once_differentiable` are not given to gradgradcheck, and those that change their input in place
+get a copy.
 
 Written by `tests/zoo/write_detection.py`.
 """
