@@ -73,7 +73,9 @@ def _start() -> Launched:
             _command(theirs.fileno()),
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
+            # A hash seed of the user's holds; the thread counts hold in any case.
             env={"PYTHONHASHSEED": "0", **os.environ, **_ONE_THREAD},
+            # Out of reach of the terminal's Ctrl-C.
             start_new_session=True,
         )
     return Launched(process, ours)
@@ -82,4 +84,5 @@ def _start() -> Launched:
 def _command(control: int) -> list[str]:
     path = [str(Path(entry).absolute()) for entry in sys.path]
     options = [f"-W{option}" for option in sys.warnoptions]
+    # `-P`: or a json.py of the user's in the current folder would be imported by `_BOOT`.
     return [sys.executable, *options, "-P", "-c", _BOOT, str(control), json.dumps(path)]

@@ -86,6 +86,7 @@ class Pool:
         while self._waiting or self._is_busy() or not self.numpy:
             self._assign()
             for key, _ in self._selector.select(seconds_to_first(self._deadlines())):
+                # An earlier event of the same round may have removed the worker.
                 if key.fd in self._selector.get_map():
                     key.data()
             self._kill_late()
@@ -115,6 +116,7 @@ class Pool:
         with theirs:
             order = framed(Fork(number=worker.number))
             socket.send_fds(self._control, [order], [theirs.fileno(), output[1], traceback[1]])
+        # Held open here, the pipes would never report their end, which `_remove` reads up to.
         for end in (output[1], traceback[1]):
             os.close(end)
         os.set_blocking(output[0], False)
@@ -144,6 +146,7 @@ class Pool:
             if not worker.out_of_time:
                 worker.out_of_time = True
                 self._kill(worker)
+            # A deadline in the past would make `select` return at once until the worker has ended.
             worker.job.deadline = None
 
     def _hear(self, worker: WorkerHandle) -> bool:
@@ -192,6 +195,7 @@ class Pool:
     def _remove(self, exited: Exited) -> None:
         """Take the last replies of a worker that has ended, and see to its job."""
         worker = self._workers[exited.number]
+        # What it sent just before its end may arrive after the report of it.
         for source, hear in ((worker.end, self._hear), (worker.output, self._echo)):
             while _is_open(self._selector, source) and hear(worker):
                 pass
@@ -231,6 +235,7 @@ class WorkerHandle:
         self.job = job
         request: Request = job.begin()
         with contextlib.suppress(ConnectionError):  # The fork server reports its death.
+            # Without blocking, `sendall` fails midway through a request larger than the buffer.
             self.end.setblocking(True)
             self.end.sendall(framed(request))
             self.end.setblocking(False)
@@ -241,6 +246,7 @@ class WorkerHandle:
             data = self.end.recv(_CHUNK)
         except BlockingIOError:
             return [], True
+        # A worker that dies with a request unread resets the connection.
         except OSError:
             data = b""
         try:

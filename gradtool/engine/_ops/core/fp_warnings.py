@@ -25,6 +25,7 @@ Compute = TypeVar("Compute", bound=Callable[..., Any])
 def _silent_state() -> tuple[contextvars.ContextVar[Any], Any] | None:
     """NumPy's variable and its value when all warnings are off; None if NumPy has it elsewhere."""
     with np.errstate(all="ignore"):
+        # Copied inside: a context lists a variable only once it has been set.
         context = contextvars.copy_context()
     found = [var for var in context if var.name == "numpy.ufunc.extobj"]
     return (found[0], context[found[0]]) if found else None

@@ -80,6 +80,7 @@ def replace(x: Tensor, result: Tensor) -> Tensor:
     x._bump()
     if result._requires_grad and modes.grad:
         if result._array.dtype != x._array.dtype:
+            # Recorded as a cast, so that the gradient comes back in the dtype of the result.
             result = result.to(x.dtype)
         _rewrite_history(x, result)
     elif modes.grad and x._requires_grad:
@@ -111,6 +112,7 @@ def write(x: Tensor, result: Tensor) -> None:
 
 def check_distinct_elements(array: Any) -> None:
     """Refuse to write to an expanded tensor, whose elements share memory."""
+    # CuPy's flags do not have `writeable`; NumPy's `broadcast_to` returns read-only arrays.
     if not getattr(array.flags, "writeable", True) or (
         0 in array.strides
         and array.size
@@ -206,6 +208,7 @@ def _outside(base: Tensor, view: ViewOf) -> Tensor:
 def _kept(g: Tensor, keep: Tensor) -> Tensor:
     if not keep.is_complex():
         return g * keep
+    # A complex product would mix the parts.
     return (g.real * keep.real) + (g.imag * keep.imag) * 1j
 
 

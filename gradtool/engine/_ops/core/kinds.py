@@ -60,6 +60,7 @@ def promoted(
     arrays = [*[each._array for each in operands[:conditions]], *arrays]
     try:
         out = computed(primitive, arrays, params)
+    # Looked at only after a failure: operands on one device pay nothing for it.
     except ApartError:
         together = to_common_device(operands)
         return promoted(

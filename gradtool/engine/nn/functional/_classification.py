@@ -67,6 +67,7 @@ def _pick_targets(
     """Weighted entries of the right classes, and their weights: zero for ignored ones."""
     dim = _check_targets(input, target, weight)
     ignored = target == ignore_index
+    # The index to ignore, by default -100, need not be a position.
     safe = target.masked_fill(ignored, 0)
     try:
         entries = input.gather(dim, safe.unsqueeze(dim)).squeeze(dim)
@@ -78,6 +79,7 @@ def _pick_targets(
     counted = (~ignored).to(input.dtype)
     if weight is not None:
         counted = counted * weight.index_select(0, safe.reshape(-1)).reshape(safe.shape)
+    # Filled as well as multiplied: an entry of -inf times zero is NaN.
     return (entries * counted).masked_fill(ignored, 0), counted
 
 
@@ -170,6 +172,7 @@ def _cross_entropy_of_probabilities(
     loss: Tensor = -(scores * probabilities * _along_classes(weight, scores))
     if reduction == "none":
         return loss.sum(dim)
+    # With probabilities, torch's mean is over the samples and not over the weights.
     return loss.sum() / (scores.numel() / classes) if reduction == "mean" else loss.sum()
 
 
@@ -199,6 +202,7 @@ _LOWEST = -100.0
 
 def _entropy(x: Any, y: Any) -> Any:
     refuse("biuc", "binary_cross_entropy", x)
+    # `log1p` keeps the digits of a small x that 1 - x loses.
     yes, no = np.maximum(np.log(x), _LOWEST), np.maximum(np.log1p(-x), _LOWEST)
     return (y - 1) * no - y * yes
 
@@ -207,6 +211,7 @@ _cross_entropy = binary(
     "binary_cross_entropy",
     ignore_fp_warnings(_entropy),
     (
+        # The bound is torch's: the gradient stays finite at 0 and 1.
         Product(lambda g, x, y: g * (x - y) / ((1 - x) * x).clamp(min=1e-12)),
         Product(lambda g, x: g * (log1p(-x) - log(x))),
     ),
@@ -264,6 +269,7 @@ def binary_cross_entropy_with_logits(
             f"Target size ({target.shape}) must be the same as input size ({input.shape})"
         )
     of_ones: Any = 1 if pos_weight is None else (pos_weight - 1) * target + 1
+    # `log(1 + exp(-input))` would overflow for very negative scores.
     loss = (1 - target) * input + of_ones * logaddexp(-input, 0.0)
     loss = loss if weight is None else loss * weight
     # A weight of a wider dtype does not widen the loss.

@@ -176,6 +176,7 @@ def kl_div(
             UserWarning,
             stacklevel=2,
         )
+    # `xlogy` is 0 for a target of 0, where `target * log(target)` is NaN.
     loss = exp(target) * (target - input) if log_target else xlogy(target, target) - target * input
     if reduction == "batchmean":
         return loss.sum() / input.shape[0] if input.ndim else loss.sum()
@@ -195,6 +196,7 @@ def poisson_nll_loss(
     """Negative log-probability of a Poisson count; `full` adds Stirling's term."""
     loss = exp(input) - target * input if log_input else input - target * log(input + eps)
     if full:
+        # Filled before too: a zero cotangent times the infinite slope of log(0) is NaN.
         above = target.masked_fill(target <= 1, 1)
         stirling = above * log(above) - above + 0.5 * log(2 * math.pi * above)
         loss = loss + stirling.masked_fill(target <= 1, 0)
