@@ -55,6 +55,7 @@ def _to_number_vjp(g: Tensor, x: Tensor, exponent: Any) -> Tensor:
         return g * (x + x)
     if exponent == 1:
         return g
+    # Zero times the infinite reciprocal of zero would be NaN.
     if exponent == 0:
         return zeros_like(g)
     rate: Tensor = _power_to_number(x, exponent=exponent - 1) * exponent
@@ -87,6 +88,7 @@ def _power(x: Any, y: Any) -> Any:
 
 def _integer_power(x: Any, y: Any) -> Any:
     """Powers of integers; to a negative one: that of 1 and -1, and 0 for the rest."""
+    # NumPy refuses to raise integers to negative integers.
     power = np.power(x, np.maximum(y, 0))
     of_unit = np.where((x == -1) & (y % 2 == 1), -1, 1)
     inverse = np.where((x == 1) | (x == -1), of_unit, 0)
@@ -199,6 +201,7 @@ def logit(x: Tensor, eps: float | None = None) -> Tensor:
     """The logarithm of the odds ``x / (1 - x)``, with `x` clamped to [eps, 1 - eps] if given."""
     x = x * 1.0 if x.dtype is _dtypes.bool_ else x
     inside = x if eps is None else clamp(x, eps, 1 - eps)
+    # `log1p` keeps the digits of a small x that 1 - x loses.
     return log(inside) - log1p(-inside)
 
 
@@ -212,6 +215,7 @@ def _log_of_sum(x: Any, y: Any) -> Any:
         return np.logaddexp(x, y)
     larger, smaller = np.where(x.real > y.real, x, y), np.where(x.real > y.real, y, x)
     added = larger + np.log1p(np.exp(smaller - larger))
+    # The difference of two equal infinities is NaN.
     return np.where(np.isinf(smaller.real), larger, added).astype(x.dtype)
 
 
@@ -249,6 +253,7 @@ def _share(x: Any, y: Any, scale: float = 1.0) -> Tensor:
 def _sinc_slope(x: Tensor) -> Tensor:
     angle = x * math.pi
     slope = (angle * cos(angle) - sin(angle)) / (x * angle)
+    # The quotient is 0 / 0 there.
     return slope.masked_fill(x == 0, 0)
 
 

@@ -32,6 +32,7 @@ def _largest(x: Any, dims: Ints) -> Any:
     if x.size == 0:
         return np.zeros_like(x.sum(axis=dims, keepdims=True))
     largest = x.real.max(axis=dims, keepdims=True)
+    # An infinity less itself would be NaN.
     return np.where(np.isinf(largest), 0, largest)
 
 
