@@ -28,7 +28,6 @@ from gradtool.engine._ops.elementwise import (
 from gradtool.engine._ops.indexing import (
     gathering,
     indexing,
-    masking,
     overwriting,
     scattering,
     slicing,
@@ -62,7 +61,7 @@ from gradtool.engine._tensor import Tensor
 FAMILIES = (
     arithmetic, axes, comparison, complex_parts, contraction, conversion, counting, creation,
     cumulative, diagonals, distributions, einsum, elementwise, expansion, extremum, gathering,
-    generators, indexing, inverses, joining, linalg, literals, lu, masking,
+    generators, indexing, inverses, joining, linalg, literals, lu,
     matrix_functions, metadata, norm, norms, legacy, overwriting, powers, random, reduction,
     scattering, selection, shape, slicing, softmax, sorting, special, spectrograms, statistics,
     views,

@@ -19,7 +19,7 @@ from gradtool.engine._ops.core.inplace import (
 from gradtool.engine._ops.core.node_names import give_name
 from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._ops.creation.creation import arange
-from gradtool.engine._ops.elementwise.selection import where
+from gradtool.engine._ops.elementwise.selection import masked_fill, where
 from gradtool.engine._ops.indexing.indexing import (
     index_put,
     normalise_key,
@@ -27,7 +27,6 @@ from gradtool.engine._ops.indexing.indexing import (
     unlike_dtypes,
 )
 from gradtool.engine._ops.indexing.keys import Key, parsed
-from gradtool.engine._ops.indexing.masking import masked_fill
 from gradtool.engine._ops.indexing.views import narrow
 from gradtool.engine._ops.shape.diagonals import _embed, diagonal
 from gradtool.engine._ops.shape.expansion import broadcast_shapes
