@@ -229,7 +229,7 @@ def test_everything_on_the_host_is_marked_as_simulated(run: Run) -> None:
     Path("t.yaml").write_text("version: 1\ntransfer: {collections: []}\n")
     code, out, err = run(
         "profile-transfer", "--device", "cpu", "--scenario", "pinned,pageable", "--size", "4KiB",
-        "--budget", "12", "--config", "t.yaml", "--report", "json=r.json", "--report", "csv=r.csv",
+        "--budget", "40", "--config", "t.yaml", "--report", "json=r.json", "--report", "csv=r.csv",
         "--report", "markdown=r.md", "--report", "html=r.html", "--plot", "p.svg",
     )  # fmt: skip
     assert (code, err) == (0, "")

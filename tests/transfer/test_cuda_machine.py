@@ -70,7 +70,7 @@ def test_pytorch_works_on_the_stream_that_is_measured_and_gets_its_own_back(cupy
     report = profile(
         TransferOptions(
             device="cuda:1", sizes=(4096,), collections=(), scenarios=("torch*",), probes=(),
-            budget=10,
+            budget=300,
         ),
         rule=StopRule(least=2, spread=1e9),
     )  # fmt: skip

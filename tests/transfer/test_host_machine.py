@@ -132,7 +132,7 @@ def test_a_run_without_locks_measures_the_rest(monkeypatch: pytest.MonkeyPatch) 
     report = profile(
         TransferOptions(
             device="cpu", sizes=(4096,), collections=(), scenarios=("pageable", "pinned"),
-            probes=("hazards", "pinning", "overlap"), budget=5,
+            probes=("hazards", "pinning", "overlap"), budget=300,
         ),
         rule=StopRule(least=2, spread=1e9),
     )  # fmt: skip
