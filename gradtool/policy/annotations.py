@@ -11,7 +11,6 @@ from gradtool.results.report import (
     Finding,
     FunctionResult,
     Report,
-    RuleInfo,
     Verdict,
 )
 from gradtool.verify.rules import RULES, codes
@@ -56,16 +55,7 @@ def warn_of_faults(report: Report) -> Report:
 def describe_rules(report: Report) -> Report:
     """Describe every rule that did not simply pass somewhere, in the order of the codes."""
     named = {check.rule for check in report.checks() if check.findings or _is_notable(check)}
-    infos = tuple(
-        RuleInfo(
-            code=rule.code,
-            name=rule.name,
-            severity=rule.severity,
-            summary=rule.summary,
-            page=rule.page.strip(),
-        )
-        for rule in map(RULES.__getitem__, sorted(named))
-    )
+    infos = tuple(RULES[code].info for code in sorted(named))
     return msgspec.structs.replace(report, rules=infos)
 
 

@@ -42,8 +42,9 @@ def _run(as_json: bool, color: str) -> ExitCode:
 def _document(found: DoctorReport) -> str:
     import msgspec
 
-    document = {**msgspec.to_builtins(found), "healthy": found.healthy}
-    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+    from gradtool.report.formats.json import indented
+
+    return indented({**msgspec.to_builtins(found), "healthy": found.healthy})
 
 
 def _show(found: DoctorReport, color: str) -> None:

@@ -71,19 +71,9 @@ def _meant(code: str, rules: Mapping[str, Rule]) -> list[Rule]:
 
 
 def _json(rules: Iterable[Rule]) -> str:
-    import msgspec
+    from gradtool.report.formats.json import indented
 
-    described = [
-        {
-            "code": rule.code,
-            "name": rule.name,
-            "severity": rule.severity.value,
-            "summary": rule.summary,
-            "page": rule.page.strip(),
-        }
-        for rule in rules
-    ]
-    return msgspec.json.format(msgspec.json.encode(described), indent=2).decode() + "\n"
+    return indented([rule.info for rule in rules])
 
 
 def _pages(rules: Sequence[Rule]) -> str:

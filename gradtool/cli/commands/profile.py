@@ -101,9 +101,9 @@ def _profile(
 ) -> ExitCode:
     from gradtool.cli.output.protected_files import read_by
     from gradtool.cli.output.reports import claim_outputs, write_all
-    from gradtool.report.profile import FORMATS, renderer
+    from gradtool.report.profile import FORMATS
 
-    with claim_outputs(reports, FORMATS, renderer, inputs=read_by(options)) as outputs:
+    with claim_outputs(reports, FORMATS, inputs=read_by(options)) as outputs:
         report = _measured(options, budget, shown)
         with write_all(outputs, report) as is_stdout_taken:
             _show(report, sys.stderr if is_stdout_taken else sys.stdout, shown)

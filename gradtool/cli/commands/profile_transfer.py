@@ -171,12 +171,12 @@ def _measure_and_write(
     inputs: Sequence[str | None],
 ) -> ExitCode:
     from gradtool.cli.output.reports import claim_outputs, write_all
-    from gradtool.report.transfer import FORMATS, renderer
+    from gradtool.report.transfer import FORMATS
     from gradtool.transfer.analysis.requirements import Requirements
 
     requirements = Requirements.read(*required)
     quiet, color = shown
-    with claim_outputs(reports, FORMATS, renderer, _pictures(plot), inputs) as outputs:
+    with claim_outputs(reports, FORMATS, _pictures(plot), inputs) as outputs:
         report = requirements.apply(_watched(options, requirements, quiet, color))
         with write_all(outputs, report) as is_stdout_taken:
             _show(report, quiet, color, to_stderr=is_stdout_taken)

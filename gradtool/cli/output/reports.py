@@ -75,7 +75,6 @@ def write_all(outputs: Sequence[Output], report: Any) -> Iterator[bool]:
 def claim_outputs(
     requests: Sequence[str],
     formats: Mapping[str, str] = FORMATS,
-    find: Callable[[str], Renderer] = renderer,
     others: Sequence[OutputRequest] = (),
     inputs: Sequence[str | None] = (),
 ) -> Iterator[list[Output]]:
@@ -84,7 +83,6 @@ def claim_outputs(
     Args:
         requests: The values of ``--report``.
         formats: The known formats.
-        find: Gives the renderer of a format.
         others: Requests of other flags.
         inputs: The files that the run reads or keeps, which no report may replace.
 
@@ -92,7 +90,7 @@ def claim_outputs(
         UsageError: A request is malformed, names no known format or no writable path, or would
             replace a protected file.
     """
-    everything = [*(_parsed(request, formats, find) for request in requests), *others]
+    everything = [*(_parsed(request, formats) for request in requests), *others]
     _refuse_repetition([request.name for request in everything])
     for request in everything:
         with _write_errors_named(request):
@@ -107,14 +105,12 @@ def claim_outputs(
         yield outputs
 
 
-def _parsed(
-    request: str, formats: Mapping[str, str], find: Callable[[str], Renderer]
-) -> OutputRequest:
+def _parsed(request: str, formats: Mapping[str, str]) -> OutputRequest:
     form, _, name = request.partition("=")
     choose(form, list(formats), "format for --report:")
     if not name:
         raise UsageError(f"--report {request}: no file named; write --report {form}=PATH")
-    return OutputRequest("--report", name, lambda report: find(form)(report))
+    return OutputRequest("--report", name, lambda report: renderer(form, formats)(report))
 
 
 def _refuse_repetition(names: list[str]) -> None:

@@ -6,12 +6,9 @@ is imported when it is needed, so that one format costs nothing to the others.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
-
-from gradtool.results.report import Report
-
-Renderer = Callable[[Report], str]
+from typing import Any
 
 FORMATS: dict[str, str] = {
     "json": "gradtool.report.formats.json:render",
@@ -28,8 +25,8 @@ FORMATS: dict[str, str] = {
 """Renderers by the names that the command line uses."""
 
 
-def renderer(form: str) -> Renderer:
-    """The renderer of a format of `FORMATS`."""
-    module, _, name = FORMATS[form].partition(":")
-    found: Renderer = getattr(import_module(module), name)
+def renderer(form: str, formats: Mapping[str, str] = FORMATS) -> Callable[[Any], str]:
+    """The renderer of a format of `formats`, which name it as ``module:function``."""
+    module, _, name = formats[form].partition(":")
+    found: Callable[[Any], str] = getattr(import_module(module), name)
     return found

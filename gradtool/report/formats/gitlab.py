@@ -11,9 +11,8 @@ import contextlib
 import os
 from typing import Any
 
-import msgspec
-
 from gradtool.report.findings import problems, title
+from gradtool.report.formats.json import indented
 from gradtool.report.words import one_line, printable
 from gradtool.results.fingerprint import fingerprints
 from gradtool.results.report import Finding, Report, Severity
@@ -32,7 +31,7 @@ def render(report: Report) -> str:
         for finding, print_ in zip(found, fingerprints(found), strict=True)
         if not finding.known
     ]
-    return msgspec.json.format(msgspec.json.encode(issues), indent=2).decode() + "\n"
+    return indented(issues)
 
 
 def _issue(finding: Finding, print_: str) -> dict[str, Any]:

@@ -25,8 +25,12 @@ def render(report: Report) -> str:
         **builtins_of(report),
         "summary": builtins_of(summarize(report)),
     }
-    text = msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
-    return _FLAT_ARRAY.sub(_on_one_line, text)
+    return _FLAT_ARRAY.sub(_on_one_line, indented(document))
+
+
+def indented(document: object) -> str:
+    """The text of a JSON file."""
+    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
 
 
 _FLAT_ARRAY = re.compile(r"\[\n *((?:[^\[\]{}\n ][^\[\]{}\n]*\n *)+)\]")
@@ -109,5 +113,4 @@ def state_version(definition: dict[str, Any], version: int) -> None:
 
 def titled(schema: dict[str, Any], title: str, version: int) -> str:
     """The text of a schema as it is published."""
-    document = {"$schema": _DIALECT, "title": f"{title}, version {version}", **schema}
-    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+    return indented({"$schema": _DIALECT, "title": f"{title}, version {version}", **schema})

@@ -11,9 +11,8 @@ from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
-import msgspec
-
 from gradtool.report.findings import evidence_lines, problems, rules_by_code
+from gradtool.report.formats.json import indented
 from gradtool.report.rows import rows
 from gradtool.report.summary import summary_line
 from gradtool.report.words import one_line, printable
@@ -29,8 +28,7 @@ _Object = dict[str, Any]
 
 def render(report: Report) -> str:
     """The report as a log with one run."""
-    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [_run(report)]}
-    return msgspec.json.format(msgspec.json.encode(log), indent=2).decode() + "\n"
+    return indented({"$schema": _SCHEMA, "version": "2.1.0", "runs": [_run(report)]})
 
 
 def _run(report: Report) -> _Object:

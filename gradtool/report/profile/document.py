@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from gradtool.report.formats.json import schema_text
+from gradtool.report.formats.json import indented, schema_text
 from gradtool.results.profile import SCHEMA_VERSION, ProfileReport
 
 SCHEMA_FILE = Path(__file__).parents[1] / "schemas" / f"profile-{SCHEMA_VERSION}.schema.json"
@@ -19,8 +19,7 @@ SCHEMA_FILE = Path(__file__).parents[1] / "schemas" / f"profile-{SCHEMA_VERSION}
 
 def render(report: ProfileReport) -> str:
     """The report as indented JSON that decodes to an equal `ProfileReport`."""
-    document = {"schema": report.schema, **msgspec.to_builtins(report)}
-    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+    return indented({"schema": report.schema, **msgspec.to_builtins(report)})
 
 
 def published_schema() -> str:

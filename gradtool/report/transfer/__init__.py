@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib import import_module
-
-from gradtool.results.transfer import TransferReport
-
-Renderer = Callable[[TransferReport], str]
-
 FORMATS: dict[str, str] = {
     "json": "gradtool.report.transfer.document:render",
     "csv": "gradtool.report.transfer.csv:render",
@@ -17,10 +10,3 @@ FORMATS: dict[str, str] = {
     "text": "gradtool.report.terminal.transfer:plain",
 }
 """The renderer of each format, by its name on the command line."""
-
-
-def renderer(form: str) -> Renderer:
-    """The renderer of a format of `FORMATS`."""
-    module, _, name = FORMATS[form].partition(":")
-    found: Renderer = getattr(import_module(module), name)
-    return found

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from inspect import cleandoc
 from typing import TYPE_CHECKING
 
-from gradtool.results.report import Evidence, Severity, Skip, SkipKind, Verdict
+from gradtool.results.report import Evidence, RuleInfo, Severity, Skip, SkipKind, Verdict
 
 if TYPE_CHECKING:
     from gradtool.verify.protocol.observation import Failure, FailureKind
@@ -150,6 +150,17 @@ class Rule:
     """Code of a rule that excuses this one wherever it is ignored."""
     taints_worker: bool = False
     """When broken, the interrupted code may have left the process in any state."""
+
+    @property
+    def info(self) -> RuleInfo:
+        """The rule as reports describe it."""
+        return RuleInfo(
+            code=self.code,
+            name=self.name,
+            severity=self.severity,
+            summary=self.summary,
+            page=self.page.strip(),
+        )
 
     @property
     def wrong(self) -> str | None:
