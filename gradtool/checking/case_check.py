@@ -135,7 +135,7 @@ def _on_host(checkable: Checkable, case: ResolvedCase) -> FunctionDifferentiable
 
 
 def _reported(case: ResolvedCase, settings: Settings) -> set[str]:
-    reported = {*settings.codes, *codes.matching([Family.RUNNING.value])} - _found_by_the_gate()
+    reported = {*settings.codes, *_running()} - _found_by_the_gate()
     if not settings.tolerates and not _is_own(case, settings):
         reported.discard(codes.NEEDLESS)
     return reported
@@ -154,8 +154,13 @@ def _only_asked(settings: Settings) -> set[str]:
 @cache
 def _found_by_the_gate() -> frozenset[str]:
     """Rules that are answered where the code of a Function could not run at all."""
-    running = codes.matching([Family.RUNNING.value])
-    return frozenset(code for code in running if RULES[code].check is None)
+    return frozenset(code for code in _running() if RULES[code].check is None)
+
+
+@cache
+def _running() -> frozenset[str]:
+    """Rules that are asked whatever is selected."""
+    return codes.matching([Family.RUNNING.value])
 
 
 def _is_own(case: ResolvedCase, settings: Settings) -> bool:

@@ -11,13 +11,10 @@ from gradtool.config.options import (
     NumericOptions,
     SelectionOptions,
 )
-from gradtool.config.resources import parse_size
+from gradtool.config.resources import DTYPES, EXECUTORS, parse_size
 from gradtool.errors import UsageError
 from gradtool.spelling import known_names
 from gradtool.verify.rules import codes
-
-DTYPES = ("float32", "float64")
-EXECUTORS = ("local", "dask")
 
 
 def require_valid(options: CheckOptions) -> None:

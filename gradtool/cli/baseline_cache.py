@@ -29,7 +29,7 @@ from gradtool.policy.baseline import (
     obsolete,
     read_baseline,
 )
-from gradtool.policy.changes import apply
+from gradtool.policy.changes import add_notices, apply
 from gradtool.policy.pipeline import policies_of_history
 from gradtool.report.rows import Row, rows
 from gradtool.report.verdicts import STOPPING
@@ -83,7 +83,7 @@ class RunHistory:
         report = apply(policies_of_history(baseline, find_at_base), report)
         if not self._history.no_cache and not report.interrupted and not report.faults:
             self._remember(report)
-        return msgspec.structs.replace(report, notices=(*report.notices, *self._notices))
+        return add_notices(report, self._notices)
 
     def _settle(self, baseline: Baseline, report: Report) -> Baseline:
         """The baseline as it is after the run, in its file too."""

@@ -1,4 +1,4 @@
-"""Devices and amounts of memory as people write them: ``cuda:1``, ``512MiB``, ``none``."""
+"""Devices, dtypes, executors and amounts of memory as people write them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 
 from gradtool.errors import UsageError
 
+DTYPES = ("float32", "float64")
+EXECUTORS = ("local", "dask")
 DEVICE = re.compile(r"cpu|cuda(?::(\d+))?")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from gradtool.adapters.engines import require_engine, shown
-from gradtool.checking.unit import Unit, UnitResult
+from gradtool.checking.unit import Discovery, Unit, UnitResult
 from gradtool.config.options import CheckOptions, Unwatched, Watcher
 from gradtool.config.schema import CaseConfig
 from gradtool.config.settings import Settings
@@ -77,6 +77,18 @@ def collect_with_cases(
         return run.listed(done), cases
 
 
+def discover(plan: RunPlan, executor: Executor, discoveries: Sequence[Discovery]) -> list[Module]:
+    """Find the Functions of the modules that `discoveries`, those of `plan`, name.
+
+    Raises:
+        UsageError: An engine, a device or a requested name is not there.
+    """
+    for engine in plan.engines:
+        require_engine(engine)
+    executor.require_devices(plan.devices)
+    return plan.modules(executor.discover(discoveries))
+
+
 class _Run:
     """One run, as far as it has come."""
 
@@ -90,10 +102,7 @@ class _Run:
 
     def plan(self) -> None:
         """Find out what there is to check."""
-        for engine in self._plan.engines:
-            require_engine(engine)
-        self._executor.require_devices(self._plan.devices)
-        self._modules = self._plan.modules(self._executor.discover(self._plan.discoveries()))
+        self._modules = discover(self._plan, self._executor, self._plan.discoveries())
 
     @property
     def units(self) -> list[Unit]:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import msgspec
 
-from gradtool.adapters.engines import require_engine
 from gradtool.checking.unit import Unit
 from gradtool.config.files import Configs
 from gradtool.config.options import CheckOptions, Unwatched
@@ -20,7 +19,7 @@ from gradtool.results.report import FunctionResult, ModuleResult, Report
 from gradtool.run.executors.executor import Executor
 from gradtool.run.executors.selection import open_executor
 from gradtool.run.run_plan import Module, RunPlan
-from gradtool.run.runner import environment
+from gradtool.run.runner import discover, environment
 
 
 class Session:
@@ -60,15 +59,12 @@ class Session:
             self._options,
             selection=msgspec.structs.replace(self._options.selection, paths=(str(path),)),
         )
-        plan, executor = RunPlan(options), self._workers()
-        for engine in plan.engines:
-            require_engine(engine)
-        executor.require_devices(plan.devices)
+        plan = RunPlan(options)
         discoveries = [
             msgspec.structs.replace(discovery, named=not is_walked)
             for discovery in plan.discoveries()
         ]
-        modules = plan.modules(executor.discover(discoveries))
+        modules = discover(plan, self._workers(), discoveries)
         return (self._judged(modules[0]) if modules else None), plan.strict
 
     def _judged(self, module: Module) -> Module:

@@ -5,32 +5,27 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import ModuleType
 
 import pytest
 
 import gradtool.verify
 from gradtool.results.report import Severity
+from gradtool.verify.rules import Rule
 
 Run = Callable[..., tuple[int, str, str]]
 
 
-@dataclass(frozen=True)
-class FakeRule:
-    code: str
-    name: str
-    summary: str
-    severity: Severity
-    page: str
+def rule(code: str, name: str, summary: str, severity: Severity, page: str) -> Rule:
+    return Rule(code=code, name=name, summary=summary, severity=severity, page=page)
 
 
 @pytest.fixture(autouse=True)
 def two_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     rules = ModuleType("gradtool.verify.rules")
-    first = FakeRule("GT101", "wrong-gradient", "It differs.", Severity.ERROR, "A page.\n\nMore.\n")
-    second = FakeRule("GT506", "saved-intermediate", "It is cut.", Severity.WARNING, "Another.")
-    rules.__dict__["RULES"] = {rule.code: rule for rule in (first, second)}
+    first = rule("GT101", "wrong-gradient", "It differs.", Severity.ERROR, "A page.\n\nMore.\n")
+    second = rule("GT506", "saved-intermediate", "It is cut.", Severity.WARNING, "Another.")
+    rules.__dict__["RULES"] = {each.code: each for each in (first, second)}
     monkeypatch.setitem(sys.modules, "gradtool.verify.rules", rules)
     monkeypatch.setattr(gradtool.verify, "rules", rules, raising=False)
 
@@ -76,7 +71,7 @@ def test_rules_are_told_to_machines_too(run: Run) -> None:
 
 @pytest.fixture
 def a_third_rule() -> None:
-    third = FakeRule("GT512", "expired", "It is late.", Severity.WARNING, "A third.")
+    third = rule("GT512", "expired", "It is late.", Severity.WARNING, "A third.")
     gradtool.verify.rules.RULES[third.code] = third
 
 

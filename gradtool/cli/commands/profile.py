@@ -14,6 +14,7 @@ from gradtool.cli.exit_codes import ExitCode, interrupted
 from gradtool.cli.options import declared as cli
 from gradtool.cli.options.choices import choose
 from gradtool.cli.options.groups import configured
+from gradtool.config.resources import DTYPES
 
 if TYPE_CHECKING:
     from gradtool.config.options import CheckOptions
@@ -71,7 +72,7 @@ def profile(
         numeric=NumericOptions(
             seed=seed,
             device=device,
-            dtype=dtype and choose(dtype, cli.DTYPES, "value of --dtype:"),
+            dtype=dtype and choose(dtype, DTYPES, "value of --dtype:"),
         ),
         execution=ExecutionOptions(
             timeout=timeout,

@@ -7,11 +7,10 @@ from typing import Annotated
 import typer
 
 from gradtool.adapters.engines import ENGINES
+from gradtool.config.resources import DTYPES
 
 FORMATS = ("text", "concise", "github")
 COLORS = ("auto", "always", "never")
-DTYPES = ("float32", "float64")
-EXECUTORS = ("local", "dask")
 
 Paths = Annotated[
     list[str],

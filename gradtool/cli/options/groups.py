@@ -10,11 +10,12 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar, cast, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, cast, dataclass_transform, get_type_hints
 
 from gradtool.adapters.engines import ENGINES
 from gradtool.cli.options import declared as cli
 from gradtool.cli.options.choices import choose, printed_form, split
+from gradtool.config.resources import DTYPES, EXECUTORS
 
 if TYPE_CHECKING:
     from gradtool.cli.output.display import Display
@@ -29,6 +30,14 @@ if TYPE_CHECKING:
     from gradtool.report.terminal.console import Color
 
 F = TypeVar("F", bound=Callable[..., object])
+T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, eq_default=False)
+def _group(cls: type[T]) -> type[T]:
+    """Make `cls` a frozen dataclass with keyword arguments only."""
+    # Groups are neither compared nor printed, and every start would pay for these methods.
+    return dataclass(frozen=True, kw_only=True, eq=False, repr=False)(cls)
 
 
 def expanded(command: F) -> F:
@@ -71,7 +80,7 @@ def _fields(group: type[Any]) -> list[inspect.Parameter]:
     ]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@_group
 class ConfigGroup:
     """The configuration to use."""
 
@@ -83,7 +92,7 @@ class ConfigGroup:
         return configured(self.config, self.isolated)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@_group
 class SelectionGroup:
     """The Functions and cases to check."""
 
@@ -102,7 +111,7 @@ class SelectionGroup:
         )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@_group
 class RuleGroup:
     """The rules to check."""
 
@@ -119,7 +128,7 @@ class RuleGroup:
         )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@_group
 class NumericGroup:
     """The numbers that checks compute with, and where."""
 
@@ -142,11 +151,11 @@ class NumericGroup:
         if self.engine is not None:
             choose(self.engine, ENGINES, "value of --engine:")
         if self.dtype is not None:
-            choose(self.dtype, cli.DTYPES, "value of --dtype:")
+            choose(self.dtype, DTYPES, "value of --dtype:")
         return NumericOptions(**asdict(self))
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@_group
 class ExecutionGroup:
     """The processes that run the checked code."""
 
@@ -172,7 +181,7 @@ class ExecutionGroup:
             isolation=not self.no_isolation and not self.pdb and hasattr(os, "fork"),
             jobs=_number_of(self.jobs),
             pdb=self.pdb,
-            executor=choose(self.executor, cli.EXECUTORS, "value of --executor:"),
+            executor=choose(self.executor, EXECUTORS, "value of --executor:"),
             scheduler=self.scheduler,
         )
 
@@ -188,7 +197,7 @@ def _number_of(jobs: str | None) -> int | None:
     return int(jobs)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@_group
 class HistoryGroup:
     """The results of earlier runs, and their use in this one."""
 
@@ -207,7 +216,7 @@ class HistoryGroup:
         return self.baseline or (FILE_NAME if self.write_baseline else None)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@_group
 class RequirementGroup:
     """The checks that a run must have made."""
 
@@ -223,7 +232,7 @@ class RequirementGroup:
         )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@_group
 class OutputGroup:
     """The printed output, and the reports to write."""
 
