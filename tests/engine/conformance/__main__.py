@@ -19,7 +19,6 @@ from typing import Any
 from tests.engine.conformance import database
 from tests.engine.conformance.compare import differences
 
-
 NUMBER = re.compile(r"-?\d[\d.e+-]*j?")
 
 
