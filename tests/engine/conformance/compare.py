@@ -164,7 +164,7 @@ def to_array(value: Any) -> np.ndarray[Any, Any]:
     if isinstance(value, (torch.Tensor, engine.Tensor)):
         value = value.detach().resolve_conj().resolve_neg()
         widened = value.float() if str(value.dtype) == "torch.bfloat16" else value
-        return np.asarray(widened.numpy())
+        return np.asarray(widened.numpy(force=True))  # PyTorch has tensors of zeros without memory
     return np.asarray(value)
 
 
