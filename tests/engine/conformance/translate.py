@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.testing._internal.common_utils import freeze_rng_state
+from torch.testing._utils import freeze_rng_state
 
 import gradtool.engine as engine
 
