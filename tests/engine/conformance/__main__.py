@@ -11,13 +11,12 @@ import json
 import re
 import sys
 import time
-import traceback
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from tests.engine.conformance import database
-from tests.engine.conformance.compare import differences
+from tests.engine.conformance.run import check
 
 NUMBER = re.compile(r"-?\d[\d.e+-]*j?")
 
@@ -49,19 +48,6 @@ def main() -> None:
     print(f"{agree} of {len(results)} entries agree")
     if options.json:
         Path(options.json).write_text(json.dumps(results, indent=1))
-
-
-def check(entry: Any) -> dict[str, list[str]]:
-    """Differences by dtype, each preceded by the number of its sample."""
-    found: dict[str, list[str]] = {}
-    for dtype in database.dtypes_of(entry):
-        lines = found[str(dtype).removeprefix("torch.")] = []
-        try:
-            for number, sample in enumerate(database.samples(entry, dtype)):
-                lines += [f"{number}: {each}" for each in differences(entry, sample)]
-        except Exception:
-            lines.append("harness: " + traceback.format_exc(limit=-2))
-    return found
 
 
 def report(name: str, found: dict[str, list[str]], seconds: float, everything: bool) -> None:

@@ -60,7 +60,7 @@ def differences(entry: Any, sample: Any) -> Iterator[str]:
             compare_outcomes("value", actual, expected)
             if isinstance(expected, Exception):
                 return
-            compare_metadata(actual, expected)
+            compare_metadata(actual, expected, theirs.leaves)
         except Differs as error:
             yield str(error)
             return
@@ -195,13 +195,16 @@ def same_exceptions(one: Any, other: Any) -> bool:
     return np.array_equal(one, other, equal_nan=other.dtype.kind == "f")
 
 
-def compare_metadata(ours: list[Any], theirs: list[Any]) -> None:
+def compare_metadata(ours: list[Any], theirs: list[Any], arguments: list[Any]) -> None:
+    """`requires_grad` of each result, and strides of those that view an argument."""
+    storages = {each.untyped_storage().data_ptr() for each in arguments}
     for one, other in zip(ours, theirs, strict=True):
         if not isinstance(other, torch.Tensor):
             continue
         if one.requires_grad != other.requires_grad:
             raise Differs(f"requires_grad {one.requires_grad} instead of {other.requires_grad}")
-        if other._is_view() and strides(one) != strides(other):
+        views = other.numel() and other.untyped_storage().data_ptr() in storages
+        if views and strides(one) != strides(other):
             raise Differs(f"stride {strides(one)} instead of {strides(other)}")
 
 
@@ -245,9 +248,9 @@ def first_order(side: Side) -> Any:
 
 def second_order(side: Side, gradients: list[Any], cotangents: list[Any]) -> list[Any]:
     roots = [each for each in gradients if each is not None and requires_grad(each)]
-    if not roots:
-        return []
     leaves = [each for each in side.leaves if each.requires_grad]
+    if not roots:
+        return [None] * (len(leaves) + len(cotangents))
     directions = [constant_like(side.t, each, 2) for each in roots]
     return list(side.t.autograd.grad(roots, [*leaves, *cotangents], directions, allow_unused=True))
 
