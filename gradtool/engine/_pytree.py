@@ -1,88 +1,180 @@
-"""Nested tuples, lists, dicts and namedtuples of values, taken apart and put together again."""
+"""Nested tuples, lists, dicts and the like, taken apart and put together, as torch does it.
+
+Only collections of exactly these types, and named tuples, are taken apart. Anything else, None
+included, is a leaf.
+"""
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-Rebuild = Callable[[Iterator[Any]], Any]
+from gradtool.engine._tensor import Size
 
 
-def flatten(tree: Any) -> tuple[list[Any], Rebuild]:
-    """The leaves in order, and a function that puts others in their places.
+@dataclass(frozen=True, eq=True)
+class TreeSpec:
+    """The structure of a tree: of a leaf all fields have their defaults."""
 
-    ``rebuild(iter(leaves))`` gives the tree again.
-    """
+    type: type | None = None
+    context: Any = None
+    """The keys of a dict, the default factory with them, or the length of a deque."""
+    children_specs: tuple[TreeSpec, ...] = ()
+
+    def is_leaf(self) -> bool:
+        """Return True for the structure of a single leaf."""
+        return self.type is None
+
+    @property
+    def num_leaves(self) -> int:
+        """Number of leaves."""
+        return 1 if self.type is None else sum(each.num_leaves for each in self.children_specs)
+
+    def __repr__(self) -> str:
+        return self._shown(0)
+
+    def _shown(self, indent: int) -> str:
+        if self.type is None:
+            return "*"
+        deeper = indent + 2
+        children = f",\n{' ' * deeper}".join(each._shown(deeper) for each in self.children_specs)
+        return f"TreeSpec({self.type.__name__}, {self.context}, [{children}])"
+
+
+LEAF = TreeSpec()
+
+
+def tree_flatten(tree: Any) -> tuple[list[Any], TreeSpec]:
+    """The leaves in order, and the structure around them."""
     leaves: list[Any] = []
     return leaves, _flatten_into(tree, leaves)
 
 
-def _flatten_into(tree: Any, leaves: list[Any]) -> Rebuild:
-    if isinstance(tree, tuple | list):
-        parts = [_flatten_into(each, leaves) for each in tree]
-        kind = type(tree)
-        if hasattr(tree, "_fields"):
-            return lambda values: kind(*[part(values) for part in parts])
-        return lambda values: kind([part(values) for part in parts])
-    if isinstance(tree, dict):
-        keys = list(tree) if isinstance(tree, OrderedDict) else sorted(tree, key=str)
-        entries = {key: _flatten_into(tree[key], leaves) for key in keys}
-        made = type(tree) if isinstance(tree, OrderedDict) else dict
-        order = list(tree)
-        return lambda values: _dict_of(made, order, entries, values)
-    if tree is None:
-        return lambda _values: None
-    leaves.append(tree)
-    return next
+def _flatten_into(tree: Any, leaves: list[Any]) -> TreeSpec:
+    parts = _taken_apart(tree)
+    if parts is None:
+        leaves.append(tree)
+        return LEAF
+    children, context = parts
+    specs = tuple([_flatten_into(each, leaves) for each in children])
+    return TreeSpec(type(tree), context, specs)
 
 
-def _dict_of(
-    made: type[dict[Any, Any]], order: list[Any], entries: dict[Any, Rebuild], values: Iterator[Any]
-) -> dict[Any, Any]:
-    """A dict whose leaves come by sorted keys, with its keys in their own order."""
-    parts = {key: part(values) for key, part in entries.items()}
-    return made((key, parts[key]) for key in order)
+def _taken_apart(tree: Any) -> tuple[Sequence[Any], Any] | None:
+    """The children of a tree and the context to rebuild it; None for a leaf."""
+    kind = type(tree)
+    if kind in (tuple, list, Size):
+        return tree, None
+    if kind in (dict, OrderedDict):
+        return list(tree.values()), list(tree)
+    if kind is defaultdict:
+        return list(tree.values()), [tree.default_factory, list(tree)]
+    if kind is deque:
+        return list(tree), tree.maxlen
+    if isinstance(tree, tuple) and hasattr(tree, "_fields"):
+        return tree, None
+    return None
 
 
-def tree_map(function: Callable[..., Any], tree: Any) -> Any:
-    """The tree with the function applied to each leaf."""
-    leaves, rebuild = flatten(tree)
-    return rebuild(iter([function(leaf) for leaf in leaves]))
+def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
+    """The tree of this structure with these leaves."""
+    return _rebuilt(iter(leaves), treespec)
+
+
+def _rebuilt(leaves: Iterator[Any], spec: TreeSpec) -> Any:
+    kind: Any = spec.type
+    if kind is None:
+        return next(leaves)
+    children = [_rebuilt(leaves, each) for each in spec.children_specs]
+    if kind in (dict, OrderedDict):
+        return kind(zip(spec.context, children))
+    if kind is defaultdict:
+        return defaultdict(spec.context[0], zip(spec.context[1], children))
+    if kind is deque:
+        return deque(children, maxlen=spec.context)
+    return kind(children) if kind in (tuple, list, Size) else kind(*children)
+
+
+def tree_structure(tree: Any) -> TreeSpec:
+    """The structure of a tree."""
+    return tree_flatten(tree)[1]
 
 
 def tree_leaves(tree: Any) -> list[Any]:
     """The leaves in order."""
-    return flatten(tree)[0]
+    return tree_flatten(tree)[0]
 
 
-def unflatten(rebuild: Rebuild, leaves: Iterable[Any]) -> Any:
-    """A tree of the shape that `rebuild` remembers."""
-    return rebuild(iter(leaves))
+def tree_map(func: Callable[..., Any], tree: Any, *rests: Any) -> Any:
+    """The tree with the function applied to each leaf, and to what is there in other trees.
 
-
-def broadcast_prefix(prefix: Any, tree: Any, is_leaf: Callable[[Any], bool]) -> list[Any] | None:
-    """For each leaf of `tree` the value that `prefix` gives it; None if they do not fit.
-
-    A leaf of the prefix stands for all leaves below its place in the tree.
+    Raises:
+        ValueError: another tree does not begin with the structure of the first.
     """
-    if is_leaf(prefix):
-        return [prefix] * len(tree_leaves(tree))
-    if isinstance(prefix, dict):
-        if not isinstance(tree, dict) or set(prefix) != set(tree):
-            return None
-        order = list(tree) if isinstance(tree, OrderedDict) else sorted(tree, key=str)
-        pairs = [(prefix[key], tree[key]) for key in order]
-    elif isinstance(prefix, tuple | list):
-        if not isinstance(tree, tuple | list) or len(prefix) != len(tree):
-            return None
-        pairs = list(zip(prefix, tree))
-    else:
+    leaves, spec = tree_flatten(tree)
+    columns = [leaves, *[_flattened_up_to(spec, each) for each in rests]]
+    return tree_unflatten([func(*row) for row in zip(*columns)], spec)
+
+
+def tree_map_only(kinds: Any, func: Callable[..., Any], tree: Any) -> Any:
+    """The tree with the function applied to the leaves of these types."""
+    return tree_map(lambda leaf: func(leaf) if isinstance(leaf, kinds) else leaf, tree)
+
+
+def _flattened_up_to(spec: TreeSpec, tree: Any) -> list[Any]:
+    """The parts of a tree that lie where the leaves of this structure are."""
+    if spec.type is None:
+        return [tree]
+    children = _children_like(spec, tree)
+    if children is None:
+        raise ValueError(f"Node type mismatch; expected {spec.type}, but got {type(tree)}.")
+    return [
+        part
+        for child, sub in zip(spec.children_specs, children)
+        for part in _flattened_up_to(child, sub)
+    ]
+
+
+def _children_like(spec: TreeSpec, tree: Any) -> Sequence[Any] | None:
+    """The children of a tree in the order of the structure; None if its root is another."""
+    kinds = (dict, OrderedDict, defaultdict)
+    if spec.type in kinds and type(tree) in kinds:
+        keys = spec.context[1] if spec.type is defaultdict else spec.context
+        return [tree[key] for key in keys] if tree.keys() == set(keys) else None
+    parts = _taken_apart(tree) if type(tree) is spec.type else None
+    if parts is None or len(parts[0]) != len(spec.children_specs):
         return None
-    result: list[Any] = []
-    for part, subtree in pairs:
-        values = broadcast_prefix(part, subtree, is_leaf)
-        if values is None:
+    return parts[0]
+
+
+def broadcast_to_and_flatten(tree: Any, treespec: TreeSpec) -> list[Any] | None:
+    """For each leaf of the structure the value that `tree` has for it; None if they do not fit.
+
+    A leaf of `tree` stands for all leaves below its place in the structure.
+    """
+    if _taken_apart(tree) is None:
+        return [tree] * treespec.num_leaves
+    children = _children_like(treespec, tree)
+    if children is None:
+        return None
+    values: list[Any] = []
+    for child, sub in zip(treespec.children_specs, children):
+        part = broadcast_to_and_flatten(sub, child)
+        if part is None:
             return None
-        result.extend(values)
-    return result
+        values.extend(part)
+    return values
+
+
+class _Star:
+    """A leaf that prints as a star."""
+
+    def __repr__(self) -> str:
+        return "*"
+
+
+def treespec_pprint(treespec: TreeSpec) -> str:
+    """The structure as the tree would print, with stars for its leaves."""
+    return repr(tree_unflatten([_Star()] * treespec.num_leaves, treespec))

@@ -27,6 +27,8 @@ from gradtool.verify.protocol.observation import Array
 class _Graphed(Level):
     """Records operations on tensors of the level."""
 
+    by_func = False
+
     def apply(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
         with no_grad():
             out: Tensor = super().apply(primitive, args, params)
@@ -102,7 +104,7 @@ class GraphedDual(_Graphed, DualLevel):
 
     def dual(self, primal: Tensor, tangent: Tensor | None) -> Any:
         """Return a tensor of this level."""
-        dual: Any = self.wrap(primal, tangent)  # type: ignore[arg-type]  # None: it is constant
+        dual: Any = self.wrap(primal, tangent)
         return dual
 
     def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -9,7 +9,8 @@ operation without wrapped tensors involves no level.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -22,6 +23,8 @@ class Level:
     """One transform under way. Entered and left as a context manager."""
 
     number: int
+    by_func = True
+    """True for the levels of `func`'s transforms, False for forward mode by hand."""
     alive = False
     """True from entering to leaving. After that a wrapped tensor stands for the tensor it holds."""
 
@@ -34,6 +37,16 @@ class Level:
     def __exit__(self, *exc_info: object) -> None:
         modes.levels = modes.levels[:-1]
         self.alive = False
+
+    @contextmanager
+    def lowered(self) -> Iterator[None]:
+        """Run code as the levels around this one have it."""
+        levels = modes.levels
+        modes.levels = levels[: self.number - 1]
+        try:
+            yield
+        finally:
+            modes.levels = levels
 
     def apply(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Transform a primitive, some of whose `args` are of this level."""

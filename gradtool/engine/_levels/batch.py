@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from gradtool.engine import _pytree
 from gradtool.engine._levels import (
     BatchLevel,
     NotBatchableError,
@@ -40,6 +41,15 @@ class VmapLevel(BatchLevel):
         wrapped: BatchedTensor = wrap_at(self, BatchedTensor, value, Outline(value._array))
         return wrapped
 
+    def wrap_along(self, value: Tensor, dim: int) -> BatchedTensor:
+        """A tensor of this level; the examples lie along `dim` of `value`."""
+        if not dim:
+            return self.wrap(value)
+        wrapped = self.wrap(value.movedim(dim, 0))
+        # For a Function's own vmap, and for its text.
+        wrapped.__dict__["_dim"] = dim
+        return wrapped
+
     def apply(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
         """Apply the primitive's batch rule or, without one, compute example by example."""
         if primitive.batch is not None:
@@ -55,41 +65,60 @@ class VmapLevel(BatchLevel):
 
     def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the Function's own vmap, or batch its methods if it allows that."""
+        if _has_own_rule(function, kwargs):
+            return self._by_own_rule(function, args, kwargs)
         # `generated` is built on this module.
         from gradtool.engine._levels.generated import BatchedFunction
-        from gradtool.engine.autograd.function import Function, require_setup_context
 
-        require_setup_context(function)
-        own_rule = function.vmap is not Function.vmap
-        if own_rule and function.generate_vmap_rule:
-            raise RuntimeError(
-                f"You tried to vmap over {function.__name__}, but it has both "
-                "generate_vmap_rule=True and an overriden vmap staticmethod. Please set "
-                "generate_vmap_rule=False or delete the overriden vmap staticmethod to avoid "
-                "ambiguity."
-            )
         dims = tuple([0 if self.owns(arg) else None for arg in args])
-        below = [self.below(arg) for arg in args]
-        if own_rule:
-            output, out_dims = function.vmap(VmapInfo(self.size, self.randomness), dims, *below)
-        elif function.generate_vmap_rule:
-            output, out_dims = BatchedFunction(function, self, dims).call(below)
-        else:
-            raise RuntimeError(
-                f"You tried to vmap over {function.__name__}, but it does not have vmap support. "
-                "Please override and implement the vmap staticmethod or set "
-                "generate_vmap_rule=True."
+        with self.lowered():
+            output, out_dims = BatchedFunction(function, self, dims).call(
+                [self.below(arg) for arg in args]
             )
-        if not isinstance(output, tuple):
-            return self._wrapped(output, out_dims)
-        if not isinstance(out_dims, tuple | list):
-            out_dims = (out_dims,) * len(output)
-        return tuple([self._wrapped(each, dim) for each, dim in zip(output, out_dims)])
+        return self._rewrapped(output, out_dims, {})
 
-    def _wrapped(self, value: Any, dim: Any) -> Any:
-        return place_nested(
-            value, dim, lambda each, at: self.wrap(each.movedim(at, 0) if at else each)
-        )
+    def _by_own_rule(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        leaves, spec = _pytree.tree_flatten(args)
+        values, dims = zip(*map(self.physical, leaves))
+        info = VmapInfo(self.size, self.randomness)
+        with self.lowered():
+            returned = function.vmap(
+                info,
+                _pytree.tree_unflatten(dims, spec),
+                *_pytree.tree_unflatten(values, spec),
+                **kwargs,
+            )
+        # An input that is returned is the input, for code that compares by identity.
+        inputs = {id(value): leaf for value, leaf in zip(values, leaves)}
+        return self._rewrapped(*_two_returns(returned), inputs)
+
+    def _rewrapped(self, output: Any, out_dims: Any, inputs: dict[int, Any]) -> Any:
+        leaves, spec = _pytree.tree_flatten(output)
+        dims = _pytree.broadcast_to_and_flatten(out_dims, spec)
+        if dims is None:
+            raise RuntimeError(
+                "The autograd.Function's vmap staticmethod returned an incompatible (output, "
+                f"out_dims) tuple. Expected out_dims={out_dims} to be compatible with the "
+                "structure of `output`. out_dims has structure "
+                f"{_pytree.tree_structure(out_dims)} but output has structure {spec}. {_DETAILS}"
+            )
+
+
+        def rewrapped(leaf: Any, dim: int | None) -> Any:
+            if id(leaf) in inputs:
+                return inputs[id(leaf)]
+            if dim is None or not isinstance(leaf, Tensor):
+                return leaf
+            return self.wrap_along(leaf, dim % leaf.ndim)
+
+        return _pytree.tree_unflatten(map(rewrapped, leaves, dims), spec)
+
+    def physical(self, value: Any) -> tuple[Any, int | None]:
+        """Return the tensor below with the examples where the user has them, and that dimension."""
+        if not self.owns(value):
+            return value, None
+        dim: int = value.__dict__.get("_dim", 0)
+        return (value._value.movedim(0, dim) if dim else value._value), dim
 
     def _by_example(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
         from gradtool.engine._ops.shape.joining import stack
@@ -123,6 +152,53 @@ class VmapLevel(BatchLevel):
         # The last copy gives each example its own memory: expanded ones share it.
         value = x.clone().unsqueeze(0).expand(self.size, *x.shape).clone()
         become(x, self.wrap(value))
+
+
+_DETAILS = (
+    "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+)
+
+
+def _has_own_rule(function: Any, kwargs: dict[str, Any]) -> bool:
+    """Return True if a Function has its own vmap, False if one can be derived.
+
+    Raises:
+        RuntimeError: it has neither, or claims both.
+        NotImplementedError: a tensor is passed by keyword.
+    """
+    from gradtool.engine.autograd.function import Function
+
+    if any(isinstance(leaf, Tensor) for leaf in _pytree.tree_leaves(kwargs)):
+        raise NotImplementedError(
+            "Run vmap on autograd.Function with kwarg-only Tensor args. Please do not pass "
+            f"kwarg-only Tensors to autograd.Function. Got: {kwargs}"
+        )
+    own = function.vmap is not Function.vmap
+    if own and function.generate_vmap_rule:
+        raise RuntimeError(
+            f"You tried to vmap over {function.__name__}, but it has both generate_vmap_rule=True "
+            "and an overridden vmap staticmethod. Please set generate_vmap_rule=False or delete "
+            f"the overridden vmap staticmethod to avoid ambiguity. {_DETAILS}"
+        )
+    if not own and not function.generate_vmap_rule:
+        raise RuntimeError(
+            f"You tried to vmap over {function.__name__}, but it does not have vmap support. "
+            "Please override and implement the vmap staticmethod or set generate_vmap_rule=True. "
+            f"{_DETAILS}"
+        )
+    return own
+
+
+def _two_returns(returned: Any) -> tuple[Any, Any]:
+    message = (
+        "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree "
+        "structure compatible with the output. "
+    )
+    if not isinstance(returned, tuple):
+        raise RuntimeError(f"{message}Got a {type(returned)} instead")
+    if len(returned) != 2:
+        raise RuntimeError(f"{message}Got {len(returned)} returns instead")
+    return returned
 
 
 def place_nested(value: Any, dim: Any, place: Callable[[Tensor, int], Any]) -> Any:

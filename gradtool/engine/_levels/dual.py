@@ -30,7 +30,8 @@ class DualTensor(Wrapped):
 
     __slots__ = ()
 
-    _tangent: Tensor
+    _tangent: Tensor | None
+    """None for a constant."""
 
 
 class DualLevel(Level):
@@ -40,8 +41,23 @@ class DualLevel(Level):
         self.by_func = by_func
         """True for the level of `func.jvp`: text then shows no tangent."""
 
-    def wrap(self, primal: Tensor, tangent: Tensor) -> DualTensor:
-        """Return a tensor of this level."""
+    def make_dual(self, primal: Tensor, tangent: Tensor) -> DualTensor:
+        """A tensor of this level, once it is sure that the tangent fits.
+
+        Raises:
+            RuntimeError: the shapes differ.
+            ValueError: one of them is not floating or complex.
+        """
+        for name, value in (("primal", primal), ("tangent", tangent)):
+            if value._array.dtype.kind not in "fc":
+                raise ValueError(
+                    f"Expected {name} to be floating point or complex, but got: {value.dtype}"
+                )
+        check_size(primal, tangent)
+        return self.wrap(primal, tangent)
+
+    def wrap(self, primal: Tensor, tangent: Tensor | None = None) -> DualTensor:
+        """Return a tensor of this level; without a tangent it is a constant."""
         wrapped: DualTensor = wrap_at(self, DualTensor, primal, primal._array)
         wrapped.__dict__["_tangent"] = tangent
         return wrapped

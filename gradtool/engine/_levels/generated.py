@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtool.engine._levels.batch import VmapLevel, place_nested
+from gradtool.engine import _pytree
+from gradtool.engine._levels.batch import VmapLevel
 from gradtool.engine._tensor import Tensor
 
 Dims = tuple[int | None, ...]
@@ -86,19 +87,15 @@ class _Batch:
         return tuple([self.level.below(value) for value in values]), dims
 
     def lower_nested(self, value: Any) -> tuple[Any, Any]:
-        """Lower an output that may be a container of tensors."""
-        if isinstance(value, dict):
-            pairs = {key: self.lower_nested(each) for key, each in value.items()}
-            return {k: v for k, (v, _) in pairs.items()}, {k: dim for k, (_, dim) in pairs.items()}
-        if type(value) in {list, tuple}:
-            found = [self.lower_nested(each) for each in value]
-            return type(value)(v for v, _ in found), type(value)(dim for _, dim in found)
-        (lowered,), (dim,) = self.lower((value,))
-        return lowered, dim
+        """Lower an output that may be a collection of tensors."""
+        leaves, spec = _pytree.tree_flatten(value)
+        lowered, dims = self.lower(leaves)
+        return _pytree.tree_unflatten(lowered, spec), _pytree.tree_unflatten(dims, spec)
 
     def lift_nested(self, value: Any, dim: Any) -> Any:
         """Lift such an output."""
-        return place_nested(value, dim, lambda each, _: self.level.wrap(each))
+        leaves, spec = _pytree.tree_flatten(value)
+        return _pytree.tree_unflatten(self.lift(leaves, _pytree.tree_leaves(dim)), spec)
 
 
 class BatchedFunction:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
+from gradtool.engine import _pytree
 from gradtool.engine._levels import Level, Wrapped, become, wrap_at
 from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor, alias
@@ -14,6 +16,13 @@ class GradTensor(Wrapped):
     """A tensor that may require a gradient at its level."""
 
     __slots__ = ()
+
+
+@functools.cache
+def _generated(function: Any) -> Any:
+    """The class of a Function's nodes inside transforms, under the name that torch gives it."""
+    name = f"{function.__name__}GeneratedBackward"
+    return type(name, (function._backward_cls,), {})
 
 
 class GradLevel(Level):
@@ -53,19 +62,19 @@ class GradLevel(Level):
     def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Compute below, then make the node of the Function's own backward at this level."""
         from gradtool.engine.autograd._apply import finish
-        from gradtool.engine.autograd.function import require_setup_context
 
-        require_setup_context(function)
         recording = modes.grad
-        below = [self.below(arg) for arg in args]
+        leaves, spec = _pytree.tree_flatten(args)
+        below = [self.below(leaf) for leaf in leaves]
         modes.grad = recording and self.outer
         try:
-            output = function.apply(*below, **kwargs)
+            with self.lowered():
+                output = function.apply(*_pytree.tree_unflatten(below, spec), **kwargs)
         finally:
             modes.grad = recording
         # `finish` recognizes an input that is returned by its identity, so it must stay.
-        wrapped = self._wrapped(output, {id(value): arg for value, arg in zip(below, args)})
-        ctx = function._backward_cls()
+        wrapped = self._wrapped(output, {id(value): leaf for value, leaf in zip(below, leaves)})
+        ctx = _generated(function)()
         ctx.needs_input_grad = tuple([self.owns(arg) and arg._requires_grad for arg in args])
         modes.grad = False
         try:
@@ -76,11 +85,17 @@ class GradLevel(Level):
 
     def _wrapped(self, output: Any, inputs: dict[int, Any]) -> Any:
         """Return the output at this level; one of `inputs`, by id of the tensor below, as it is."""
-        if isinstance(output, tuple):
-            return tuple([self._wrapped(each, inputs) for each in output])
-        if not isinstance(output, Tensor):
-            return output
-        return inputs.get(id(output)) or self.wrap(output)
+        return _pytree.tree_map_only(
+            Tensor, lambda each: inputs[id(each)] if id(each) in inputs else self.wrap(each), output
+        )
+
+    def before_change(self, x: Any, below: Callable[[Tensor], Tensor]) -> Any:
+        """Return `x` as it is now, with values of its own if the graph of this level keeps it."""
+        old = super().before_change(x, below)
+        if x._requires_grad and modes.grad and not old._value._requires_grad:
+            # One that requires a gradient below has been copied there.
+            old.__dict__["_value"] = old._value.clone()
+        return old
 
     def write(self, x: Any, result: Tensor) -> None:
         """Change what `x` holds to what `result` holds."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from gradtool.engine._levels import Wrapped
@@ -64,9 +63,9 @@ def _drawn_at(level: VmapLevel, draw: Draw, args: list[Any], params: dict[str, A
                 "vmap: randomness='same' was asked for, but the numbers are drawn from a tensor "
                 "that differs from example to example"
             )
-        with _outside(level):
+        with level.lowered():
             return draw(*args, **params)
-    with _outside(level):
+    with level.lowered():
         each = [
             draw(
                 *[level.example(arg, number) for arg in args],
@@ -75,17 +74,6 @@ def _drawn_at(level: VmapLevel, draw: Draw, args: list[Any], params: dict[str, A
             for number in range(level.size)
         ]
     return level.wrap(_stacked(each))
-
-
-@contextmanager
-def _outside(level: VmapLevel) -> Iterator[None]:
-    """Draw as the levels around this one have it."""
-    levels = modes.levels
-    modes.levels = levels[: level.number - 1]
-    try:
-        yield
-    finally:
-        modes.levels = levels
 
 
 def _stacked(tensors: list[Tensor]) -> Tensor:

@@ -128,15 +128,15 @@ Tensor.backward = _backward_from  # type: ignore[attr-defined]  # methods are at
 def _batched_grad(
     outputs: Any, targets: tuple[Tensor, ...], cotangents: Any, create_graph: bool, allow: Any
 ) -> tuple[Tensor | None, ...]:
-    """One walk for each row of the cotangents, stacked."""
-    from gradtool.engine._ops.shape.joining import stack
+    """One walk for all rows of the cotangents."""
+    # `func` imports the walk of this package.
+    from gradtool.engine.func._vmap import vmap_rows
 
-    rows = zip(*(tuple(each) for each in _as_tuple(cotangents)), strict=True)
-    # The graph is kept: every row walks the same one.
-    found = [grad(outputs, targets, row, True, create_graph, allow_unused=allow) for row in rows]
-    return tuple(
-        None if column[0] is None else stack(list(column)) for column in zip(*found, strict=True)
-    )
+    def of_row(*row: Tensor) -> tuple[Tensor | None, ...]:
+        return grad(outputs, targets, row, True, create_graph, allow_unused=allow)
+
+    found: tuple[Tensor | None, ...] = vmap_rows(of_row)(*_as_tuple(cotangents))
+    return found
 
 
 def _as_tuple(tensors: Any) -> tuple[Any, ...]:
@@ -146,18 +146,23 @@ def _as_tuple(tensors: Any) -> tuple[Any, ...]:
 def _roots(outputs: Any, cotangents: Any) -> list[tuple[Tensor, Tensor]]:
     """Outputs with their cotangents, checked."""
     if cotangents is None and outputs.__class__ is Tensor:
-        return [(outputs, _cotangent(outputs, None, 0))]
+        return [(outputs, cotangent_of(outputs, None, 0))]
     tensors = _as_tuple(outputs)
     given = (None,) * len(tensors) if cotangents is None else _as_tuple(cotangents)
     if len(given) != len(tensors):
         raise RuntimeError(f"got {len(tensors)} tensors and {len(given)} gradients")
     return [
-        (tensor, _cotangent(tensor, each, position))
+        (tensor, cotangent_of(tensor, each, position))
         for position, (tensor, each) in enumerate(zip(tensors, given))
     ]
 
 
-def _cotangent(tensor: Tensor, given: Tensor | None, position: int) -> Tensor:
+def cotangent_of(tensor: Tensor, given: Tensor | None, position: int) -> Tensor:
+    """The cotangent of a root, checked; ones if none is given.
+
+    Raises:
+        RuntimeError: the tensor requires no gradient, or the cotangent does not fit it.
+    """
     if not tensor._requires_grad:
         raise ContractError(
             "no-graph",
@@ -172,6 +177,8 @@ def _cotangent(tensor: Tensor, given: Tensor | None, position: int) -> Tensor:
                 "grad can be implicitly created only for real scalar outputs but got "
                 f"{tensor.dtype}"
             )
+        if tensor.__class__ is not Tensor and tensor._level is not None:
+            return tensor.detach().new_ones(tensor.shape)
         # Not `np.ones`: a copy is on the array's own device, NumPy's or CuPy's.
         ones = array.copy()
         ones[...] = 1

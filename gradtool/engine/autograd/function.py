@@ -12,8 +12,9 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NoReturn
 
+from gradtool.engine import _pytree
 from gradtool.engine._errors import ContractError, MissingMethodError
-from gradtool.engine._levels import alive, highest
+from gradtool.engine._levels import Level, alive, highest
 from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd import _apply, _gradient_checks
@@ -190,18 +191,25 @@ def backward_method(cls: type[Function]) -> Callable[..., Any]:
     return cls.vjp if has_vjp else cls.backward
 
 
-def require_setup_context(function: type[Function]) -> None:
-    """Refuse a Function whose forward takes ctx, which transforms cannot call.
+def _refuse_transforms() -> None:
+    """Refuse a Function whose forward takes ctx inside a transform, which cannot call it.
 
     Raises:
-        RuntimeError: it does not override ``setup_context``.
+        RuntimeError: a transform of `func` is under way.
     """
-    if function.setup_context is Function.setup_context:
+    if any(level.by_func for level in modes.levels):
         raise RuntimeError(
             "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, "
             "jacrev, ...), it must override the setup_context staticmethod. For more details, "
             "please see https://pytorch.org/docs/main/notes/extending.func.html"
         )
+
+
+def _at_level(args: tuple[Any, ...]) -> tuple[tuple[Any, ...], Level | None]:
+    """The arguments, and the highest level among the tensors in them."""
+    leaves, spec = _pytree.tree_flatten(args)
+    leaves = alive(leaves)
+    return _pytree.tree_unflatten(leaves, spec), highest(leaves)
 
 
 class FunctionMeta(type):
@@ -288,14 +296,18 @@ class Function(metaclass=FunctionMeta):
         # Binding by signature is slow, and not needed for a plain call with ctx.
         if separate or kwargs:
             args, kwargs = _bind(cls.forward, args, kwargs, separate)
-        for arg in args:
-            if arg.__class__ is not Tensor and isinstance(arg, Tensor) and arg._level is not None:
-                # The level may be that of a transform that has ended.
-                args = tuple(alive(args))
-                level = highest(args)
-                if level is not None:
-                    return level.apply_function(cls, args, kwargs)
-                break
+        if modes.levels:
+            if not separate:
+                _refuse_transforms()
+            args, level = _at_level(args)
+            if level is not None:
+                return level.apply_function(cls, args, kwargs)
+        else:
+            for arg in args:
+                # A tensor of a transform that has ended stands for the one that it holds.
+                if arg.__class__ is not Tensor and isinstance(arg, Tensor):
+                    args = tuple(alive(args))
+                    break
         ctx, output = cls._run_forward(args, kwargs)
         return _apply.finish(ctx, args, output, modes.grad and True in ctx.needs_input_grad)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
-from gradtool.engine import _pytree
-from gradtool.engine._levels.batch import VmapLevel
+from gradtool.engine import _pytree, random
+from gradtool.engine._levels.batch import BatchedTensor, VmapLevel
 from gradtool.engine._tensor import Tensor
 
 Dims = Any
@@ -27,7 +27,7 @@ def vmap(
     Args:
         func: takes and returns (trees of) tensors for one example.
         in_dims: for each argument the dimension with the examples; None: it has none.
-        out_dims: where the dimension of the examples goes in each output.
+        out_dims: where the dimension of the examples goes in each output; None: it has none.
         randomness: ``error``, ``different`` or ``same`` random numbers for each example.
         chunk_size: how many examples to handle at once; by default all.
 
@@ -44,151 +44,199 @@ def vmap(
 
     @functools.wraps(func)
     def batched(*args: Any, **kwargs: Any) -> Any:
-        leaves, dims, rebuild = _examined(func, in_dims, args, kwargs)
-        size = _batch_size(func, leaves, dims)
-        if chunk_size is None or chunk_size >= size:
-            return _run(func, leaves, dims, rebuild, size, out_dims, randomness)
-        return _run_in_chunks(func, leaves, dims, rebuild, size, out_dims, randomness, chunk_size)
+        _check_out_dims(func, out_dims)
+        batch = _examined(func, in_dims, args)
+        call = functools.partial(_run, func, kwargs=kwargs, randomness=randomness)
+        if chunk_size is None:
+            return call(batch, out_dims)
+        return _run_in_chunks(call, batch, out_dims, randomness, chunk_size)
 
     return batched
 
 
-def _examined(
-    func: Any, in_dims: Dims, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[list[Any], list[int | None], Any]:
-    """Leaves of (args, kwargs), the batch dimension of each, and how to put them together."""
-    name = getattr(func, "__name__", repr(func))
-    if not isinstance(in_dims, int | tuple) or isinstance(in_dims, bool):
+class Batch(NamedTuple):
+    """Arguments that hold examples."""
+
+    leaves: list[Any]
+    dims: list[int | None]
+    """For each leaf the dimension of its examples."""
+    spec: _pytree.TreeSpec
+    size: int
+    """Number of examples."""
+
+
+def _name(func: Any) -> str:
+    if isinstance(func, functools.partial):
+        return f"functools.partial({_name(func.func)}, ...)"
+    return getattr(func, "__name__", None) or repr(func)
+
+
+def _check_out_dims(func: Any, out_dims: Dims) -> None:
+    for each in _pytree.tree_leaves(out_dims):
+        if each is not None and not isinstance(each, int):
+            raise ValueError(
+                f"vmap({_name(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None "
+                "or a python collection of ints representing where in the outputs the vmapped "
+                "dimension should appear."
+            )
+
+
+def _examined(func: Any, in_dims: Dims, args: tuple[Any, ...]) -> Batch:
+    """The arguments, once it is sure that they hold examples where they should."""
+    if not isinstance(in_dims, int | tuple):
         raise ValueError(
-            f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a "
-            f"(potentially nested) tuple matching the structure of inputs, got: {type(in_dims)}."
+            f"vmap({_name(func)}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int "
+            "or a (potentially nested) tuple matching the structure of inputs, got: "
+            f"{type(in_dims)}."
         )
     if not args:
         raise ValueError(
-            f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are "
-            "trying to vmap over a function with no inputs. The latter is unsupported."
+            f"vmap({_name(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you "
+            "are trying to vmap over a function with no inputs. The latter is unsupported."
         )
-    dims = _pytree.broadcast_prefix(
-        in_dims, args, lambda each: each is None or isinstance(each, int)
-    )
+    call = f"vmap({_name(func)}, in_dims={in_dims}, ...)(<inputs>)"
+    leaves, spec = _pytree.tree_flatten(args)
+    dims = _pytree.broadcast_to_and_flatten(in_dims, spec)
     if dims is None:
         raise ValueError(
-            f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the "
-            "structure of `inputs`."
+            f"{call}: in_dims is not compatible with the structure of `inputs`. in_dims has "
+            f"structure {_pytree.tree_structure(in_dims)} but inputs has structure {spec}."
         )
-    leaves, rebuild = _pytree.flatten((args, kwargs))
-    # As in torch, `in_dims` is for positional arguments; tensors by keyword are batched along 0.
-    dims += [0 if isinstance(each, Tensor) else None for each in _pytree.tree_leaves(kwargs)]
-    return leaves, [_checked_dim(name, leaf, dim) for leaf, dim in zip(leaves, dims)], rebuild
+    checked = [_checked_dim(call, leaf, dim) for leaf, dim in zip(leaves, dims)]
+    return Batch(leaves, checked, spec, _batch_size(leaves, checked))
 
 
-def _checked_dim(name: str, leaf: Any, dim: int | None) -> int | None:
+def _checked_dim(call: str, leaf: Any, dim: Any) -> int | None:
     if dim is None:
         return None
+    if not isinstance(dim, int):
+        raise ValueError(
+            f"{call}: Got in_dim={dim} for an input but in_dim must be either an integer dimension "
+            "or None."
+        )
     if not isinstance(leaf, Tensor):
         raise ValueError(
-            f"vmap({name}, in_dims=..., ...)(<inputs>): Got in_dim={dim} for an input but the "
-            f"input is of type {type(leaf)}. We cannot vmap over non-Tensor arguments, please use "
-            "None as the respective in_dim"
+            f"{call}: Got in_dim={dim} for an input but the input is of type {type(leaf)}. We "
+            "cannot vmap over non-Tensor arguments, please use None as the respective in_dim"
         )
     rank = leaf.dim()
     if not -rank <= dim < rank:
         raise ValueError(
-            f"vmap({name}, in_dims=..., ...)(<inputs>): Got in_dim={dim} for some input, but that "
-            f"input is a Tensor of dimensionality {rank} so expected in_dim to satisfy "
-            f"-{rank} <= in_dim < {rank}."
+            f"{call}: Got in_dim={dim} for some input, but that input is a Tensor of "
+            f"dimensionality {rank} so expected in_dim to satisfy -{rank} <= in_dim < {rank}."
         )
     return dim % rank
 
 
-def _batch_size(func: Any, leaves: Sequence[Any], dims: Sequence[int | None]) -> int:
-    sizes = {leaf._array.shape[dim] for leaf, dim in zip(leaves, dims) if dim is not None}
-    name = getattr(func, "__name__", repr(func))
+def _batch_size(leaves: Sequence[Any], dims: Sequence[int | None]) -> int:
+    sizes = [int(leaf.shape[dim]) for leaf, dim in zip(leaves, dims) if dim is not None]
     if not sizes:
+        raise ValueError("vmap: Expected at least one Tensor to vmap over")
+    if any(size != sizes[0] for size in sizes):
         raise ValueError(
-            f"vmap({name}): at least one of the inputs must be a Tensor with a batch dimension"
+            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+            f"{sizes} for the mapped dimension"
         )
-    if len(sizes) > 1:
-        raise ValueError(
-            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
-            f"{sorted(sizes)} for the mapped dimension"
-        )
-    return int(sizes.pop())
+    return sizes[0]
 
 
 def _run(
-    func: Any, leaves: Any, dims: Any, rebuild: Any, size: int, out_dims: Dims, randomness: str
+    func: Any, batch: Batch, out_dims: Dims, *, kwargs: dict[str, Any], randomness: str
 ) -> Any:
-    with VmapLevel(size, randomness) as level:
+    with VmapLevel(batch.size, randomness) as level:
         wrapped = [
-            leaf if dim is None else level.wrap(leaf.movedim(dim, 0) if dim else leaf)
-            for leaf, dim in zip(leaves, dims)
+            leaf if dim is None else level.wrap_along(leaf, dim)
+            for leaf, dim in zip(batch.leaves, batch.dims)
         ]
-        args, kwargs = _pytree.unflatten(rebuild, wrapped)
-        output = func(*args, **kwargs)
+        # As in torch, `in_dims` is for positional arguments: by keyword nothing is batched.
+        output = func(*_pytree.tree_unflatten(wrapped, batch.spec), **kwargs)
         return _unwrapped(func, level, output, out_dims)
 
 
 def _unwrapped(func: Any, level: VmapLevel, output: Any, out_dims: Dims) -> Any:
-    name = getattr(func, "__name__", repr(func))
-    leaves, rebuild = _pytree.flatten(output)
-    for leaf in leaves:
-        if not isinstance(leaf, Tensor):
-            raise ValueError(
-                f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(leaf)}. "
-                "Did you mean to set out_dims= to None for output?"
-            )
-    dims = _pytree.broadcast_prefix(
-        out_dims, output, lambda each: each is None or isinstance(each, int)
-    )
+    leaves, spec = _pytree.tree_flatten(output)
+    if isinstance(output, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
+        # torch takes a tuple of one for a single output, which otherwise is no tree.
+        dims: Any = out_dims
+    else:
+        dims = _pytree.broadcast_to_and_flatten(out_dims, spec)
     if dims is None:
-        raise ValueError(
-            f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with "
-            "the structure of `outputs`."
-        )
-    return _pytree.unflatten(
-        rebuild, [_placed(level, leaf, dim) for leaf, dim in zip(leaves, dims)]
+        _refuse_out_dims(func, out_dims, spec)
+    placed = [_placed(func, level, leaf, dim) for leaf, dim in zip(leaves, dims)]
+    return _pytree.tree_unflatten(placed, spec)
+
+
+def _refuse_out_dims(func: Any, out_dims: Dims, spec: _pytree.TreeSpec) -> NoReturn:
+    raise ValueError(
+        f"vmap({_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with "
+        f"the structure of `outputs`. out_dims has structure {_pytree.tree_structure(out_dims)} "
+        f"but outputs has structure {spec}."
     )
 
 
-def _placed(level: VmapLevel, leaf: Tensor, dim: int | None) -> Tensor:
+def _placed(func: Any, level: VmapLevel, leaf: Any, dim: int | None) -> Any:
     """An output one level below, with the examples along `dim`."""
+    name = _name(func)
     if dim is None:
-        if level.owns(leaf):
+        if isinstance(leaf, BatchedTensor):
             raise ValueError(
-                "vmap: `None` in out_dims stands for an output without a batch dimension, but "
-                "this output depends on a batched input"
+                f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None"
             )
         return leaf
-    value: Tensor = (
+    if not isinstance(leaf, Tensor):
+        raise ValueError(
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(leaf)}. "
+            "Did you mean to set out_dims= to None for output?"
+        )
+    return without_examples(level, leaf, dim)
+
+
+def without_examples(level: VmapLevel, leaf: Any, dim: int) -> Any:
+    """The tensor one level below, with the examples along `dim`."""
+    value: Any = (
         # An output that no example reaches is the same for each; the caller still gets a batch.
         level.below(leaf) if level.owns(leaf) else leaf.unsqueeze(0).expand(level.size, *leaf.shape)
     )
     return value.movedim(0, dim) if dim else value
 
 
+def vmap_rows(func: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
+    """`func` over the first dimension of its arguments; it returns a tuple, None among it."""
+
+    def batched(*args: Tensor) -> tuple[Any, ...]:
+        sizes = _batch_size(args, [0] * len(args))
+        with VmapLevel(sizes) as level:
+            outputs = func(*[level.wrap(each) for each in args])
+            return tuple(
+                None if each is None else without_examples(level, each, 0) for each in outputs
+            )
+
+    return batched
+
+
 def _run_in_chunks(
-    func: Any, leaves: Any, dims: Any, rebuild: Any, size: int, out_dims: Dims, randomness: str,
-    chunk_size: int,
-) -> Any:  # fmt: skip
+    call: Any, batch: Batch, out_dims: Dims, randomness: str, chunk_size: int
+) -> Any:
     from gradtool.engine._ops.shape.joining import cat
 
-    parts = []
-    for start in range(0, size, chunk_size):
-        length = min(chunk_size, size - start)
+    state = random.get_rng_state() if randomness == "same" else None
+    parts: list[list[Any]] = []
+    spec = _pytree.LEAF
+    for start in range(0, batch.size, chunk_size):
+        length = min(chunk_size, batch.size - start)
         chunk = [
             leaf if dim is None else leaf.narrow(dim, start, length)
-            for leaf, dim in zip(leaves, dims)
+            for leaf, dim in zip(batch.leaves, batch.dims)
         ]
-        parts.append(_run(func, chunk, dims, rebuild, length, out_dims, randomness))
-    flat = [_pytree.flatten(part) for part in parts]
-    placed = _pytree.broadcast_prefix(
-        out_dims, parts[0], lambda each: each is None or isinstance(each, int)
-    )
-    assert placed is not None
+        if state is not None:
+            random.set_rng_state(state)
+        part = call(batch._replace(leaves=chunk, size=length), out_dims)
+        leaves, spec = _pytree.tree_flatten(part)
+        parts.append(leaves)
+    dims = _pytree.broadcast_to_and_flatten(out_dims, spec) or out_dims
     joined = [
         # Without a batch dimension an output is the same for every chunk.
         column[0] if dim is None else cat(list(column), dim)
-        for dim, column in zip(placed, zip(*[leaves for leaves, _ in flat]))
+        for dim, column in zip(dims, zip(*parts))
     ]
-    return _pytree.unflatten(flat[0][1], joined)
+    return _pytree.tree_unflatten(joined, spec)

@@ -1,5 +1,5 @@
 """The parts of ``torch.utils`` that modules of Functions use."""
 
-from gradtool.engine.utils import checkpoint
+from gradtool.engine.utils import _pytree, checkpoint
 
-__all__ = ["checkpoint"]
+__all__ = ["_pytree", "checkpoint"]
