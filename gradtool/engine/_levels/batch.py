@@ -103,7 +103,6 @@ class VmapLevel(BatchLevel):
                 f"{_pytree.tree_structure(out_dims)} but output has structure {spec}. {_DETAILS}"
             )
 
-
         def rewrapped(leaf: Any, dim: int | None) -> Any:
             if id(leaf) in inputs:
                 return inputs[id(leaf)]
@@ -154,9 +153,7 @@ class VmapLevel(BatchLevel):
         become(x, self.wrap(value))
 
 
-_DETAILS = (
-    "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
-)
+_DETAILS = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
 
 
 def _has_own_rule(function: Any, kwargs: dict[str, Any]) -> bool:

@@ -202,9 +202,7 @@ def hessian(
     """
     several, tensors = parts.as_tuple(inputs, "inputs", "hessian")
     if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
-        raise AssertionError(
-            'Expected strategy to be either "forward-mode" or "reverse-mode".'
-        )
+        raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
 
     def scalar(*values: Tensor) -> Tensor:
         squeezed: Tensor = parts.scalar_of(func, values, "hessian", strict).squeeze()

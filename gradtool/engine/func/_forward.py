@@ -65,9 +65,7 @@ def _jvp(
         raise RuntimeError(
             f"{_CALL}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
         )
-    leaves, spec = _pytree.tree_flatten(
-        primals if argnums is None else chosen(primals, argnums)
-    )
+    leaves, spec = _pytree.tree_flatten(primals if argnums is None else chosen(primals, argnums))
     moved, tangents_spec = _pytree.tree_flatten(tangents)
     if spec != tangents_spec:
         raise RuntimeError(
@@ -171,9 +169,7 @@ def jacfwd(
         basis = _pytree.tree_unflatten(standard_basis(leaves), spec)
         columns = vmap(push, randomness=randomness)(*basis)
         columns, aux = columns if has_aux else (columns, None)
-        jacobian = _pytree.tree_map(
-            lambda column: _blocks(column, leaves, spec, argnums), columns
-        )
+        jacobian = _pytree.tree_map(lambda column: _blocks(column, leaves, spec, argnums), columns)
         # It is the same for each column.
         return (jacobian, _pytree.tree_map(lambda each: each[0], aux)) if has_aux else jacobian
 

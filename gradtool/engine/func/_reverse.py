@@ -149,9 +149,7 @@ def _gradient(
         output, aux = split_aux(func(*args, **kwargs), has_aux, call)
         _check_scalar(output, call)
     grads = _pulled(level, [output], [None], inputs, keep_graph=False, record=modes.grad)
-    return Gradient(
-        _pytree.tree_unflatten(grads, spec), level.below(output), _lowered(level, aux)
-    )
+    return Gradient(_pytree.tree_unflatten(grads, spec), level.below(output), _lowered(level, aux))
 
 
 def _check_scalar(output: Any, call: str) -> None:
@@ -243,9 +241,7 @@ def _rows(
             row = pull(_pytree.tree_unflatten([each.squeeze(0) for each in basis], spec))
             parts.append([each.unsqueeze(0) for each in _pytree.tree_leaves(row)])
         else:
-            parts.append(
-                _pytree.tree_leaves(vmap(pull)(_pytree.tree_unflatten(basis, spec)))
-            )
+            parts.append(_pytree.tree_leaves(vmap(pull)(_pytree.tree_unflatten(basis, spec))))
     return parts[0] if len(parts) == 1 else [cat(list(column)) for column in zip(*parts)]
 
 

@@ -172,7 +172,7 @@ def test_strict_refuses(torch, case):
                 t.sin, x, strategy="forward-mode", vectorize=True, create_graph=True
             ),
             NotImplementedError,
-            "`create_graph=True` and `strategy=\"forward-mode\"` are not supported together",
+            '`create_graph=True` and `strategy="forward-mode"` are not supported together',
         ),
         (
             lambda F, t, x: F.jacobian(t.sin, x, strict=True, vectorize=True),
