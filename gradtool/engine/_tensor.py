@@ -191,7 +191,11 @@ class Tensor(TensorMethods):
 
     def stride(self, dim: int | None = None) -> Any:
         """Steps between neighbours in each dimension, in elements."""
-        strides = tuple(step // self._array.itemsize for step in self._array.strides)
+        array = self._array
+        if array.size:
+            strides = tuple([step // array.itemsize for step in array.strides])
+        else:
+            strides = _packed_strides(array.shape)
         return strides if dim is None else strides[dim]
 
     def is_contiguous(self) -> bool:
@@ -563,6 +567,14 @@ def _fill(tensor: Tensor, array: Any) -> Tensor:
     tensor._view = None
     tensor._leaf_node = None
     return tensor
+
+
+def _packed_strides(shape: Any) -> tuple[int, ...]:
+    """Strides of PyTorch's for a tensor without elements, where NumPy's are all zero."""
+    steps = [1]
+    for extent in reversed(shape[1:]):
+        steps.append(steps[-1] * (extent or 1))
+    return tuple(reversed(steps[: len(shape)]))
 
 
 def wrap(array: Any) -> Tensor:

@@ -16,6 +16,7 @@ from gradtool.engine._ops.core.inplace import in_place
 from gradtool.engine._ops.core.kinds import Product
 from gradtool.engine._ops.core.kinds import elementwise as elementwise_primitive
 from gradtool.engine._ops.core.node_names import node_name
+from gradtool.engine._ops.creation.creation import ones_like
 from gradtool.engine._ops.creation.distributions import exponential
 from gradtool.engine._ops.creation.random import rand
 from gradtool.engine._ops.elementwise import elementwise
@@ -138,8 +139,10 @@ def rrelu(
     """`leaky_relu` with random slopes in training, and their mean otherwise."""
     slope: Any = (lower + upper) / 2
     if training:
-        drawn = rand(input.shape, dtype=float64, device=input.device)
-        slope = (drawn * (upper - lower) + lower).to(input.dtype)
+        falling = input.detach() <= 0
+        drawn = rand(int(falling.sum()), dtype=float64, device=input.device)
+        slopes = (drawn * (upper - lower) + lower).to(input.dtype)
+        slope = ones_like(input.detach()).masked_scatter(falling, slopes)
     return _leaky_relu(input, slope, inplace=inplace)
 
 

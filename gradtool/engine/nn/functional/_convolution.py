@@ -124,12 +124,13 @@ def _products(taken: Tensor, weight: Tensor, groups: int) -> Tensor:
     places, size = taken.shape[2 : 2 + spatial], weight.shape[2:]
     apart = taken.reshape(count, groups, channels // groups, *places, *size)
     at_places = [*range(3, 3 + spatial)]
-    elements = [2, *range(3 + spatial, 3 + 2 * spatial)]
-    rows = apart.permute(0, 1, *at_places, *elements).reshape(
-        count, groups, product(places), channels // groups * product(size)
+    elements = [*range(3 + spatial, 3 + 2 * spatial)]
+    entries = channels // groups * product(size)
+    columns = apart.permute(0, 1, 2, *elements, *at_places).reshape(
+        count, groups, entries, product(places)
     )
-    columns = weight.reshape(groups, weight.shape[0] // groups, -1).transpose(1, 2)
-    return matmul(rows, columns).transpose(2, 3).reshape(count, weight.shape[0], *places)
+    rows = weight.reshape(groups, weight.shape[0] // groups, entries)
+    return matmul(rows, columns).reshape(count, weight.shape[0], *places)
 
 
 def _finish(out: Tensor, bias: Tensor | None, alone: bool) -> Tensor:
@@ -207,7 +208,9 @@ def _flip_weight(weight: Tensor, batch: Tensor, groups: int) -> Tensor:
     turned = weight.flip(tuple(range(2, weight.ndim)))
     apart = turned.reshape(groups, weight.shape[0] // groups, *weight.shape[1:])
     swapped = apart.transpose(1, 2)
-    return swapped.reshape(groups * weight.shape[1], -1, *weight.shape[2:])
+    return swapped.reshape(
+        groups * weight.shape[1], weight.shape[0] // groups, *weight.shape[2:]
+    )
 
 
 def _insert_zeros(batch: Tensor, step: Ints) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from gradtool.engine._ops.core.dims import Ints, as_ints
@@ -48,7 +49,7 @@ def positions(extent: int, size: int, step: int, dilation: int) -> int:
     return (extent - dilation * (size - 1) - 1) // step + 1
 
 
-def product(numbers: Ints) -> int:
+def product(numbers: Sequence[int]) -> int:
     """Multiply the numbers."""
     result = 1
     for number in numbers:
@@ -81,7 +82,9 @@ def unfold(
             "is too small: its components must be at least one"
         )
     taken = windows(padded, size, step, apart).permute(0, 1, 4, 5, 2, 3)
-    columns = taken.reshape(batch.shape[0], batch.shape[1] * product(size), -1)
+    columns = taken.reshape(
+        batch.shape[0], batch.shape[1] * product(size), product(taken.shape[-2:])
+    )
     return columns.squeeze(0) if input.ndim == 3 else columns
 
 
@@ -162,14 +165,17 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     Raises:
         RuntimeError: the channels are no multiple of the factor's square.
     """
+    _check_rank("pixel_shuffle", input)
     *front, channels, height, width = input.shape
     r = upscale_factor
+    if r <= 0:
+        raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
     if channels % r**2:
         raise RuntimeError(
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
             f"of upscale_factor, but input.size(-3)={channels} is not divisible by {r**2}"
         )
-    apart = input.reshape(-1, channels // r**2, r, r, height, width)
+    apart = input.reshape(product(front), channels // r**2, r, r, height, width)
     mixed = apart.permute(0, 1, 4, 2, 5, 3)
     return mixed.reshape(*front, channels // r**2, height * r, width * r)
 
@@ -181,16 +187,28 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     Raises:
         RuntimeError: height or width is no multiple of the factor.
     """
+    _check_rank("pixel_unshuffle", input)
     *front, channels, height, width = input.shape
     r = downscale_factor
-    if height % r or width % r:
-        raise RuntimeError(
-            "pixel_unshuffle expects height and width to be divisible by downscale_factor, but "
-            f"got {height} x {width} and {r}"
-        )
-    apart = input.reshape(-1, channels, height // r, r, width // r, r)
+    if r <= 0:
+        raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
+    for name, extent, at in (("height", height, -2), ("width", width, -1)):
+        if extent % r:
+            raise RuntimeError(
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
+                f"input.size({at})={extent} is not divisible by {r}"
+            )
+    apart = input.reshape(product(front), channels, height // r, r, width // r, r)
     mixed = apart.permute(0, 1, 3, 5, 2, 4)
     return mixed.reshape(*front, channels * r**2, height // r, width // r)
+
+
+def _check_rank(name: str, input: Tensor) -> None:
+    if input.ndim < 3:
+        raise RuntimeError(
+            f"{name} expects input to have at least 3 dimensions, but got input with {input.ndim} "
+            "dimension(s)"
+        )
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,6 +18,8 @@ from gradtool.engine._tensor import Tensor
 
 
 def _standardize(input: Tensor, dims: Sequence[int], eps: float) -> Tensor:
+    if not input.numel():
+        return input.clone()
     variance, mean = var_mean(input, tuple(dims), correction=0, keepdim=True)
     return (input - mean) * rsqrt(variance + eps)
 
@@ -54,7 +57,9 @@ def layer_norm(
     Raises:
         RuntimeError: the input's last dimensions are not `normalized_shape`.
     """
-    return _affine(_standardize(input, _last(input, normalized_shape), eps), weight, bias)
+    dims = _last(input, normalized_shape)
+    _check_elementwise(normalized_shape, weight=weight, bias=bias)
+    return _affine(_standardize(input, dims, eps), weight, bias)
 
 
 @takes(SMOOTH, "rms_norm")
@@ -70,19 +75,37 @@ def rms_norm(
         RuntimeError: the input's last dimensions are not `normalized_shape`.
     """
     slack = float(np.finfo(input._array.dtype).eps) if eps is None else eps
-    square = (input * input).mean(_last(input, normalized_shape), keepdim=True)
+    dims = _last(input, normalized_shape, "*")
+    _check_elementwise(normalized_shape, weight=weight)
+    square = (input * input).mean(dims, keepdim=True)
     return _affine(input * rsqrt(square + slack), weight, None)
 
 
-def _last(input: Tensor, normalized_shape: Sequence[int]) -> tuple[int, ...]:
+def _last(input: Tensor, normalized_shape: Sequence[int], any: str = "*, ") -> tuple[int, ...]:
+    """Return the dimensions of `normalized_shape`, which must be the last ones of the input."""
     shape = list(normalized_shape)
-    if not shape or list(input.shape[-len(shape) :]) != shape:
-        wanted = ", ".join(map(str, ["*", *shape]))
+    if not shape:
         raise RuntimeError(
-            f"Given normalized_shape={shape}, expected input with shape [{wanted}], but got input "
-            f"of size{list(input.shape)}"
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
+            "element, but got normalized_shape = []"
+        )
+    if list(input.shape[-len(shape) :]) != shape:
+        wanted = ", ".join(map(str, shape))
+        raise RuntimeError(
+            f"Given normalized_shape={shape}, expected input with shape [{any}{wanted}], but got "
+            f"input of size{list(input.shape)}"
         )
     return tuple(range(input.ndim - len(shape), input.ndim))
+
+
+def _check_elementwise(normalized_shape: Sequence[int], **parameters: Tensor | None) -> None:
+    shape = list(normalized_shape)
+    for name, each in parameters.items():
+        if each is not None and list(each.shape) != shape:
+            raise RuntimeError(
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
+                f"{list(each.shape)} and normalized_shape = {shape}"
+            )
 
 
 @node_name("NativeBatchNormBackward0")
@@ -106,19 +129,37 @@ def batch_norm(
         RuntimeError: there are no running statistics outside training.
     """
     _check_dtypes(input, running_mean, running_var, weight, bias)
-    dims = [0, *range(2, input.ndim)]
+    if training:
+        _check_values_per_channel(input.shape)
+    if not input.numel():
+        return _affine(input.clone(), _first(weight), _first(bias))
+    for name, each in (("running_mean", running_mean), ("running_var", running_var)):
+        if each is None and not training:
+            raise RuntimeError(f"{name} must be defined in evaluation mode")
+    _check_lengths(
+        input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
+    )
     weight, bias = _align_channels(weight, input), _align_channels(bias, input)
     if training:
-        _check_values_per_channel(input)
+        dims = [0, *range(2, input.ndim)]
         _track(input, running_mean, running_var, dims, momentum)
         return _affine(_standardize(input, dims, eps), weight, bias)
-    if running_mean is None or running_var is None:
-        raise RuntimeError(
-            "Expected running_mean and running_var to be defined when training=False"
-        )
-    behind = [1] * (input.ndim - 2)
-    mean, variance = (each.reshape(1, -1, *behind) for each in (running_mean, running_var))
+    mean, variance = _align_channels(running_mean, input), _align_channels(running_var, input)
+    assert mean is not None
+    assert variance is not None
     return _affine((input - mean) * rsqrt(variance + eps), weight, bias)
+
+
+def _first(parameter: Tensor | None) -> Tensor | None:
+    """The element that PyTorch applies to no values, which then get a zero gradient."""
+    return None if parameter is None else parameter[0]
+
+
+def _check_lengths(input: Tensor, **parameters: Tensor | None) -> None:
+    channels = input.shape[1] if input.ndim > 1 else 0
+    for name, each in parameters.items():
+        if each is not None and each.numel() != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {each.numel()}")
 
 
 def _check_dtypes(input: Tensor, *parameters: Tensor | None) -> None:
@@ -128,10 +169,10 @@ def _check_dtypes(input: Tensor, *parameters: Tensor | None) -> None:
         raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
 
 
-def _check_values_per_channel(input: Tensor) -> None:
-    if input.numel() == input.shape[1]:
+def _check_values_per_channel(shape: Sequence[int]) -> None:
+    if math.prod([shape[0], *shape[2:]]) == 1:
         raise ValueError(
-            f"Expected more than 1 value per channel when training, got input size {input.shape}"
+            f"Expected more than 1 value per channel when training, got input size {shape}"
         )
 
 
@@ -170,17 +211,32 @@ def instance_norm(
     Raises:
         ValueError: each channel of an example has a single value.
     """
-    weight, bias = _align_channels(weight, input), _align_channels(bias, input)
-    dims = list(range(2, input.ndim))
-    if not use_input_stats:
-        found = batch_norm(input, running_mean, running_var, eps=eps)
-        return _affine(found, weight, bias)
-    if input[0, 0].numel() == 1:
-        raise ValueError(
-            f"Expected more than 1 spatial element when training, got input size {input.shape}"
+    if use_input_stats:
+        if math.prod(input.shape[2:]) == 1:
+            raise ValueError(
+                "Expected more than 1 spatial element when training, got input size "
+                f"{input.shape}"
+            )
+        _check_both(running_mean, running_var)
+    elif running_mean is None or running_var is None:
+        raise RuntimeError(
+            "Expected running_mean and running_var to be defined when use_input_stats is false"
         )
-    _track(input, running_mean, running_var, dims, momentum)
-    return _affine(_standardize(input, dims, eps), weight, bias)
+    count, channels, *extents = input.shape
+    repeated = [
+        None if each is None else each.repeat(count)
+        for each in (running_mean, running_var, weight, bias)
+    ]
+    apart = input.reshape(1, count * channels, *extents)
+    out = batch_norm(apart, *repeated, use_input_stats, momentum, eps)
+    if use_input_stats and input.numel():
+        _track(input, running_mean, running_var, list(range(2, input.ndim)), momentum)
+    return out.reshape(input.shape)
+
+
+def _check_both(mean: Tensor | None, var: Tensor | None) -> None:
+    if (mean is None) != (var is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
 
 
 @node_name("NativeGroupNormBackward0")
@@ -197,15 +253,31 @@ def group_norm(
     Raises:
         RuntimeError: the channels cannot be split into that many equal groups.
     """
-    count, channels = input.shape[0], input.shape[1]
+    if input.ndim < 2:
+        raise RuntimeError(
+            f"Expected at least 2 dimensions for input tensor but received {input.ndim}"
+        )
+    count, channels, *extents = input.shape
+    _check_values_per_channel([count * channels // num_groups, num_groups, *extents])
     if channels % num_groups:
         raise RuntimeError(
             "Expected number of channels in input to be divisible by num_groups, but got input of "
             f"shape {list(input.shape)} and num_groups={num_groups}"
         )
-    grouped = input.reshape(count, num_groups, -1)
+    _check_vectors(input, weight=weight, bias=bias)
+    grouped = input.reshape(count, num_groups, channels // num_groups * math.prod(extents))
     standard = _standardize(grouped, [2], eps).reshape(input.shape)
     return _affine(standard, _align_channels(weight, input), _align_channels(bias, input))
+
+
+def _check_vectors(input: Tensor, **parameters: Tensor | None) -> None:
+    for name, each in parameters.items():
+        if each is not None and tuple(each.shape) != (input.shape[1],):
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, "
+                f"but got {name} of shape {list(each.shape)} and input of shape "
+                f"{list(input.shape)}"
+            )
 
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "normalize", "rms_norm"]

@@ -61,7 +61,7 @@ def plan_windows(
             f"dimensions, but got input of size: {list(input.shape)}"
         )
     sizes = for_each(size, spatial, "kernel_size")
-    steps = for_each(sizes if step is None or step == [] else step, spatial, "stride")
+    steps = for_each(sizes if step is None or step in ([], ()) else step, spatial, "stride")
     pads, apart = for_each(padding, spatial, "padding"), for_each(dilation, spatial, "dilation")
     if any(each > extent // 2 for each, extent in zip(pads, sizes)):
         raise RuntimeError(
