@@ -208,9 +208,7 @@ def _flip_weight(weight: Tensor, batch: Tensor, groups: int) -> Tensor:
     turned = weight.flip(tuple(range(2, weight.ndim)))
     apart = turned.reshape(groups, weight.shape[0] // groups, *weight.shape[1:])
     swapped = apart.transpose(1, 2)
-    return swapped.reshape(
-        groups * weight.shape[1], weight.shape[0] // groups, *weight.shape[2:]
-    )
+    return swapped.reshape(groups * weight.shape[1], weight.shape[0] // groups, *weight.shape[2:])
 
 
 def _insert_zeros(batch: Tensor, step: Ints) -> Tensor:

@@ -81,9 +81,7 @@ def _warn_of_rank(input: Tensor, spatial: int) -> None:
         )
 
 
-def _drop_features(
-    input: Tensor, p: float, training: bool, inplace: bool, batched: bool
-) -> Tensor:
+def _drop_features(input: Tensor, p: float, training: bool, inplace: bool, batched: bool) -> Tensor:
     if batched:
         return _drop(input, p, training, inplace, features=True)
     batch = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
@@ -137,7 +135,9 @@ def feature_alpha_dropout(
     return _alpha_drop(input, p, training, inplace, features=True)
 
 
-def _alpha_drop(input: Tensor, p: float, training: bool, inplace: bool, features: bool = False) -> Tensor:
+def _alpha_drop(
+    input: Tensor, p: float, training: bool, inplace: bool, features: bool = False
+) -> Tensor:
     _check_probability(p)
     if not training or p == 0 or not input.numel():
         return input

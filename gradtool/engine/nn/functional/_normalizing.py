@@ -214,8 +214,7 @@ def instance_norm(
     if use_input_stats:
         if math.prod(input.shape[2:]) == 1:
             raise ValueError(
-                "Expected more than 1 spatial element when training, got input size "
-                f"{input.shape}"
+                f"Expected more than 1 spatial element when training, got input size {input.shape}"
             )
         _check_both(running_mean, running_var)
     elif running_mean is None or running_var is None:
@@ -223,12 +222,12 @@ def instance_norm(
             "Expected running_mean and running_var to be defined when use_input_stats is false"
         )
     count, channels, *extents = input.shape
-    repeated = [
+    mean, var, scale, shift = (
         None if each is None else each.repeat(count)
         for each in (running_mean, running_var, weight, bias)
-    ]
+    )
     apart = input.reshape(1, count * channels, *extents)
-    out = batch_norm(apart, *repeated, use_input_stats, momentum, eps)
+    out = batch_norm(apart, mean, var, scale, shift, use_input_stats, momentum, eps)
     if use_input_stats and input.numel():
         _track(input, running_mean, running_var, list(range(2, input.ndim)), momentum)
     return out.reshape(input.shape)
