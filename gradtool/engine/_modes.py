@@ -44,3 +44,13 @@ class Inferring:
 
 
 inferring = Inferring()
+
+
+class Unshared:
+    """References to a gradient that nothing but a walk holds, which a leaf may take."""
+
+    count = 0
+    """As `sys.getrefcount` has it where a leaf accumulates; `autograd._walk` measures it."""
+
+
+unshared = Unshared()

@@ -10,19 +10,22 @@ from __future__ import annotations
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
+from copy import deepcopy
+from sys import getrefcount
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradtool.engine import _dtypes
 from gradtool.engine._device import device, device_of
-from gradtool.engine._modes import inferring, modes
+from gradtool.engine._modes import inferring, modes, unshared
 from gradtool.engine._tensor_methods import TensorMethods
 from gradtool.engine.autograd._node import (
     AccumulateGrad,
     Node,
     OutputEdge,
     RemovableHandle,
+    hooked_leaves,
     hooks_of,
     node_and_number,
 )
@@ -234,6 +237,8 @@ class Tensor(TensorMethods):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise RuntimeError("requires_grad must be a bool")
         if self._node is not None and not value:
             raise RuntimeError(
                 "you can only change requires_grad flags of leaf variables. If you want to use "
@@ -246,8 +251,14 @@ class Tensor(TensorMethods):
                 "allowed."
             )
         if value and self._array.dtype.kind not in "fc":
-            raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        self._requires_grad = bool(value)
+            raise RuntimeError(
+                "only Tensors of floating point and complex dtype can require gradients"
+            )
+        self._requires_grad = value
+
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
+        raise RuntimeError("requires_grad must be a bool")
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set `requires_grad` in place.
@@ -255,6 +266,8 @@ class Tensor(TensorMethods):
         Raises:
             RuntimeError: the dtype is not floating or complex, or it is not a leaf.
         """
+        if requires_grad and self._array.dtype.kind not in "fc":
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
         self.requires_grad = requires_grad
         return self
 
@@ -267,7 +280,7 @@ class Tensor(TensorMethods):
     def grad_fn(self) -> Node | None:
         """The node that computed it; None for a leaf."""
         node = self._node
-        return None if node is None else node.shown()
+        return None if node is None else node.shown(self)
 
     @property
     def output_nr(self) -> int:
@@ -286,6 +299,10 @@ class Tensor(TensorMethods):
         if value is not None:
             self._check_grad(value)
         self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
 
     def _check_grad(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
@@ -319,8 +336,13 @@ class Tensor(TensorMethods):
         """Add a gradient to `grad`; the graph of it is kept when it is being recorded."""
         held = self._grad
         if held is None:
-            # A copy: other leaves, hooks or the caller may hold the same gradient.
-            self._grad = grad.clone() if modes.grad else wrap(grad._array.copy("K"))
+            if modes.grad:
+                self._grad = _copied_with_graph(grad, self._array)
+            elif getrefcount(grad) <= unshared.count and _may_take(grad, self._array):
+                self._grad = grad
+            else:
+                # Other leaves, hooks or the caller may hold the same gradient.
+                self._grad = wrap(_copied_like(grad._array, self._array))
         elif modes.grad:
             self._grad = held + grad
         else:
@@ -357,6 +379,7 @@ class Tensor(TensorMethods):
                 "post accumulate grad hooks cannot be registered on non-leaf tensors"
             )
         node: Any = node_and_number(self)[0]
+        hooked_leaves.add(node)
         self.__dict__["_hooked_accumulator"] = node
         return RemovableHandle(node.accumulated, hook)
 
@@ -433,7 +456,16 @@ class Tensor(TensorMethods):
 
     @data.setter
     def data(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if value._array.dtype != self._array.dtype:
+            # As in torch: gradients of what was computed before are of the other dtype.
+            self._leaf_node = None
         self._array = value._array
+
+    @data.deleter
+    def data(self) -> None:
+        raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     def numpy(self, *, force: bool = False) -> Any:
         """The elements as a NumPy array that shares memory.
@@ -530,17 +562,77 @@ class Tensor(TensorMethods):
         if self._node is not None:
             raise RuntimeError(
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
-                "protocol at the moment."
+                "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
+                "because of a torch.nn.utils.weight_norm usage, see "
+                "https://github.com/pytorch/pytorch/pull/103001"
             )
         copied = _fill(_new(type(self)), self._array.copy())
         copied._requires_grad = self._requires_grad
         # Shared tensors stay shared in the copy.
         memo[id(self)] = copied
+        if self._grad is not None:
+            copied._grad = deepcopy(self._grad, memo)
         return copied
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The graph is not written: a computed tensor is read back as a constant.
         return _rebuild, (self._array, self._requires_grad and self._node is None)
+
+
+def _may_take(grad: Tensor, leaf: Any) -> bool:
+    """Return True if a gradient can be a leaf's ``grad`` itself: nothing else has its memory."""
+    return (
+        grad.__class__ is Tensor
+        and not grad._requires_grad
+        and _array_references(grad) == _OF_ONE_TENSOR
+        and _owns_memory(grad._array)
+        and grad._array.strides == leaf.strides
+        and grad._array.dtype == leaf.dtype
+    )
+
+
+def _owns_memory(array: Any) -> bool:
+    """Return True if no other array that is referred to has the memory of this one."""
+    # A new array reshaped has one for its base that only it refers to.
+    return array.base is None or (
+        array.base.__class__ is array.__class__ and getrefcount(array.base) == _OF_ONE_TENSOR
+    )
+
+
+def _array_references(tensor: Tensor) -> int:
+    return getrefcount(tensor._array)
+
+
+def _copied_like(grad: Any, leaf: Any) -> Any:
+    """A copy of a gradient with the strides of its leaf; without gaps where that has some."""
+    copied = np.empty_like(leaf, order="K" if _is_dense(leaf) else "C")
+    if copied.dtype != grad.dtype or copied.shape != grad.shape:
+        return grad.copy()
+    copied[...] = grad
+    return copied
+
+
+def _is_dense(array: Any) -> bool:
+    """Return True if the elements lie in some order without gaps, each once."""
+    if array.flags.c_contiguous or array.flags.f_contiguous:
+        return True
+    expected = array.itemsize
+    for step, extent in sorted(zip(array.strides, array.shape)):
+        if extent != 1:
+            if step != expected:
+                return False
+            expected *= extent
+    return True
+
+
+def _copied_with_graph(grad: Tensor, leaf: Any) -> Tensor:
+    copied: Tensor = grad.clone()
+    if copied.__class__ is Tensor and copied._array.strides != leaf.strides:
+        copied._array = _copied_like(copied._array, leaf)
+    if copied._node is not None and copied._node is not grad._node and _is_dense(leaf):
+        # torch copies into memory laid out as the leaf is.
+        copied._node.title = "CopyBackwards"  # type: ignore[attr-defined]  # that of `clone`
+    return copied
 
 
 class ViewOf(NamedTuple):
@@ -616,3 +708,7 @@ def _rebuild(array: Any, requires_grad: bool) -> Tensor:
     tensor = wrap(array)
     tensor._requires_grad = requires_grad
     return tensor
+
+
+_OF_ONE_TENSOR = _array_references(wrap(np.zeros(1)))
+"""References to an array that only its tensor holds, as Python counts them: versions differ."""

@@ -57,7 +57,7 @@ def engine_parts() -> list[Any]:
         for value in vars(family).values()
         if "compute" in (cell := _cells(value))
     ]
-    kinds = [vars(kind)["apply"] for kind in (BackwardCFunction,)]
+    kinds = [vars(kind)["_vjp"] for kind in (BackwardCFunction,)]
     computes = [primitive.compute for primitive in PRIMITIVES]
     return [*cells, *kinds, *computes, *vars(torch.Tensor).values(), *vars(torch).values()]
 

@@ -60,6 +60,8 @@ def complete(module: ModuleType) -> None:
     if not isinstance(own, _Answer):
         name = "torch" + module.__name__.removeprefix(_ENGINE)
         vars(module)["__getattr__"] = _Answer(name, module, own)
+        # Found there, it is not bound in its parent anew, where a function may have its name.
+        sys.modules.setdefault(name, module)
         if shown_as_torch:
             show_as_torch(module)
         if name == "torch":

@@ -143,7 +143,7 @@ def _like(function: FunctionType, wrapper: Any) -> Any:
 def _graph() -> Iterator[Undo]:
     """Hook nodes in backward, and the forward of Functions, under their own names."""
     for kind in (PrimitiveNode, BackwardCFunction):
-        yield replaced(kind, "apply", _by_name(vars(kind)["apply"], lambda node: node._name()))
+        yield replaced(kind, "_vjp", _by_name(vars(kind)["_vjp"], lambda node: node._name()))
     forward = vars(Function)["_run_forward"].__func__
     named = _by_name(forward, lambda function: function.__name__)
     yield replaced(Function, "_run_forward", classmethod(named))

@@ -2,38 +2,64 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from gradtool.engine._errors import ContractError
-from gradtool.engine._tensor import Tensor, wrap
+from gradtool.engine._tensor import Tensor
+from gradtool.engine.autograd._roots import (
+    Root,
+    as_targets,
+    check_targets,
+    with_cotangents,
+)
 from gradtool.engine.autograd._walk import walk
 
 
 def backward(
-    tensors: Tensor | Sequence[Tensor],
+    tensors: Any,
     grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    inputs: Tensor | Sequence[Tensor] | None = None,
+    grad_variables: Any = None,
+    inputs: Any = None,
 ) -> None:
     """Add gradients of the sum of `tensors`, weighted by `grad_tensors`, to leaves' ``grad``.
 
     Args:
-        tensors: what is differentiated.
+        tensors: what is differentiated: tensors, or edges of the graph.
         grad_tensors: a cotangent of the shape of each; may be left out for one element.
         retain_graph: keep saved values for another walk; by default as `create_graph`.
         create_graph: record the walk itself, so that gradients can be differentiated.
-        inputs: only these leaves get their gradient; by default all leaves.
+        grad_variables: the old name of `grad_tensors`.
+        inputs: only these leaves get their gradient; by default all leaves. A tensor that is no
+            leaf retains its own.
 
     Raises:
         RuntimeError: a cotangent is missing or of the wrong shape, a tensor requires no
             gradient, or the graph was freed or changed in place.
     """
-    roots = _roots(tensors, grad_tensors)
-    targets = None if inputs is None else _as_tuple(inputs)
-    if targets is not None and not targets:
-        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    if grad_variables is not None:
+        warnings.warn(
+            "`grad_variables` is deprecated. Use `grad_tensors` instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
+                "`backward()`. Please only use `grad_tensors`."
+            )
+        grad_tensors = grad_variables
+    targets = None if inputs is None else as_targets(inputs, "backward")
+    roots = with_cotangents(tensors, grad_tensors)
+    if targets is not None:
+        for target in targets:
+            if isinstance(target, Tensor):
+                target.retain_grad()
+        check_targets(targets)
+    if create_graph:
+        _warn_of_cycle()
     walk(
         roots,
         keep_graph=create_graph if retain_graph is None else retain_graph,
@@ -42,8 +68,26 @@ def backward(
     )
 
 
+_warned: list[bool] = []
+
+
+def _warn_of_cycle() -> None:
+    """Warn of a recorded ``grad``, once in a process."""
+    if not _warned:
+        _warned.append(True)
+        warnings.warn(
+            "Using backward() with create_graph=True will create a reference cycle between the "
+            "parameter and its gradient which can cause a memory leak. We recommend using "
+            "autograd.grad when creating the graph to avoid this. If you have to use this "
+            "function, make sure to reset the .grad fields of your parameters to None after use "
+            "to break the cycle and avoid the leak.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
 def grad(
-    outputs: Tensor | Sequence[Tensor],
+    outputs: Any,
     inputs: Any,
     grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
     retain_graph: bool | None = None,
@@ -56,8 +100,8 @@ def grad(
     """Gradients of the sum of `outputs`, weighted by `grad_outputs`, with respect to `inputs`.
 
     Args:
-        outputs: what is differentiated.
-        inputs: tensors of the graph, one or a sequence.
+        outputs: what is differentiated: tensors, or edges of the graph.
+        inputs: tensors or edges of the graph, one, a sequence or a dict.
         grad_outputs: a cotangent of the shape of each output; may be left out for one element.
         retain_graph: keep saved values for another walk; by default as `create_graph`.
         create_graph: record the walk itself, so that gradients can be differentiated.
@@ -67,7 +111,7 @@ def grad(
         materialize_grads: zeros in the place of None.
 
     Returns:
-        One gradient for each input, of its shape and dtype.
+        One gradient for each input, of its shape and dtype; in a dict if the inputs are.
 
     Raises:
         RuntimeError: as `backward`; or an input requires no gradient; or was not used.
@@ -77,34 +121,70 @@ def grad(
             "Expected allow_unused to be True or not passed when materialize_grads=True, "
             "but got: allow_unused=False."
         )
-    targets = _as_tuple(inputs)
-    roots = None if is_grads_batched else _roots(outputs, grad_outputs)
-    for target in targets:
-        if not target._requires_grad:
-            raise ContractError(
-                "no-graph", "One of the differentiated Tensors does not require grad"
-            )
-    if roots is None:
-        return _batched_grad(outputs, targets, grad_outputs, create_graph, allow_unused)
-    found = walk(
-        roots,
-        keep_graph=create_graph if retain_graph is None else retain_graph,
-        create_graph=create_graph,
-        targets=targets,
-        accumulate=False,
+    targets = as_targets(inputs, "grad")
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To "
+            "accumulate gradient for other parts of the graph, please use "
+            "torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
+    roots = with_cotangents(outputs, grad_outputs, batched=is_grads_batched)
+    check_targets(targets)
+    find = _batched if is_grads_batched else _found
+    found = find(
+        roots, targets, create_graph if retain_graph is None else retain_graph, create_graph
     )
     if materialize_grads:
-        return tuple(
-            target.new_zeros(target.shape) if each is None else each
-            for target, each in zip(targets, found)
-        )
-    if not allow_unused and any(each is None for each in found):
+        found = _materialized(found, targets, create_graph)
+    elif not allow_unused and any(each is None for each in found):
         raise RuntimeError(
             f"The differentiated Tensor at index {[each is None for each in found].index(True)} "
             "appears to not have been used in the graph. Set allow_unused=True if this is the "
             "desired behavior."
         )
+    if type(inputs) is dict:
+        return dict(zip(inputs, found, strict=True))  # type: ignore[return-value]  # rarely a dict
     return tuple(found)
+
+
+def _found(
+    roots: list[tuple[Root, Tensor]], targets: tuple[Root, ...], keep: bool, create: bool
+) -> list[Tensor | None]:
+    return walk(roots, keep_graph=keep, create_graph=create, targets=targets, accumulate=False)
+
+
+def _batched(
+    roots: list[tuple[Root, Tensor]], targets: tuple[Root, ...], keep: bool, create: bool
+) -> list[Tensor | None]:
+    """One walk for all rows of the cotangents."""
+    # `func` imports the walk of this package.
+    from gradtool.engine.func._vmap import vmap_rows
+
+    def of_row(*row: Tensor) -> list[Tensor | None]:
+        again = [(root, each) for (root, _), each in zip(roots, row, strict=True)]
+        return _found(again, targets, keep, create)
+
+    return list(vmap_rows(of_row)(*[cotangent for _, cotangent in roots]))
+
+
+def _materialized(
+    found: list[Tensor | None], targets: tuple[Root, ...], create_graph: bool
+) -> list[Tensor | None]:
+    """Zeros in the place of each gradient that is undefined."""
+    filled: list[Tensor | None] = []
+    for each, target in zip(found, targets, strict=True):
+        if each is None and not isinstance(target, Tensor):
+            raise RuntimeError(
+                "materialize_grads cannot be used when the given input is a GradientEdge"
+            )
+        filled.append(
+            target.new_zeros(target.shape, requires_grad=create_graph)
+            if each is None and isinstance(target, Tensor)
+            else each
+        )
+    return filled
 
 
 def _backward_from(
@@ -123,78 +203,3 @@ def _backward_from(
 
 _backward_from.__name__ = "backward"
 Tensor.backward = _backward_from  # type: ignore[attr-defined]  # methods are attached
-
-
-def _batched_grad(
-    outputs: Any, targets: tuple[Tensor, ...], cotangents: Any, create_graph: bool, allow: Any
-) -> tuple[Tensor | None, ...]:
-    """One walk for all rows of the cotangents."""
-    # `func` imports the walk of this package.
-    from gradtool.engine.func._vmap import vmap_rows
-
-    def of_row(*row: Tensor) -> tuple[Tensor | None, ...]:
-        return grad(outputs, targets, row, True, create_graph, allow_unused=allow)
-
-    found: tuple[Tensor | None, ...] = vmap_rows(of_row)(*_as_tuple(cotangents))
-    return found
-
-
-def _as_tuple(tensors: Any) -> tuple[Any, ...]:
-    return (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
-
-
-def _roots(outputs: Any, cotangents: Any) -> list[tuple[Tensor, Tensor]]:
-    """Outputs with their cotangents, checked."""
-    if cotangents is None and outputs.__class__ is Tensor:
-        return [(outputs, cotangent_of(outputs, None, 0))]
-    tensors = _as_tuple(outputs)
-    given = (None,) * len(tensors) if cotangents is None else _as_tuple(cotangents)
-    if len(given) != len(tensors):
-        raise RuntimeError(f"got {len(tensors)} tensors and {len(given)} gradients")
-    return [
-        (tensor, cotangent_of(tensor, each, position))
-        for position, (tensor, each) in enumerate(zip(tensors, given))
-    ]
-
-
-def cotangent_of(tensor: Tensor, given: Tensor | None, position: int) -> Tensor:
-    """The cotangent of a root, checked; ones if none is given.
-
-    Raises:
-        RuntimeError: the tensor requires no gradient, or the cotangent does not fit it.
-    """
-    if not tensor._requires_grad:
-        raise ContractError(
-            "no-graph",
-            f"element {position} of tensors does not require grad and does not have a grad_fn",
-        )
-    array = tensor._array
-    if given is None:
-        if array.size != 1:
-            raise RuntimeError("grad can be implicitly created only for scalar outputs")
-        if array.dtype.kind == "c":
-            raise RuntimeError(
-                "grad can be implicitly created only for real scalar outputs but got "
-                f"{tensor.dtype}"
-            )
-        if tensor.__class__ is not Tensor and tensor._level is not None:
-            return tensor.detach().new_ones(tensor.shape)
-        # Not `np.ones`: a copy is on the array's own device, NumPy's or CuPy's.
-        ones = array.copy()
-        ones[...] = 1
-        return wrap(ones)
-    if not isinstance(given, Tensor):
-        raise TypeError(f"gradients can be either Tensors or None, but got {type(given).__name__}")
-    if given._array.shape != array.shape:
-        raise RuntimeError(
-            f"Mismatch in shape: grad_output[{position}] has a shape of {given.shape} and "
-            f"output[{position}] has a shape of {tensor.shape}."
-        )
-    if (given._array.dtype.kind == "c") != (array.dtype.kind == "c"):
-        raise RuntimeError(
-            "For complex Tensors, both grad_output and output are required to have the same "
-            f"dtype. Mismatch in dtype: grad_output[{position}] has a dtype of {given.dtype} and "
-            f"output[{position}] has a dtype of {tensor.dtype}."
-        )
-    # NumPy has one object for each native dtype, and `is` is quicker than `==`.
-    return given if given._array.dtype is array.dtype else given.to(tensor.dtype)

@@ -10,7 +10,8 @@ from gradtool.engine import _dtypes
 from gradtool.engine._device import CPU
 from gradtool.engine._errors import ContractError, ContractTypeError
 from gradtool.engine._ops.core.primitive_node import bring_back
-from gradtool.engine._tensor import Tensor
+from gradtool.engine._tensor import Size, Tensor
+from gradtool.engine.autograd._node import OutputInfo
 
 if TYPE_CHECKING:
     from gradtool.engine.autograd._node import Gradients
@@ -35,6 +36,11 @@ class TensorInfo(NamedTuple):
         device = CPU if kind is ndarray else tensor.device
         # A named tuple's own `__new__` is a Python function: one more frame for each tensor.
         return _new_tuple(cls, (array.shape, array.dtype, device, kind))
+
+    def shown(self) -> OutputInfo:
+        """Return the properties under the names that users know."""
+        dtype = _dtypes.from_numpy_dtype(self.dtype)
+        return OutputInfo(Size(self.shape), dtype, self.device)
 
     def zeros(self) -> Tensor:
         """Return a zero gradient for it."""

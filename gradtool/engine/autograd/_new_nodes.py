@@ -1,13 +1,12 @@
 """Treatment of new nodes while saved-tensor hooks or anomaly mode are in force.
 
 Saved tensors are given to the user's pack hook, and come back from the unpack hook. In anomaly
-mode each node's traceback is kept.
+mode the traceback of each node's making is kept.
 """
 
 from __future__ import annotations
 
 import traceback
-import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -65,9 +64,8 @@ def packer() -> Callable[[Tensor], Packed]:
     return lambda tensor: Packed(tensor, pack, unpack)
 
 
-# Weak keys, so that a traceback is dropped with its node.
-made_at: weakref.WeakKeyDictionary[Node, str] = weakref.WeakKeyDictionary()
-"""The traceback of the creation of each node that was made in anomaly mode."""
+TRACEBACK, PARENT = "traceback_", "parent_"
+"""Keys of a node's `metadata` in anomaly mode: lines, and the node that ran when it was made."""
 
 
 def update() -> None:
@@ -80,4 +78,7 @@ def _watch(node: Node) -> None:
         node._pack_saved(packer())
     if modes.anomaly:
         # The last two frames are this function and the engine's that called it.
-        made_at[node] = "".join(traceback.format_stack()[:-2])
+        node.metadata[TRACEBACK] = traceback.format_stack()[:-2]
+        running = None if modes.walk is None else modes.walk.running
+        if running is not None:
+            node.metadata[PARENT] = running.shown()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 # `_tensor` imports this module.
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Node:
     _outputs = 1
     """How many outputs it has; a gradient for each comes in."""
 
-    def apply(self, grad: Any, wanted: set[int] | None) -> Gradients:
+    def _vjp(self, grad: Any, wanted: set[int] | None) -> Gradients:
         """Gradients for `_edges`, given that of the output (a list where there are several).
 
         Entries for edges whose order is not in `wanted` (None: all are) may be None.
@@ -72,21 +72,63 @@ class Node:
         """Return the same even if the user set ``name`` on a ctx."""
         return type(self).__name__
 
-    def shown(self) -> Node:
+    def shown(self, output: Tensor | None = None) -> Node:
         """Return the node for users: of a class that has its name."""
         return self
+
+    def _shown_edges(self) -> Sequence[Node | None]:
+        """Where the gradient of each input goes; None for one that needs none."""
+        return self._edges
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """(node, output number) that each input's gradient goes to."""
         return tuple(
-            (edge.shown(), edge.number if isinstance(edge, OutputEdge) else 0)
-            for edge in self._edges
+            (None, 0)
+            if edge is None
+            else (edge.shown(), edge.number if isinstance(edge, OutputEdge) else 0)
+            for edge in self._shown_edges()
         )
+
+    @property
+    def _input_metadata(self) -> tuple[OutputInfo, ...]:
+        """Properties of its outputs, which its inputs in the backward walk have too."""
+        return ()
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """Notes on the node: in anomaly mode the traceback and the parent of its making."""
+        return _metadata.setdefault(self, {})
+
+    def _sequence_nr(self) -> int:
+        """A number that is greater for newer nodes."""
+        return -self._order
+
+    def __call__(self, *grads: Tensor | None, **unknown: Any) -> Any:
+        """Gradients of the inputs, given those of the outputs.
+
+        Raises:
+            TypeError: there are more or fewer arguments than outputs, or one is no tensor.
+        """
+        from gradtool.engine._tensor import Tensor
+
+        if unknown:
+            raise TypeError("keyword arguments are not supported")
+        if len(grads) != self._outputs:
+            raise TypeError(f"expected {self._outputs} arguments, got {len(grads)} instead")
+        for position, grad in enumerate(grads):
+            if not (grad is None or isinstance(grad, Tensor)):
+                raise TypeError(f"argument {position} is not a Variable")
+        found = iter(self._vjp(grads[0] if self._outputs == 1 else list(grads), None))
+        results = tuple([None if edge is None else next(found) for edge in self._shown_edges()])
+        return results[0] if len(results) == 1 else results
 
     def register_hook(self, hook: Hook) -> RemovableHandle:
         """Call ``hook(grad_inputs, grad_outputs)`` after the run; it may replace the first."""
         return RemovableHandle(hooks_of(self).after, hook)
+
+    def _register_hook_dict(self, tensor: Tensor) -> None:
+        """Do nothing: the hooks of a tensor are those of its node already."""
 
     def register_prehook(self, hook: Hook) -> RemovableHandle:
         """Call ``hook(grad_outputs)`` before the node runs; it may replace them."""
@@ -94,6 +136,33 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<{self._name()} object at {id(self):#x}>"
+
+
+# Weak keys, so that the notes are dropped with their node.
+_metadata: weakref.WeakKeyDictionary[Node, dict[Any, Any]] = weakref.WeakKeyDictionary()
+
+
+class OutputInfo(NamedTuple):
+    """Properties of an output of a node."""
+
+    shape: Any
+    dtype: Any
+    device: Any
+    is_nested_tensor: bool = False
+    is_cpp_nested_tensor: bool = False
+
+    @classmethod
+    def of(cls, tensor: Tensor) -> OutputInfo:
+        """Read the properties of a tensor."""
+        return cls(tensor.shape, tensor.dtype, tensor.device)
+
+
+class GradientEdge(NamedTuple):
+    """The output of a node that a tensor's gradient goes to."""
+
+    node: Node
+    output_nr: int
+    ownership_token: Node | None = None
 
 
 class OutputEdge(Node):
@@ -109,7 +178,7 @@ class OutputEdge(Node):
         self._edges = ()
         self._hooks = None
 
-    def shown(self) -> Node:
+    def shown(self, output: Tensor | None = None) -> Node:
         """The node itself."""
         return self.node.shown()
 
@@ -122,7 +191,7 @@ class AccumulateGrad(Node):
     def __init__(self, variable: Tensor) -> None:
         self.variable = variable
         self.accumulated: dict[int, Hook] = {}
-        """Hooks on the tensor, once its gradient is complete."""
+        """Hooks on the tensor, once its gradient is complete; `hooks_of_accumulated` adds one."""
         self._edges = ()
         self._order = _next_leaf_order()
         self._hooks = None
@@ -131,13 +200,22 @@ class AccumulateGrad(Node):
         """The name of torch's class in C++."""
         return f"torch::autograd::{self._name()}"
 
-    def apply(self, grad: Tensor | None, wanted: set[int] | None) -> Gradients:
+    @property
+    def _input_metadata(self) -> tuple[OutputInfo, ...]:
+        return (OutputInfo.of(self.variable),)
+
+    def _vjp(self, grad: Tensor | None, wanted: set[int] | None) -> Gradients:
         """Add to the leaf's ``grad``."""
+        variable = self.variable
+        if not variable._requires_grad:
+            return ()
         if grad is not None:
-            self.variable._accumulate(grad)
-            # A copy, as a hook may remove itself.
-            for hook in list(self.accumulated.values()):
-                hook(self.variable)
+            variable._accumulate(grad)
+        # torch calls them after an undefined gradient too.
+        if self.accumulated:
+            from gradtool.engine.autograd._run_hooks import run_accumulated_hooks
+
+            run_accumulated_hooks(self)
         return ()
 
 
@@ -163,7 +241,13 @@ def hooks_of(node: Node) -> NodeHooks:
     """The node's hooks, made if it has none."""
     if node._hooks is None:
         node._hooks = NodeHooks()
+        if isinstance(node, AccumulateGrad):
+            hooked_leaves.add(node)
     return node._hooks
+
+
+hooked_leaves: weakref.WeakSet[AccumulateGrad] = weakref.WeakSet()
+"""Leaves with hooks: with any about, a walk runs leaves at the time when torch does."""
 
 
 class RemovableHandle:

@@ -3,47 +3,80 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
+from sys import getrefcount
 from typing import Any
 
-from gradtool.engine._modes import modes
-from gradtool.engine._tensor import Tensor
+import numpy as np
+
+from gradtool.engine._modes import modes, unshared
+from gradtool.engine._tensor import Tensor, wrap
+from gradtool.engine.autograd import _new_nodes
+from gradtool.engine.autograd._deep import call_in_new_thread
 from gradtool.engine.autograd._node import (
-    AccumulateGrad,
+    GradientEdge,
     Node,
-    NodeHooks,
     OutputEdge,
+    hooked_leaves,
+    next_order,
     node_and_number,
 )
+from gradtool.engine.autograd._ready_queue import ReadyQueue, arrivals
+from gradtool.engine.autograd._run_hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
+from gradtool.engine.autograd._watched import run_watched
 
 _walk_numbers = itertools.count()
 
+_NESTED_IN_ONE_THREAD = 20
+"""Walks within walks that the stack of one thread holds, at a dozen calls each and the user's."""
+
+Root = Tensor | GradientEdge
+
 
 def walk(
-    roots: Iterable[tuple[Tensor, Tensor]],
+    roots: Iterable[tuple[Root, Tensor]],
     *,
     keep_graph: bool,
     create_graph: bool,
-    targets: Sequence[Tensor] | None = None,
+    targets: Sequence[Root] | None = None,
     accumulate: bool = True,
 ) -> list[Tensor | None]:
     """Send each root's cotangent through the graph.
 
-    With `targets`, only nodes that lead to one of them run, and the gradients that arrive
-    there are returned in their order; unless `accumulate`, leaves keep their ``grad``.
+    With `targets`, only nodes that lead to one of them run. Unless `accumulate`, leaves keep
+    their ``grad``, and the gradients that arrive at the targets are returned in their order.
     """
-    walker = _Walker(keep_graph, targets, accumulate)
-    for tensor, cotangent in roots:
-        walker.deposit(tensor._node or tensor._accumulator(), cotangent)
     # Walks nest: a hook or a custom backward may start another.
-    before, outer = modes.grad, modes.walk
+    outer = modes.walk
+    kind = _WalkInOrder if hooked_leaves else _Walker
+    walker = kind(keep_graph, targets, accumulate, 0 if outer is None else outer.depth + 1)
+    for root, cotangent in roots:
+        edge = root._node or root._accumulator() if isinstance(root, Tensor) else _edge_to(root)
+        walker.roots.append(edge)
+        walker.deposit(edge, cotangent)
+    before, hooks = modes.grad, modes.saved_tensor_hooks
     modes.grad, modes.walk = create_graph, walker
     try:
-        walker.run()
+        if walker.depth % _NESTED_IN_ONE_THREAD or not walker.depth:
+            walker.run()
+        else:
+            call_in_new_thread(walker.run)
+        # A callback may add another.
+        for callback in walker.callbacks:
+            callback()
     finally:
         modes.grad, modes.walk = before, outer
+        if modes.saved_tensor_hooks is not hooks:
+            # A hook that the walk ran entered or left a block of them.
+            modes.saved_tensor_hooks = hooks
+            _new_nodes.update()
     return walker.captured
+
+
+def _edge_to(root: GradientEdge) -> Node:
+    node, number = root.node, root.output_nr
+    return node if node._outputs == 1 else OutputEdge(node, number)
 
 
 class _Walker:
@@ -52,18 +85,24 @@ class _Walker:
     captures: dict[int, list[tuple[int, int]]] | None = None
     """Order of a node -> (position among the targets, output number) of each target there."""
     captured: list[Tensor | None]
-    wanted: set[int] | None = None
-    roots: tuple[Node, ...] = ()
     ends: Sequence[Node] = ()
     """Nodes of the targets: a leaf that is itself a root has its end nowhere else."""
+    wanted: set[int] | None = None
+    running: Node | None = None
+    """The node that runs, in anomaly mode."""
     _reachable: set[int] | None = None
 
     def __init__(
-        self, keep_graph: bool, targets: Sequence[Tensor] | None, accumulate: bool
+        self, keep_graph: bool, targets: Sequence[Root] | None, accumulate: bool, depth: int
     ) -> None:
         self.keep_graph = keep_graph
         self.accumulate = accumulate
         self.number = next(_walk_numbers)
+        self.depth = depth
+        """How many walks this one is in."""
+        self.callbacks: list[Callable[[], Any]] = []
+        """Called at the end."""
+        self.roots: list[Node] = []
         # Orders alone: integers compare quickly, and nodes do not compare at all.
         self.heap: list[int] = []
         self.nodes: dict[int, Node] = {}
@@ -75,11 +114,13 @@ class _Walker:
         else:
             self._aim_at(targets)
 
-    def _aim_at(self, targets: Sequence[Tensor]) -> None:
+    def _aim_at(self, targets: Sequence[Root]) -> None:
         self.captured = [None] * len(targets)
         self.captures, ends = {}, []
         for position, target in enumerate(targets):
-            node, number = node_and_number(target)
+            node, number = (
+                target[:2] if isinstance(target, GradientEdge) else node_and_number(target)
+            )
             ends.append(node)
             self.captures.setdefault(node._order, []).append((position, number))
         self.ends = ends
@@ -130,27 +171,21 @@ class _Walker:
 
     def run(self) -> None:
         """Run nodes until none is left."""
-        if self.captures is not None:
-            self.wanted = _leading_to(self.captures, self.nodes.values())
+        self._plan()
         heap, nodes, grads, wanted = self.heap, self.nodes, self.grads, self.wanted
-        # For `will_run`: the walk empties `nodes`.
-        self.roots = tuple(nodes.values())
         release, anomaly = not self.keep_graph, modes.anomaly
         while heap:
             order = heappop(heap)
             node = nodes.pop(order)
             grad = grads.pop(order)
             hooks = node._hooks
-            # Before targets are captured: `grad` returns what the tensor's hooks made of it.
-            if hooks is not None:
-                grad = _run_pre_hooks(hooks, grad)
             if wanted is not None and not self._proceed(node, order, grad):
                 continue
-            results = (
-                node.apply(grad, wanted) if not anomaly else _apply_watched(node, grad, wanted)
-            )
+            if hooks is not None:
+                grad = run_pre_hooks(hooks, grad)
+            results = node._vjp(grad, wanted) if not anomaly else run_watched(node, grad, wanted)
             if hooks is not None and hooks.after:
-                results = _run_post_hooks(hooks, results, grad)
+                results = run_post_hooks(node, hooks, results, grad)
             if release:
                 node._release()
             for edge, result in zip(node._edges, results):
@@ -163,6 +198,13 @@ class _Walker:
                     grads[order] = result
                     nodes[order] = edge
                     heappush(heap, order)
+            # A leaf takes a gradient that nothing else refers to.
+            results = result = None
+
+    def _plan(self) -> None:
+        """Find the nodes that lead to a target."""
+        if self.captures is not None:
+            self.wanted = _leading_to(self.captures, self.nodes.values())
 
     def will_run(self, node: Node) -> bool:
         """Return True if this walk runs, or ran, a node."""
@@ -176,12 +218,56 @@ class _Walker:
         """Capture the gradients of targets at a node; return True if the node is to run."""
         assert self.captures is not None
         assert self.wanted is not None
-        for position, number in self.captures.get(order, ()):
+        runs = any(edge._order in self.wanted for edge in node._edges)
+        here = self.captures.get(order)
+        if here is None:
+            return runs
+        if self.accumulate:
+            return True
+        # `grad` returns what the tensor's hooks made of it, unless they are to run with the node.
+        if not runs and node._hooks is not None:
+            grad = run_tensor_hooks(node._hooks, grad)
+        for position, number in here:
             self.captured[position] = grad[number] if isinstance(grad, list) else grad
-        if isinstance(node, AccumulateGrad):
-            # `grad` leaves ``.grad`` alone; ``backward(inputs=...)`` adds to those inputs only.
-            return self.accumulate and order in self.captures
-        return any(edge._order in self.wanted for edge in node._edges)
+        return runs
+
+
+class _WalkInOrder(_Walker):
+    """A walk that runs leaves when torch would, as hooks on them tell the difference."""
+
+    def run(self) -> None:
+        """Run nodes until none is left."""
+        self._plan()
+        queue, coming = ReadyQueue(), arrivals(self.roots)
+        for edge in self.roots:
+            _arrive(edge, coming, queue)
+        while queue:
+            order = queue.pop()
+            self._run_node(self.nodes.pop(order), self.grads.pop(order), coming, queue)
+
+    def _run_node(self, node: Node, grad: Any, coming: dict[int, int], queue: ReadyQueue) -> None:
+        hooks, wanted = node._hooks, self.wanted
+        if wanted is not None and not self._proceed(node, node._order, grad):
+            return
+        if hooks is not None:
+            grad = run_pre_hooks(hooks, grad)
+        run = run_watched if modes.anomaly else type(node)._vjp
+        results = run(node, grad, wanted)
+        if hooks is not None and hooks.after:
+            results = run_post_hooks(node, hooks, results, grad)
+        if not self.keep_graph:
+            node._release()
+        for edge, result in zip(node._edges, results):
+            if wanted is None or edge._order in wanted:
+                self.deposit(edge, result)
+                _arrive(edge, coming, queue)
+
+
+def _arrive(edge: Node, coming: dict[int, int], queue: ReadyQueue) -> None:
+    """Count a gradient that arrived; the node is ready once all have."""
+    coming[edge._order] -= 1
+    if not coming[edge._order]:
+        queue.push(edge._order)
 
 
 def _leading_to(captures: dict[int, Any], roots: Iterable[Node]) -> set[int]:
@@ -201,56 +287,39 @@ def _reachable(roots: Iterable[Node], oldest: int | None) -> dict[int, Node]:
     reached: dict[int, Node] = {}
     stack = list(roots)
     while stack:
-        node = stack.pop()
+        edge = stack.pop()
+        node = edge.node if isinstance(edge, OutputEdge) else edge
         # Edges lead to older nodes only: beyond the oldest target there is none.
         if node._order in reached or (oldest is not None and node._order > oldest):
             continue
         reached[node._order] = node
-        stack.extend(edge.node if isinstance(edge, OutputEdge) else edge for edge in node._edges)
+        stack.extend(node._edges)
     return reached
 
 
-def _apply_watched(node: Node, grad: Any, wanted: set[int] | None) -> Any:
-    """Run a node in anomaly mode."""
-    from gradtool.engine.autograd import anomaly_mode
+class _Counter(Tensor):
+    """A leaf that counts the references to the gradient it is given."""
 
-    try:
-        results = node.apply(grad, wanted)
-    except Exception:
-        anomaly_mode.explain(node)
-        raise
-    anomaly_mode.check(node, results)
-    return results
+    def _accumulate(self, grad: Tensor) -> None:
+        unshared.count = getrefcount(grad)
 
 
-def _run_pre_hooks(hooks: NodeHooks, grad: Any) -> Any:
-    """Tensor hooks, then retained gradients, then the node's own pre-hooks."""
-    single = not isinstance(grad, list)
-    slots = [grad] if single else list(grad)
-    for number, of_tensor in hooks.tensor.items():
-        # A copy of the hooks, as one may remove itself.
-        for hook in list(of_tensor.values()):
-            if slots[number] is not None:
-                replaced = hook(slots[number])
-                slots[number] = slots[number] if replaced is None else replaced
-    # torch retains the gradient that all of the tensor's hooks have seen.
-    for number, reference in hooks.retain.items():
-        tensor = reference()
-        # `detach_` may have made it a leaf since.
-        if tensor is not None and slots[number] is not None and not tensor.is_leaf:
-            tensor._grad = slots[number] if modes.grad else slots[number].detach()
-    for hook in list(hooks.before.values()):
-        replaced = hook(tuple(slots))
-        if replaced is not None:
-            slots = list(replaced) if isinstance(replaced, tuple) else [replaced]
-    return slots[0] if single else slots
+class _Source(Node):
+    """A node that makes a gradient which nothing else refers to."""
+
+    def __init__(self, leaf: Tensor) -> None:
+        self._order, self._hooks = next_order(), None
+        self._edges = (leaf._accumulator(),)
+
+    def _vjp(self, grad: Tensor | None, wanted: set[int] | None) -> list[Tensor | None]:
+        return [wrap(np.zeros(1))]
 
 
-def _run_post_hooks(hooks: NodeHooks, results: Any, grad: Any) -> Any:
-    """The node's hooks; each may replace the gradients of the inputs."""
-    outgoing = tuple(grad) if isinstance(grad, list) else (grad,)
-    for hook in list(hooks.after.values()):
-        replaced = hook(tuple(results), outgoing)
-        if replaced is not None:
-            results = replaced if isinstance(replaced, tuple) else (replaced,)
-    return results
+def _count_unshared() -> None:
+    leaf = _Counter(1).requires_grad_()
+    source = _Source(leaf)
+    walk([(GradientEdge(source, 0), wrap(np.zeros(1)))], keep_graph=True, create_graph=False)
+
+
+# Measured, as versions of Python differ in it.
+_count_unshared()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 from gradtool.engine._modes import modes
 from gradtool.engine.autograd import _new_nodes
@@ -48,30 +47,3 @@ class detect_anomaly:
 
     def __exit__(self, *exc_info: object) -> None:
         self._mode.__exit__(*exc_info)
-
-
-def check(node: Any, results: Any) -> None:
-    """Refuse a NaN among the gradients that a node computed.
-
-    Raises:
-        RuntimeError: there is one.
-    """
-    if not modes.check_nan:
-        return
-    for position, result in enumerate(results):
-        # Only NaN differs from itself, for NumPy's arrays and CuPy's alike.
-        if result is not None and bool((result._array != result._array).any()):
-            explain(node)
-            raise RuntimeError(
-                f"Function '{node._name()}' returned nan values in its {position}th output."
-            )
-
-
-def explain(node: Any) -> None:
-    """Warn with the traceback of the forward operation that made a node."""
-    made = _new_nodes.made_at.get(node)
-    if made is None:
-        text = "No forward pass information available. Enable detect anomaly during forward pass."
-    else:
-        text = f"Traceback of forward call that caused the error:\n{made}"
-    warnings.warn(f"Error detected in {node._name()}. {text}", UserWarning, stacklevel=2)

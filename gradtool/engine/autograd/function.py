@@ -18,7 +18,14 @@ from gradtool.engine._levels import Level, alive, highest
 from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd import _apply, _gradient_checks
-from gradtool.engine.autograd._node import FREED_MESSAGE, Gradients, Node, OutputEdge, next_order
+from gradtool.engine.autograd._node import (
+    FREED_MESSAGE,
+    Gradients,
+    Node,
+    OutputEdge,
+    OutputInfo,
+    next_order,
+)
 
 __all__ = [
     "BackwardCFunction",
@@ -128,18 +135,25 @@ class BackwardCFunction(FunctionCtx, Node):
         )
         return self.saved_tensors
 
-    @property
-    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """(node, output number) that each tensor argument's gradient goes to."""
-        # `_edges` has only the arguments that need a gradient.
-        edges = iter(super().next_functions)
-        return tuple(
-            (None, 0) if edge is None else next(edges)
-            for edge, info in zip(self._input_edges, self._input_infos)
-            if info is not None
-        )
+    def _shown_edges(self) -> Sequence[Node | None]:
+        """Where the gradient of each tensor argument goes; None for one that needs none."""
+        return [
+            edge for edge, info in zip(self._input_edges, self._input_infos) if info is not None
+        ]
 
-    def apply(self, grad: Any, wanted: set[int] | None) -> Gradients:
+    @property
+    def _input_metadata(self) -> tuple[OutputInfo, ...]:
+        return tuple(info.shown() for info in self._output_infos if info is not None)
+
+    def __call__(self, *grads: Any, **unknown: Any) -> NoReturn:
+        """Refused, as in torch: see `apply`."""
+        raise TypeError(f"{type(self).__name__!r} object is not callable")
+
+    def apply(self, *grads: Tensor | None) -> Any:
+        """What the user's backward returns for these cotangents."""
+        return self._run_backward(*grads)
+
+    def _vjp(self, grad: Any, wanted: set[int] | None) -> Gradients:
         """Run the user's backward and check what it returns."""
         # The usual call, which has nothing to materialize.
         if self._outputs == 1 and grad is not None:
@@ -375,15 +389,24 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
-class _DifferentiatedTwice(Node):
+class _Error(Node):
     """Takes the place of the graph of a once-differentiable gradient."""
 
-    def __init__(self) -> None:
+    def __init__(self, outputs: Sequence[Tensor | None]) -> None:
         self._order = next_order()
-        self._edges = ()
         self._hooks = None
+        self._outputs = len(outputs)
+        self._shown = [None if each is None else each._accumulator() for each in outputs]
+        self._edges = tuple([edge for edge in self._shown if edge is not None])
 
-    def apply(self, grad: Any, wanted: set[int] | None) -> Gradients:
+    def _shown_edges(self) -> Sequence[Node | None]:
+        return self._shown
+
+    def name(self) -> str:
+        """The name of torch's class in C++."""
+        return "torch::autograd::Error"
+
+    def _vjp(self, grad: Any, wanted: set[int] | None) -> Gradients:
         """Refuse."""
         raise ContractError(
             "once-differentiable",
@@ -391,17 +414,22 @@ class _DifferentiatedTwice(Node):
         )
 
 
-def _refuse_derivative(outputs: Any) -> Any:
-    def guarded(output: Any) -> Any:
-        if not isinstance(output, Tensor):
-            return output
-        # A new tensor: the output may be one that the user holds.
-        detached = output.detach()
-        detached._node = _DifferentiatedTwice()
-        detached._requires_grad = True
-        return detached
+_Error.__name__ = _Error.__qualname__ = "Error"
 
-    return tuple(map(guarded, outputs)) if isinstance(outputs, tuple) else guarded(outputs)
+
+def _refuse_derivative(outputs: Any) -> Any:
+    """New tensors with the values of `outputs` whose derivative is an error."""
+    single = not isinstance(outputs, tuple)
+    guarded = [
+        each.detach() if isinstance(each, Tensor) else None
+        for each in ((outputs,) if single else outputs)
+    ]
+    node = _Error(guarded)
+    for number, each in enumerate(guarded):
+        if each is not None:
+            each._node = node if node._outputs == 1 else OutputEdge(node, number)
+            each._requires_grad = True
+    return guarded[0] if single else tuple(guarded)
 
 
 def traceable(fn_cls: type[Function]) -> type[Function]:

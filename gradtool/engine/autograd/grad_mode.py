@@ -4,15 +4,45 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from gradtool.engine._modes import inferring, modes
+from gradtool.engine._tensor import Tensor
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-class _GradMode:
+class _Switch:
+    """A context manager, and a decorator that enters it at each call of a function."""
+
+    def clone(self) -> Any:
+        """A switch that sets the same."""
+        return type(self)()
+
+    def __call__(self, function: _F) -> _F:
+        """`function` with each call under the mode; for a class, the making of its objects."""
+        if inspect.isgeneratorfunction(function):
+            stepping: _F = _wrap_generator(self, function)
+            return stepping
+        if inspect.isclass(function):
+            warnings.warn(_CLASS_DECORATED, FutureWarning, stacklevel=2)
+            making: _F = self._wrap(lambda *args, **kwargs: function(*args, **kwargs))
+            return making
+        wrapped: Any = functools.update_wrapper(self._wrap(function), function)
+        return wrapped  # type: ignore[no-any-return]  # it keeps the signature
+
+    def _wrap(self, function: Callable[..., Any]) -> Any:
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            # A switch for each call: calls overlap in recursion and in threads.
+            with self.clone():
+                return function(*args, **kwargs)
+
+        return wrapped
+
+
+class _GradMode(_Switch):
     """Sets the recording of operations for a block, or for each call of a function."""
 
     mode = True
@@ -28,37 +58,35 @@ class _GradMode:
     def __exit__(self, *exc_info: object) -> None:
         modes.grad = self._before.pop()
 
-    def _again(self) -> _GradMode:
-        return type(self)()
 
-    def __call__(self, function: _F) -> _F:
-        if inspect.isgeneratorfunction(function):
-            stepping: _F = _wrap_generator(self, function)
-            return stepping
-
-        @functools.wraps(function)
-        def wrapped(*args: Any, **kwargs: Any) -> Any:
-            # A switch for each call: calls overlap in recursion and in threads.
-            with self._again():
-                return function(*args, **kwargs)
-
-        return wrapped  # type: ignore[return-value]  # wraps keeps the signature
+_CLASS_DECORATED = (
+    "Decorating classes is deprecated and will be disabled in future versions. You should only "
+    "decorate functions or methods. To preserve the current behavior of class decoration, you can "
+    "directly decorate the `__init__` method and nothing else."
+)
 
 
-def _wrap_generator(mode: _GradMode, function: Any) -> Any:
+def _wrap_generator(mode: _Switch, function: Any) -> Any:
     """Each step of the generator runs under the mode; its caller's code between steps does not."""
 
     @functools.wraps(function)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         generator = function(*args, **kwargs)
-        sent = None
+        step = functools.partial(generator.send, None)
         while True:
             try:
-                with mode._again():
-                    value = generator.send(sent)
+                with mode.clone():
+                    value = step()
             except StopIteration as stop:
                 return stop.value
-            sent = yield value
+            try:
+                step = functools.partial(generator.send, (yield value))
+            except GeneratorExit:
+                with mode.clone():
+                    generator.close()
+                raise
+            except BaseException as error:
+                step = functools.partial(generator.throw, error)
 
     return wrapped
 
@@ -97,24 +125,33 @@ class set_grad_enabled(_GradMode):
 
     def __init__(self, mode: bool) -> None:
         super().__init__()
-        self.mode = bool(mode)
-        self._outer = modes.grad
-        modes.grad = self.mode
+        if not isinstance(mode, bool):
+            raise TypeError(
+                "set_grad_enabled(): argument 'enabled' (position 1) must be bool, not "
+                f"{type(mode).__name__}"
+            )
+        self.mode = mode
+        self.prev = modes.grad
+        modes.grad = mode
 
     def __enter__(self) -> None:
         modes.grad = self.mode
 
     def __exit__(self, *exc_info: object) -> None:
-        modes.grad = self._outer
+        modes.grad = self.prev
 
     def __call__(self, function: _F) -> _F:
         """`function` decorated; the mode outside it stays what it was."""
         # Undo the switch of `__init__`: a decorator acts during calls only.
-        modes.grad = self._outer
+        modes.grad = self.prev
         return super().__call__(function)
 
-    def _again(self) -> _GradMode:
+    def clone(self) -> Any:
+        """A switch that sets the same, from here on."""
         return set_grad_enabled(self.mode)
+
+    def __repr__(self) -> str:
+        return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
 
 
 class inference_mode(_GradMode):
@@ -152,7 +189,8 @@ class inference_mode(_GradMode):
         inferring.threads += inference - modes.inference
         modes.inference = inference
 
-    def _again(self) -> _GradMode:
+    def clone(self) -> Any:
+        """A switch that sets the same."""
         return inference_mode(self.mode)
 
 
@@ -166,8 +204,8 @@ def is_grad_enabled() -> bool:
     return modes.grad
 
 
-class _NoEffect:
-    """A switch without effect: a function, or a context manager."""
+class _NoEffect(_Switch):
+    """A switch without effect: a function, a decorator, or a context manager."""
 
     def __init__(self, mode: bool) -> None:
         self.mode = bool(mode)
@@ -178,6 +216,10 @@ class _NoEffect:
     def __exit__(self, *exc_info: object) -> None:
         pass
 
+    def clone(self) -> Any:
+        """A switch without effect."""
+        return type(self)(self.mode)
+
 
 class set_multithreading_enabled(_NoEffect):
     """Accepted: the backward walk runs in the thread that asks for it."""
@@ -185,3 +227,26 @@ class set_multithreading_enabled(_NoEffect):
 
 class enforce_grad_layout_policy(_NoEffect):
     """Accepted: gradients that leaves accumulate are copies of their own here."""
+
+
+class _force_original_view_tracking(_NoEffect):
+    """Accepted: views are always derived by the operations that made them."""
+
+
+class _unsafe_preserve_version_counter(_Switch):
+    """In-place changes of these tensors in the block go uncounted."""
+
+    def __init__(self, tensors: Tensor | tuple[Tensor, ...]) -> None:
+        self.tensors = (tensors,) if isinstance(tensors, Tensor) else tensors
+        self.prev_versions = [tensor._version for tensor in self.tensors]
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc_info: object) -> None:
+        for tensor, version in zip(self.tensors, self.prev_versions, strict=True):
+            tensor._shared_storage().version = version
+
+    def clone(self) -> Any:
+        """A switch for the same tensors."""
+        return type(self)(self.tensors)

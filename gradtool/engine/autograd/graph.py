@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd import _new_nodes
-from gradtool.engine.autograd._node import Node, RemovableHandle, node_and_number
+from gradtool.engine.autograd._node import GradientEdge, Node, RemovableHandle, node_and_number
 
 __all__ = [
     "GradientEdge",
@@ -24,14 +24,6 @@ __all__ = [
 ]
 
 
-class GradientEdge(NamedTuple):
-    """The output of a node that a tensor's gradient goes to."""
-
-    node: Node
-    output_nr: int
-    ownership_token: Any = None
-
-
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """The edge of a tensor that requires a gradient.
 
@@ -43,7 +35,8 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
             "It is not possible to get the gradient edge for a Tensor that does not require "
             "gradients"
         )
-    return GradientEdge(*node_and_number(tensor))
+    node, number = node_and_number(tensor)
+    return GradientEdge(node.shown(tensor), number)
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:

@@ -12,7 +12,7 @@ from gradtool.engine._levels.grad import GradLevel
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.kinds import zeros_like
 from gradtool.engine._tensor import Tensor
-from gradtool.engine.autograd._api import cotangent_of
+from gradtool.engine.autograd._roots import cotangent_of
 from gradtool.engine.autograd._walk import walk
 from gradtool.engine.autograd.graph import disable_saved_tensors_hooks
 from gradtool.engine.func._arguments import (

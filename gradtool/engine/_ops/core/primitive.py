@@ -44,12 +44,13 @@ class Plan:
     """The values to save and the vjps to run, for one choice of arguments that need gradients."""
 
     __slots__ = (
-        "complex_rules", "getters", "keeps_tensors", "names", "out_slot", "primitive", "rules",
-        "take", "tensor_slots",
+        "complex_rules", "getters", "keeps_tensors", "names", "needed", "out_slot", "primitive",
+        "rules", "take", "tensor_slots",
     )  # fmt: skip
 
     def __init__(self, primitive: Primitive, needed: tuple[int, ...]) -> None:
         self.primitive = primitive
+        self.needed = needed
         vjps = [primitive.vjps[position] for position in needed]
         names = list(dict.fromkeys(name for vjp in vjps for name in vjp.needs))
         self.names = names
@@ -68,10 +69,23 @@ class Plan:
         self.keeps_tensors = bool(self.tensor_slots) or self.out_slot is not None
         """Whether any saved value can be changed in place, freed or packed."""
 
+    def places(self) -> list[int | None]:
+        """For each argument that can have a gradient the place of its edge; None if it has none."""
+        arguments = self.primitive.arguments[: len(self.primitive.vjps)]
+        return [
+            self.needed.index(position) if position in self.needed else None
+            for position, name in enumerate(arguments)
+            if name not in _WITHOUT_GRADIENT
+        ]
+
     def kept(self, name: str, saved: Sequence[Any]) -> Any:
         """One of the saved values by its name; None where it is not there, or was freed."""
         there = name in self.names and len(saved) == len(self.names) and saved is not FREED
         return saved[self.names.index(name)] if there else None
+
+
+_WITHOUT_GRADIENT = ("condition", "index", "indices", "mask")
+"""Names of tensor arguments of which none can have a gradient."""
 
 
 def _rule(

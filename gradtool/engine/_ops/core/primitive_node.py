@@ -11,7 +11,14 @@ from gradtool.engine import _dtypes
 from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd._new_nodes import Packed
-from gradtool.engine.autograd._node import FREED, FREED_MESSAGE, Gradients, Node, OutputEdge
+from gradtool.engine.autograd._node import (
+    FREED,
+    FREED_MESSAGE,
+    Gradients,
+    Node,
+    OutputEdge,
+    OutputInfo,
+)
 
 if TYPE_CHECKING:
     from gradtool.engine._ops.core.primitive import Plan
@@ -20,7 +27,7 @@ if TYPE_CHECKING:
 class PrimitiveNode(Node):
     """One application of a primitive in the graph."""
 
-    __slots__ = ("fix", "plan", "saved", "title", "versions")
+    __slots__ = ("fix", "info", "plan", "saved", "title", "versions")
 
     plan: Plan
     saved: Sequence[Any]
@@ -33,8 +40,10 @@ class PrimitiveNode(Node):
     """For each edge (shape, dtype) that its gradient is to be brought back to."""
     title: str
     """Its name, where that is not the primitive's; unset by default."""
+    info: OutputInfo
+    """Properties of its output, known once a tensor was asked for its node; unset until then."""
 
-    def apply(self, grad: Tensor | None, wanted: set[int] | None) -> Gradients:
+    def _vjp(self, grad: Tensor | None, wanted: set[int] | None) -> Gradients:
         """The vjp of each needed argument."""
         plan = self.plan
         if grad is None:
@@ -126,11 +135,23 @@ class PrimitiveNode(Node):
                 return self._unpack()[kept.index(own)]
         raise AttributeError(f"{self._name()!r} object has no attribute {name!r}")
 
-    def shown(self) -> Node:
+    def shown(self, output: Tensor | None = None) -> Node:
         """The node as users get it: of a class that has its name, as each of torch's nodes is."""
         if self.__class__ is PrimitiveNode:
             self.__class__ = _class_named(self._name())
+        if output is not None and not hasattr(self, "info"):
+            self.info = OutputInfo.of(output)
         return self
+
+    @property
+    def _input_metadata(self) -> tuple[OutputInfo, ...]:
+        return (self.info,)
+
+    def _shown_edges(self) -> Sequence[Node | None]:
+        if self._name() == "CopyBackwards":
+            # torch has an edge for what is overwritten too.
+            return (None, *self._edges)
+        return [None if place is None else self._edges[place] for place in self.plan.places()]
 
     def name(self) -> str:
         """The name that ``repr(tensor)`` shows as ``grad_fn``, or that of torch's class in C++."""

@@ -84,6 +84,8 @@ def _set(x: Tensor, source: Tensor | None = None) -> Tensor:
         )
     check_in_place(x)
     x._array, x._storage, x._view = source._array, source._shared_storage(), None
+    # As in torch: what was computed before is no function of what it is now.
+    x._leaf_node = None
     return x
 
 
@@ -102,6 +104,7 @@ def _resize(x: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     count = min(flat.size, held.size)
     flat[:count] = held[:count]
     x._array, x._storage, x._view = array, Storage(x._version + 1), None
+    x._leaf_node = None
     return x
 
 

@@ -1,0 +1,165 @@
+"""The arguments of `backward` and `grad`: what is differentiated, by what, and its cotangents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gradtool.engine._errors import ContractError
+from gradtool.engine._tensor import Tensor, wrap
+from gradtool.engine.autograd._node import GradientEdge
+
+Root = Tensor | GradientEdge
+
+
+def as_roots(given: Any) -> tuple[Any, ...]:
+    """One tensor or edge, or a sequence of them, as a tuple."""
+    # An edge is a tuple too.
+    return (given,) if isinstance(given, Tensor | GradientEdge) else tuple(given)
+
+
+def as_targets(inputs: Any, name: str) -> tuple[Root, ...]:
+    """The tensors and edges of the argument `inputs` of a function, which may be in a dict.
+
+    Raises:
+        TypeError: it is another mapping.
+        RuntimeError: there is none, or something that is neither tensor nor edge.
+    """
+    if type(inputs) is dict:
+        inputs = inputs.values()
+    elif isinstance(inputs, Mapping):
+        raise TypeError(
+            f"`inputs` argument to `{name}()` must be a dict, not {type(inputs).__name__}. "
+            "Other Mapping types are not supported."
+        )
+    targets = as_roots(inputs)
+    if not targets:
+        raise RuntimeError(f"`inputs` argument to `{name}()` cannot be empty.")
+    return targets
+
+
+def check_targets(targets: tuple[Root, ...]) -> None:
+    """Refuse what cannot be differentiated by.
+
+    Raises:
+        RuntimeError: it is neither tensor nor edge, or a tensor that requires no gradient.
+    """
+    for target in targets:
+        if isinstance(target, GradientEdge):
+            continue
+        if not isinstance(target, Tensor):
+            raise RuntimeError(
+                f"all inputs have to be Tensors or GradientEdges, but got {type(target).__name__}"
+            )
+        if not target._requires_grad:
+            raise ContractError(
+                "no-graph", "One of the differentiated Tensors does not require grad"
+            )
+
+
+def with_cotangents(
+    outputs: Any, cotangents: Any, *, batched: bool = False
+) -> list[tuple[Root, Tensor]]:
+    """Outputs with their cotangents, checked; a missing one is 1.
+
+    Args:
+        outputs: what is differentiated.
+        cotangents: a cotangent for each of the outputs, or None.
+        batched: each cotangent has a further dimension in front.
+
+    Raises:
+        RuntimeError: a cotangent does not fit, or is missing where it is needed; an output
+            requires no gradient.
+        TypeError: a cotangent is no tensor.
+    """
+    if cotangents is None and outputs.__class__ is Tensor and not batched:
+        return [(outputs, cotangent_of(outputs, None, 0))]
+    roots = as_roots(outputs)
+    given = (None,) * len(roots) if cotangents is None else cotangents
+    given = (given,) if isinstance(given, Tensor) else tuple(given)
+    checked = [
+        _cotangent(root, each, position, batched)
+        for position, (root, each) in enumerate(zip(roots, given))
+    ]
+    if len(checked) != len(roots):
+        raise RuntimeError(f"got {len(roots)} tensors and {len(checked)} gradients")
+    for position, root in enumerate(roots):
+        _require_gradient(root, position)
+    return list(zip(roots, checked))
+
+
+def cotangent_of(root: Root, given: Tensor | None, position: int) -> Tensor:
+    """The cotangent of a root, checked; ones if none is given.
+
+    Raises:
+        RuntimeError: the tensor requires no gradient, or the cotangent does not fit it.
+    """
+    _require_gradient(root, position)
+    cotangent: Tensor = _cotangent(root, given, position, batched=False)
+    return cotangent
+
+
+def _require_gradient(root: Root, position: int) -> None:
+    if isinstance(root, Tensor) and not root._requires_grad:
+        raise ContractError(
+            "no-graph",
+            f"element {position} of tensors does not require grad and does not have a grad_fn",
+        )
+
+
+def _cotangent(root: Root, given: Any, position: int, batched: bool) -> Any:
+    if not isinstance(root, Tensor | GradientEdge):
+        raise AssertionError("Expected output to be a torch.Tensor")
+    info = root if isinstance(root, Tensor) else root.node._input_metadata[root.output_nr]
+    if given is None:
+        return _one(info) if isinstance(root, GradientEdge) or root._requires_grad else None
+    if not isinstance(given, Tensor):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(given).__name__}")
+    shape = given.shape[1:] if batched else given.shape
+    if shape != info.shape:
+        raise RuntimeError(_mismatch(position, given, info, batched))
+    if given.is_complex() != info.dtype.is_complex:
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same "
+            f"dtype. Mismatch in dtype: grad_output[{position}] has a dtype of {given.dtype} and "
+            f"output[{position}] has a dtype of {info.dtype}."
+        )
+    return given if given.dtype is info.dtype else given.to(info.dtype)
+
+
+def _one(info: Any) -> Tensor:
+    """The cotangent 1 for a tensor, or for the properties of one."""
+    shape, dtype = info.shape, info.dtype
+    if shape.numel() != 1:
+        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    if not dtype.is_floating_point and (dtype.is_complex or not isinstance(info, Tensor)):
+        raise RuntimeError(
+            f"grad can be implicitly created only for real scalar outputs but got {dtype}"
+        )
+    if info.__class__ is Tensor:
+        # Not `np.ones`: a copy is on the array's own device, NumPy's or CuPy's.
+        array = info._array.copy()
+        array[...] = 1
+        return wrap(array)
+    if isinstance(info, Tensor):
+        return info.detach().new_ones(shape)
+    from gradtool.engine._ops.creation.creation import ones
+
+    one: Tensor = ones(shape, dtype=dtype, device=info.device)
+    return one
+
+
+def _mismatch(position: int, given: Tensor, info: Any, batched: bool) -> str:
+    if not batched:
+        return (
+            f"Mismatch in shape: grad_output[{position}] has a shape of {given.shape} and "
+            f"output[{position}] has a shape of {info.shape}."
+        )
+    return (
+        "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the "
+        "batch dimension. The sizes of the remaining dimensions are expected to match the shape "
+        "of corresponding output, but a mismatch was detected: "
+        f"grad_output[{position}] has a shape of {given.shape} and output[{position}] has a shape "
+        f"of {info.shape}. If you only want some tensors in `grad_output` to be considered "
+        "batched, consider using vmap."
+    )
