@@ -15,6 +15,8 @@ class Modes(threading.local):
 
     grad: bool = True
     """Operations on tensors that require a gradient are recorded."""
+    forward: bool = True
+    """Operations on dual tensors give dual tensors."""
     inference: bool = False
     """Tensors that are made can never be recorded; see `autograd.grad_mode.inference_mode`."""
     levels: tuple[Any, ...] = ()

@@ -14,7 +14,6 @@ import numpy as np
 
 from gradtool.engine import _dtypes
 from gradtool.engine._levels import BatchLevel
-from gradtool.engine._levels.dual import DualLevel
 from gradtool.engine._tensor import Tensor, to_numpy
 
 PRECISION = 4
@@ -38,8 +37,10 @@ def text_of(x: Tensor) -> str:
     if level is None:
         return _plain(x)
     held: Tensor = x.__dict__["_value"]
-    if isinstance(level, DualLevel) and not level.by_func:
-        tangent: Tensor = x.__dict__["_tangent"]
+    if not level.by_func:
+        tangent: Tensor | None = x.__dict__.get("_tangent") if level.alive else None
+        if tangent is None:
+            return text_of(held)
         shown = f"{tangent.item()}" if tangent.ndim == 0 else text_of(tangent)
         return _plain(held, [f"tangent={shown}"]) if held._level is None else text_of(held)
     inner = "\n".join("    " + line for line in text_of(held).split("\n"))

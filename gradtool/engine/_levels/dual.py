@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Self
 
 from gradtool.engine._levels import Level, Wrapped, become, wrap_at
 from gradtool.engine._levels.jvp import jvp_of_primitive
@@ -37,9 +37,19 @@ class DualTensor(Wrapped):
 class DualLevel(Level):
     """Computes tangents of operations by each primitive's jvp."""
 
-    def __init__(self, *, by_func: bool = False) -> None:
-        self.by_func = by_func
-        """True for the level of `func.jvp`: text then shows no tangent."""
+    outer = True
+    """Tangents are computed at the levels around this one."""
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        # As with recording in `func.grad`: what is set around a transform holds for levels below.
+        self.outer = modes.forward
+        modes.forward = True
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        modes.forward = self.outer
+        super().__exit__(*exc_info)
 
     def make_dual(self, primal: Tensor, tangent: Tensor) -> DualTensor:
         """A tensor of this level, once it is sure that the tangent fits.
@@ -69,9 +79,16 @@ class DualLevel(Level):
     def apply(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
         """Apply the primitive to the primals, and its jvp to the tangents."""
         primals = [self.below(arg) for arg in args]
+        if not modes.forward:
+            constant: Tensor = primitive.operation(*primals, **params)
+            return constant
         tangents = [self.tangent_of(arg) for arg in args]
-        out: Tensor = primitive.operation(*primals, **params)
-        tangent = jvp_of_primitive(primitive, primals, tangents, out, params)
+        modes.forward = self.outer
+        try:
+            out: Tensor = primitive.operation(*primals, **params)
+            tangent = jvp_of_primitive(primitive, primals, tangents, out, params)
+        finally:
+            modes.forward = True
         return out if tangent is None else self.wrap(out, tangent)
 
     def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -83,12 +100,12 @@ class DualLevel(Level):
         # Read now: `finish` drops it.
         saved = ctx.saved_for_forward
         output = finish(ctx, primals, raw, modes.grad and any(ctx.needs_input_grad))
-        ctx._saved_for_jvp = _with_their_graph(saved, raw, output)
+        ctx._saved_for_jvp = with_their_graph(saved, raw, output)
         returned = function.jvp(ctx, *input_tangents(self, ctx, args))
         ctx._saved_for_jvp = None
         outputs = output if isinstance(output, tuple) else (output,)
         tangents = returned if isinstance(returned, tuple) else (returned,)
-        _check_tangents(function, outputs, tangents)
+        check_tangents(function, outputs, tangents)
         duals = tuple(
             self.wrap(each, tangent) if isinstance(each, Tensor) and tangent is not None else each
             for each, tangent in zip(outputs, tangents)
@@ -101,27 +118,38 @@ class DualLevel(Level):
 
     def before_change(self, x: Any, below: Callable[[Tensor], Tensor]) -> Any:
         """Return `x` as it is now, its tangent included."""
-        return self.wrap(below(x._value), below(x._tangent))
+        return self.wrap(below(x._value), None if x._tangent is None else below(x._tangent))
 
     def write(self, x: Any, result: Tensor) -> None:
         """Write primal over primal and tangent over tangent."""
         from gradtool.engine._ops.core.inplace import replace
+
+        replace(x._value, self.below(result))
+        self._write_tangent(x, result)
+
+    def _write_tangent(self, x: Any, result: Tensor) -> None:
+        """Write the tangent of `result`, zero where it is a constant, over that of `x`."""
+        from gradtool.engine._ops.core.inplace import replace
         from gradtool.engine._ops.core.kinds import zeros_like
 
         tangent = self.tangent_of(result)
-        replace(x._value, self.below(result))
-        replace(x._tangent, zeros_like(x._tangent) if tangent is None else tangent)
+        if tangent is None:
+            if x._tangent is not None:
+                replace(x._tangent, zeros_like(x._tangent))
+        elif x._tangent is None:
+            # A copy: later changes of `x` must not reach that of the result.
+            x.__dict__["_tangent"] = tangent.to(x.dtype).clone()
+        else:
+            replace(x._tangent, tangent)
 
     def lift(self, x: Tensor) -> None:
-        """Turn `x` into a tensor of this level whose tangent is zero."""
-        from gradtool.engine._ops.core.kinds import zeros_like
-
+        """Turn `x` into a tensor of this level that is a constant so far."""
         primal = alias(x._array, x._shared_storage())
         primal._node, primal._requires_grad = x._node, x._requires_grad
-        become(x, self.wrap(primal, zeros_like(primal.detach())))
+        become(x, self.wrap(primal))
 
 
-def _check_tangents(function: Any, outputs: Sequence[Any], tangents: Sequence[Any]) -> None:
+def check_tangents(function: Any, outputs: Sequence[Any], tangents: Sequence[Any]) -> None:
     """Refuse values from a jvp that are no tangents of the outputs."""
     if len(tangents) != len(outputs):
         raise RuntimeError(
@@ -138,7 +166,7 @@ def _check_tangents(function: Any, outputs: Sequence[Any], tangents: Sequence[An
             check_size(output, tangent)
 
 
-def _with_their_graph(saved: tuple[Tensor | None, ...], raw: Any, output: Any) -> tuple[Any, ...]:
+def with_their_graph(saved: tuple[Tensor | None, ...], raw: Any, output: Any) -> tuple[Any, ...]:
     """Return the saved tensors, outputs connected to the graph: jvp can be differentiated."""
     before, after = (each if isinstance(each, tuple) else (each,) for each in (raw, output))
     placed = {id(old): new for old, new in zip(before, after)}

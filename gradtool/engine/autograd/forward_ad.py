@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from gradtool.engine._levels.dual import DualLevel, check_size
+from gradtool.engine._levels.forward import ForwardLevel
 from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor
 
@@ -28,8 +28,8 @@ class UnpackedDualTensor(NamedTuple):
     tangent: Tensor | None
 
 
-def _current() -> DualLevel | None:
-    level: DualLevel | None = modes.dual_level
+def _current() -> ForwardLevel | None:
+    level: ForwardLevel | None = modes.dual_level
     return level
 
 
@@ -41,7 +41,7 @@ def enter_dual_level() -> int:
     """
     if _current() is not None:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
-    level = DualLevel()
+    level = ForwardLevel()
     level.__enter__()
     modes.dual_level = level
     return 0
@@ -88,15 +88,9 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to "
             "enter_dual_level() first."
         )
-    for name, value in (("primal", tensor), ("tangent", tangent)):
-        if value._array.dtype.kind not in "fc":
-            raise ValueError(
-                f"Expected {name} to be floating point or complex, but got: {value.dtype}"
-            )
-    check_size(tensor, tangent)
     if current.owns(tensor):
         raise RuntimeError("Cannot make a dual tensor of a tensor that has a tangent already")
-    return current.wrap(tensor, tangent)
+    return current.make_dual(tensor, tangent)
 
 
 def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
@@ -106,3 +100,22 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     if current is None or not current.owns(tensor):
         return UnpackedDualTensor(tensor, None)
     return UnpackedDualTensor(current.below(tensor), current.tangent_of(tensor))
+
+
+class _set_fwd_grad_enabled:
+    """Compute tangents or not, from here on; as a context manager, until the block ends."""
+
+    def __init__(self, mode: bool) -> None:
+        self._before = modes.forward
+        modes.forward = bool(mode)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc_info: object) -> None:
+        modes.forward = self._before
+
+
+def _is_fwd_grad_enabled() -> bool:
+    """True if operations on dual tensors give dual tensors."""
+    return modes.forward

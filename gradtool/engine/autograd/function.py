@@ -336,9 +336,9 @@ class Function(metaclass=FunctionMeta):
         ctx.needs_input_grad = tuple(
             [isinstance(arg, Tensor) and arg._requires_grad for arg in args]
         )
-        recording = modes.grad
-        # The user's backward is the gradient, not that of the steps of `forward`.
-        modes.grad = False
+        recording, forward = modes.grad, modes.forward
+        # The user's backward and jvp are the derivatives, not those of the steps of `forward`.
+        modes.grad = modes.forward = False
         try:
             if cls.setup_context is Function.setup_context:
                 output = cls.forward(ctx, *args, **kwargs)
@@ -346,7 +346,7 @@ class Function(metaclass=FunctionMeta):
                 output = cls.forward(*args, **kwargs)
                 cls.setup_context(ctx, args, output)
         finally:
-            modes.grad = recording
+            modes.grad, modes.forward = recording, forward
         return ctx, output
 
 

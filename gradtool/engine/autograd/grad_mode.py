@@ -171,16 +171,17 @@ class inference_mode(_GradMode):
     def __init__(self, mode: bool = True) -> None:
         super().__init__()
         self.mode = bool(mode)
-        self._outer: list[bool] = []
+        self._outer: list[tuple[bool, bool]] = []
 
     def __enter__(self) -> None:
         self._before.append(modes.grad)
-        self._outer.append(modes.inference)
+        self._outer.append((modes.inference, modes.forward))
         self._switch(self.mode)
-        modes.grad = not self.mode
+        modes.grad = modes.forward = not self.mode
 
     def __exit__(self, *exc_info: object) -> None:
-        self._switch(self._outer.pop())
+        inference, modes.forward = self._outer.pop()
+        self._switch(inference)
         modes.grad = self._before.pop()
 
     @staticmethod

@@ -75,7 +75,7 @@ def _jvp(
         )
     _check_given(leaves, "primals")
     _check_given(moved, "tangents")
-    with DualLevel(by_func=True) as level:
+    with DualLevel() as level:
         duals = _pytree.tree_unflatten(map(level.make_dual, leaves, moved), spec)
         if argnums is not None:
             duals = replaced(_pytree.tree_map_only(Tensor, level.wrap, primals), duals, argnums)

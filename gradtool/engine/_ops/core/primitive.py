@@ -224,8 +224,14 @@ class Primitive:
             ]
         )
         if needed:
-            fix = _fix_of(needed, args, out._array) if self.kind == "elementwise" else None
-            self.record(needed, args, params, out, fix)
+            self.record_over(needed, args, params, out)
+
+    def record_over(
+        self, needed: tuple[int, ...], args: Sequence[Any], params: dict[str, Any], out: Tensor
+    ) -> None:
+        """Record with gradients that are brought back to the shapes and dtypes of arguments."""
+        fix = _fix_of(needed, args, out._array) if self.kind == "elementwise" else None
+        self.record(needed, args, params, out, fix)
 
     def link_view(self, out: Tensor, source: Tensor, params: dict[str, Any]) -> None:
         """Let `out` share the version counter of what it is a view of."""

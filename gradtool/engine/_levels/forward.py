@@ -1,0 +1,180 @@
+"""The level of `autograd.forward_ad`: tensors carry a tangent, and share the ground's graph.
+
+Unlike the levels of `func`'s transforms, this one has no graph of its own. A dual tensor has the
+place in the graph that its primal has, and what nodes save are dual tensors: a backward walk while
+the level is entered gives gradients with tangents, and tangents can be walked back from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gradtool.engine._levels.dual import (
+    DualLevel,
+    DualTensor,
+    check_tangents,
+    input_tangents,
+    with_their_graph,
+)
+from gradtool.engine._levels.jvp import jvp_of_primitive
+from gradtool.engine._modes import modes
+from gradtool.engine._tensor import Tensor, alias
+
+_new = object.__new__
+
+
+def _of_primal(name: str) -> Any:
+    """A field that a dual tensor shares with its primal."""
+    return property(
+        lambda self: getattr(self._value, name),
+        lambda self, value: setattr(self._value, name, value),
+    )
+
+
+class ForwardTensor(DualTensor):
+    """A primal with a tangent, and with the primal's place in the graph."""
+
+    __slots__ = ()
+
+    _node = _of_primal("_node")
+    _requires_grad = _of_primal("_requires_grad")
+    _grad = _of_primal("_grad")
+    _leaf_node = _of_primal("_leaf_node")
+    _storage = _of_primal("_storage")
+    _view = _of_primal("_view")
+
+    def _bare(self) -> Tensor:
+        bare: Tensor = self._level.wrap(self._value._bare(), self._tangent)  # type: ignore[attr-defined]
+        return bare
+
+    def _accumulator(self) -> Any:
+        return self._value._accumulator()
+
+
+class ForwardLevel(DualLevel):
+    """Computes tangents of operations, which are recorded with the dual tensors they are of."""
+
+    by_func = False
+
+    def wrap(self, primal: Tensor, tangent: Tensor | None = None) -> DualTensor:
+        """Return a tensor of this level; without a tangent it is a constant."""
+        # Not `_fill`: the fields are those of the primal.
+        wrapped = _new(ForwardTensor)
+        fields = wrapped.__dict__
+        fields["_level"], fields["_value"], fields["_tangent"] = self, primal, tangent
+        wrapped._array = primal._array
+        return wrapped
+
+    def make_dual(self, primal: Tensor, tangent: Tensor) -> DualTensor:
+        """A tensor of this level over a view of `primal`."""
+        dual = super().make_dual(primal, tangent)
+        # Not the primal itself: the dual tensor may become one that requires a gradient.
+        dual.__dict__["_value"] = (
+            primal.view_as(primal) if primal._requires_grad else primal.detach()
+        )
+        return dual
+
+    def apply(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
+        """Apply the primitive and its jvp, and record it over the dual tensors."""
+        needed = self._recorded(primitive, args)
+        if not needed:
+            return super().apply(primitive, args, params)
+        primals = [self.below(arg) for arg in args]
+        modes.grad = False
+        try:
+            out: Tensor = primitive.operation(*primals, **params)
+        finally:
+            modes.grad = True
+        dual = self.wrap(out)
+        primitive.record_over(needed, args, params, dual)
+        if not modes.forward:
+            return out
+        tangent = jvp_of_primitive(primitive, primals, self._tangents(args), out, params)
+        if tangent is None:
+            return out
+        dual.__dict__["_tangent"] = tangent
+        # The node may have saved its output, which has a tangent only now.
+        out._node.keep_output(dual)  # type: ignore[union-attr]  # it was recorded
+        return dual
+
+    def _recorded(self, primitive: Any, args: Sequence[Any]) -> tuple[int, ...]:
+        """Positions of the arguments that require a gradient, if the ground records them."""
+        if not modes.grad or not primitive.vjps:
+            return ()
+        if any(isinstance(arg, Tensor) and self.below(arg)._level is not None for arg in args):
+            return ()  # A transform inside which the level was entered records for itself.
+        return tuple(
+            [at for at, arg in enumerate(args) if isinstance(arg, Tensor) and arg._requires_grad]
+        )
+
+    def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run a Function's forward on the dual tensors, and its jvp on their tangents."""
+        from gradtool.engine.autograd._apply import finish
+
+        tangents = self._tangents(args)
+        ctx, raw = function._run_forward(args, kwargs)
+        record = modes.grad and any(ctx.needs_input_grad)
+        if not modes.forward or all(tangent is None for tangent in tangents):
+            return finish(ctx, args, raw, record)
+        single = not isinstance(raw, tuple)
+        duals = [self._dual(each) for each in ((raw,) if single else raw)]
+        _rename(ctx, (raw,) if single else raw, duals)
+        saved = ctx.saved_for_forward
+        output = finish(ctx, args, duals[0] if single else tuple(duals), record)
+        outputs = (output,) if single else output
+        ctx._saved_for_jvp = tuple(map(self.below, with_their_graph(saved, duals, outputs)))
+        returned = function.jvp(ctx, *input_tangents(self, ctx, args))
+        ctx._saved_for_jvp = None
+        moved = returned if isinstance(returned, tuple) else (returned,)
+        check_tangents(function, outputs, moved)
+        _carry(ctx, outputs, moved)
+        return output
+
+    def _dual(self, output: Any) -> Any:
+        """An output of a forward as a tensor of this level, which is to have its tangent."""
+        if not isinstance(output, Tensor) or self.owns(output):
+            return output
+        return self.wrap(output)
+
+    def _tangents(self, args: Sequence[Any]) -> list[Tensor | None]:
+        return [self.tangent_of(arg) for arg in args]
+
+    def before_change(self, x: Any, below: Callable[[Tensor], Tensor]) -> Any:
+        """Return `x` as it is now, its tangent included."""
+        return self.wrap(below(x._value), None if x._tangent is None else below(x._tangent))
+
+    def write(self, x: Any, result: Tensor) -> None:
+        """Write primal over primal and tangent over tangent; the caller records it."""
+        from gradtool.engine._ops.core.inplace import write
+
+        write(x._value, self.below(result))
+        self._write_tangent(x, result)
+
+    def lift(self, x: Tensor) -> None:
+        """Turn `x` into a tensor of this level, its place in the graph into its primal's."""
+        primal = alias(x._array, x._shared_storage())
+        for name in ("_node", "_requires_grad", "_grad", "_leaf_node", "_view"):
+            setattr(primal, name, getattr(x, name))
+        x.__class__ = ForwardTensor
+        fields = x.__dict__
+        fields["_level"], fields["_value"], fields["_tangent"] = self, primal, None
+
+
+def _rename(ctx: Any, raw: Sequence[Any], duals: Sequence[Any]) -> None:
+    """Replace the raw outputs that `ctx` refers to by their duals."""
+    names = {id(old): new for old, new in zip(raw, duals)}
+    for field in ("to_save", "saved_for_forward", "non_differentiable"):
+        held = getattr(ctx, field)
+        if held:
+            setattr(ctx, field, tuple([names.get(id(each), each) for each in held]))
+
+
+def _carry(ctx: Any, outputs: Sequence[Any], tangents: Sequence[Any]) -> None:
+    """Give the outputs their tangents, and so the outputs that the node saved."""
+    for each, tangent in zip(outputs, tangents):
+        if isinstance(each, ForwardTensor):
+            each.__dict__["_tangent"] = tangent
+    for saved in ctx._saved or ():
+        if saved is not None and saved.number is not None and saved.packed is None:
+            saved.tensor.__dict__["_tangent"] = tangents[saved.number]
