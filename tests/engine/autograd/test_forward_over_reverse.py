@@ -75,7 +75,9 @@ def test_other_leaves_are_reached_through_dual_tensors(torch, fw):
         y = (d * w).sin()
         assert y.requires_grad
         y.sum().backward()
-    close(w.grad, *(w.detach() * double(torch, 0.5, 2.0)).cos().mul(double(torch, 0.5, 2.0)).tolist())
+    close(
+        w.grad, *(w.detach() * double(torch, 0.5, 2.0)).cos().mul(double(torch, 0.5, 2.0)).tolist()
+    )
 
 
 @pytest.mark.parametrize("on_view", [False, True])
