@@ -1,0 +1,101 @@
+"""What two libraries did in one statement, compared: the first difference, and its signature."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+TOLERANCE = {"float16": 2e-2, "float32": 2e-4, "complex64": 2e-4, "complex32": 2e-2}
+"""Of the largest magnitude in sight; a program computes a dozen steps, each rounded."""
+FINE = 1e-9
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where a program differs, in what, and what it was on either side."""
+
+    step: int
+    what: str
+    """The fact that differs: ``error``, ``events`` or a fact of a tensor."""
+    where: str
+    """The tensor or the statement."""
+    expected: Any
+    got: Any
+    statement: str = ""
+    note: str = ""
+    """What does not decide, such as the text of an error."""
+
+    def signature(self) -> str:
+        """A text that differences of one cause share, most often."""
+        if self.what == "error":
+            return f"error {self.expected} not {self.got}: {_plain(self.note)}"
+        if self.what.endswith(("value", "stride", "_version", "storage_offset")):
+            return f"{self.what} of {self._maker()}"
+        if self.what in ("requires_grad", "is_leaf", "_is_view", "_base"):
+            return f"{self.what} {_plain(str(self.expected))} not {_plain(str(self.got))} " \
+                f"of {self._maker()}"  # fmt: skip
+        if self.what == "events":
+            return f"events of {self._maker()}"
+        return f"{self.what} {_plain(str(self.expected))} not {_plain(str(self.got))}"
+
+    def _maker(self) -> str:
+        return _plain(self.statement.partition("\n")[0])
+
+
+def _plain(text: str) -> str:
+    """A text without names and numbers."""
+    text = re.sub(r"\b[tcfhmex]\d+\b", "_", text)
+    text = re.sub(r"-?\d+(\.\d*)?(e-?\d+)?j?", "0", text)
+    return re.sub(r"0(, 0)+", "0", re.sub(r"\[[\[\]0, -]*\]", "[]", text))[:160]
+
+
+def first_difference(expected: dict[str, Any], got: dict[str, Any]) -> tuple[str, Any, Any] | None:
+    """The first fact of a tensor that differs."""
+    for name, wanted in expected.items():
+        found = got.get(name)
+        if not same(wanted, found, expected.get(_dtype_of(name), "float64")):
+            return name, wanted, found
+    return next(((name, None, got[name]) for name in got if name not in expected), None)
+
+
+def _dtype_of(name: str) -> str:
+    return name.rpartition(".")[0] + ".dtype" if "." in name else "dtype"
+
+
+def same(expected: Any, got: Any, dtype: str = "float64") -> bool:
+    """Equality, within the rounding of the dtype for arrays, and through containers."""
+    if isinstance(expected, np.ndarray):
+        return isinstance(got, np.ndarray) and close(expected, got, dtype)
+    if isinstance(expected, dict) and isinstance(got, dict):
+        return first_difference(expected, got) is None
+    if isinstance(expected, tuple) and isinstance(got, tuple):
+        return len(expected) == len(got) and all(
+            same(one, other) for one, other in zip(expected, got, strict=True)
+        )
+    if isinstance(expected, float | complex) and isinstance(got, float | complex):
+        return close(np.asarray(expected), np.asarray(got), "float32")
+    return bool(expected == got)
+
+
+def close(expected: np.ndarray, got: np.ndarray, dtype: str) -> bool:
+    """Whether two arrays agree up to rounding."""
+    if expected.shape != got.shape:
+        return False
+    if np.array_equal(expected, got):
+        return True
+    if expected.dtype.kind not in "fc":
+        return False
+    tolerance = TOLERANCE.get(dtype, FINE)
+    wide = np.complex128 if expected.dtype.kind == "c" else np.float64
+    one, other = expected.astype(wide), got.astype(wide)
+    finite = np.isfinite(one)
+    if not np.array_equal(finite, np.isfinite(other)):
+        return False
+    scale = 1 + np.abs(one[finite]).max(initial=0)
+    near = np.abs(one[finite] - other[finite]) <= tolerance * scale
+    return bool(near.all()) and np.array_equal(
+        np.nan_to_num(one[~finite], nan=0.0), np.nan_to_num(other[~finite], nan=0.0)
+    )

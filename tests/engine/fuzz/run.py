@@ -1,0 +1,127 @@
+"""Runs a program on both libraries, statement by statement, up to the first difference."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from typing import Any
+
+from tests.engine.fuzz.compare import Difference, first_difference, same
+from tests.engine.fuzz.machine import Machine, compiled
+from tests.engine.fuzz.observe import Facts, facts
+from tests.engine.fuzz.program import Program
+
+Step = tuple[str | None, str, tuple[Any, ...], dict[str, Facts]]
+"""Type and text of the error, events, facts of tensors by name."""
+
+
+@functools.cache
+def libraries() -> tuple[Any, Any]:
+    """PyTorch, and the engine."""
+    import torch
+
+    import gradtool.engine
+
+    torch.set_num_threads(1)
+    return torch, gradtool.engine
+
+
+class Recording:
+    """One side of a run: its machine, and the tensors that it has seen."""
+
+    def __init__(self, torch: Any, watched: bool) -> None:
+        self.machine = Machine(torch)
+        self.watched = watched
+        self._known: dict[str, int] = {}
+
+    def step(self, statement: str) -> Step:
+        """Run one statement and look at what it left."""
+        code = compiled(statement)
+        error: BaseException | None = SyntaxError()
+        if code is not None:
+            error = self.machine.run(code)
+        events = tuple(self.machine.events)
+        self.machine.events.clear()
+        return (
+            None if error is None else type(error).__name__,
+            "" if error is None else str(error).partition("\n")[0],
+            events,
+            self.look(self.watched),
+        )
+
+    def look(self, everywhere: bool) -> dict[str, Facts]:
+        """The facts of all tensors, or of those that got a name since the last look."""
+        tensors = self.machine.tensors()
+        names: dict[int, str] = {}
+        for name, each in tensors.items():
+            names.setdefault(id(each), name)
+        fresh = [name for name, each in tensors.items() if self._known.get(name) != id(each)]
+        self._known = {name: id(each) for name, each in tensors.items()}
+        level = self.in_dual_level()
+        torch = self.machine.torch
+        return {
+            name: self._facts(torch, tensors[name], names, level)
+            for name in (tensors if everywhere else fresh)
+        }
+
+    def _facts(self, torch: Any, tensor: Any, names: dict[int, str], level: bool) -> Facts:
+        try:
+            return facts(torch, tensor, names, level)
+        except Exception as error:  # to look is part of the program
+            return {"looking": type(error).__name__, "text": str(error)[:60]}
+
+    def in_dual_level(self) -> bool:
+        """Whether a level of forward mode is entered."""
+        opened = self.machine.space["opened"]
+        return any(type(each).__name__ == "dual_level" for each in opened)
+
+
+def compared(program: Program) -> tuple[Difference | None, frozenset[int]]:
+    """The first difference of a program, and the statements that raise in PyTorch."""
+    torch, engine = libraries()
+    one, other = Recording(torch, program.watched), Recording(engine, program.watched)
+    raising: set[int] = set()
+    try:
+        for at, statement in enumerate(program.statements):
+            wanted = one.step(statement)
+            if wanted[0] is not None:
+                raising.add(at)
+            difference = differing(at, statement, wanted, other.step(statement))
+            if difference:
+                return difference, frozenset(raising)
+        return at_the_end(program.statements, one, other), frozenset(raising)
+    finally:
+        other.machine.close()
+        one.machine.close()
+
+
+def at_the_end(
+    statements: Iterable[str], one: Recording, other: Recording
+) -> Difference | None:
+    """The first difference between all tensors that are left."""
+    done = list(statements)
+    return _of_tensors(len(done), done[-1], one.look(True), other.look(True))
+
+
+def differing(at: int, statement: str, wanted: Step, got: Step) -> Difference | None:
+    """The first difference between one step of two sides."""
+    if wanted[0] != got[0]:
+        note = f"{wanted[1]} | {got[1]}"
+        return Difference(at, "error", "", wanted[0], got[0], statement, note)
+    if not same(wanted[2], got[2]):
+        return Difference(at, "events", "", wanted[2], got[2], statement)
+    return _of_tensors(at, statement, wanted[3], got[3])
+
+
+def _of_tensors(
+    at: int, statement: str, wanted: dict[str, Facts], got: dict[str, Facts]
+) -> Difference | None:
+    for name, expected in wanted.items():
+        if name not in got:
+            return Difference(at, "missing", name, expected, None, statement)
+        found = first_difference(expected, got[name])
+        if found:
+            return Difference(at, found[0], name, found[1], found[2], statement)
+    for name in got.keys() - wanted.keys():
+        return Difference(at, "extra", name, None, got[name], statement)
+    return None
