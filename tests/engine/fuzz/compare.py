@@ -34,7 +34,7 @@ class Difference:
             return f"error {self.expected} not {self.got}: {_plain(self.note)}"
         if self.what.endswith(("value", "stride", "_version", "storage_offset")):
             return f"{self.what} of {self._maker()}"
-        if self.what in ("requires_grad", "is_leaf", "_is_view", "_base"):
+        if self.what in ("requires_grad", "is_leaf", "_base"):
             return f"{self.what} {_plain(str(self.expected))} not {_plain(str(self.got))} " \
                 f"of {self._maker()}"  # fmt: skip
         if self.what == "events":

@@ -1,11 +1,9 @@
-"""Runs many programs, in processes of their own, and keeps one shrunk program of each cause."""
+"""Looks for programs that differ among many, and shrinks the first of each cause."""
 
 from __future__ import annotations
 
-import gc
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tests.engine.fuzz.compare import Difference
 from tests.engine.fuzz.explained import reason_of
@@ -15,14 +13,15 @@ from tests.engine.fuzz.run import compared
 from tests.engine.fuzz.shrink import shrink
 
 
-@dataclass
+@dataclass(frozen=True)
 class Found:
-    """Programs that differ in one way."""
+    """A program that differs."""
 
+    name: str
+    """The signature before it was shrunk."""
+    seed: int
     program: Program
     difference: Difference
-    raising: frozenset[int]
-    seeds: list[int] = field(default_factory=list)
 
 
 def differing(seed: int, families: tuple[str, ...] = ()) -> tuple[Program, Difference] | None:
@@ -34,20 +33,18 @@ def differing(seed: int, families: tuple[str, ...] = ()) -> tuple[Program, Diffe
     return program, difference
 
 
-def hunt(seeds: Sequence[int], families: tuple[str, ...], known: set[str]) -> Iterator[tuple[str, Found]]:
-    """The causes found by these seeds, by signature; those not known before are shrunk."""
+def hunt(seeds: Sequence[int], families: tuple[str, ...], known: set[str]) -> Iterator[Found]:
+    """What differs among these seeds; what was not known before is shrunk."""
     for seed in seeds:
         found = differing(seed, families)
-        if seed % 500 == 0:
-            gc.collect()
         if found is None:
             continue
         program, difference = found
         name = difference.signature()
         if name not in known:
-            program, difference = shrunk(program, difference)
             known.add(name)
-        yield name, Found(program, difference, compared(program)[1], [seed])
+            program, difference = shrunk(program, difference)
+        yield Found(name, seed, program, difference)
 
 
 def shrunk(program: Program, difference: Difference) -> tuple[Program, Difference]:
@@ -69,13 +66,3 @@ def _kind(difference: Difference) -> tuple[str, str]:
     if difference.what.endswith(("grad_fn", "events")):
         return difference.what, ""
     return difference.what, ""
-
-
-def counted(found: Iterator[tuple[str, Found]]) -> tuple[dict[str, Found], Counter[str]]:
-    """All causes with their counts."""
-    causes: dict[str, Found] = {}
-    counts: Counter[str] = Counter()
-    for name, each in found:
-        counts[name] += 1
-        causes.setdefault(name, each).seeds.extend(each.seeds)
-    return causes, counts

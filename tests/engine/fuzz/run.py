@@ -33,6 +33,7 @@ class Recording:
         self.machine = Machine(torch)
         self.watched = watched
         self._known: dict[str, int] = {}
+        self._first_versions: dict[str, tuple[int, int]] = {}
 
     def step(self, statement: str) -> Step:
         """Run one statement and look at what it left."""
@@ -60,15 +61,29 @@ class Recording:
         level = self.in_dual_level()
         torch = self.machine.torch
         return {
-            name: self._facts(torch, tensors[name], names, level)
+            name: self._facts(torch, name, tensors[name], names, level)
             for name in (tensors if everywhere else fresh)
         }
 
-    def _facts(self, torch: Any, tensor: Any, names: dict[int, str], level: bool) -> Facts:
+    def _facts(
+        self, torch: Any, name: str, tensor: Any, names: dict[int, str], level: bool
+    ) -> Facts:
         try:
-            return facts(torch, tensor, names, level)
+            found = facts(torch, tensor, names, level)
         except Exception as error:  # to look is part of the program
             return {"looking": type(error).__name__, "text": str(error)[:60]}
+        found["_version"] = self._changes(name, tensor, found["_version"])
+        return found
+
+    def _changes(self, name: str, tensor: Any, version: int | None) -> int | None:
+        """Changes in place since a tensor got its name; how it was made is a library's own."""
+        if version is None:
+            return None
+        identity, first = self._first_versions.get(name, (0, 0))
+        if identity != id(tensor):
+            identity, first = id(tensor), version
+            self._first_versions[name] = identity, first
+        return version - first
 
     def in_dual_level(self) -> bool:
         """Whether a level of forward mode is entered."""

@@ -14,7 +14,9 @@ def of_tensor(draw: Draw) -> str:
     )  # fmt: skip
     if draw.chance(0.05):
         body = draw.among("1", "g.sum()", "g.double()", "1 / 0", "(g, g)")
-    return f"{name} = {x}.register_hook(lambda g: {body.format(name)})"
+    # PyTorch ends the process for a view whose base has changed since it last made its node.
+    asked = f"{x}.grad_fn; " if x.value._is_view() else ""
+    return f"{asked}{name} = {x}.register_hook(lambda g: {body.format(name)})"
 
 
 def retained(draw: Draw) -> str:
