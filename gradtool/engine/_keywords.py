@@ -11,6 +11,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor
 
@@ -60,22 +62,35 @@ def _written(name: str, out: Any, result: Any, args: Any, params: dict[str, Any]
         RuntimeError: a gradient would have to flow through, or the shape or dtype does not fit.
     """
     given = [each for each in (*args, *params.values(), out) if isinstance(each, Tensor)]
-    if modes.grad and any(each.requires_grad for each in given):
+    single = isinstance(result, Tensor)
+    if (
+        modes.grad
+        and any(each.requires_grad for each in given)
+        and (result if single else result[0]).dtype.is_differentiable
+    ):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, "
             "but one of the arguments requires grad."
         )
-    if isinstance(result, Tensor):
+    if single:
+        if out._storage is not None:
+            from gradtool.engine._ops.core.overlap import check_overlap
+
+            for each in args:
+                check_overlap(out, each)
         return _fill(out, result)
     return type(result)(*[_fill(*pair) for pair in zip(out, result, strict=True)])
 
 
 def _fill(out: Tensor, result: Tensor) -> Tensor:
-    from gradtool.engine._ops.core.inplace import replace
+    from gradtool.engine._ops.core.inplace import replace, write
 
-    # torch resizes an empty `out`. A view is tied to its base's memory.
-    if out._array.size == 0 and out._view is None and out.shape != result.shape:
-        out._array = result._array.astype(out._array.dtype)
+    if out.shape != result.shape:
+        # As torch resizes it; as there, the memory of before keeps its values.
+        out._array = np.empty(result.shape, out._array.dtype)
+    if not result.dtype.is_differentiable:
+        write(out, result)
+        out._bump()
         return out
     return replace(out, result)
 

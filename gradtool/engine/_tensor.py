@@ -309,6 +309,8 @@ class Tensor(TensorMethods):
             raise TypeError(
                 f"assigned grad expected to be a Tensor or None but got {type(value).__name__}"
             )
+        if value is self:
+            raise RuntimeError("can't assign Variable as its own grad")
         if value._array.shape != self._array.shape:
             raise RuntimeError(
                 f"assigned grad has data of a different size: expected {list(self.shape)}, "
@@ -524,13 +526,19 @@ class Tensor(TensorMethods):
         return bool(self._array)
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._number())
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._number())
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        return complex(self._number())
+
+    def _number(self) -> Any:
+        """The only element, for Python to convert."""
+        if self._array.size != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self.item()
 
     def __index__(self) -> int:
         if self._array.dtype.kind not in "iub" or self._array.size != 1:

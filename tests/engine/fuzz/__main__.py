@@ -44,7 +44,9 @@ def show(name: str, number: int, found: Found) -> None:
     """Print a cause."""
     difference = found.difference
     print(f"=== {number} x {name}   (seed {found.seed})")
-    print(f"    {difference.what} of {difference.where or 'statement'} after {difference.statement!r}")
+    print(
+        f"    {difference.what} of {difference.where or 'statement'} after {difference.statement!r}"
+    )
     print(f"    torch:  {difference.expected}\n    engine: {difference.got}")
     if difference.note:
         print(f"    {difference.note}")

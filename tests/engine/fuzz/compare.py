@@ -52,11 +52,14 @@ def _plain(text: str) -> str:
     return re.sub(r"0(, 0)+", "0", re.sub(r"\[[\[\]0, -]*\]", "[]", text))[:160]
 
 
-def first_difference(expected: dict[str, Any], got: dict[str, Any]) -> tuple[str, Any, Any] | None:
-    """The first fact of a tensor that differs."""
+def first_difference(
+    expected: dict[str, Any], got: dict[str, Any], tolerance: float = 0
+) -> tuple[str, Any, Any] | None:
+    """The first fact of a tensor that differs, within at least this tolerance."""
     for name, wanted in expected.items():
         found = got.get(name)
-        if not same(wanted, found, expected.get(_dtype_of(name), "float64")):
+        own = TOLERANCE.get(expected.get(_dtype_of(name), ""), FINE)
+        if not same(wanted, found, max(own, tolerance)):
             return name, wanted, found
     return next(((name, None, got[name]) for name in got if name not in expected), None)
 
@@ -65,22 +68,22 @@ def _dtype_of(name: str) -> str:
     return name.rpartition(".")[0] + ".dtype" if "." in name else "dtype"
 
 
-def same(expected: Any, got: Any, dtype: str = "float64") -> bool:
-    """Equality, within the rounding of the dtype for arrays, and through containers."""
+def same(expected: Any, got: Any, tolerance: float = FINE) -> bool:
+    """Equality, within a tolerance for arrays, and through containers."""
     if isinstance(expected, np.ndarray):
-        return isinstance(got, np.ndarray) and close(expected, got, dtype)
+        return isinstance(got, np.ndarray) and close(expected, got, tolerance)
     if isinstance(expected, dict) and isinstance(got, dict):
-        return first_difference(expected, got) is None
+        return first_difference(expected, got, tolerance) is None
     if isinstance(expected, tuple) and isinstance(got, tuple):
         return len(expected) == len(got) and all(
-            same(one, other) for one, other in zip(expected, got, strict=True)
+            same(one, other, tolerance) for one, other in zip(expected, got, strict=True)
         )
     if isinstance(expected, float | complex) and isinstance(got, float | complex):
-        return close(np.asarray(expected), np.asarray(got), "float32")
+        return close(np.asarray(expected), np.asarray(got), max(tolerance, 2e-4))
     return bool(expected == got)
 
 
-def close(expected: np.ndarray, got: np.ndarray, dtype: str) -> bool:
+def close(expected: np.ndarray, got: np.ndarray, tolerance: float) -> bool:
     """Whether two arrays agree up to rounding."""
     if expected.shape != got.shape:
         return False
@@ -88,7 +91,6 @@ def close(expected: np.ndarray, got: np.ndarray, dtype: str) -> bool:
         return True
     if expected.dtype.kind not in "fc":
         return False
-    tolerance = TOLERANCE.get(dtype, FINE)
     wide = np.complex128 if expected.dtype.kind == "c" else np.float64
     one, other = expected.astype(wide), got.astype(wide)
     finite = np.isfinite(one)

@@ -143,7 +143,11 @@ class Draw:
     def made(self, shape: Sequence[int], dtype: str, more: str = "") -> str:
         """An expression that makes a tensor of this shape and dtype."""
         kept = f"torch.tensor({self.literal(shape, dtype)}, dtype=torch.{dtype}{more})"
-        return kept if 0 not in shape[:-1] else f"torch.ones({tuple(shape)}, dtype=torch.{dtype}{more})"
+        return (
+            kept
+            if 0 not in shape[:-1]
+            else f"torch.ones({tuple(shape)}, dtype=torch.{dtype}{more})"
+        )
 
     def shape(self, most: int = 3) -> tuple[int, ...]:
         """A small shape; seldom an empty one."""
@@ -155,12 +159,12 @@ class Draw:
         """A shape that broadcasts to this one; seldom one that does not."""
         if self.chance(INVALID):
             return self.shape()
-        kept = shape[self.integer(0, len(shape)):] if self.chance(0.4) else shape
+        kept = shape[self.integer(0, len(shape)) :] if self.chance(0.4) else shape
         return tuple(1 if self.chance(0.15) else extent for extent in kept)
 
 
 def _is_named(name: str, prefix: str) -> bool:
-    return name.startswith(prefix) and name[len(prefix):].isdigit()
+    return name.startswith(prefix) and name[len(prefix) :].isdigit()
 
 
 def _passes(x: torch.Tensor, tests: Sequence[Test]) -> bool:
@@ -201,7 +205,7 @@ def leaf(x: torch.Tensor) -> bool:
 
 
 def changeable(x: torch.Tensor) -> bool:
-    """No leaf that requires a gradient, nor a view of one, nor a tensor with several places in one."""
+    """No leaf that requires a gradient, nor a view of one, nor an expanded tensor."""
     base = x._base
     if torch.is_grad_enabled() and (leaf(x) or (base is not None and leaf(base))):
         return False

@@ -17,7 +17,12 @@ class Explained:
     holds: Callable[[Difference, Program], bool]
 
 
-EXPLAINED: tuple[Explained, ...] = ()
+EXPLAINED: tuple[Explained, ...] = (
+    Explained(
+        "NumPy has no complex numbers of halves, so that the engine computes with complex64",
+        lambda difference, _: difference.expected == "complex32",
+    ),
+)
 
 
 def reason_of(difference: Difference, program: Program) -> str | None:

@@ -47,7 +47,11 @@ def value(tensor: Any) -> Any:
     """A copy of what a tensor holds."""
     if tensor.numel() > LARGEST:
         return None
+    if tensor.dtype.itemsize == 4 and tensor.is_complex():  # NumPy has no complex numbers of halves
+        return None
     plain = tensor.detach().resolve_conj().resolve_neg()
+    if getattr(plain, "_is_zerotensor", bool)():  # PyTorch's zeros without memory
+        plain = plain.clone()
     return np.array(plain.numpy(), copy=True)
 
 

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterable
 from typing import Any
 
-from tests.engine.fuzz.compare import Difference, first_difference, same
+from tests.engine.fuzz.compare import TOLERANCE, Difference, first_difference, same
 from tests.engine.fuzz.machine import Machine, compiled
 from tests.engine.fuzz.observe import Facts, facts
 from tests.engine.fuzz.program import Program
@@ -32,6 +32,8 @@ class Recording:
     def __init__(self, torch: Any, watched: bool) -> None:
         self.machine = Machine(torch)
         self.watched = watched
+        self.tolerance = 0.0
+        """That of the least precise dtype so far: rounding goes where values go."""
         self._known: dict[str, int] = {}
         self._first_versions: dict[str, tuple[int, int]] = {}
 
@@ -60,10 +62,14 @@ class Recording:
         self._known = {name: id(each) for name, each in tensors.items()}
         level = self.in_dual_level()
         torch = self.machine.torch
-        return {
+        seen = {
             name: self._facts(torch, name, tensors[name], names, level)
             for name in (tensors if everywhere else fresh)
         }
+        self.tolerance = max(
+            [self.tolerance, *(TOLERANCE.get(each.get("dtype", ""), 0) for each in seen.values())]
+        )
+        return seen
 
     def _facts(
         self, torch: Any, name: str, tensor: Any, names: dict[int, str], level: bool
@@ -101,7 +107,7 @@ def compared(program: Program) -> tuple[Difference | None, frozenset[int]]:
             wanted = one.step(statement)
             if wanted[0] is not None:
                 raising.add(at)
-            difference = differing(at, statement, wanted, other.step(statement))
+            difference = differing(at, statement, wanted, other.step(statement), one.tolerance)
             if difference:
                 return difference, frozenset(raising)
         return at_the_end(program.statements, one, other), frozenset(raising)
@@ -110,31 +116,31 @@ def compared(program: Program) -> tuple[Difference | None, frozenset[int]]:
         one.machine.close()
 
 
-def at_the_end(
-    statements: Iterable[str], one: Recording, other: Recording
-) -> Difference | None:
+def at_the_end(statements: Iterable[str], one: Recording, other: Recording) -> Difference | None:
     """The first difference between all tensors that are left."""
     done = list(statements)
-    return _of_tensors(len(done), done[-1], one.look(True), other.look(True))
+    return _of_tensors(len(done), done[-1], one.look(True), other.look(True), one.tolerance)
 
 
-def differing(at: int, statement: str, wanted: Step, got: Step) -> Difference | None:
+def differing(
+    at: int, statement: str, wanted: Step, got: Step, tolerance: float
+) -> Difference | None:
     """The first difference between one step of two sides."""
     if wanted[0] != got[0]:
         note = f"{wanted[1]} | {got[1]}"
         return Difference(at, "error", "", wanted[0], got[0], statement, note)
-    if not same(wanted[2], got[2]):
+    if not same(wanted[2], got[2], tolerance):
         return Difference(at, "events", "", wanted[2], got[2], statement)
-    return _of_tensors(at, statement, wanted[3], got[3])
+    return _of_tensors(at, statement, wanted[3], got[3], tolerance)
 
 
 def _of_tensors(
-    at: int, statement: str, wanted: dict[str, Facts], got: dict[str, Facts]
+    at: int, statement: str, wanted: dict[str, Facts], got: dict[str, Facts], tolerance: float
 ) -> Difference | None:
     for name, expected in wanted.items():
         if name not in got:
             return Difference(at, "missing", name, expected, None, statement)
-        found = first_difference(expected, got[name])
+        found = first_difference(expected, got[name], tolerance)
         if found:
             return Difference(at, found[0], name, found[1], found[2], statement)
     for name in got.keys() - wanted.keys():

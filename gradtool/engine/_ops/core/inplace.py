@@ -16,7 +16,9 @@ import numpy as np
 
 from gradtool.engine._levels import Wrapped, highest
 from gradtool.engine._modes import modes
+from gradtool.engine._ops.core.dtype_support import TYPE_NAMES
 from gradtool.engine._ops.core.kinds import zeros_like
+from gradtool.engine._ops.core.overlap import check_overlap
 from gradtool.engine._ops.core.primitive import Primitive, vjp_of
 from gradtool.engine._ops.core.primitive_node import PrimitiveNode
 from gradtool.engine._tensor import Tensor, ViewOf, alias, wrap
@@ -49,6 +51,9 @@ def in_place(operation: Callable[..., Tensor], name: str) -> InPlace:
     @functools.wraps(operation)
     def method(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         check_in_place(x)
+        if x._storage is not None:
+            for each in args:
+                check_overlap(x, each)
         return replace(x, operation(before_change(x), *args, **kwargs))
 
     method.__name__ = method.__qualname__ = name
@@ -104,7 +109,8 @@ def write(x: Tensor, result: Tensor) -> None:
         )
     if not _casts(source.dtype.kind, target.dtype.kind):
         raise RuntimeError(
-            f"result type {result.dtype} can't be cast to the desired output type {x.dtype}"
+            f"result type {TYPE_NAMES[source.dtype.name]} can't be cast to the desired output type "
+            f"{TYPE_NAMES[target.dtype.name]}"
         )
     check_distinct_elements(target)
     target[...] = source

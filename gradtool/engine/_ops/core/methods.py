@@ -162,10 +162,12 @@ def _prelu(x: Tensor, weight: Tensor) -> Tensor:
 
 
 @method("copy_")
-def _copy_(x: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
-    """Write a tensor, broadcast and cast, over this one."""
+def _copy_(x: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """Write a tensor or a number, broadcast and cast, over this one."""
+    if not isinstance(src, Tensor):
+        src = x.new_tensor(src)
     out = _written(x, src, non_blocking)
-    give_name(out, "CopyBackwards", [src._node] if isinstance(src, Tensor) else [])
+    give_name(out, "CopyBackwards", [src._node])
     return out
 
 

@@ -156,7 +156,7 @@ class PrimitiveNode(Node):
     def name(self) -> str:
         """The name that ``repr(tensor)`` shows as ``grad_fn``, or that of torch's class in C++."""
         name = self._name()
-        return f"torch::autograd::{name}" if name.startswith("Copy") else name
+        return f"torch::autograd::{name}" if name in _OF_TORCH_ITSELF else name
 
     def _name(self) -> str:
         """As torch names it: ``MulBackward0``."""
@@ -205,6 +205,8 @@ _SAVED = {
     "_saved_self": ("x",),
 }
 """torch's names of saved values, and what primitives call them."""
+_OF_TORCH_ITSELF = ("CopyBackwards", "CopySlices")
+"""Nodes whose class torch does not generate."""
 _REDUCTIONS = ("sum", "mean", "prod")
 _SPELLED = {
     "i0e": "SpecialI0E", "i1e": "SpecialI1E", "imag": "Select", "log1p": "Log1P",

@@ -63,6 +63,8 @@ def sub(x: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     Raises:
         RuntimeError: an operand is boolean.
     """
+    if alpha != 1:
+        _refuse_bool(x, other)
     return bare_sub(x, _scaled(x, other, alpha))
 
 

@@ -20,7 +20,7 @@ from gradtool.engine._ops.indexing.batch_rules import (
 )
 from gradtool.engine._ops.indexing.keys import Key, parsed, plain
 from gradtool.engine._ops.indexing.views import take_select, take_slice
-from gradtool.engine._ops.shape.expansion import sum_to_size
+from gradtool.engine._ops.shape.expansion import expanded_shape, sum_to_size
 from gradtool.engine._tensor import Tensor
 
 # ---- copies: dimensions indexed by integer tensors ------------------------------------------
@@ -202,7 +202,7 @@ def index_put(x: Tensor, indices: Any, values: Any, accumulate: bool = False) ->
             raise unlike_dtypes(x, values)
         values = values.to(x.dtype)
     put = _index_put_of(len(key.indices))
-    values = _fitted(x, key, values)
+    values = fitted(x, key, values)
     return put(x, values, *key.indices, basic=key.basic, dims=key.dims, accumulate=accumulate)
 
 
@@ -228,13 +228,19 @@ def unlike_dtypes(x: Tensor, values: Tensor) -> RuntimeError:
     )
 
 
-def _fitted(x: Tensor, key: Key, values: Tensor) -> Tensor:
-    """`values` without leading extents of one that the key's result has no dimension for."""
+def fitted(x: Tensor, key: Key, values: Tensor) -> Tensor:
+    """`values` without leading extents of one that the key's result has no dimension for.
+
+    Raises:
+        RuntimeError: they do not broadcast to what the key picks.
+    """
     shape = _result_shape(x, key)
     while values.ndim > len(shape) and values.shape[0] == 1:
         values = values.squeeze(0)
     extents = zip(reversed(values.shape), reversed(shape), strict=False)
     if values.ndim > len(shape) or any(have not in (1, want) for have, want in extents):
+        if not key.indices:
+            expanded_shape(values, shape)
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to "
             f"indexing result of shape {list(shape)}"

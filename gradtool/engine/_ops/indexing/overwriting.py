@@ -18,9 +18,11 @@ from gradtool.engine._ops.core.inplace import (
 )
 from gradtool.engine._ops.core.node_names import give_name
 from gradtool.engine._ops.core.op import method, op
+from gradtool.engine._ops.core.overlap import check_overlap
 from gradtool.engine._ops.creation.creation import arange
 from gradtool.engine._ops.elementwise.selection import masked_fill, where
 from gradtool.engine._ops.indexing.indexing import (
+    fitted,
     index_put,
     normalise_key,
     one_for_mask,
@@ -57,7 +59,16 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
     if isinstance(value, Tensor) and value.ndim and value.numel() == 1:
         value = one_for_mask(x, parsed(x, key), value)
     _check_dtype(x, key, value)
-    x._array[normalise_key(x, key)] = value._array if isinstance(value, Tensor) else value
+    place = normalise_key(x, key)
+    if not isinstance(value, Tensor):
+        x._array[place] = value
+    else:
+        check_overlap(x, value)
+        try:
+            x._array[place] = value._array
+        except ValueError:
+            fitted(x, parsed(x, key), value)
+            raise
     x._bump()
 
 
@@ -171,7 +182,7 @@ def slice_scatter(
     return index_put(x, key, src.to(x.dtype))
 
 
-@op(method=True)
+@op(method=True, node="DiagonalScatterBackward0")
 def diagonal_scatter(
     x: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
 ) -> Tensor:

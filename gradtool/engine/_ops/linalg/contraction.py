@@ -276,7 +276,7 @@ def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:  # noqa: N803
 # ---- blocks ---------------------------------------------------------------------------------
 
 
-@op
+@op(node="BlockDiagBackward0")
 def block_diag(*tensors: Tensor) -> Tensor:
     """The matrix with these on its diagonal, zero elsewhere; a vector is a row.
 

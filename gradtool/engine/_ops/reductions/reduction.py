@@ -22,7 +22,7 @@ from gradtool.engine._ops.core.dims import Ints, as_ints, wrap_dim, wrap_dims
 from gradtool.engine._ops.core.dtype_support import SMOOTH, TYPE_NAMES, not_implemented
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import conjugate, constant, general, linear
-from gradtool.engine._ops.core.node_names import along_dimension, numbered
+from gradtool.engine._ops.core.node_names import along_dimension, give_name, numbered
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.creation.creation import ones_like
 from gradtool.engine._ops.shape.joining import cat
@@ -156,6 +156,8 @@ def sum(
     if dtype is not None:
         x = x.to(dtype)
     found = _sum(x, dims=dims_of(dim, x._array.ndim), keepdim=keepdim)
+    if dim is not None and found._requires_grad:
+        give_name(found, "SumBackward1")
     return found if dtype is None else found.to(dtype)
 
 
@@ -211,7 +213,10 @@ def mean(
             "mean(): could not infer output dtype. Input dtype must be either a floating point "
             f"or complex dtype. Got: {TYPE_NAMES[x.dtype.name]}"
         )
-    return _mean(x, dims=dims_of(dim, x._array.ndim), keepdim=keepdim)
+    found = _mean(x, dims=dims_of(dim, x._array.ndim), keepdim=keepdim)
+    if dim is not None and found._requires_grad:
+        give_name(found, "MeanBackward1")
+    return found
 
 
 # ---- prod ------------------------------------------------------------------------------------

@@ -221,7 +221,7 @@ atleast_1d = op(
 )
 atleast_2d = op(
     _at_least(
-        lambda x: x if x.ndim > 1 else x.reshape(1, -1), "atleast_2d", "at least two dimensions"
+        lambda x: x if x.ndim > 1 else x.unsqueeze(0) if x.ndim else x.reshape(1, 1), "atleast_2d", "at least two dimensions"
     )
 )
 atleast_3d = op(_at_least(_three_dimensions, "atleast_3d", "at least three dimensions"))
@@ -267,20 +267,6 @@ hsplit = op(
 )
 vsplit = op(_splitting("vsplit", 2, lambda _x: 0), method=True, node="SliceBackward0")
 dsplit = op(_splitting("dsplit", 3, lambda _x: 2), method=True)
-
-
-@op
-def block_diag(*tensors: Tensor) -> Tensor:
-    """A matrix of matrices along its diagonal and zeros elsewhere."""
-    matrices = [atleast_2d(each) for each in tensors]
-    total = sum(each.shape[1] for each in matrices)
-    rows, before = [], 0
-    for each in matrices:
-        height, width = each.shape
-        left, right = each.new_zeros(height, before), each.new_zeros(height, total - before - width)
-        rows.append(cat([left, each, right], 1))
-        before += width
-    return cat(rows, 0)
 
 
 # ---- grids and choices -----------------------------------------------------------------------

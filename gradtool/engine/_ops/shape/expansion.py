@@ -84,10 +84,15 @@ _sum_to_size = linear(
 @one_by_one
 def expand(x: Tensor, size: Ints, *, implicit: bool = False) -> Tensor:
     """Dimensions of extent one stretched without a copy; -1 keeps an extent."""
-    return _expand(x, shape=_expanded_shape(x, size))
+    return _expand(x, shape=expanded_shape(x, size))
 
 
-def _expanded_shape(x: Tensor, size: Ints) -> Ints:
+def expanded_shape(x: Tensor, size: Ints) -> Ints:
+    """The shape that a tensor is expanded to.
+
+    Raises:
+        RuntimeError: it has more dimensions, or an extent other than one that would change.
+    """
     shape = x._array.shape
     new = len(size) - len(shape)
     if new < 0:
@@ -151,10 +156,12 @@ def broadcast_shapes(*shapes: int | Ints) -> Ints:
 
 @op
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
-    """Views of the tensors in the shape that they broadcast to."""
+    """The tensors in the shape that they broadcast to: views, or those of that shape themselves."""
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], tuple | list) else tensors
     shape = broadcast_shapes(*[each.shape for each in given])
-    return tuple([_expand(each, shape=tuple(shape)) for each in given])
+    return tuple(
+        [each if each.shape == shape else _expand(each, shape=tuple(shape)) for each in given]
+    )
 
 
 @method()

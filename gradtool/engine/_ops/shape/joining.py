@@ -35,6 +35,12 @@ def _join_rule(
     return out
 
 
+def _joined(xs: Sequence[Any], dim: int) -> Any:
+    """Concatenate in row-major order; NumPy keeps the order of the parts."""
+    out = np.concatenate(xs, dim)
+    return out if out.flags.c_contiguous else np.ascontiguousarray(out)
+
+
 @functools.cache
 def _cat_of(count: int) -> Primitive:
     """Concatenation of so many tensors; the gradient of each is its piece."""
@@ -49,7 +55,7 @@ def _cat_of(count: int) -> Primitive:
 
     return Primitive(
         "cat",
-        lambda *xs, dim, starts: np.concatenate(xs, dim),  # noqa: ARG005 - `starts` is for the vjp
+        lambda *xs, dim, starts: _joined(xs, dim),  # noqa: ARG005 - `starts` is for the vjp
         [gradient(position) for position in range(count)],
         arguments=tuple(f"x{position}" for position in range(count)),
         kind="linear",

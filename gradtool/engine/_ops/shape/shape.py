@@ -10,6 +10,7 @@ from gradtool.engine import _dtypes
 from gradtool.engine._levels import Outline
 from gradtool.engine._ops.core.batching import changing, of_examples, one_later, over_dims
 from gradtool.engine._ops.core.dims import Ints, as_ints, one_by_one, wrap_dim, wrap_dims
+from gradtool.engine._ops.core.dtype_support import TYPE_NAMES
 from gradtool.engine._ops.core.kinds import linear
 from gradtool.engine._ops.core.node_names import numbered
 from gradtool.engine._ops.core.op import method, op
@@ -81,9 +82,35 @@ def _viewed(x: Tensor, size: Ints) -> Tensor:
 
 
 def _reinterpreted(x: Tensor, dtype: _dtypes.dtype) -> Tensor:
+    if dtype.itemsize != x.itemsize:
+        _check_elements_fit(x, dtype)
     out = wrap(x._array.view(dtype.numpy))
     out._storage = x._shared_storage()
     return out
+
+
+def _check_elements_fit(x: Tensor, dtype: _dtypes.dtype) -> None:
+    """Refuse a view of elements of another size that do not lie next to one another.
+
+    Raises:
+        RuntimeError: there is no last dimension, or its elements make no whole number of others.
+    """
+    ratio = dtype.itemsize // x.itemsize
+    reasons = [("dim()", "cannot be 0", "", x.ndim == 0)]
+    if x.ndim and ratio:
+        extent, offset = x.shape[-1], x.storage_offset()
+        rule = f"must be divisible by {ratio}"
+        reasons.append(("size(-1)", rule, f", but got {extent}", extent % ratio != 0))
+        reasons.append(("storage_offset()", rule, f", but got {offset}", offset % ratio != 0))
+    if x.ndim:
+        step = x.stride(-1)
+        reasons.append(("stride(-1)", "must be 1", f", but got {step}", step != 1))
+    have, want = TYPE_NAMES[x.dtype.name], TYPE_NAMES[dtype.name]
+    for what, rule, found, holds in reasons:
+        if holds:
+            raise RuntimeError(
+                f"self.{what} {rule} to view {have} as {want} (different element sizes){found}"
+            )
 
 
 def _resolved(shape: Ints, old: Ints) -> Ints:
@@ -168,6 +195,11 @@ def flatten(x: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 @op(method=True)
 def unflatten(x: Tensor, dim: int, sizes: Ints) -> Tensor:
     """One dimension split into several, of which one extent may be -1."""
+    if not x.ndim:
+        raise RuntimeError(
+            "unflatten got an unexpected error:\nDimension specified as "
+            f"{dim} but tensor has no dimensions"
+        )
     dim, shape = wrap_dim(dim, x.ndim), x.shape
     try:
         parts = _resolved(as_ints(sizes), (shape[dim],))

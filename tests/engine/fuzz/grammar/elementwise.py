@@ -16,11 +16,24 @@ from tests.engine.fuzz.draw import (
     tame,
 )
 
-OF_SMOOTH = "sin cos tanh neg sgn square positive sigmoid".split()
-OF_REAL = (
-    "abs relu sign floor round trunc ceil frac erf softsign hardtanh logical_not isfinite signbit"
-).split()
-OF_TAME = "exp expm1 sinh cosh exp2".split()
+OF_SMOOTH = ["sin", "cos", "tanh", "neg", "sgn", "square", "positive", "sigmoid"]
+OF_REAL = [
+    "abs",
+    "relu",
+    "sign",
+    "floor",
+    "round",
+    "trunc",
+    "ceil",
+    "frac",
+    "erf",
+    "softsign",
+    "hardtanh",
+    "logical_not",
+    "isfinite",
+    "signbit",
+]
+OF_TAME = ["exp", "expm1", "sinh", "cosh", "exp2"]
 
 
 def of_one(draw: Draw) -> str:
@@ -86,7 +99,8 @@ def of_two_real(draw: Draw) -> str:
         f"torch.maximum({x}, torch.as_tensor({y}))", f"torch.where({x} > 0, {x}, {y})",
         f"torch.atan2({x} + 0.5, torch.as_tensor({y}))", f"torch.minimum({x}, {x} * 0.5)",
         f"{x}.fmod(2)", f"{x}.remainder(2)", f"torch.copysign({x}, {y})", f"{x} // 2",
-        f"torch.hypot({x} * 1.0, {x} * 0.5 + 1)", f"{x} % 3", f"torch.fmax({x}, torch.as_tensor({y}))",
+        f"torch.hypot({x} * 1.0, {x} * 0.5 + 1)", f"{x} % 3",
+        f"torch.fmax({x}, torch.as_tensor({y}))",
         f"torch.div({x}, 2, rounding_mode='floor')", f"{x} ** 2", f"2 ** {x}.clamp(-3, 3)",
         f"{x}.abs() ** 1.5", f"{x} > {y}", f"{x} <= {y}", f"{x} == {y}", f"{x} != {y}",
         f"torch.logical_and({x}, torch.as_tensor({y}))", f"{x} > 0",
@@ -110,7 +124,7 @@ def converted(draw: Draw) -> str:
     x = draw.tensor(tame)
     dtype = draw.among("float64", "float32", "float16", "complex64", "complex128")
     if not smooth(x.value) and draw.chance(0.5):
-        dtype = draw.one_of(INTEGERS + ("bool",))
+        dtype = draw.one_of((*INTEGERS, "bool"))
     return f"{draw.new()} = " + draw.among(
         f"{x}.to(torch.{dtype})", f"{x}.type(torch.{dtype})", f"{x}.double()", f"{x}.float()",
         f"{x}.half()", f"{x}.to({draw.tensor(smooth)})", f"{x}.to(torch.{dtype}, copy=True)",
@@ -122,7 +136,8 @@ def of_whole(draw: Draw) -> str:
     x = draw.tensor(lambda t: not smooth(t))
     return f"{draw.new()} = " + draw.among(
         f"~{x}", f"{x} & {x}", f"{x} | 1", f"{x} ^ True", f"{x}.bitwise_not()", f"{x} << 1",
-        f"{x} >> 1", f"-{x}", f"{x}.logical_not()", f"{x} * 2", f"{x} / 2", f"{x} // 2", f"{x} + 0.5",
+        f"{x} >> 1", f"-{x}", f"{x}.logical_not()", f"{x} * 2", f"{x} / 2", f"{x} // 2",
+        f"{x} + 0.5",
         f"{x}.bool()", f"{x}.abs()", f"{x} ** 2", f"{x}.sin()", f"{x} * 1j",
     )  # fmt: skip
 

@@ -35,12 +35,14 @@ KINDS = {
     "two of two": Kind("x, y", "(x + y, x * y)", "x, y", "", "g, k", "g + k * y, g + k * x"),
     "dirty": Kind("x", "x.mul_(2)", "", "ctx.mark_dirty(x)", "g", "g * 2"),
     "dirty second": Kind("x, y", "y.add_(x)", "", "ctx.mark_dirty(y)", "g", "g, g"),
-    "dirty and more": Kind("x", "(x.mul_(2), x * 3)", "", "ctx.mark_dirty(x)", "g, k", "g * 2 + k * 6"),
+    "dirty and more": Kind(
+        "x", "(x.mul_(2), x * 3)", "", "ctx.mark_dirty(x)", "g, k", "g * 2 + k * 6"),
     "the same": Kind("x", "x", "", "", "g", "g * 3"),
     "the same and more": Kind("x", "(x, x * 2)", "", "", "g, k", "g * 3 + k"),
     "view": Kind("x", "x.view(-1)", "x", "", "g", "g.view(x.shape)"),
     "view of some": Kind("x", "x[:1]", "x", "", "g", "torch.zeros_like(x)"),
-    "expanded": Kind("x", "x.expand(2, *x.shape)", "", "", "g", "g.sum(0)", "dx.expand(2, *dx.shape)"),
+    "expanded": Kind(
+        "x", "x.expand(2, *x.shape)", "", "", "g", "g.sum(0)", "dx.expand(2, *dx.shape)"),
     "unused": Kind("x, y", "x * 2", "", "", "g", "g * 2, None"),
     "wrong count": Kind("x, y", "x * y", "", "", "g", "g"),
     "wrong shape": Kind("x", "x * 1", "", "", "g", "g.sum()"),
@@ -49,7 +51,8 @@ KINDS = {
     "wide": Kind("x", "x.to(torch.float64)", "", "", "g", "g * 2"),
     "none": Kind("x", "(x * 2, None)", "", "", "g, k", "g * 2"),
     "detached": Kind("x", "x.detach()", "", "", "g", "g * 2"),
-    "shared": Kind("x", "(lambda y: (y, y.view(-1)))(x * 2)", "", "", "g, k", "g * 2 + k.view(g.shape)"),
+    "shared": Kind(
+        "x", "(lambda y: (y, y.view(-1)))(x * 2)", "", "", "g, k", "g * 2 + k.view(g.shape)"),
     "not saved": Kind("x", "x.sin()", "", "ctx.x = x", "g", "g * ctx.x.cos()"),
     "number": Kind("x, n", "x * n", "x", "ctx.n = n", "g", "g * ctx.n, None", "dx * ctx.n"),
 }  # fmt: skip

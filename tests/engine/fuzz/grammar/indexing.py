@@ -9,9 +9,8 @@ def key(draw: Draw, x: Name) -> str:
     """What stands in the brackets."""
     if draw.chance(0.15):
         return _mask(draw, x)
-    parts = []
-    for extent in x.value.shape[: draw.integer(1, max(1, x.value.ndim))]:
-        parts.append(_part(draw, extent))
+    shape = x.value.shape[: draw.integer(1, max(1, x.value.ndim))]
+    parts = [_part(draw, extent) for extent in shape]
     if draw.chance(0.15):
         parts.insert(draw.integer(0, len(parts)), "None")
     if draw.chance(0.15):
@@ -78,8 +77,10 @@ def gathered(draw: Draw) -> str:
         f"{x}.index_fill({dim}, torch.tensor([0]), 2.0)", f"{x}.nonzero()",
         f"{x}.scatter({dim}, torch.zeros({shape}, dtype=torch.int64), 1.5)",
         f"{x}.select_scatter({x}.select({dim}, 0) * 2, {dim}, 0)", f"{x}.argwhere()",
-        f"{x}.slice_scatter({x}[:1] * 2, 0, 0, 1)", f"{x}.index_copy(0, torch.tensor([0]), {x}[:1])",
-        f"{x}.index_put((torch.tensor([0]),), {x}[0] * 2)", f"{x}.masked_scatter({x} != 0, {x} * 2)",
+        f"{x}.slice_scatter({x}[:1] * 2, 0, 0, 1)",
+        f"{x}.index_copy(0, torch.tensor([0]), {x}[:1])",
+        f"{x}.index_put((torch.tensor([0]),), {x}[0] * 2)",
+        f"{x}.masked_scatter({x} != 0, {x} * 2)",
         f"{x}.scatter_add({dim}, torch.zeros({shape}, dtype=torch.int64), {x})",
         f"{x}.diagonal_scatter({x}.diagonal() * 2)",
     )  # fmt: skip

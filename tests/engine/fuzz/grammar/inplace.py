@@ -27,9 +27,20 @@ def target(draw: Draw, *tests) -> Name:  # type: ignore[no-untyped-def]
 def of_one(draw: Draw) -> str:
     """A function in place."""
     x = target(draw, smooth, tame)
-    names = "sin_ cos_ tanh_ neg_ square_ sgn_ zero_ sigmoid_".split()
+    names = ["sin_", "cos_", "tanh_", "neg_", "square_", "sgn_", "zero_", "sigmoid_"]
     if not x.value.is_complex():
-        names += "abs_ relu_ floor_ trunc_ round_ frac_ sign_ erf_ exp_ expm1_".split()
+        names += [
+            "abs_",
+            "relu_",
+            "floor_",
+            "trunc_",
+            "round_",
+            "frac_",
+            "sign_",
+            "erf_",
+            "exp_",
+            "expm1_",
+        ]
     return f"{x}.{draw.one_of(names)}()"
 
 
@@ -51,9 +62,7 @@ def _operand(draw: Draw, x: Name) -> str:
     if kind < 0.25:
         return draw.number(dtype)
     if kind < 0.7:
-        return draw.tensor(
-            lambda y: y.numel() <= x.value.numel() and _onto(y.shape, x.value.shape)
-        )
+        return draw.tensor(lambda y: y.numel() <= x.value.numel() and _onto(y.shape, x.value.shape))
     if kind < 0.95:
         more = ", requires_grad=True" if draw.chance(0.4) and smooth(x.value) else ""
         return draw.made(draw.onto(x.value.shape), dtype, more)

@@ -39,7 +39,8 @@ def ordered(draw: Draw) -> str:
     return draw.among(
         f"{one}, {other} = {x}.max({dim})", f"{one}, {other} = {x}.sort({dim})",
         f"{one}, {other} = {x}.topk(1, {dim})", f"{one}, {other} = {x}.cummax({dim})",
-        f"{one} = {x}.argmax()", f"{one} = {x}.argsort({dim})", f"{one}, {other} = {x}.median({dim})",
+        f"{one} = {x}.argmax()", f"{one} = {x}.argsort({dim})",
+        f"{one}, {other} = {x}.median({dim})",
         f"{one}, {other} = {x}.min({dim}, keepdim=True)", f"{one} = {x}.median()",
         f"{one}, {other} = {x}.kthvalue(1, {dim})", f"{one} = {x}.msort()",
     )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.engine.fuzz.draw import Draw, Name, nonempty, real, smooth
+from tests.engine.fuzz.draw import Draw, nonempty, real, smooth
 
 ELEMENTWISE = (
     "x.sin()", "x * 2", "x * x", "x.exp().tanh()", "x ** 3", "x.clone()", "x + 1", "x.tanh() * x",
@@ -54,17 +54,17 @@ def products(draw: Draw) -> str:
     f = f"({body(draw, scalar=draw.chance(0.3))})"
     v = f"torch.ones_like({x})"
     one, other = draw.new(), draw.new()
-    text = draw.among(
+    return draw.among(
         f"{one}, {other} = torch.func.jvp({f}, ({x},), ({v},))",
         f"{one}, f0 = torch.func.vjp({f}, {x}); ({other},) = f0(torch.ones_like({one}))",
         f"{one}, f0 = torch.func.linearize({f}, {x}); {other} = f0({v})",
         f"{one}, {other} = torch.func.jvp(torch.func.grad({f}), ({x},), ({v},))",
-        f"{one} = torch.func.jvp(lambda x: torch.func.vjp({f}, x)[1](({f})(x))[0], ({x},), ({v},))[1]",
+        f"{one} = torch.func.jvp(lambda x: torch.func.vjp({f}, x)[1](({f})(x))[0], ({x},), "
+        f"({v},))[1]",
         f"{one} = torch.func.vmap({f})({x}.expand(2, *{x}.shape))",
         f"{one} = torch.func.vmap(lambda y: torch.func.jvp({f}, ({x},), (y,))[1])"
         f"(torch.stack([{v}, {v} * 2]))",
     )  # fmt: skip
-    return text
 
 
 def functional(draw: Draw) -> str:
@@ -107,11 +107,6 @@ def outside(draw: Draw) -> str:
         f"create_graph=True)[0].sum())({x})",
         f"{draw.new()} = torch.func.functionalize(lambda x: x.clone().mul_(2))({x})",
     )  # fmt: skip
-
-
-def tested(draw: Draw, name: Name) -> str:
-    """A check that a transform leaves no trace in its argument."""
-    return f"note({name}.requires_grad, {name}._version)"
 
 
 RULES = (composed, composed, composed, products, functional, outside)

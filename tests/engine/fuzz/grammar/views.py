@@ -28,7 +28,8 @@ def several(draw: Draw) -> str:
     text = draw.among(
         f"{x}.unbind({dim})", f"{x}.split({draw.integer(1, 2)}, {dim})", f"{x}.chunk(2, {dim})",
         f"torch.tensor_split({x}, 2, {dim})", f"{x}.hsplit(2)", f"torch.unbind({x})",
-        f"{x}.split([1, {x}.shape[{dim}] - 1], {dim})", f"tuple({x})", f"{x}.unsafe_chunk(2, {dim})",
+        f"{x}.split([1, {x}.shape[{dim}] - 1], {dim})", f"tuple({x})",
+        f"{x}.unsafe_chunk(2, {dim})",
         f"torch.broadcast_tensors({x}, {draw.tensor()})",
     )  # fmt: skip
     one, other = draw.new(), draw.new()

@@ -1,0 +1,49 @@
+"""Refusal to write over memory that another operand reads from, in part."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtool.engine._tensor import Tensor
+
+
+def check_overlap(target: Tensor, source: Any) -> None:
+    """Refuse a source that has some of the target's memory, but not exactly all of it.
+
+    Where either has gaps or an order of its own there is no telling, and torch does not refuse.
+
+    Raises:
+        RuntimeError: the memory of the two overlaps in part.
+    """
+    if not (
+        isinstance(source, Tensor)
+        and source is not target
+        and target._storage is not None
+        and source._storage is target._storage
+    ):
+        return
+    one, other = target._array, source._array
+    if not (one.size and other.size and is_dense(one) and is_dense(other)):
+        return
+    first, start = target.data_ptr(), source.data_ptr()
+    if first == start and one.nbytes == other.nbytes and one.strides == other.strides:
+        return
+    if first < start + other.nbytes and start < first + one.nbytes:
+        raise RuntimeError(
+            "unsupported operation: some elements of the input tensor and the written-to tensor "
+            "refer to a single memory location. Please clone() the tensor before performing the "
+            "operation."
+        )
+
+
+def is_dense(array: Any) -> bool:
+    """Return True if the elements lie in some order without gaps, each once."""
+    if array.flags.c_contiguous or array.flags.f_contiguous:
+        return True
+    expected = array.itemsize
+    for step, extent in sorted(zip(array.strides, array.shape)):
+        if extent != 1:
+            if step != expected:
+                return False
+            expected *= extent
+    return True
