@@ -221,7 +221,9 @@ atleast_1d = op(
 )
 atleast_2d = op(
     _at_least(
-        lambda x: x if x.ndim > 1 else x.unsqueeze(0) if x.ndim else x.reshape(1, 1), "atleast_2d", "at least two dimensions"
+        lambda x: x if x.ndim > 1 else x.unsqueeze(0) if x.ndim else x.reshape(1, 1),
+        "atleast_2d",
+        "at least two dimensions",
     )
 )
 atleast_3d = op(_at_least(_three_dimensions, "atleast_3d", "at least three dimensions"))
