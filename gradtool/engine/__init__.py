@@ -57,14 +57,26 @@ _SUBMODULES = frozenset(
 
 _OF_NN = frozenset(
     """
-    adaptive_avg_pool1d adaptive_max_pool1d alpha_dropout avg_pool1d bilinear celu celu_
-    channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d
-    cosine_similarity dropout group_norm hardshrink layer_norm max_pool1d max_pool1d_with_indices
-    max_pool2d max_pool3d pairwise_distance pdist pixel_shuffle pixel_unshuffle prelu relu_ rms_norm
-    rrelu rrelu_ selu selu_ threshold threshold_
+    adaptive_avg_pool1d adaptive_max_pool1d avg_pool1d bilinear celu celu_ channel_shuffle conv1d
+    conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity
+    hardshrink max_pool1d max_pool1d_with_indices max_pool2d max_pool3d native_channel_shuffle
+    pairwise_distance pdist pixel_shuffle pixel_unshuffle prelu relu_ rms_norm rrelu rrelu_ selu
+    selu_ threshold threshold_
     """.split()  # noqa: SIM905 - easier to read than a list of thirty strings
 )
 """Functions of ``nn.functional`` that torch has here too, loaded with it."""
+
+_OF_TOP_LEVEL = frozenset(
+    """
+    affine_grid_generator alpha_dropout alpha_dropout_ batch_norm binary_cross_entropy_with_logits
+    constant_pad_nd convolution cosine_embedding_loss ctc_loss dropout dropout_ embedding
+    feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_ grid_sampler
+    grid_sampler_2d grid_sampler_3d group_norm hinge_embedding_loss instance_norm kl_div layer_norm
+    margin_ranking_loss native_batch_norm native_dropout native_group_norm native_layer_norm
+    norm_except_dim poisson_nll_loss triplet_margin_loss
+    """.split()  # noqa: SIM905 - as above
+)
+"""Functions of ``nn.top_level``, loaded with it."""
 
 globals().update(_dtypes.ALIASES)
 globals().update(_LEGACY)
@@ -161,6 +173,8 @@ if not TYPE_CHECKING:  # To a type checker every name would be there.
     def __getattr__(name: str) -> Any:
         if name in _OF_NN:
             return getattr(importlib.import_module(f"{__name__}.nn.functional"), name)
+        if name in _OF_TOP_LEVEL:
+            return getattr(importlib.import_module(f"{__name__}.nn.top_level"), name)
         if _is_in_place_function(name):
             return getattr(Tensor, name)
         if name in ("load", "save"):

@@ -1,11 +1,49 @@
-"""``torch.ops``: operators made by `gradtool.engine.library.custom_op`, by name."""
+"""``torch.ops``: operators of `gradtool.engine.library.custom_op`, and torch's own, by name."""
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
-from gradtool.engine._placeholder import placeholder
+from gradtool.engine._placeholder import Placeholder, placeholder
+from gradtool.engine._tensor import Tensor
 from gradtool.engine.library import DEFINED
+
+_ONLY_HERE = {
+    "_safe_softmax": "gradtool.engine.nn.functional._attention",
+    "native_dropout_backward": "gradtool.engine.nn.top_level._dropouts",
+}
+"""Operators that have no other public name -> their modules."""
+
+
+class _Operator:
+    """An operator of ``torch.ops.aten``: itself, or any of its overloads, called."""
+
+    def __init__(self, name: str, function: Any) -> None:
+        self._name = self.__name__ = name
+        self._function = function
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        return self._function(*args, **named)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"{self!r} has no attribute {name!r}")
+        return self
+
+    def __repr__(self) -> str:
+        return f"aten.{self._name}"
+
+
+def _own(name: str) -> Any:
+    """Return one of torch's own operators; None where the engine has no function of that name."""
+    if name in _ONLY_HERE:
+        return getattr(importlib.import_module(_ONLY_HERE[name]), name)
+    for owner in (importlib.import_module("gradtool.engine"), Tensor):
+        found = getattr(owner, name, None)
+        if callable(found) and not isinstance(found, Placeholder | type):
+            return found
+    return None
 
 
 class _Namespace:
@@ -15,7 +53,10 @@ class _Namespace:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
-        op = DEFINED.get(f"{self._name}::{name}")
+        op: Any = DEFINED.get(f"{self._name}::{name}")
+        if op is None and self._name == "aten" and not name.startswith("__"):
+            own = _own(name)
+            op = None if own is None else _Operator(name, own)
         if op is None:
             return placeholder(f"torch.ops.{self._name}.{name}")
         return op

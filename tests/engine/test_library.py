@@ -54,13 +54,21 @@ def test_an_operator_is_found_by_its_name() -> None:
 @pytest.mark.parametrize(
     "use",
     [
-        lambda: torch.ops.aten.sin(torch.ones(1)),
+        lambda: torch.ops.aten._cdist_forward(torch.ones(1)),
         lambda: library.register_autograd("theirs::op", lambda ctx, g: g),
     ],
 )
 def test_what_is_pytorchs_own_is_named(use: Any) -> None:
     with pytest.raises(EngineLacksError, match=r"torch\.ops\.\w+\.\w+ needs the real"):
         use()
+
+
+def test_pytorchs_operators_are_the_functions_of_their_names() -> None:
+    x = torch.tensor([1.0, 2.0])
+    assert torch.ops.aten.add.Tensor(x, x).tolist() == [2.0, 4.0]
+    assert torch.ops.aten.mul_(x, 2) is x
+    hidden = torch.tensor([[0.0, 0.0], [-torch.inf, -torch.inf]])
+    assert torch.ops.aten._safe_softmax(hidden, -1).tolist() == [[0.5, 0.5], [0.0, 0.0]]
 
 
 def test_without_a_formula_backward_says_what_lacks() -> None:

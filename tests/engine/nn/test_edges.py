@@ -64,6 +64,56 @@ FOLDING = """
     f.pixel_unshuffle(t.ones(2, 4, 3), 2)
     f.unfold(t.ones(0, 3, 4, 4), 2)
     f.avg_pool2d(t.arange(16.0).reshape(1, 4, 4), 2, stride=[])
+    f.channel_shuffle(t.ones(2, 3, 4), 0)
+    f.channel_shuffle(t.ones(3, 4), 1)
+    t.native_channel_shuffle(t.arange(8.0).reshape(1, 4, 2), 2)
+"""
+
+PADDING = """
+    f.pad(t.arange(5.0).reshape(1, 5), (-1, 4), "circular")
+    f.pad(t.arange(5.0).reshape(1, 5), (3, -2), "circular")
+    f.pad(t.arange(5.0).reshape(1, 5), (6, 0), "circular")
+    f.pad(t.arange(5.0).reshape(1, 5), (-4, -2), "circular")
+    f.pad(t.arange(5.0).reshape(1, 5), (-4, -2), "reflect")
+    f.pad(t.arange(5.0).reshape(1, 5), (-1, 5), "reflect")
+    f.pad(t.arange(5.0).reshape(1, 5), (-4, -2), "replicate")
+    f.pad(t.ones(1, 2, 3, 4), (1, 1), "circular")
+    f.pad(t.ones(2, 0, 4), (1, 1), "reflect")
+    f.pad(t.ones(0, 3, 4), (1, 1), "reflect")
+    f.pad(t.ones(2, 3, 0), (1, 1), "replicate")
+    f.pad(t.ones(2, 3), (1, 1), "reflect", 3)
+    t.constant_pad_nd(t.arange(4.0), (1, -2), 5)
+    t.constant_pad_nd(t.arange(4.0), (1, 2, 3))
+"""
+
+TOP_LEVEL = """
+    t.batch_norm(t.ones(1, 3), None, None, t.zeros(3), t.ones(3), True, 0.1, 1e-5, False)
+    t.instance_norm(t.arange(6.0).reshape(1, 2, 3), None, None, None, None, True, 0.1, 1e-5, True)
+    t.native_batch_norm(t.arange(6.0).reshape(3, 2), None, None, None, None, True, 0.1, 1e-5)[2]
+    t.native_batch_norm(t.ones(3, 2), None, None, t.zeros(2), t.ones(2), False, 0.1, 1e-5)[1]
+    t.native_layer_norm(t.arange(6.0).reshape(3, 2), [2], None, None, 1e-5)[1]
+    t.native_group_norm(t.arange(8.0).reshape(1, 4, 2), None, None, 1, 4, 2, 2, 1e-5)[2]
+    t.native_dropout(t.ones(20), 0.3, True)[0]
+    t.native_dropout(t.ones(2), 1.0, None)[0]
+    t.feature_dropout(t.ones(2, 3, 4), 0.5, True)
+    t.convolution(t.ones(1, 2, 4), t.ones(3, 2, 2), None, [1], [0], [1], False, [0], 1)
+    t.convolution(t.ones(1, 3, 4), t.ones(3, 2, 2), None, [2], [0], [1], True, [1], 1)
+    t.embedding(t.arange(8.0).reshape(4, 2), t.tensor([[1, 3]]))
+    t.grid_sampler_2d(t.arange(4.0).reshape(1, 1, 2, 2), t.ones(1, 1, 3, 2) * 0.4, 2, 1, False)
+    t.grid_sampler(t.arange(4.0).reshape(1, 1, 2, 2), t.ones(1, 1, 3, 2) * 0.4, 0, 2, True)
+    t.affine_grid_generator(t.arange(6.0).reshape(1, 2, 3), (1, 1, 2, 2), False)
+    t.kl_div(t.zeros(3), t.ones(3), 2)
+    t.poisson_nll_loss(t.zeros(3), t.ones(3), True, False, 1e-8, 0)
+    t.triplet_margin_loss(t.zeros(2, 3), t.ones(2, 3), -t.ones(2, 3) * 1.1)
+    t.norm_except_dim(t.arange(6.0).reshape(2, 3), 2, 1)
+    f.fractional_max_pool2d(t.arange(49.0).reshape(1, 7, 7), 2, output_size=(3, 4))
+    f.fractional_max_pool3d(t.arange(125.0).reshape(1, 1, 5, 5, 5), 2, output_ratio=0.5)
+    f.fractional_max_pool2d_with_indices(t.arange(36.0).reshape(1, 6, 6), 2, output_size=3)[1]
+    f.fractional_max_pool2d(t.ones(1, 7, 7), 2)
+    f.fractional_max_pool2d(t.ones(1, 7, 7), 5, output_size=4)
+    f.linear_cross_entropy(t.ones(2, 3), t.ones(4, 3), t.tensor([1, 2]), reduction="none")
+    f.linear_cross_entropy(t.ones(3), t.ones(4, 2, 3), t.tensor(1))
+    t.ops.aten.native_dropout_backward(t.ones(2), t.tensor([True, False]), 2.0)
 """
 
 CONVOLVING = """
@@ -78,7 +128,10 @@ def calls(text: str) -> list[str]:
     return [each.strip() for each in text.strip().splitlines()]
 
 
-@pytest.mark.parametrize("call", calls(NORMALIZING + DROPPING + FOLDING + CONVOLVING))
+CALLS = calls(NORMALIZING + DROPPING + FOLDING + PADDING + TOP_LEVEL + CONVOLVING)
+
+
+@pytest.mark.parametrize("call", CALLS)
 def test_a_call_is_answered_as_pytorch_does(call: str) -> None:
     torch = pytest.importorskip("torch", reason="compares with PyTorch, which is not installed")
     ours, theirs = answer(call, engine), answer(call, torch)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.creation.creation import ones
@@ -64,11 +64,15 @@ def _causal_mask(query: Tensor, key: Tensor) -> Tensor:
 def _weights(scores: Tensor, mask: Tensor | None) -> Tensor:
     if mask is None:
         return softmax(scores, -1)
-    if mask.dtype is not _dtypes.bool_:
-        return softmax(scores + mask, -1)
-    seen = mask.any(-1, keepdim=True)
-    hidden = scores.masked_fill(~mask & seen, -math.inf)
-    return softmax(hidden, -1).masked_fill(~seen, 0)
+    if mask.dtype is _dtypes.bool_:
+        return _safe_softmax(scores.masked_fill(~mask, -math.inf), -1)
+    return _safe_softmax(scores + mask, -1)
+
+
+def _safe_softmax(x: Tensor, dim: int, dtype: Any = None) -> Tensor:
+    """`softmax`, with zeros where all entries are minus infinity."""
+    hidden = (x == -math.inf).all(dim, keepdim=True)
+    return softmax(x.masked_fill(hidden, 0), dim, dtype=dtype).masked_fill(hidden, 0)
 
 
 class _QueryKeyValue(NamedTuple):

@@ -81,11 +81,16 @@ def _warn_of_rank(input: Tensor, spatial: int) -> None:
         )
 
 
+def drop_features(input: Tensor, p: float, training: bool, inplace: bool = False) -> Tensor:
+    """Drop whole channels of (N, C, …)."""
+    return _drop(input, p, training, inplace, features=True)
+
+
 def _drop_features(input: Tensor, p: float, training: bool, inplace: bool, batched: bool) -> Tensor:
     if batched:
-        return _drop(input, p, training, inplace, features=True)
+        return drop_features(input, p, training, inplace)
     batch = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
-    out = _drop(batch, p, training, inplace, features=True)
+    out = drop_features(batch, p, training, inplace)
     return out.squeeze_(0) if inplace else out.squeeze(0)
 
 

@@ -217,8 +217,17 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     Raises:
         RuntimeError: the channels cannot be split into that many equal groups.
     """
+    if input.ndim < 3:
+        raise RuntimeError(
+            f"channel_shuffle expects input with > 2 dims, but got input with sizes "
+            f"{list(input.shape)}"
+        )
     count, channels, *extents = input.shape
-    if groups <= 0 or channels % groups:
+    if groups <= 0:
+        raise RuntimeError(
+            f"Number of groups to divide channels in must be positive. Value of groups:{groups}"
+        )
+    if channels % groups:
         raise RuntimeError(
             "Number of channels must be divisible by groups. Got "
             f"{channels} channels and {groups} groups."
@@ -227,6 +236,9 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     return apart.transpose(1, 2).reshape(input.shape)
 
 
+native_channel_shuffle = channel_shuffle
+
 __all__ = [
-    "channel_shuffle", "fold", "pixel_shuffle", "pixel_unshuffle", "unfold",
+    "channel_shuffle", "fold", "native_channel_shuffle", "pixel_shuffle", "pixel_unshuffle",
+    "unfold",
 ]  # fmt: skip

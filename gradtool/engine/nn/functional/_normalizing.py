@@ -128,9 +128,25 @@ def batch_norm(
         ValueError: training with a single value per channel.
         RuntimeError: there are no running statistics outside training.
     """
-    _check_dtypes(input, running_mean, running_var, weight, bias)
     if training:
         _check_values_per_channel(input.shape)
+    return normalized_by_batch(
+        input, running_mean, running_var, weight, bias, training, momentum, eps
+    )
+
+
+def normalized_by_batch(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Tensor:
+    """`batch_norm` of any number of values for each channel."""
+    _check_dtypes(input, running_mean, running_var, weight, bias)
     if not input.numel():
         return _affine(input.clone(), _first(weight), _first(bias))
     for name, each in (("running_mean", running_mean), ("running_var", running_var)):
@@ -211,11 +227,27 @@ def instance_norm(
     Raises:
         ValueError: each channel of an example has a single value.
     """
+    if use_input_stats and math.prod(input.shape[2:]) == 1:
+        raise ValueError(
+            f"Expected more than 1 spatial element when training, got input size {input.shape}"
+        )
+    return normalized_by_instance(
+        input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps
+    )
+
+
+def normalized_by_instance(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+) -> Tensor:
+    """`instance_norm` of any number of values for each channel."""
     if use_input_stats:
-        if math.prod(input.shape[2:]) == 1:
-            raise ValueError(
-                f"Expected more than 1 spatial element when training, got input size {input.shape}"
-            )
         _check_both(running_mean, running_var)
     elif running_mean is None or running_var is None:
         raise RuntimeError(
@@ -227,7 +259,7 @@ def instance_norm(
         for each in (running_mean, running_var, weight, bias)
     )
     apart = input.reshape(1, count * channels, *extents)
-    out = batch_norm(apart, mean, var, scale, shift, use_input_stats, momentum, eps)
+    out = normalized_by_batch(apart, mean, var, scale, shift, use_input_stats, momentum, eps)
     if use_input_stats and input.numel():
         _track(input, running_mean, running_var, list(range(2, input.ndim)), momentum)
     return out.reshape(input.shape)

@@ -66,8 +66,9 @@ def pad(
     if mode not in _POSITIONS:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value not in (None, 0):
-        raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     _check_rank(input, len(pad) // 2)
+    _check_extents(input, pairs, mode)
     if mode != "circular":
         check_taken(input, NUMBERS, f"{_KERNELS[mode]}_pad{len(pad) // 2}d")
     for dim, (before, after) in enumerate(pairs):
@@ -110,19 +111,49 @@ def _constant(input: Tensor, pairs: Pairs, value: float) -> Tensor:
 def _check_rank(input: Tensor, padded: int) -> None:
     if not (1 <= padded <= 3 and input.ndim - padded in (1, 2)):
         raise NotImplementedError(
-            "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now"
+            f"Padding size {2 * padded} is not supported for {input.ndim}D input tensor.\n"
+            "Supported combinations for non-constant padding:\n"
+            "  - 2D or 3D input: padding size = 2 (pads last dimension)\n"
+            "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
+            "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
         )
+
+
+def _check_extents(input: Tensor, pairs: Pairs, mode: str) -> None:
+    """Refuse pads that a mode has no elements for, and those that leave nothing."""
+    spatial = len(pairs) - [*(any(pair) for pair in pairs), True].index(True)
+    spatial = max(spatial, 1)
+    empty = 0 in input.shape[1:]
+    if empty and mode != "circular":
+        raise RuntimeError(
+            f"Expected {spatial + 1}D or {spatial + 2}D (batch mode) tensor with possibly 0 batch "
+            f"size and other non-zero dimensions for input, but got: {list(input.shape)}"
+        )
+    for dim, (before, after) in enumerate(pairs):
+        extent = input.shape[dim]
+        if mode == "circular":
+            if max(before, after) > extent:
+                raise RuntimeError("Padding value causes wrapping around more than once.")
+            if extent + before + after < 0:
+                raise RuntimeError("Negative padding value is resulting in an empty dimension")
+        elif mode == "reflect" and max(before, after) >= extent and (before or after):
+            raise RuntimeError(
+                "Argument #4: Padding size should be less than the corresponding input dimension, "
+                f"but got: padding ({before}, {after}) at dimension {dim} of input "
+                f"{list(input.shape)}"
+            )
+        elif dim and extent + before + after < 1:
+            axis = "WHD"[len(pairs) - 1 - dim]
+            raise RuntimeError(
+                f"input ({axis}: {extent}) is too small. Calculated output {axis}: "
+                f"{extent + before + after}"
+            )
 
 
 # ---- where the elements come from -----------------------------------------------------------
 
 
 def _reflect(extent: int, before: int, after: int) -> Any:
-    if max(before, after) >= extent:
-        raise RuntimeError(
-            "Argument #4: Padding size should be less than the corresponding input dimension, but "
-            f"got: padding ({before}, {after}) at a dimension of size {extent}"
-        )
     places = np.abs(np.arange(-before, extent + after))
     return np.where(places < extent, places, 2 * (extent - 1) - places)
 
@@ -132,9 +163,17 @@ def _replicate(extent: int, before: int, after: int) -> Any:
 
 
 def _around(extent: int, before: int, after: int) -> Any:
-    if max(before, after) > extent:
-        raise RuntimeError("Padding value causes wrapping around more than once.")
-    return np.arange(-before, extent + after) % extent
+    """Copy what is on the other side, of the rest that negative pads leave."""
+    places = np.zeros(extent + before + after, dtype=np.int64)
+    inner = np.arange(max(-before, 0), extent - max(-after, 0))
+    start = max(before, 0)
+    stop = start + len(inner)
+    places[start:stop] = inner
+    if before > 0:
+        places[:start] = places[stop - before : stop]
+    if after > 0:
+        places[stop:] = places[start : start + after]
+    return places
 
 
 _KERNELS = {"reflect": "reflection", "replicate": "replication"}

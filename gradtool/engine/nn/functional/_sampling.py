@@ -198,8 +198,8 @@ upsample_bilinear = _named("bilinear", align_corners=True)
 upsample = interpolate
 
 
-_MODES = ("bilinear", "nearest", "bicubic")
-_PADDINGS = ("zeros", "border", "reflection")
+MODES = ("bilinear", "nearest", "bicubic")
+PADDINGS = ("zeros", "border", "reflection")
 
 
 class _Tap(NamedTuple):
@@ -229,12 +229,12 @@ def grid_sample(
         ValueError: the mode is unknown.
         RuntimeError: the shapes or dtypes do not fit.
     """
-    if mode not in _MODES:
-        raise ValueError(f"nn.functional.grid_sample(): expected mode to be one of {_MODES}, "
+    if mode not in MODES:
+        raise ValueError(f"nn.functional.grid_sample(): expected mode to be one of {MODES}, "
                          f"but got: '{mode}'")  # fmt: skip
-    if padding_mode not in _PADDINGS:
+    if padding_mode not in PADDINGS:
         raise ValueError("nn.functional.grid_sample(): expected padding_mode to be one of "
-                         f"{_PADDINGS}, but got: '{padding_mode}'")  # fmt: skip
+                         f"{PADDINGS}, but got: '{padding_mode}'")  # fmt: skip
     _check_grid(input, grid, mode)
     kernel = "grid_sampler3d_cpu" if input.ndim == 5 else "grid_sampler_2d_cpu_kernel_impl"
     check_taken(input, REAL, kernel)
