@@ -67,8 +67,13 @@ def _suffixes(x: Tensor) -> list[str]:
         found.append(f"size={tuple(x.shape)}")
     if x.dtype not in _unsaid() or (x.numel() == 0 and x.dtype is not _dtypes.get_default_dtype()):
         found.append(f"dtype={x.dtype}")
-    if x.grad_fn is not None:
-        found.append(f"grad_fn=<{x.grad_fn._name()}>")
+    try:
+        node = x.grad_fn
+        name = None if node is None else node._name()
+    except RuntimeError:
+        name = "Invalid"  # a view whose base was changed where autograd cannot follow
+    if name is not None:
+        found.append(f"grad_fn=<{name}>")
     elif x.requires_grad:
         found.append("requires_grad=True")
     return found

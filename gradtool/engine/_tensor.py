@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from sys import getrefcount
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +20,11 @@ from gradtool.engine import _dtypes
 from gradtool.engine._device import device, device_of
 from gradtool.engine._modes import inferring, modes, unshared
 from gradtool.engine._tensor_methods import TensorMethods
+from gradtool.engine._views import InferenceStorage, Storage, View, not_followed
 from gradtool.engine.autograd._node import (
     AccumulateGrad,
     Node,
+    Nowhere,
     OutputEdge,
     RemovableHandle,
     hooked_leaves,
@@ -50,55 +52,6 @@ class Size(tuple[int, ...]):
         return f"torch.Size({list(self)})"
 
 
-class Storage:
-    """Memory that a tensor and its views share. It counts its in-place changes."""
-
-    __slots__ = ("_prune_at", "_views", "version")
-
-    def __init__(self, version: int = 0) -> None:
-        self.version = version
-        self._views: list[weakref.ref[Tensor]] = []
-        self._prune_at = 64
-
-    def add_view(self, view: Tensor) -> None:
-        """Remember a view, as long as anything else refers to it."""
-        self._views.append(weakref.ref(view))
-        if len(self._views) > self._prune_at:
-            self._views = [each for each in self._views if each() is not None]
-            # A growing threshold keeps the cost for each view constant.
-            self._prune_at = 64 + 2 * len(self._views)
-
-    def living_views(self) -> list[Tensor]:
-        """The views that are still referred to, oldest first."""
-        return [view for view in (each() for each in self._views) if view is not None]
-
-
-class InferenceStorage(Storage):
-    """Memory of a tensor made in inference mode, whose changes are not counted."""
-
-    __slots__ = ()
-
-    @property
-    def version(self) -> int:
-        """Zero in inference mode.
-
-        Raises:
-            RuntimeError: outside of it, where recording asks.
-        """
-        if modes.inference:
-            return 0
-        raise RuntimeError(
-            "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
-            "inference mode in computation tracked by autograd. To work around this, you can make "
-            "a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` "
-            "instead of `torch.inference_mode()`."
-        )
-
-    @version.setter
-    def version(self, value: int) -> None:
-        pass
-
-
 _NO_GRAD_KEPT = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
     "attribute won't be populated during autograd.backward(). If you indeed want the .grad field "
@@ -124,7 +77,7 @@ class Tensor(TensorMethods):
     _grad: Tensor | None
     _storage: Storage | None
     """None until the memory is shared or changed in place: no check is needed before."""
-    _view: ViewOf | None
+    _view: View | None
     """For a view: its base, and the steps to make it again."""
     _leaf_node: weakref.ref[AccumulateGrad] | None
 
@@ -224,9 +177,7 @@ class Tensor(TensorMethods):
 
     def data_ptr(self) -> int:
         """Address of the first element."""
-        if self._array.__class__ is ndarray:
-            return int(self._array.__array_interface__["data"][0])
-        return int(self._array.data.ptr)
+        return data_pointer(self._array)
 
     # ---- autograd ---------------------------------------------------------------------
 
@@ -239,7 +190,7 @@ class Tensor(TensorMethods):
     def requires_grad(self, value: bool) -> None:
         if not isinstance(value, bool):
             raise RuntimeError("requires_grad must be a bool")
-        if self._node is not None and not value:
+        if not value and self._current_node() is not None:
             raise RuntimeError(
                 "you can only change requires_grad flags of leaf variables. If you want to use "
                 "a computed variable in a subgraph that doesn't require differentiation use "
@@ -255,6 +206,11 @@ class Tensor(TensorMethods):
                 "only Tensors of floating point and complex dtype can require gradients"
             )
         self._requires_grad = value
+        if self._view is not None:
+            self._view.owns_flag = value
+            self._requires_grad |= self._view.base._requires_grad
+        elif self._storage is not None:
+            self._storage.pass_on_requires_grad(self)
 
     @requires_grad.deleter
     def requires_grad(self) -> None:
@@ -274,12 +230,12 @@ class Tensor(TensorMethods):
     @property
     def is_leaf(self) -> bool:
         """True if no recorded operation computed it."""
-        return self._node is None
+        return self._current_node() is None
 
     @property
     def grad_fn(self) -> Node | None:
         """The node that computed it; None for a leaf."""
-        node = self._node
+        node = self._current_node()
         return None if node is None else node.shown(self)
 
     @property
@@ -290,7 +246,7 @@ class Tensor(TensorMethods):
     @property
     def grad(self) -> Tensor | None:
         """The gradient accumulated by `backward`, or None."""
-        if self._grad is None and self._node is not None and not self.retains_grad:
+        if self._grad is None and self._current_node() is not None and not self.retains_grad:
             warnings.warn(_NO_GRAD_KEPT, UserWarning, stacklevel=2)
         return self._grad
 
@@ -324,8 +280,37 @@ class Tensor(TensorMethods):
         if value._array.__class__ is not self._array.__class__ and value.device != self.device:
             raise RuntimeError("assigned grad has data located on a different device")
 
-    def _accumulator(self) -> AccumulateGrad:
-        """Return the graph's end for this leaf, the same as long as anything refers to it."""
+    def _current_node(self) -> Node | None:
+        """The node that computed it; for a view, from what its base is now.
+
+        Raises:
+            RuntimeError: the base was changed, and autograd cannot follow that to this view.
+        """
+        view = self._view
+        if (
+            view is not None
+            and self._node is None
+            and view.base._requires_grad
+            and view.version != self._shared_storage().version
+        ):
+            if view.made is not None:
+                raise not_followed(self, directly=False)
+            primitive, _ = view.steps[-1]
+            primitive.renew_view(self, view)
+        return self._node
+
+    def _accumulator(self) -> Node:
+        """Return the graph's end for this leaf, the same as long as anything refers to it.
+
+        A view that is outdated has a node, and one made outside of the graph has no end.
+        """
+        view = self._view
+        if view is not None:
+            current = self._current_node()
+            if current is not None:
+                return current
+            if view.base._requires_grad and not view.owns_flag:
+                return Nowhere()
         reference = self._leaf_node
         node = None if reference is None else reference()
         if node is None:
@@ -363,7 +348,7 @@ class Tensor(TensorMethods):
         if not self._requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         node, number = node_and_number(self)
-        if self._node is None:
+        if self._node is None and isinstance(node, AccumulateGrad):
             # The tensor refers to it weakly otherwise, and the hook would be lost with it.
             self.__dict__["_hooked_accumulator"] = node
         return RemovableHandle(hooks_of(node).of_tensor(number), hook)
@@ -376,7 +361,7 @@ class Tensor(TensorMethods):
         """
         if not self._requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        if self._node is not None:
+        if self._current_node() is not None:
             raise RuntimeError(
                 "post accumulate grad hooks cannot be registered on non-leaf tensors"
             )
@@ -393,7 +378,7 @@ class Tensor(TensorMethods):
         """
         if not self._requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        if self._node is not None:
+        if self._current_node() is not None:
             node, number = node_and_number(self)
             # The tensor refers to its node: a strong reference back would be a cycle.
             hooks_of(node).retain[number] = weakref.ref(self)
@@ -401,7 +386,7 @@ class Tensor(TensorMethods):
     @property
     def retains_grad(self) -> bool:
         """True if `retain_grad` was called on this non-leaf."""
-        if self._node is None:
+        if self._current_node() is None:
             return False
         node, number = node_and_number(self)
         held = None if node._hooks is None else node._hooks.retain.get(number)
@@ -412,11 +397,13 @@ class Tensor(TensorMethods):
     @property
     def _version(self) -> int:
         """Number of in-place changes of the memory."""
+        if self._storage.__class__ is InferenceStorage:
+            raise RuntimeError("Inference tensors do not track version counter.")
         return 0 if self._storage is None else self._storage.version
 
     def _bump(self) -> None:
         """Count an in-place change."""
-        self._shared_storage().version += 1
+        self._shared_storage().bump()
 
     def _shared_storage(self) -> Storage:
         if self._storage is None:
@@ -553,7 +540,7 @@ class Tensor(TensorMethods):
     def __iter__(self) -> Iterator[Tensor]:
         if self._array.ndim == 0:
             raise TypeError("iteration over a 0-d tensor")
-        return iter([self[position] for position in range(len(self._array))])
+        return iter(self.unbind(0))
 
     def __contains__(self, element: Any) -> bool:
         return bool((self == element)._array.any())
@@ -567,7 +554,7 @@ class Tensor(TensorMethods):
         return object.__format__(self, spec)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
-        if self._node is not None:
+        if self._current_node() is not None:
             raise RuntimeError(
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
                 "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
@@ -643,20 +630,6 @@ def _copied_with_graph(grad: Tensor, leaf: Any) -> Tensor:
     return copied
 
 
-class ViewOf(NamedTuple):
-    """The history of a view: applying `steps` to `base` gives it."""
-
-    base: Tensor
-    steps: tuple[tuple[Any, dict[str, Any]], ...]
-    """Primitives with their parameters."""
-
-    def replay(self, base: Tensor) -> Tensor:
-        """Return the same view of another tensor of the base's shape."""
-        for primitive, params in self.steps:
-            base = primitive(base, **params)
-        return base
-
-
 def _fill(tensor: Tensor, array: Any) -> Tensor:
     """Give a bare Tensor object its fields."""
     tensor._array = array
@@ -705,6 +678,13 @@ _SCALARS = (np.generic, bool, int, float)
 def as_array(value: Any) -> Any:
     """Return the result of an array function as an array: for a 0-d one NumPy returns a scalar."""
     return np.asarray(value) if isinstance(value, _SCALARS) else value
+
+
+def data_pointer(array: Any) -> int:
+    """Address of the first element of an array."""
+    if array.__class__ is ndarray:
+        return int(array.__array_interface__["data"][0])
+    return int(array.data.ptr)
 
 
 def to_numpy(array: Any) -> Any:

@@ -40,12 +40,6 @@ class _Graphed(Level):
             primitive.link_view(out, args[0], params)
         return out
 
-    def before_change(self, x: Any, below: Callable[[Tensor], Tensor]) -> Any:
-        """Return `x` as it is now, its place in the graph included."""
-        old = super().before_change(x, below)
-        old._node, old._requires_grad = x._node, x._requires_grad
-        return old
-
 
 class GraphedBatch(_Graphed, VmapLevel):
     """Runs a Function's own methods on batched tensors, in place of its vmap."""
@@ -159,9 +153,7 @@ class GraphedDual(_Graphed, DualLevel):
         """Return `x` as it is now."""
         if x._tangent is not None:
             return super().before_change(x, below)
-        old = self.dual(below(x._value), None)
-        old._node, old._requires_grad = x._node, x._requires_grad
-        return old
+        return self.dual(below(x._value), None)
 
     def write(self, x: Any, result: Tensor) -> None:
         """Change primal to primal and tangent to tangent."""

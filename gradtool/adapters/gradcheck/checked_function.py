@@ -19,6 +19,7 @@ from gradtool.adapters.common.buffers import roots_of
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.engine import Tensor
 from gradtool.engine._tensor import to_numpy, wrap
+from gradtool.engine._views import version_of
 from gradtool.engine.autograd._node import Node
 from gradtool.engine.autograd.gradcheck import MisuseError
 from gradtool.verify.protocol.observation import Array
@@ -176,7 +177,7 @@ class _TensorState(NamedTuple):
 
     @classmethod
     def of(cls, tensor: Tensor) -> _TensorState:
-        return cls(tensor, _values(tensor), tensor._version, tensor._node)
+        return cls(tensor, _values(tensor), version_of(tensor), tensor._node)
 
     def restore(self) -> None:
         """Restore it."""
@@ -184,7 +185,7 @@ class _TensorState(NamedTuple):
         if _values(tensor) != self.values:
             array = tensor._array
             _write(tensor, np.frombuffer(self.values, array.dtype).reshape(array.shape))
-        if tensor._version != self.version:
+        if version_of(tensor) != self.version:
             tensor._shared_storage().version = self.version
         tensor._node = self.node
 

@@ -73,9 +73,7 @@ class Level:
 
         `below` does the same for the tensor that `x` holds.
         """
-        old = wrap_at(self, x.__class__, below(x._value), x._array)
-        old._node, old._requires_grad = x._node, x._requires_grad
-        return old
+        return wrap_at(self, x.__class__, below(x._value), x._array)
 
     def owns(self, value: Any) -> bool:
         """Return True for a tensor of this level."""

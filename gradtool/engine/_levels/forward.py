@@ -86,6 +86,9 @@ class ForwardLevel(DualLevel):
             out: Tensor = primitive.operation(*primals, **params)
         finally:
             modes.grad = True
+        if out._view is not None:
+            held = primals[0]._view
+            out._view.made = None if held is None else held.made  # as one that is recorded
         dual = self.wrap(out)
         primitive.record_over(needed, args, params, dual)
         if not modes.forward:

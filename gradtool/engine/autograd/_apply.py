@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from gradtool.engine._errors import ContractError
 from gradtool.engine._modes import modes
-from gradtool.engine._ops.core.inplace import check_in_place
+from gradtool.engine._ops.core.inplace import check_in_place, overwrite_history
 from gradtool.engine._ops.core.primitive_node import modified_in_place
 from gradtool.engine._tensor import Tensor
+from gradtool.engine._views import CUSTOM, SEVERAL, version_of
 from gradtool.engine.autograd._gradient_checks import TensorInfo
+from gradtool.engine.autograd._node import next_order
 
 if TYPE_CHECKING:
     from gradtool.engine.autograd._new_nodes import Packed
@@ -41,6 +43,7 @@ def finish(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, record: b
         else tensor
         for number, tensor in enumerate(raw)
     ]
+    _forbid_changes(outputs, inputs & dirty, record and len(outputs) - len(fixed) > 1)
     if record:
         # Not the outputs themselves, whose graph would refer back to the ctx.
         ctx._output_infos = tuple(
@@ -56,7 +59,7 @@ def finish(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, record: b
 
 def _is_plain(ctx: BackwardCFunction, args: tuple[Any, ...], output: Tensor) -> bool:
     """Return True if a single output is a new tensor without any mark on ctx."""
-    if ctx.dirty_tensors or ctx.non_differentiable or output._requires_grad:
+    if ctx.dirty_tensors or ctx.non_differentiable or output._requires_grad or output._view:
         return False
     # Not `in`, which compares tensors by element.
     for arg in args:
@@ -116,6 +119,8 @@ def _connect(ctx: BackwardCFunction, args: tuple[Any, ...], outputs: int) -> Non
     infos: list[TensorInfo | None] = []
     for arg, needed in zip(args, ctx.needs_input_grad):
         input_edges.append((arg._node or arg._accumulator()) if needed else None)
+        if needed and arg._view is not None:
+            ctx._order = next_order()  # the edge of a view may lead to a node made just now
         infos.append(TensorInfo.of(arg) if isinstance(arg, Tensor) else None)
     ctx._input_edges = tuple(input_edges)
     ctx._input_infos = tuple(infos)
@@ -134,22 +139,67 @@ def _place(
     record: bool,
 ) -> Tensor:
     """Return one output for the caller, connected to the graph."""
-    differentiable = record and tensor._array.dtype.kind in "fc"
-    changed = id(tensor) in dirty
+    is_input, changed = id(tensor) in inputs, id(tensor) in dirty
     if changed:
-        if record:
-            check_in_place(tensor, was="has been")
         tensor._bump()
-    elif id(tensor) in inputs:
-        # An input returned as it is: a new tensor over its memory, so that it can have a node.
-        tensor = tensor._bare()
-    elif tensor._requires_grad and not differentiable and record:
-        # Not changed itself: it may be in use elsewhere, with its own graph.
-        tensor = tensor.detach()
-    if differentiable:
-        tensor._node = ctx._output_edge(number)
-        tensor._requires_grad = True
+    if not (record and tensor._array.dtype.kind in "fc"):
+        return _outside_of_graph(tensor, is_input=is_input, changed=changed)
+    edge = ctx._output_edge(number)
+    if changed:
+        _overwrite(ctx, tensor, edge)
+        return tensor
+    if is_input:
+        # A new tensor over its memory, so that it can have a node.
+        tensor = _as_view(tensor)
+    tensor._node = edge
+    tensor._requires_grad = True
     return tensor
+
+
+def _outside_of_graph(tensor: Tensor, *, is_input: bool, changed: bool) -> Tensor:
+    """Return an output that has no gradient."""
+    if not tensor._requires_grad:
+        return _as_view(tensor) if is_input and not changed else tensor
+    # A view made in forward stays one, as it would in any block that does not record.
+    return tensor if tensor._view is not None and not is_input else tensor.detach()
+
+
+def _as_view(tensor: Tensor) -> Tensor:
+    recording = modes.grad
+    modes.grad = False
+    try:
+        view: Tensor = tensor.view_as(tensor)
+    finally:
+        modes.grad = recording
+    return view
+
+
+def _overwrite(ctx: BackwardCFunction, tensor: Tensor, edge: Node) -> None:
+    """Give an input that was changed in place the place of an output in the graph."""
+    if tensor._view is not None and ctx._outputs > 1:
+        raise RuntimeError(
+            "If your Function modifies inplace an input that is a view of another Tensor, your "
+            "Function cannot return more than one Tensor. This is not supported by the current "
+            "autograd engine. You should either make sure the input is not a view (using .clone() "
+            "for example) or make your Function only return one Tensor (potentially splitting it "
+            "into two Functions: one doing the inplace that returns a single Tensor and a second "
+            "one that does the other operations). You can ask on the forum "
+            "https://discuss.pytorch.org/ if you need help to do this change."
+        )
+    check_in_place(tensor, was="has been" if tensor._view is None else "is being")
+    overwrite_history(tensor, edge)
+
+
+def _forbid_changes(outputs: Sequence[Any], changed: set[int], several: bool) -> None:
+    """Mark the views among the outputs, which autograd can no more follow changes of."""
+    for output in outputs:
+        view = output._view if isinstance(output, Tensor) else None
+        if view is None:
+            continue
+        if several:
+            view.made = SEVERAL
+        elif id(output) not in changed:
+            view.made = CUSTOM
 
 
 def _save(ctx: BackwardCFunction, raw: Sequence[Any], outputs: Sequence[Any]) -> None:
@@ -197,7 +247,7 @@ class SavedTensor:
             self.tensor = tensor._bare()
             # `_bare` drops it, and `unpack` decides by it.
             self.tensor._requires_grad = tensor._requires_grad
-        self.version = tensor._version
+        self.version = version_of(tensor)
         self.packed: Packed | None = None
 
     def pack(self, pack: Callable[[Tensor], Packed]) -> None:

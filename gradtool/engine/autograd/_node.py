@@ -8,6 +8,7 @@ every consumer of a tensor before its producer.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import weakref
 from collections.abc import Callable, Sequence
@@ -85,7 +86,7 @@ class Node:
         """(node, output number) that each input's gradient goes to."""
         return tuple(
             (None, 0)
-            if edge is None
+            if edge is None or edge.__class__ is Nowhere
             else (edge.shown(), edge.number if isinstance(edge, OutputEdge) else 0)
             for edge in self._shown_edges()
         )
@@ -183,6 +184,12 @@ class OutputEdge(Node):
         return self.node.shown()
 
 
+@functools.cache
+def class_named(kind: type[Node], name: str) -> Any:
+    """Return a class of nodes by the name that torch has for it, for nodes of `kind`."""
+    return type(name, (kind,), {"__slots__": (), "__module__": "builtins"})
+
+
 class AccumulateGrad(Node):
     """The end of the graph: adds to the ``grad`` of a leaf."""
 
@@ -216,6 +223,21 @@ class AccumulateGrad(Node):
             from gradtool.engine.autograd._run_hooks import run_accumulated_hooks
 
             run_accumulated_hooks(self)
+        return ()
+
+
+class Nowhere(Node):
+    """The end of the graph where a gradient is for nobody: a view made outside of the graph."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        self._edges = ()
+        self._order = _next_leaf_order()
+        self._hooks = None
+
+    def _vjp(self, grad: Tensor | None, wanted: set[int] | None) -> Gradients:
+        """Drop it."""
         return ()
 
 
@@ -273,9 +295,7 @@ class RemovableHandle:
 
 def node_and_number(tensor: Tensor) -> tuple[Node, int]:
     """Return the node and output number that the gradient of a tensor goes to."""
-    node = tensor._node
-    if node is None:
-        return tensor._accumulator(), 0
+    node = tensor._node or tensor._accumulator()
     if isinstance(node, OutputEdge):
         return node.node, node.number
     return node, 0

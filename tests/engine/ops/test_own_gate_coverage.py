@@ -24,8 +24,8 @@ ONE_FOR_EACH_COUNT = {"cat", "stack", "index", "index_backward", "index_put"}
 """Names of primitives that are made one for each number of tensors."""
 
 NOT_ASKED = {
-    "constant_over": "records that a constant was written, at the ground like the next one",
-    "copy_slices": "records a write to a view at the ground, where no level sees it",
+    "around_view": "the gradient of a write to a view, which tests of in-place changes compare",
+    "constant_over": "records that a constant was written, at the ground where no level sees it",
     "heaviside": "refuses to be differentiated, as PyTorch's does",
     "pin_memory": "needs a GPU",
     "to_copy": "one of the three moves to another device",

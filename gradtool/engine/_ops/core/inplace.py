@@ -12,8 +12,6 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from gradtool.engine._levels import Wrapped, highest
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.dtype_support import TYPE_NAMES
@@ -21,7 +19,10 @@ from gradtool.engine._ops.core.kinds import zeros_like
 from gradtool.engine._ops.core.overlap import check_overlap
 from gradtool.engine._ops.core.primitive import Primitive, vjp_of
 from gradtool.engine._ops.core.primitive_node import PrimitiveNode
-from gradtool.engine._tensor import Tensor, ViewOf, alias, wrap
+from gradtool.engine._ops.core.view_nodes import CopySlices, ViewAgain, keep_retaining
+from gradtool.engine._tensor import Tensor, alias, wrap
+from gradtool.engine._views import not_followed
+from gradtool.engine.autograd._node import Node, Nowhere
 
 InPlace = Callable[..., Tensor]
 
@@ -30,16 +31,24 @@ def check_in_place(tensor: Tensor, was: str = "is being") -> None:
     """Refuse a change that autograd could not follow, before it is made or after it has been.
 
     Raises:
-        RuntimeError: the tensor, or what it is a view of, is a leaf that requires a gradient.
+        RuntimeError: the tensor, or what it is a view of, is a leaf that requires a gradient; or
+            it is a view that was made outside of the graph, by a custom Function, or with others.
     """
-    if not modes.grad:
-        return
-    base = None if tensor._view is None else tensor._view.base
-    if base is not None and base._requires_grad and base._node is None:
-        raise RuntimeError(
-            f"a view of a leaf Variable that requires grad {was} used in an in-place operation."
-        )
-    if tensor._requires_grad and tensor._node is None:
+    if tensor._requires_grad and modes.grad:
+        check_followed(tensor, was)
+
+
+def check_followed(tensor: Tensor, was: str = "is being") -> None:
+    """`check_in_place` of a tensor that is to have a place in the graph from now on."""
+    view = tensor._view
+    if view is not None:
+        if view.made is not None:
+            raise not_followed(tensor, directly=True)
+        if tensor._requires_grad and view.base.is_leaf:
+            raise RuntimeError(
+                f"a view of a leaf Variable that requires grad {was} used in an in-place operation."
+            )
+    if tensor._requires_grad and tensor.is_leaf:
         raise RuntimeError(
             f"a leaf Variable that requires grad {was} used in an in-place operation."
         )
@@ -65,13 +74,24 @@ def before_change(x: Tensor) -> Tensor:
     """`x` as it is now, for the graph to keep while the memory of `x` changes."""
     if x.__class__ is not Tensor and isinstance(x, Wrapped):
         old: Tensor = x._level.before_change(x, before_change)
+        if x._requires_grad:
+            old._node, old._requires_grad = _place_before(x), True
         return old
     if not (x._requires_grad and modes.grad):
         return x if x._view is None and not x._requires_grad else alias(x._array, x._storage)
     old = wrap(x._array.copy())
-    old._node = x._node
+    old._node = _place_before(x)
     old._requires_grad = True
     return old
+
+
+def _place_before(x: Tensor) -> Node | None:
+    """The place in the graph of `x` as it is now; for a view, from its base alone."""
+    view = x._view
+    if view is None:
+        return x._node
+    base = view.base
+    return ViewAgain(base._current_node() or base._accumulator(), view)
 
 
 def replace(x: Tensor, result: Tensor) -> Tensor:
@@ -81,6 +101,8 @@ def replace(x: Tensor, result: Tensor) -> Tensor:
         RuntimeError: the result has another shape, a dtype that does not cast to that of `x`,
             or the elements of `x` share memory among themselves.
     """
+    if x._view is not None and result._requires_grad and modes.grad:
+        check_followed(x)
     write(x, result)
     x._bump()
     if result._requires_grad and modes.grad:
@@ -137,14 +159,33 @@ def _casts(source: str, target: str) -> bool:
 
 
 def _rewrite_history(x: Tensor, result: Tensor | None) -> None:
+    if result is None and x._view is None:
+        result = _overwritten(x)
+    node = None if result is None else result._node
+    if x._view is None and isinstance(node, PrimitiveNode):
+        node.keep_output(x)
+    overwrite_history(x, node)
+
+
+def overwrite_history(x: Tensor, node: Node | None) -> None:
+    """Let `x`, whose values are now the output of a node, or constant, have its place.
+
+    When it is a view, its base was changed by the same.
+    """
     view = x._view
-    if view is None:
-        _take_place(x, _overwritten(x) if result is None else result)
-        _refresh_views(x)
-        return
-    base = view.base
-    _take_place(base, _copy_slices(base, view, result))
-    _refresh_views(base)
+    base = x
+    if view is not None:
+        base = view.base
+        before = (base._current_node() or base._accumulator()) if base._requires_grad else Nowhere()
+        node = CopySlices(before, node, view)
+        if modes.watch is not None:
+            modes.watch(node)
+    replaced, base._node = base._node, node
+    base._requires_grad = True
+    if replaced is not None:
+        keep_retaining(base, replaced)
+    if x._storage is not None:
+        x._storage.outdate_views()
 
 
 def _overwritten(x: Tensor) -> Tensor:
@@ -152,70 +193,6 @@ def _overwritten(x: Tensor) -> Tensor:
     changed = alias(x._array, x._storage)
     _constant_over.record((0,), (x,), {}, changed)
     return changed
-
-
-def _take_place(x: Tensor, result: Tensor | None) -> None:
-    """Give `x` the place in the graph that `result` has; None stands for no place in it."""
-    if result is None:
-        x._node = None
-        x._requires_grad = False
-        return
-    node = result._node
-    if isinstance(node, PrimitiveNode):
-        node.keep_output(x)
-    x._node = node
-    x._requires_grad = True
-
-
-def _refresh_views(base: Tensor) -> None:
-    """Derive the history of every living view of `base` from its new one."""
-    storage = base._storage
-    if storage is None:
-        return
-    for view in storage.living_views():
-        if view._view is None or view._view.base is not base:
-            continue
-        if base._requires_grad:
-            again = view._view.replay(base)
-            view._node = again._node
-            view._requires_grad = True
-        else:
-            view._node = None
-            view._requires_grad = False
-
-
-def _copy_slices(base: Tensor, view: ViewOf, result: Tensor | None) -> Tensor | None:
-    """The changed base as a node over the old base and the view's new history."""
-    inputs = [base, result]
-    needed = tuple(
-        position for position, each in enumerate(inputs) if each is not None and each._requires_grad
-    )
-    if not needed:
-        return None
-    changed = alias(base._array, base._storage)
-    params = {"keep": _outside(base, view), "view": view}
-    copy_slices.record(needed, inputs, params, changed)
-    return changed
-
-
-def _outside(base: Tensor, view: ViewOf) -> Tensor:
-    """One where the base is not covered by the view, zero where it is.
-
-    For a complex base one in each part: a view may cover the real parts alone.
-    """
-    keep = np.full_like(base._array, 1 + 1j if base.is_complex() else 1)
-    region = keep
-    for primitive, params in view.steps:
-        region = primitive.compute(region, **params)
-    region[...] = 0
-    return wrap(keep)
-
-
-def _kept(g: Tensor, keep: Tensor) -> Tensor:
-    if not keep.is_complex():
-        return g * keep
-    # A complex product would mix the parts.
-    return (g.real * keep.real) + (g.imag * keep.imag) * 1j
 
 
 def _not_computed(base: Any, result: Any) -> Any:
@@ -230,13 +207,3 @@ _constant_over = Primitive(
     kind="linear",
 )
 """A constant, of what it was written over."""
-copy_slices = Primitive(
-    "copy_slices",
-    _not_computed,
-    (
-        vjp_of(_kept),
-        vjp_of(lambda g, view: view.replay(g)),
-    ),
-    kind="linear",
-)
-"""The base after one of its views was overwritten, of the base before and the view."""

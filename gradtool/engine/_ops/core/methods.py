@@ -54,7 +54,17 @@ from gradtool.engine._ops.reductions import (
     sorting,
     statistics,
 )
-from gradtool.engine._ops.shape import axes, diagonals, expansion, joining, metadata, shape
+from gradtool.engine._ops.shape import (
+    axes,
+    diagonals,
+    expansion,
+    joining,
+    memory,
+    metadata,
+    parts,
+    shape,
+    views_in_place,
+)
 from gradtool.engine._ops.signal import spectrograms
 from gradtool.engine._tensor import Tensor
 
@@ -62,9 +72,10 @@ FAMILIES = (
     arithmetic, axes, comparison, complex_parts, contraction, conversion, counting, creation,
     cumulative, diagonals, distributions, einsum, elementwise, expansion, extremum, gathering,
     generators, indexing, inverses, joining, linalg, literals, lu,
-    matrix_functions, metadata, norm, norms, legacy, overwriting, powers, random, reduction,
-    scattering, selection, shape, slicing, softmax, sorting, special, spectrograms, statistics,
-    views,
+    matrix_functions, memory, metadata, norm, norms, legacy, overwriting, parts, powers,
+    random, reduction, scattering, selection, shape, slicing, softmax, sorting, special,
+    spectrograms, statistics,
+    views, views_in_place,
 )  # fmt: skip
 """Every family of ops. Importing a family declares its ops."""
 

@@ -14,7 +14,8 @@ from gradtool.engine._ops.core.batching import BatchRule, broadcasting
 from gradtool.engine._ops.core.dtype_support import EVERY, Dtypes
 from gradtool.engine._ops.core.primitive_node import PrimitiveNode
 from gradtool.engine._ops.core.promotion import refuse_apart
-from gradtool.engine._tensor import Tensor, ViewOf, wrap
+from gradtool.engine._tensor import Tensor, wrap
+from gradtool.engine._views import INFERENCE, NO_GRAD, InferenceStorage, View, version_of
 from gradtool.engine.autograd._node import FREED, next_order
 
 if TYPE_CHECKING:
@@ -236,13 +237,34 @@ class Primitive:
     def link_view(self, out: Tensor, source: Tensor, params: dict[str, Any]) -> None:
         """Let `out` share the version counter of what it is a view of."""
         storage = out._storage = source._shared_storage()
+        if storage.__class__ is InferenceStorage:
+            return  # changes of it are not followed
         storage.add_view(out)
-        step = ((self, params),)
+        view: View
+        view = out._view = _new(View)
         held = source._view
         if held is None:
-            out._view = ViewOf(source, step)
+            view.base = source
+            view.steps = ((self, params),)
+            view.made = None
         else:
-            out._view = ViewOf(held.base, held.steps + step)
+            view.base = held.base
+            view.steps = (*held.steps, (self, params))
+            view.made = held.made
+        view.version = storage.version
+        view.outdated = None
+        view.owns_flag = False
+        if not modes.grad:
+            view.made = INFERENCE if modes.inference else NO_GRAD
+            # It is where it would be had the base been looked at outside of the graph.
+            out._requires_grad = view.base._requires_grad
+
+    @staticmethod
+    def renew_view(tensor: Tensor, view: View) -> None:
+        """Derive the place of an outdated view in the graph from its base."""
+        from gradtool.engine._ops.core.view_nodes import renew
+
+        renew(tensor, view)
 
     def record(
         self,
@@ -259,11 +281,12 @@ class Primitive:
         """
         plan = self.plan(needed)
         node: PrimitiveNode = _new(PrimitiveNode)
+        node._edges = tuple([args[at]._node or args[at]._accumulator() for at in needed])
+        # After the edges: that of a view may lead to a node made just now.
         node._order = next_order()
         node._hooks = None
         node.plan = plan
         node.fix = fix
-        node._edges = tuple([args[at]._node or args[at]._accumulator() for at in needed])
         if saved is None:
             saved = [getter(args, params) for getter in plan.getters]
         node.saved = saved
@@ -346,7 +369,7 @@ _NO_PARAMS: dict[str, Any] = {}
 
 def _versions(saved: Sequence[Any]) -> tuple[int, ...] | None:
     """Versions of saved values, 0 for what is not a tensor; None if all are 0."""
-    versions = tuple([value._version if isinstance(value, Tensor) else 0 for value in saved])
+    versions = tuple([version_of(value) if isinstance(value, Tensor) else 0 for value in saved])
     return versions if any(versions) else None
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gradtool.engine import _dtypes
 from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor
+from gradtool.engine._views import version_of
 from gradtool.engine.autograd._new_nodes import Packed
 from gradtool.engine.autograd._node import (
     FREED,
@@ -18,6 +19,7 @@ from gradtool.engine.autograd._node import (
     Node,
     OutputEdge,
     OutputInfo,
+    class_named,
 )
 
 if TYPE_CHECKING:
@@ -90,7 +92,7 @@ class PrimitiveNode(Node):
             self.versions = None
             saved = [*saved[:slot], kept, *saved[slot + 1 :]]
         expected = self.versions[-1] if self.versions else 0
-        if kept._version != expected:
+        if version_of(kept) != expected:
             raise modified_in_place(kept, expected, self)
         if not modes.grad:
             return saved
@@ -107,7 +109,7 @@ class PrimitiveNode(Node):
             self.saved = [*self.saved[:slot], kept, *self.saved[slot + 1 :]]
             count = len(self.plan.tensor_slots)
             of_arguments = (self.versions or (0,) * count)[:count]
-            self.versions = (*of_arguments, output._version)
+            self.versions = (*of_arguments, version_of(output))
 
     def _pack_saved(self, pack: Callable[[Tensor], Any]) -> None:
         """Keep what `pack` makes of each saved tensor in its place."""
@@ -138,7 +140,7 @@ class PrimitiveNode(Node):
     def shown(self, output: Tensor | None = None) -> Node:
         """The node as users get it: of a class that has its name, as each of torch's nodes is."""
         if self.__class__ is PrimitiveNode:
-            self.__class__ = _class_named(self._name())
+            self.__class__ = class_named(PrimitiveNode, self._name())
         if output is not None and not hasattr(self, "info"):
             self.info = OutputInfo.of(output)
         return self
@@ -164,8 +166,6 @@ class PrimitiveNode(Node):
         if title is not None:
             return title
         name = self.plan.primitive.name.strip("_")
-        if name == "copy_slices":
-            return "CopySlices"
         kept = functools.partial(self.plan.kept, saved=self.saved)
         if name == "slice":
             name = _indexing(kept("key"))
@@ -181,6 +181,8 @@ class PrimitiveNode(Node):
 
 def _indexing(key: tuple[Any, ...]) -> str:
     """The last step of those that torch takes for a key."""
+    if len(key) == 1 and isinstance(key[0], slice):
+        return "slice"
     for part in reversed(key):
         if part is None:
             return "unsqueeze"
@@ -189,11 +191,6 @@ def _indexing(key: tuple[Any, ...]) -> str:
         if part != slice(None):
             return "slice"
     return "alias"
-
-
-@functools.cache
-def _class_named(name: str) -> type[PrimitiveNode]:
-    return type(name, (PrimitiveNode,), {"__slots__": (), "__module__": "builtins"})
 
 
 _SAVED = {

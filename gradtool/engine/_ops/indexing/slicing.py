@@ -24,6 +24,7 @@ from gradtool.engine._ops.indexing.batch_rules import (
     write_slices_rule,
 )
 from gradtool.engine._ops.indexing.indexing import added_to_zeros, check_bounds, index_put
+from gradtool.engine._ops.shape.memory import memory_of
 from gradtool.engine._ops.shape.shape import reshape
 from gradtool.engine._tensor import Tensor, alias, to_numpy
 
@@ -202,7 +203,7 @@ def take(x: Tensor, index: Tensor) -> Tensor:
 
 
 def _at_strides(x: Any, *, size: Ints, stride: Ints, offset: int) -> Any:
-    flat = x.reshape(-1)
+    flat = module_of(x).ascontiguousarray(x).reshape(-1)  # of an expanded one `x` is no memory
     steps = tuple([step * x.itemsize for step in stride])
     return module_of(x).lib.stride_tricks.as_strided(flat[offset:], size, steps)
 
@@ -275,15 +276,8 @@ def _memory_of(x: Tensor) -> tuple[Tensor, int]:
     if base is None or not base.is_contiguous():
         if x._requires_grad and modes.grad:
             return x.contiguous(), 0
-        base = alias(_owner(x._array).reshape(-1, order="A"), x._shared_storage())
+        base = alias(memory_of(x._array), x._shared_storage())
     return base, (x.data_ptr() - base.data_ptr()) // x.itemsize
-
-
-def _owner(array: Any) -> Any:
-    """The array whose memory this one shows, through however many views."""
-    while type(array.base) is type(array):
-        array = array.base
-    return array
 
 
 @op(method=True)

@@ -1,4 +1,4 @@
-"""Views of a part of a tensor: a slice, some slices, one piece of several, windows."""
+"""Views of a part of a tensor: a slice, some slices, windows."""
 
 from __future__ import annotations
 
@@ -57,7 +57,6 @@ def _viewing(name: str) -> Primitive:
 
 take_select: Primitive = _viewing("select")
 take_slice: Primitive = _viewing("slice")
-_split: Primitive = _viewing("split")
 
 
 @op(method=True)
@@ -94,11 +93,6 @@ def narrow(x: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
             f"start ({first}) + length ({length}) exceeds dimension size ({extent})."
         )
     return take_slice(x, key=(*[slice(None)] * dim, slice(first, first + length)))
-
-
-def piece(x: Tensor, dim: int, start: int, end: int) -> Tensor:
-    """One of several views that a tensor is taken apart into."""
-    return _split(x, key=(*[slice(None)] * dim, slice(start, end)))
 
 
 # ---- overlapping windows, and the sum that is their transpose --------------------------------

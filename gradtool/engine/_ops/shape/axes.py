@@ -12,7 +12,8 @@ from gradtool.engine._ops.core.batching import all_later, changing, one_later
 from gradtool.engine._ops.core.dims import Ints, as_ints, one_by_one, wrap_dim, wrap_dims
 from gradtool.engine._ops.core.kinds import conjugate, linear
 from gradtool.engine._ops.core.op import attribute, op
-from gradtool.engine._ops.shape.joining import cat, hstack, stack, tensor_split
+from gradtool.engine._ops.shape.joining import cat, hstack, stack
+from gradtool.engine._ops.shape.parts import tensor_split
 from gradtool.engine._tensor import Tensor
 
 # ---- transposes: views -----------------------------------------------------------------------

@@ -1,7 +1,6 @@
-"""Tensors joined along a dimension, and taken apart along one.
+"""Tensors joined along a dimension.
 
 Joining is linear in any number of tensors, so there is one primitive for each number of them.
-The parts are views.
 """
 
 from __future__ import annotations
@@ -14,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradtool.engine._ops.core.batching import with_examples
-from gradtool.engine._ops.core.dims import as_ints, wrap_dim
+from gradtool.engine._ops.core.dims import wrap_dim
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive, Vjp
 from gradtool.engine._ops.core.promotion import result_type
-from gradtool.engine._ops.indexing.views import piece
 from gradtool.engine._tensor import Tensor
 
 if TYPE_CHECKING:
@@ -163,104 +161,3 @@ def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors above one another: along the first dimension, vectors as rows."""
     given = _listed(tensors, "vstack")
     return cat([each if each.ndim > 1 else each.reshape(1, -1) for each in given])
-
-
-# ---- taking apart ---------------------------------------------------------------------------
-
-
-@op(method=True)
-def split(
-    tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0
-) -> tuple[Tensor, ...]:
-    """Pieces of one size, the last perhaps smaller, or of the sizes given."""
-    dim = _dimension(tensor, dim, "split")
-    extent = tensor.shape[dim]
-    if isinstance(split_size_or_sections, tuple | list):
-        sizes = as_ints(split_size_or_sections)
-        if sum(sizes) != extent:
-            raise RuntimeError(
-                f"split_with_sizes expects split_sizes to sum exactly to {extent} (input tensor's "
-                f"size at dimension {dim}), but got split_sizes={list(sizes)}"
-            )
-        return _pieces(tensor, dim, tuple(itertools.accumulate(sizes, initial=0)))
-    (size,) = as_ints(split_size_or_sections)
-    if size < 0:
-        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
-    if size == 0 and extent:
-        raise RuntimeError(
-            f"split_size can only be 0 if dimension size is 0, but got dimension size of {extent}"
-        )
-    starts = range(0, extent, size) if extent else (0,)
-    return _pieces(tensor, dim, (*starts, extent))
-
-
-def _pieces(x: Tensor, dim: int, bounds: Sequence[int]) -> tuple[Tensor, ...]:
-    return tuple([piece(x, dim, start, end) for start, end in itertools.pairwise(bounds)])
-
-
-def _dimension(x: Tensor, dim: int, name: str) -> int:
-    if x.ndim == 0:
-        raise RuntimeError(f"{name} expects at least a 1-dimensional tensor")
-    return wrap_dim(dim, x.ndim)
-
-
-@op(method=True, node="SplitBackward0")
-def chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """At most so many pieces of one size, the last perhaps smaller."""
-    dim = _dimension(x, dim, "chunk")
-    if chunks <= 0:
-        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    extent = x.shape[dim]
-    if extent == 0:
-        return _pieces(x, dim, (0,) * (chunks + 1))
-    return split(x, -(-extent // chunks), dim)
-
-
-@op(method=True)
-def split_with_sizes(x: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Pieces of the sizes given."""
-    return split(x, list(split_sizes), dim)
-
-
-@op(method=True)
-def unsafe_split(x: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """`split` whose pieces may each be changed in place."""
-    return tuple([each.clone() for each in split(x, split_size, dim)])
-
-
-@op(method=True)
-def unsafe_chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """`chunk` whose pieces may each be changed in place."""
-    return tuple([each.clone() for each in chunk(x, chunks, dim)])
-
-
-@op(method=True, node="SliceBackward0")
-def tensor_split(
-    x: Tensor, indices_or_sections: int | Sequence[int] | Tensor, dim: int = 0
-) -> tuple[Tensor, ...]:
-    """Exactly so many pieces that differ by one at most, or cut at the positions given."""
-    dim = _dimension(x, dim, "tensor_split")
-    extent = x.shape[dim]
-    if isinstance(indices_or_sections, Tensor):
-        indices_or_sections = indices_or_sections.tolist()
-    if isinstance(indices_or_sections, tuple | list):
-        cuts = [slice(None, cut).indices(extent)[1] for cut in as_ints(indices_or_sections)]
-        bounds = [0, *cuts, extent]
-        return tuple(
-            [piece(x, dim, start, max(start, end)) for start, end in itertools.pairwise(bounds)]
-        )
-    (sections,) = as_ints(indices_or_sections)
-    if sections <= 0:
-        raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
-    size, larger = divmod(extent, sections)
-    starts = [position * size + min(position, larger) for position in range(sections + 1)]
-    return _pieces(x, dim, starts)
-
-
-@op(method=True, node="UnbindBackward0")
-def unbind(x: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """The slices along a dimension, without it."""
-    if x.ndim == 0:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    dim = wrap_dim(dim, x.ndim)
-    return tuple([x.select(dim, position) for position in range(x.shape[dim])])

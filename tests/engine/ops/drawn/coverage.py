@@ -31,7 +31,8 @@ REASONS: dict[str, str] = {
             Tensor.dense_dim Tensor.element_size Tensor.is_complex Tensor.is_contiguous
             Tensor.is_floating_point Tensor.is_inference Tensor.is_pinned Tensor.is_set_to
             Tensor.is_shared Tensor.is_signed Tensor.item Tensor.nelement Tensor.numpy Tensor.size
-            Tensor.sparse_dim Tensor.storage_offset Tensor.stride Tensor.tolist""",
+            Tensor.sparse_dim Tensor.storage Tensor.storage_offset Tensor.stride Tensor.tolist
+            Tensor.untyped_storage""",
         "it is about recording, and tested with it": """
             Tensor.backward Tensor.detach Tensor.register_hook
             Tensor.register_post_accumulate_grad_hook Tensor.retain_grad""",

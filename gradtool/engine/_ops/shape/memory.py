@@ -1,0 +1,207 @@
+"""The memory that tensors are part of: where they lie in it, and other memory for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gradtool.engine import _dtypes
+from gradtool.engine._levels import Outline, Wrapped
+from gradtool.engine._ops.core.dims import Ints, as_ints
+from gradtool.engine._ops.core.dtype_support import TYPE_NAMES
+from gradtool.engine._ops.core.inplace import check_in_place
+from gradtool.engine._ops.core.op import method, op
+from gradtool.engine._ops.creation.creation import empty
+from gradtool.engine._tensor import Tensor, data_pointer
+
+# ---- where a tensor lies --------------------------------------------------------------------
+
+
+def memory_of(array: Any) -> Any:
+    """All elements of the memory that an array shows a part of, in the order in which they lie."""
+    owner = array
+    while type(owner.base) is type(owner):
+        owner = owner.base
+    flat = owner.reshape(-1, order="A")
+    return flat if flat.dtype == array.dtype else flat.view(array.dtype)
+
+
+def offset_of(array: Any) -> int:
+    """Count the elements before an array in its memory."""
+    if isinstance(array, Outline):
+        return offset_of(array.behind)
+    return (data_pointer(array) - data_pointer(memory_of(array))) // int(array.itemsize)
+
+
+@method("storage_offset")
+def _storage_offset(x: Tensor) -> int:
+    """Count the elements before it in the memory that it is part of."""
+    return offset_of(x._array)
+
+
+@method("is_set_to")
+def _is_set_to(x: Tensor, other: Tensor) -> bool:
+    """Return True where both are the same memory in the same shape and strides."""
+    same = x.data_ptr() == other.data_ptr() and x.stride() == other.stride()
+    return same and x.shape == other.shape
+
+
+# ---- storages -------------------------------------------------------------------------------
+
+
+class UntypedStorage:
+    """The memory of a tensor and its views, as bytes."""
+
+    def __init__(self, memory: Any) -> None:
+        self._memory = memory.view(np.uint8)
+
+    def data_ptr(self) -> int:
+        """Address of the first element."""
+        return data_pointer(self._memory)
+
+    def size(self) -> int:
+        """Number of elements."""
+        return int(self._memory.size)
+
+    __len__ = size
+
+    def nbytes(self) -> int:
+        """Number of bytes."""
+        return int(self._memory.nbytes)
+
+    def element_size(self) -> int:
+        """Bytes of one element."""
+        return int(self._memory.itemsize)
+
+    def tolist(self) -> list[Any]:
+        """The elements as Python numbers."""
+        elements: list[Any] = self._memory.tolist()
+        return elements
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tolist())
+
+    def __getitem__(self, position: int) -> Any:
+        return self._memory[position].item()
+
+    def __setitem__(self, position: int, value: Any) -> None:
+        self._memory[position] = value
+
+
+class TypedStorage(UntypedStorage):
+    """The memory of a tensor and its views, as elements of its dtype."""
+
+    def __init__(self, memory: Any) -> None:
+        self._memory = memory
+
+    @property
+    def dtype(self) -> _dtypes.dtype:
+        """Element type."""
+        return _dtypes.from_numpy_dtype(self._memory.dtype)
+
+    def untyped(self) -> UntypedStorage:
+        """The same memory as bytes."""
+        return UntypedStorage(self._memory)
+
+
+@method("storage")
+def _typed_storage(x: Tensor) -> TypedStorage:
+    """The memory that the tensor is part of."""
+    return TypedStorage(memory_of(_plain(x)._array))
+
+
+@method("untyped_storage")
+def _untyped_storage(x: Tensor) -> UntypedStorage:
+    """The memory that the tensor is part of, as bytes."""
+    return UntypedStorage(memory_of(_plain(x)._array))
+
+
+def _plain(x: Tensor) -> Tensor:
+    while isinstance(x, Wrapped):
+        x = x._value
+    return x
+
+
+# ---- other memory ---------------------------------------------------------------------------
+
+
+@method("set_")
+def _set(x: Tensor, source: Tensor | None = None) -> Tensor:
+    """Let the tensor have the memory and the shape of `source`; without one, none at all.
+
+    Raises:
+        RuntimeError: the dtypes differ.
+    """
+    source = x.new_empty(0) if source is None else source
+    if source.dtype is not x.dtype:
+        raise RuntimeError(
+            f"Could not set tensor of type {TYPE_NAMES[source.dtype.name]} to a tensor of type "
+            f"{TYPE_NAMES[x.dtype.name]}"
+        )
+    check_in_place(x)
+    x._array, x._view = source._array, None
+    x._bump()
+    # As in torch: what was computed before is no function of what it is now.
+    x._leaf_node = None
+    return x
+
+
+@method("resize_")
+def _resize(x: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
+    """Change the shape in place; elements keep their places in memory.
+
+    Raises:
+        RuntimeError: the tensor requires a gradient.
+    """
+    if x._requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    wanted = as_ints(size[0]) if len(size) == 1 and not isinstance(size[0], int) else as_ints(size)
+    if wanted != tuple(x.shape):
+        x._array = _resized(x._array, wanted)
+        x._bump()
+        x._leaf_node = None
+    return x
+
+
+def _resized(array: Any, shape: Ints) -> Any:
+    """The memory of an array in another shape; a larger one, with the same elements, if need be."""
+    flat, start, count = memory_of(array), offset_of(array), prod(shape)
+    if start + count > flat.size:
+        larger = np.zeros_like(flat, shape=start + count)
+        larger[: flat.size] = flat
+        flat = larger
+    return flat[start : start + count].reshape(shape)
+
+
+@method("resize_as_")
+def _resize_as(x: Tensor, other: Tensor, *, memory_format: Any = None) -> Tensor:
+    """`resize_` to the shape of another tensor."""
+    return _resize(x, tuple(other.shape))
+
+
+# ---- new memory -----------------------------------------------------------------------------
+
+
+@method("new")
+def _new(x: Tensor, *given: Any) -> Tensor:
+    """A tensor of the same dtype: of data, or without values of a size."""
+    if len(given) == 1 and not isinstance(given[0], int | tuple):
+        return x.new_tensor(np.asarray(given[0]))
+    return x.new_empty(*(given or (0,)))
+
+
+@method("new_empty_strided")
+def _new_empty_strided(x: Tensor, size: Any, stride: Any, **options: Any) -> Tensor:
+    return empty_strided(size, stride, **{"dtype": x.dtype, "device": x.device, **options})
+
+
+@op
+def empty_strided(size: Any, stride: Any, **options: Any) -> Tensor:
+    """A tensor without values, with these steps between neighbours in each dimension."""
+    size, stride = as_ints(size), as_ints(stride)
+    reach = sum((extent - 1) * step for extent, step in zip(size, stride)) + 1
+    memory = empty(max(reach, 0) if 0 not in size else 0, **options)
+    return memory.as_strided(size, stride)

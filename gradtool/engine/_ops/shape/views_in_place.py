@@ -1,0 +1,101 @@
+"""Changes of shape in place: the tensor becomes a view of what it was.
+
+A view stays one of its base, with a step more. What becomes a view of itself is the base of its
+views all the same: they go back by the inverse of the step before their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gradtool.engine._modes import modes
+from gradtool.engine._ops.core.inplace import check_in_place
+from gradtool.engine._ops.core.node_names import NodeName, give_name, numbered
+from gradtool.engine._ops.core.op import METHODS, method
+from gradtool.engine._ops.indexing.slicing import as_strided
+from gradtool.engine._tensor import Tensor, alias
+from gradtool.engine._views import View
+
+
+def _becoming(name: str, node: NodeName) -> Callable[..., Tensor]:
+    """The in-place form of a function that returns a view."""
+    viewed = as_strided if name == "as_strided" else METHODS[name]
+
+    def become(x: Tensor, *args: Any, **named: Any) -> Tensor:
+        check_in_place(x)
+        view: Tensor = viewed(x, *args, **named)
+        if x._view is None:
+            _lead_back(x, viewed, args, named)
+        if _turn_into(x, view):
+            shown = node if isinstance(node, str) else node(x, *args, **named)
+            give_name(x, shown or "")
+        return x
+
+    become.__name__ = become.__qualname__ = f"{name}_"
+    become.__doc__ = f"`{name}`, of the tensor itself."
+    return become
+
+
+def _turn_into(x: Tensor, view: Tensor) -> bool:
+    """Let `x` be what `view` is, the same memory in another shape; return True if recorded."""
+    node = view._node
+    x._array = view._array
+    if x._level is not None:
+        x.__dict__.update(view.__dict__)
+    x._bump()
+    held, seen = x._view, view._view
+    if held is not None and seen is not None and not _of_parts(held):
+        held.steps = seen.steps
+    if node is None or not modes.grad:
+        return False
+    x._node, x._requires_grad = node, True
+    if held is not None:
+        held.version = x._shared_storage().version
+    return True
+
+
+def _of_parts(view: View) -> bool:
+    """Return True for a view of the parts of complex numbers, or of numbers as parts.
+
+    As in torch, such a view remembers how it was made, and not what became of it.
+    """
+    names = {primitive.name for primitive, _ in view.steps}
+    return not names.isdisjoint(("real", "imag", "view_as_real", "view_as_complex"))
+
+
+def _lead_back(x: Tensor, viewed: Callable[..., Tensor], args: Any, named: Any) -> None:
+    """Put the inverse of a step before those of each view of `x`."""
+    views = [] if x._storage is None else x._storage.living_views()
+    held = [each._view for each in views if each._view is not None and each._view.base is x]
+    if not held:
+        return
+    before = alias(x._array)
+    before._requires_grad, recording = True, modes.grad
+    modes.grad = True
+    try:
+        node: Any = viewed(before, *args, **named)._node
+        (back,) = node._vjp(alias(viewed(alias(x._array), *args, **named)._array), None)
+    finally:
+        modes.grad = recording
+    for each in held:
+        # The inverse of a step that shows not all of the elements is no view.
+        if back._view is not None and each.base is x:
+            each.steps = back._view.steps + each.steps
+
+
+def _squeeze_overload(_x: Any, dim: Any = None) -> int:
+    return 3 if dim is None else 5 if isinstance(dim, tuple | list) else 4
+
+
+_NODES: dict[str, NodeName] = {
+    "as_strided": "AsStridedBackward1",
+    "squeeze": numbered("Squeeze", _squeeze_overload),
+    "swapaxes": "TransposeBackward1",
+    "swapdims": "TransposeBackward1",
+    "t": "TBackward1",
+    "transpose": "TransposeBackward1",
+    "unsqueeze": "UnsqueezeBackward1",
+}
+for _name, _node in _NODES.items():
+    method()(_becoming(_name, _node))

@@ -1,0 +1,186 @@
+"""Views: the memory that they share, and what they are of.
+
+A view computed from a base keeps its place in the graph until the memory changes in place. After
+that its place is derived from what the base has become, when it is first asked for: some views,
+by how they were made, have none then.
+"""
+
+from __future__ import annotations
+
+import re
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from gradtool.engine._modes import modes
+
+# `_tensor` imports this module.
+if TYPE_CHECKING:
+    from gradtool.engine._tensor import Tensor
+    from gradtool.engine.autograd._node import Node
+
+
+_NO_VERSION = -1
+
+
+class Storage:
+    """Memory that a tensor and its views share. It counts its in-place changes."""
+
+    __slots__ = ("_prune_at", "_views", "version")
+
+    def __init__(self, version: int = 0) -> None:
+        self.version = version
+        self._views: list[weakref.ref[Tensor]] = []
+        self._prune_at = 64
+
+    def add_view(self, view: Tensor) -> None:
+        """Remember a view, as long as anything else refers to it."""
+        self._views.append(weakref.ref(view))
+        if len(self._views) > self._prune_at:
+            self._views = [each for each in self._views if each() is not None]
+            # A growing threshold keeps the cost for each view constant.
+            self._prune_at = 64 + 2 * len(self._views)
+
+    def living_views(self) -> list[Tensor]:
+        """The views that are still referred to, oldest first."""
+        return [view for view in (each() for each in self._views) if view is not None]
+
+    def bump(self) -> None:
+        """Count a change, after which no view is what it was computed as."""
+        self.version += 1
+        if self._views:
+            self.outdate_views()
+
+    def outdate_views(self) -> None:
+        """Have each view whose base requires a gradient find its place in the graph anew."""
+        for tensor in self.living_views():
+            view = tensor._view
+            if view is not None and view.base._requires_grad:
+                if tensor._node is not None:
+                    view.outdated, tensor._node = tensor._node, None
+                tensor._requires_grad = True
+                view.version = _NO_VERSION
+
+    def pass_on_requires_grad(self, base: Tensor) -> None:
+        """Have the views of a leaf, which no node computed, require a gradient when it does."""
+        for tensor in self.living_views():
+            view = tensor._view
+            if view is not None and view.base is base and tensor._node is None:
+                tensor._requires_grad = base._requires_grad or view.owns_flag
+
+
+class InferenceStorage(Storage):
+    """Memory of a tensor made in inference mode, whose changes are not counted."""
+
+    __slots__ = ()
+
+    @property
+    def version(self) -> int:
+        """Zero in inference mode.
+
+        Raises:
+            RuntimeError: outside of it, where recording asks.
+        """
+        if modes.inference:
+            return 0
+        raise RuntimeError(
+            "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
+            "inference mode in computation tracked by autograd. To work around this, you can make "
+            "a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` "
+            "instead of `torch.inference_mode()`."
+        )
+
+    @version.setter
+    def version(self, value: int) -> None:
+        pass
+
+    def bump(self) -> None:
+        """Count nothing."""
+
+
+NO_GRAD, INFERENCE, SEVERAL, CUSTOM = "no_grad", "inference", "several", "custom"
+"""How a view was made of which autograd cannot follow an in-place change: outside of the graph,
+as one of several outputs, or by a custom Function."""
+
+
+class View:
+    """The history of a view: applying `steps` to `base` gives it."""
+
+    __slots__ = ("base", "made", "outdated", "owns_flag", "steps", "version")
+
+    base: Tensor
+    steps: tuple[tuple[Any, dict[str, Any]], ...]
+    """Primitives with their parameters."""
+    made: str | None
+    """The kind of a view that may not be changed in place, None for most."""
+    version: int
+    """The version of the memory to which the view's place in the graph belongs."""
+    outdated: Node | None
+    """That place, once the version is another."""
+    owns_flag: bool
+    """Whether `requires_grad` was set on the view itself."""
+
+    def replay(self, base: Tensor) -> Tensor:
+        """Return the same view of another tensor of the base's shape."""
+        for primitive, params in self.steps:
+            base = primitive(base, **params)
+        return base
+
+
+_WHERE = " {} mode and {} modified inplace {}."
+_BOTH = (
+    " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your "
+    "code by moving both the view and the inplace either both inside the {0} block (if you don't "
+    "want the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
+)
+_WHY = {
+    NO_GRAD: _BOTH.format("no_grad"),
+    INFERENCE: _BOTH.format("inference_mode"),
+    SEVERAL: (
+        " This view is the output of a function that returns multiple views. Such functions do not "
+        "allow the output views to be modified inplace. You should replace the inplace operation "
+        "by an out-of-place one."
+    ),
+    CUSTOM: (
+        " This view was created inside a custom Function (or because an input was returned as-is) "
+        "and the autograd logic to handle view+inplace would override the custom backward "
+        "associated with the custom Function, leading to incorrect gradients. This behavior is "
+        "forbidden. You can fix this by cloning the output of the custom Function."
+    ),
+}
+
+
+def not_followed(tensor: Tensor, *, directly: bool) -> RuntimeError:
+    """The error for a change that autograd cannot follow of a view, or of what it is a view of."""
+    view: Any = tensor._view
+    node: Any = tensor._node or view.outdated
+    object_ = "is being" if directly else "its base or another view of its base has been"
+    output = "" if node is None else f"Output {_number(node)} of {_short_name(node)} is a view"
+    if node is not None and view.made in (SEVERAL, CUSTOM):
+        message = f"{output} and {object_} modified inplace."
+    else:
+        began = f"{output} of a view which" if output else "A view"
+        inference = view.made == INFERENCE
+        message = f"{began} was created in" + _WHERE.format(
+            "inference" if inference else "no_grad",
+            object_,
+            "in normal mode" if inference else "with grad mode enabled",
+        )
+    return RuntimeError(message + _WHY[view.made])
+
+
+def _number(node: Any) -> int:
+    number: int = getattr(node, "number", 0)
+    return number
+
+
+def _short_name(node: Any) -> str:
+    return re.sub(r"Backward\d*$", "", node.shown()._name())
+
+
+def version_of(tensor: Tensor) -> int:
+    """Return the version at which a tensor is saved.
+
+    Raises:
+        RuntimeError: it was made in inference mode.
+    """
+    return 0 if tensor._storage is None else tensor._storage.version
