@@ -27,11 +27,15 @@ class Modes(threading.local):
     """(pack, unpack) pairs; the last one is in force."""
     saved_tensor_hooks_disabled: str | None = None
     """The message of the error that setting such hooks is."""
+    allows_mutation: bool = False
+    """Saved tensors are copied, and may be changed in place."""
     anomaly: bool = False
     """Nodes remember where they were made, and NaN gradients are errors."""
     check_nan: bool = True
     watch: Callable[[Any], None] | None = None
     """Called with each new node, while hooks or anomaly mode are in force."""
+    multithreading: bool = True
+    """Set for programs that ask; a walk has one thread."""
     walk: Any = None
     """The backward walk that this thread is in."""
 

@@ -12,12 +12,16 @@ from gradtool.engine.autograd import (
     graph,
 )
 from gradtool.engine.autograd._api import backward, grad
+from gradtool.engine.autograd._saved import SavedTensor
 from gradtool.engine.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from gradtool.engine.autograd.function import Function, NestedIOFunction
 from gradtool.engine.autograd.grad_mode import (
+    _force_original_view_tracking,
+    _unsafe_preserve_version_counter,
     enable_grad,
     enforce_grad_layout_policy,
     inference_mode,
+    is_multithreading_enabled,
     no_grad,
     set_grad_enabled,
     set_multithreading_enabled,
@@ -29,7 +33,10 @@ __all__ = [
     "Function",
     "GradcheckError",
     "NestedIOFunction",
+    "SavedTensor",
     "Variable",
+    "_force_original_view_tracking",
+    "_unsafe_preserve_version_counter",
     "anomaly_mode",
     "backward",
     "detect_anomaly",
@@ -44,12 +51,19 @@ __all__ = [
     "gradgradcheck",
     "graph",
     "inference_mode",
+    "is_multithreading_enabled",
     "no_grad",
     "set_detect_anomaly",
     "set_grad_enabled",
     "set_multithreading_enabled",
     "variable",
 ]
+
+
+def _is_checkpoint_valid() -> bool:
+    """Return False in a walk with targets."""
+    return Variable._execution_engine.is_checkpoint_valid()
+
 
 if not TYPE_CHECKING:  # To a type checker every name would be there.
 

@@ -206,7 +206,7 @@ def _save(ctx: BackwardCFunction, raw: Sequence[Any], outputs: Sequence[Any]) ->
     if not ctx.to_save:
         ctx._saved = ()
         return
-    saved: list[SavedTensor | None] = []
+    saved: list[Kept | None] = []
     for position, tensor in enumerate(ctx.to_save):
         if tensor is None:
             saved.append(None)
@@ -216,7 +216,7 @@ def _save(ctx: BackwardCFunction, raw: Sequence[Any], outputs: Sequence[Any]) ->
                 f"{position} is of type {type(tensor).__name__}"
             )
         else:
-            saved.append(SavedTensor(tensor, _number_of(tensor, raw, outputs)))
+            saved.append(Kept(tensor, _number_of(tensor, raw, outputs)))
     ctx._saved = tuple(saved)
 
 
@@ -230,7 +230,7 @@ def _number_of(tensor: Tensor, raw: Sequence[Any], outputs: Sequence[Any]) -> in
     return found
 
 
-class SavedTensor:
+class Kept:
     """A tensor as it was when saved.
 
     An output of the node that saves it is kept without its place in the graph, which would

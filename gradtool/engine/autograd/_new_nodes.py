@@ -7,17 +7,26 @@ mode the traceback of each node's making is kept.
 from __future__ import annotations
 
 import traceback
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor, alias
+from gradtool.engine.autograd._node import AccumulateGrad
 
 if TYPE_CHECKING:
     from gradtool.engine.autograd._node import Node
 
 PackHook = Callable[[Tensor], Any]
 UnpackHook = Callable[[Any], Tensor]
+
+
+_CHANGED = (
+    "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack "
+    "hook cannot be modified by in-place operations as this can lead to unexpected side-effects. "
+    "Please open an issue if you need to perform in-place operations on the input to a pack hook."
+)
 
 
 class Packed:
@@ -31,12 +40,15 @@ class Packed:
         if tensor._requires_grad:
             self.edge = tensor._node or tensor._accumulator()
         recording = modes.grad
+        version = tensor._version
         # What the hook computes is no part of the graph.
         modes.grad = False
         try:
             self.content = pack(tensor.detach())
         finally:
             modes.grad = recording
+        if tensor._version != version:
+            raise RuntimeError(_CHANGED)
         self.unpack = unpack
 
     def restore(self) -> Tensor:
@@ -54,7 +66,12 @@ class Packed:
         # A new tensor: the hook may return one that it still holds.
         restored = alias(value._array, value._storage)
         restored._requires_grad = self.requires_grad
-        restored._node = self.edge
+        if isinstance(self.edge, AccumulateGrad):
+            restored._leaf_node = weakref.ref(self.edge)
+            # The tensor refers to it weakly otherwise.
+            restored.__dict__["_hooked_accumulator"] = self.edge
+        else:
+            restored._node = self.edge
         return restored
 
 

@@ -207,12 +207,37 @@ class _Walker:
             self.wanted = _leading_to(self.captures, self.nodes.values())
 
     def will_run(self, node: Node) -> bool:
-        """Return True if this walk runs, or ran, a node."""
+        """Return True if this walk runs, or ran, a node; False for an only root, as in torch.
+
+        Raises:
+            RuntimeError: it is a leaf whose gradient is only returned.
+        """
         if self.wanted is not None:
+            if node._order in self.wanted and not (node._edges or self.accumulate):
+                raise RuntimeError(
+                    "A leaf node was passed to _will_engine_execute_node but we are currently "
+                    "running autograd.grad(). This is currently not supported."
+                )
             return node._order in self.wanted
         if self._reachable is None:
             self._reachable = set(_reachable(self.roots, oldest=None))
+            if len(self.roots) == 1:
+                self._reachable.remove(self.roots[0]._order)
         return node._order in self._reachable
+
+    def in_order(self) -> list[Node]:
+        """The nodes that this walk runs, in the order in which torch runs them."""
+        queue, coming = ReadyQueue(), arrivals(self.roots)
+        nodes, ordered = _reachable(self.roots, oldest=None), []
+        for edge in self.roots:
+            _arrive(edge, coming, queue)
+        while queue:
+            node = nodes[queue.pop()]
+            ordered.append(node.shown())
+            for edge in node._edges:
+                if self.wanted is None or edge._order in self.wanted:
+                    _arrive(edge, coming, queue)
+        return ordered
 
     def _proceed(self, node: Node, order: int, grad: Any) -> bool:
         """Capture the gradients of targets at a node; return True if the node is to run."""

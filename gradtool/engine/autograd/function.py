@@ -18,7 +18,9 @@ from gradtool.engine._levels import Level, alive, highest
 from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd import _apply, _gradient_checks
+from gradtool.engine.autograd._new_nodes import Packed
 from gradtool.engine.autograd._node import (
+    FREED,
     FREED_MESSAGE,
     Gradients,
     Node,
@@ -26,6 +28,7 @@ from gradtool.engine.autograd._node import (
     OutputInfo,
     next_order,
 )
+from gradtool.engine.autograd._saved import SavedTensor, raw_saved
 
 __all__ = [
     "BackwardCFunction",
@@ -100,7 +103,7 @@ class BackwardCFunction(FunctionCtx, Node):
     """For each argument of ``forward`` the node its gradient goes to; None if it has none."""
     _input_infos: tuple[_gradient_checks.TensorInfo | None, ...] = ()
     _output_infos: tuple[_gradient_checks.TensorInfo | None, ...] = ()
-    _saved: tuple[_apply.SavedTensor | None, ...] | None = ()
+    _saved: tuple[_apply.Kept | None, ...] | None = ()
     _saved_for_jvp: tuple[Tensor | None, ...] | None = None
     """Value of `saved_tensors` while ``jvp`` runs."""
 
@@ -180,6 +183,25 @@ class BackwardCFunction(FunctionCtx, Node):
         for saved in self._saved or ():
             if saved is not None:
                 saved.pack(pack)
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
+        if self._saved is None:
+            raise RuntimeError(FREED_MESSAGE)
+        return raw_saved(self, len(self._saved))
+
+    def _saved_at(self, slot: int) -> Any:
+        """The saved tensor, what a hook made of it, None, or `FREED`."""
+        if self._saved is None:
+            return FREED
+        kept = self._saved[slot]
+        return kept and (kept.tensor if kept.packed is None else kept.packed)
+
+    def _pack_at(self, slot: int, pack: Callable[[Tensor], Packed]) -> None:
+        """Replace one saved tensor by the result of `pack`."""
+        kept = None if self._saved is None else self._saved[slot]
+        if kept is not None:
+            kept.pack(pack)
 
     def _release(self) -> None:
         """Drop saved tensors: the graph will not be walked again."""

@@ -225,6 +225,19 @@ class _NoEffect(_Switch):
 class set_multithreading_enabled(_NoEffect):
     """Accepted: the backward walk runs in the thread that asks for it."""
 
+    def __init__(self, mode: bool) -> None:
+        super().__init__(mode)
+        self.prev = modes.multithreading
+        modes.multithreading = self.mode
+
+    def __exit__(self, *exc_info: object) -> None:
+        modes.multithreading = self.prev
+
+
+def is_multithreading_enabled() -> bool:
+    """Return True unless `set_multithreading_enabled` says otherwise."""
+    return modes.multithreading
+
 
 class enforce_grad_layout_policy(_NoEffect):
     """Accepted: gradients that leaves accumulate are copies of their own here."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from gradtool.engine._modes import modes
@@ -21,6 +23,8 @@ __all__ = [
     "register_multi_grad_hook",
     "save_on_cpu",
     "saved_tensors_hooks",
+    "set_override_stale_capture_stream",
+    "set_warn_on_accumulate_grad_stream_mismatch",
 ]
 
 
@@ -59,6 +63,13 @@ class saved_tensors_hooks:
         self.unpack_hook = unpack_hook
 
     def __enter__(self) -> None:
+        if not (callable(self.pack_hook) and callable(self.unpack_hook)):
+            raise TypeError(
+                "_push_saved_tensors_default_hooks(): incompatible function arguments. The "
+                "following argument types are supported:\n    1. (arg0: "
+                "collections.abc.Callable, arg1: collections.abc.Callable) -> None\n\n"
+                f"Invoked with: {self.pack_hook!r}, {self.unpack_hook!r}"
+            )
         if modes.saved_tensor_hooks_disabled is not None:
             raise RuntimeError(modes.saved_tensor_hooks_disabled)
         modes.saved_tensor_hooks = (*modes.saved_tensor_hooks, (self.pack_hook, self.unpack_hook))
@@ -85,25 +96,64 @@ class save_on_cpu(saved_tensors_hooks):
         super().__init__(pack, unpack)
 
 
-class disable_saved_tensors_hooks:
-    """Within the block, `saved_tensors_hooks` is an error with this message."""
+@contextlib.contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """Within the block, `saved_tensors_hooks` is an error with this message.
 
-    def __init__(self, error_message: str) -> None:
-        self.error_message = error_message
+    Raises:
+        RuntimeError: there are hooks in force.
+    """
+    if modes.saved_tensor_hooks:
+        raise RuntimeError(error_message)
+    before = modes.saved_tensor_hooks_disabled
+    modes.saved_tensor_hooks_disabled = error_message
+    try:
+        yield
+    finally:
+        modes.saved_tensor_hooks_disabled = before
 
-    def __enter__(self) -> None:
-        self._before = modes.saved_tensor_hooks_disabled
-        modes.saved_tensor_hooks_disabled = self.error_message
 
-    def __exit__(self, *exc_info: object) -> None:
-        modes.saved_tensor_hooks_disabled = self._before
+@contextlib.contextmanager
+def allow_mutation_on_saved_tensors() -> Iterator[None]:
+    """Within the block, saved tensors are copied, so that they may be changed in place after.
+
+    Raises:
+        RuntimeError: within such a block.
+    """
+    if modes.allows_mutation:
+        raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+    modes.allows_mutation = True
+    try:
+        with saved_tensors_hooks(lambda tensor: tensor.clone(), _unpack_copied):
+            yield
+    finally:
+        modes.allows_mutation = False
 
 
-class allow_mutation_on_saved_tensors(saved_tensors_hooks):
-    """Within the block, saved tensors are copied, so that they may be changed in place after."""
+def _unpack_copied(copied: Tensor) -> Tensor:
+    if not modes.allows_mutation:
+        raise AssertionError(
+            "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"
+            "in which the graph was originally recorded."
+        )
+    return copied
 
-    def __init__(self) -> None:
-        super().__init__(lambda tensor: tensor.clone(), lambda tensor: tensor)
+
+def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
+    """Accepted: a walk has one stream."""
+
+
+def set_override_stale_capture_stream(enabled: bool) -> None:
+    """Accepted: a walk has one stream."""
+
+
+def _get_grad_fn_or_grad_acc(tensor: Tensor | GradientEdge) -> Node:
+    """The node that the gradient of a tensor goes to."""
+    if isinstance(tensor, GradientEdge):
+        return tensor.node
+    if not tensor._requires_grad:
+        raise AssertionError("Expected gradient function to be set")
+    return node_and_number(tensor)[0].shown()
 
 
 class _MultiHandle:
@@ -137,31 +187,53 @@ def register_multi_grad_hook(
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    of_one = _all_hooks if mode == "all" else _any_hook
+    return _MultiHandle(
+        [tensor.register_hook(hook) for tensor, hook in of_one(tensors, fn) if hook is not None]
+    )
+
+
+def _all_hooks(tensors: Sequence[Tensor], fn: Callable[..., None]) -> Iterator[tuple[Tensor, Any]]:
+    """Hooks of which the last that a walk calls calls `fn` with all gradients."""
     # Several threads may walk graphs that share the tensors.
     lock = threading.Lock()
-    seen: dict[int, list[Tensor | None]] = {}
-    nodes = [node_and_number(tensor)[0] for tensor in tensors]
+    # Of each walk: how many hooks it will call, has called, and the gradients.
+    under_way: dict[int, tuple[int, list[None], list[Tensor | None]]] = {}
+    nodes = [_get_grad_fn_or_grad_acc(tensor) for tensor in tensors]
 
-    def note(position: int, grad: Tensor) -> None:
+    def note(position: int, grad: Tensor | None) -> None:
         walk = modes.walk
         with lock:
-            first = walk.number not in seen
-            grads = seen.setdefault(walk.number, [None] * len(tensors))
+            if walk.number not in under_way:
+                # Only the walk knows: a tensor that it does not reach gets no gradient.
+                expected = sum(walk.will_run(node) for node in nodes)
+                under_way[walk.number] = (expected, [], [None] * len(tensors))
+            expected, called, grads = under_way[walk.number]
+            called.append(None)
             grads[position] = grad
-            # Only the walk knows: a tensor that it does not reach gets no gradient.
-            expected = sum(walk.will_run(node) for node in nodes)
-            complete = sum(each is not None for each in grads) == expected
-        if mode == "any":
-            if first:
-                fn(grad)
-        elif complete:
-            # Otherwise the gradients would live as long as the hook.
-            del seen[walk.number]
+            complete = len(called) == expected
+        if complete:
             fn(grads)
+            # Otherwise the gradients would live as long as the hook.
+            del under_way[walk.number]
 
-    def hook_for(position: int) -> Callable[[Tensor], None]:
-        return lambda grad: note(position, grad)
+    for position, tensor in enumerate(tensors):
+        yield tensor, functools.partial(note, position)
 
-    return _MultiHandle(
-        [tensor.register_hook(hook_for(position)) for position, tensor in enumerate(tensors)]
-    )
+
+def _any_hook(tensors: Sequence[Tensor], fn: Callable[..., None]) -> Iterator[tuple[Tensor, Any]]:
+    """Hooks of which the first that a walk calls calls `fn`."""
+    lock = threading.Lock()
+    seen: set[int] = set()
+
+    @functools.wraps(fn)
+    def first(grad: Tensor | None) -> None:
+        number = modes.walk.number
+        with lock:
+            late = number in seen
+            seen.add(number)
+        if not late:
+            fn(grad)
+
+    for tensor in tensors:
+        yield tensor, first if tensor._requires_grad else None

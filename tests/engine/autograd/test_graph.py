@@ -7,6 +7,27 @@ import warnings
 import pytest
 
 
+def test_hooks_on_several_tensors_wait_for_those_that_the_walk_runs(torch):
+    a = leaf(torch, 1.0, 2.0)
+    b, c = a * 2, a * 3
+    out = (b * c).sum()
+    seen = []
+
+    def note(grads):
+        seen.append([grad is not None for grad in grads])
+
+    register = torch.autograd.graph.register_multi_grad_hook
+    with register((b, c, a), note):
+        out.backward(retain_graph=True)
+        torch.autograd.grad(out, b, retain_graph=True)
+        b.sum().backward(retain_graph=True)
+        with pytest.raises(RuntimeError, match="A leaf node was passed"):
+            torch.autograd.grad(out, a, retain_graph=True)
+    assert seen == [[True] * 3, [True, False, False], [True, False, True]]
+    with pytest.raises(AssertionError, match="Expected gradient function to be set"):
+        register((torch.ones(2),), note)
+
+
 def leaf(torch, *values):
     return torch.tensor(values, dtype=torch.float64, requires_grad=True)
 

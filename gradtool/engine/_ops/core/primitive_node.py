@@ -21,6 +21,7 @@ from gradtool.engine.autograd._node import (
     OutputInfo,
     class_named,
 )
+from gradtool.engine.autograd._saved import SavedTensor
 
 if TYPE_CHECKING:
     from gradtool.engine._ops.core.primitive import Plan
@@ -122,20 +123,51 @@ class PrimitiveNode(Node):
                 saved[slot] = pack(saved[slot])
         self.saved = saved
 
+    def _saved_at(self, slot: int) -> Any:
+        """What is kept in one place: a value, what a hook made of it, or `FREED`."""
+        return FREED if self.saved is FREED else self.saved[slot]
+
+    def _pack_at(self, slot: int, pack: Callable[[Tensor], Packed]) -> None:
+        """Keep what `pack` makes of one saved tensor in its place."""
+        packed = pack(self.saved[slot])
+        self.saved = [*self.saved[:slot], packed, *self.saved[slot + 1 :]]
+
     def _release(self) -> None:
         """Drop saved values. A node that saved no tensor can be walked again."""
         if self.plan.keeps_tensors:
             self.saved = FREED
 
     def __getattr__(self, name: str) -> Any:
-        """``_saved_self``, ``_saved_result`` and so on: what the backward walk needs."""
-        if not name.startswith("_saved_"):
+        """``_saved_self``, ``_raw_saved_result`` and so on: what the backward walk needs."""
+        if name in PrimitiveNode.__slots__:  # unset
             raise AttributeError(name)
-        kept = self.plan.names
-        for own in _SAVED.get(name, (name.removeprefix("_saved_"),)):
-            if own in kept:
-                return self._unpack()[kept.index(own)]
+        if name.startswith(("_saved_", "_raw_saved_")):
+            slot = self._slot_of(name.removeprefix("_raw").removeprefix("_saved_"))
+            if slot is not None and name.startswith("_saved_"):
+                return self._unpack()[slot]
+            if slot is not None and (slot in self.plan.tensor_slots or slot == self.plan.out_slot):
+                return SavedTensor.of(self, slot)
         raise AttributeError(f"{self._name()!r} object has no attribute {name!r}")
+
+    def _slot_of(self, name: str) -> int | None:
+        """The place of a saved value by torch's name for it; None where it is not kept."""
+        kept, arguments = self.plan.names, self.plan.primitive.arguments
+        for suffix, aspect in _ASPECTS:
+            if name.endswith(suffix):
+                found = self._slot_of_argument(name.removesuffix(suffix))
+                return None if found is None else _index(kept, f"{found}{aspect}")
+        if name == "result":
+            return self.plan.out_slot
+        own = self._slot_of_argument(name)
+        return _index(kept, name if own is None or name in arguments else own)
+
+    def _slot_of_argument(self, name: str) -> str | None:
+        """The name that the primitive has for an argument that torch calls `name`."""
+        arguments = self.plan.primitive.arguments
+        place = _PLACES.get(name)
+        if name in arguments or place is None:
+            return name if name in arguments else None
+        return arguments[place] if place < len(arguments) else None
 
     def shown(self, output: Tensor | None = None) -> Node:
         """The node as users get it: of a class that has its name, as each of torch's nodes is."""
@@ -193,15 +225,14 @@ def _indexing(key: tuple[Any, ...]) -> str:
     return "alias"
 
 
-_SAVED = {
-    "_saved_exponent": ("exponent", "y"),
-    "_saved_mat1": ("x",),
-    "_saved_mat2": ("y",),
-    "_saved_other": ("y",),
-    "_saved_result": ("out",),
-    "_saved_self": ("x",),
-}
-"""torch's names of saved values, and what primitives call them."""
+def _index(names: Sequence[str], name: str) -> int | None:
+    return names.index(name) if name in names else None
+
+
+_PLACES = {"exponent": 1, "mat1": 0, "mat2": 1, "other": 1, "self": 0, "vec": 1}
+"""torch's names of arguments, and their places."""
+_ASPECTS = (("_sym_sizes", "_shape"), ("_scalar_type", "_dtype"))
+"""Endings of the names of an argument's properties: torch's, and those of primitives."""
 _OF_TORCH_ITSELF = ("CopyBackwards", "CopySlices")
 """Nodes whose class torch does not generate."""
 _REDUCTIONS = ("sum", "mean", "prod")

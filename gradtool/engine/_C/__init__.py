@@ -1,0 +1,73 @@
+"""The names of PyTorch's compiled core that Python code calls to look into autograd."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtool.engine import _placeholder
+from gradtool.engine._C import _autograd, _functions
+from gradtool.engine._modes import modes
+from gradtool.engine._tensor import Tensor as TensorBase
+from gradtool.engine.autograd._node import Node
+from gradtool.engine.autograd.function import BackwardCFunction as _FunctionBase
+from gradtool.engine.autograd.grad_mode import is_grad_enabled
+
+has_lapack = True
+
+__all__ = ["TensorBase", "_FunctionBase", "_autograd", "_functions", "has_lapack"]
+
+
+def _current_graph_task_id() -> int:
+    """Return a number of the backward walk under way, -1 outside of one."""
+    return -1 if modes.walk is None else int(modes.walk.number)
+
+
+def _will_engine_execute_node(node: Any) -> bool:
+    """Return True if the walk under way runs, or ran, a node.
+
+    Raises:
+        RuntimeError: there is no walk under way, or it is no node.
+    """
+    if not isinstance(node, Node):
+        raise RuntimeError(
+            f"_will_engine_execute_node expects an grad_fn, but got {type(node).__name__}"
+        )
+    if modes.walk is None:
+        raise RuntimeError(
+            "_get_should_execute_nodes should only be called during the backward pass"
+        )
+    return bool(modes.walk.will_run(node))
+
+
+def _current_graph_task_execution_order() -> list[Node]:
+    """Return the nodes of the walk under way in the order in which they run.
+
+    Raises:
+        RuntimeError: there is no walk under way, or multithreading is enabled.
+    """
+    if modes.walk is None:
+        raise RuntimeError(
+            "_current_graph_task_execution_order should only be called during the backward pass"
+        )
+    if modes.multithreading:
+        raise RuntimeError(
+            "get_current_graph_task_execution_order expects the current backward to be executed "
+            "with multithreading disabled, e.g. by running:\n\n>>> with "
+            "torch.autograd.set_multithreading_enabled(False):\n...     torch.autograd.grad(...)\n"
+        )
+    nodes: list[Node] = modes.walk.in_order()
+    return nodes
+
+
+def _set_grad_enabled(enabled: bool) -> None:
+    """Record operations or not, from here on."""
+    modes.grad = enabled
+
+
+_is_grad_enabled = is_grad_enabled
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return _placeholder.placeholder(f"torch._C.{name}")

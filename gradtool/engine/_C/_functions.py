@@ -1,0 +1,34 @@
+"""Functions of PyTorch's compiled core that are nodes of the graph only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtool.engine._tensor import Tensor
+from gradtool.engine.autograd._node import AccumulateGrad
+from gradtool.engine.autograd.function import Function
+
+__all__ = ["AccumulateGrad", "UndefinedGrad"]
+
+
+class _Undefined(Function):
+    @staticmethod
+    def forward(ctx: Any, *inputs: Tensor) -> Any:
+        """Return the inputs."""
+        return inputs[0].detach() if len(inputs) == 1 else tuple(each.detach() for each in inputs)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor | None) -> Any:
+        """No gradient."""
+        return (None,) * len(grads)
+
+
+_Undefined._backward_cls.__name__ = "UndefinedGradBackward"
+
+
+class UndefinedGrad:
+    """Returns its arguments; their gradients are undefined."""
+
+    def __call__(self, *inputs: Tensor) -> Any:
+        """The arguments, with an undefined gradient."""
+        return _Undefined.apply(*inputs)

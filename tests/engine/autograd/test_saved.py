@@ -1,0 +1,141 @@
+"""Single saved tensors: their values by name, and hooks on one of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+
+def leaf(torch: Any) -> Any:
+    return torch.tensor([1.0, 2.0], requires_grad=True)
+
+
+def same(tensor: Any) -> Any:
+    return tensor
+
+
+def test_hooks_replace_one_saved_tensor(torch: Any) -> None:
+    a = leaf(torch)
+    out = a * a
+    saved = out.grad_fn._raw_saved_self
+    assert isinstance(saved, torch.autograd.SavedTensor)
+    assert torch.equal(saved.data, a)
+    assert saved.unpack_hook is None
+    saved.register_hooks(lambda tensor: tensor.tolist(), lambda _: torch.full((2,), 5.0))
+    assert saved.data == [1.0, 2.0]
+    unpacked = out.grad_fn._saved_self
+    assert (unpacked.tolist(), unpacked.is_leaf, unpacked.requires_grad) == ([5.0, 5.0], True, True)
+    out.sum().backward()
+    assert a.grad.tolist() == [6.0, 7.0]
+
+
+def test_hooks_replace_a_saved_result(torch: Any) -> None:
+    a = leaf(torch)
+    out = a.exp()
+    out.grad_fn._raw_saved_result.register_hooks(lambda tensor: tensor * 2, same)
+    assert out.grad_fn._saved_result.grad_fn is out.grad_fn
+    out.sum().backward()
+    assert torch.allclose(a.grad, out * 2)
+
+
+def test_hooks_replace_what_a_function_saved(torch: Any) -> None:
+    class Keep(torch.autograd.Function):  # type: ignore[misc] # of either library
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x, None)
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad * ctx.saved_tensors[0]
+
+    a = leaf(torch)
+    out = Keep.apply(a)
+    first, second = out.grad_fn._raw_saved_tensors
+    first.register_hooks(lambda tensor: tensor * 3, same)
+    with pytest.raises(RuntimeError, match="with value None is forbidden"):
+        second.register_hooks(same, same)
+    out.sum().backward()
+    assert a.grad.tolist() == [3.0, 6.0]
+    with pytest.raises(RuntimeError, match="after they have already been freed"):
+        out.grad_fn._raw_saved_tensors  # noqa: B018 - asking is the point
+
+
+def test_hooks_are_refused(torch: Any) -> None:
+    with pytest.raises(RuntimeError, match="Trying to create a SavedTensor object from Python"):
+        torch.autograd.SavedTensor()
+    out = leaf(torch).exp()
+    saved = out.grad_fn._raw_saved_result
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        saved.register_hooks(same)
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        saved.register_hooks(1, 2)
+    with pytest.raises(RuntimeError, match="pack hook is modifying its input in place"):
+        saved.register_hooks(lambda tensor: tensor.mul_(2), same)
+    out = leaf(torch).exp()
+    saved = out.grad_fn._raw_saved_result
+    saved.register_hooks(same, same)
+    with pytest.raises(RuntimeError, match="hooks have already been set"):
+        saved.register_hooks(same, same)
+    out = leaf(torch).exp()
+    out.sum().backward()
+    with pytest.raises(RuntimeError, match="after it has been freed"):
+        out.grad_fn._raw_saved_result.register_hooks(same, same)
+    assert out.grad_fn._raw_saved_result.data is None
+
+
+def test_hooks_cannot_be_disabled_while_in_force(torch: Any) -> None:
+    graph = torch.autograd.graph
+    with (
+        graph.saved_tensors_hooks(same, same),
+        pytest.raises(RuntimeError, match="not now"),
+        graph.disable_saved_tensors_hooks("not now"),
+    ):
+        pass
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        graph.saved_tensors_hooks(1, 2).__enter__()
+
+
+def test_blocks_that_allow_mutation_do_not_nest(torch: Any) -> None:
+    allow = torch.autograd.graph.allow_mutation_on_saved_tensors
+    with allow():
+        b = leaf(torch).clone()
+        out = (b**2).sum()
+        b.sin_()
+        with pytest.raises(RuntimeError, match="contexts cannot be nested"), allow():
+            pass
+    with allow():
+        out = (leaf(torch) ** 2).sum()
+    with pytest.raises(AssertionError, match="Trying to backward outside"):
+        out.backward()
+
+
+def test_a_walk_can_be_looked_into(torch: Any) -> None:
+    core = pytest.importorskip("torch")._C if torch.__name__ == "torch" else _core()
+    assert core._current_graph_task_id() == -1
+    a, b = leaf(torch), leaf(torch)
+    product = a * b
+    out, other = product.exp() * a.sin(), a * 2
+    seen: list[Any] = []
+
+    def look(_: Any) -> None:
+        seen.append(core._current_graph_task_id() >= 0)
+        seen.append(core._will_engine_execute_node(product.grad_fn))
+        seen.append(core._will_engine_execute_node(other.grad_fn))
+        seen.append([node.name() for node in core._current_graph_task_execution_order()])
+
+    out.register_hook(look)
+    with torch.autograd.set_multithreading_enabled(False):
+        out.backward(torch.ones(2), retain_graph=True)
+    assert seen[:3] == [True, True, False]
+    leaves = ["torch::autograd::AccumulateGrad"] * 2
+    assert seen[3] == ["MulBackward0", "SinBackward0", "ExpBackward0", "MulBackward0", *leaves]
+    with pytest.raises(RuntimeError, match="should only be called during the backward pass"):
+        core._will_engine_execute_node(out.grad_fn)
+
+
+def _core() -> Any:
+    from gradtool.engine import _C
+
+    return _C
