@@ -15,7 +15,7 @@ from gradtool.engine.autograd._gradient_checks import TensorInfo
 from gradtool.engine.autograd._node import next_order
 
 if TYPE_CHECKING:
-    from gradtool.engine.autograd._new_nodes import Packed
+    from gradtool.engine.autograd._new_nodes import Packed, Packer
     from gradtool.engine.autograd._node import Node
     from gradtool.engine.autograd.function import BackwardCFunction
 
@@ -250,9 +250,10 @@ class Kept:
         self.version = version_of(tensor)
         self.packed: Packed | None = None
 
-    def pack(self, pack: Callable[[Tensor], Packed]) -> None:
+    def pack(self, pack: Packer, node: BackwardCFunction) -> None:
         """Replace the tensor by the result of the pack hook."""
-        self.packed = pack(self.tensor)
+        shown = None if self.number is None else self._placed(node, self.tensor)
+        self.packed = pack(self.tensor, shown)
         if self.number is not None:
             # The edge leads to the node that holds this: a reference cycle.
             self.packed.edge = None
@@ -269,10 +270,12 @@ class Kept:
         # A pack hook may have made a copy, which later changes of the original do not reach.
         if self.packed is None and storage is not None and storage.version != self.version:
             raise modified_in_place(tensor, self.version, tensor if self.number is None else node)
-        if self.number is None:
-            return tensor
+        return tensor if self.number is None else self._placed(node, tensor)
+
+    def _placed(self, node: BackwardCFunction, tensor: Tensor) -> Tensor:
+        """The output that was saved, connected to the graph."""
         output = tensor._bare()
-        if tensor._requires_grad:
+        if tensor._requires_grad and self.number is not None:
             output._node = node._output_edge(self.number)
             output._requires_grad = True
         return output

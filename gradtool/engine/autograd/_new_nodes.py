@@ -34,7 +34,10 @@ class Packed:
 
     __slots__ = ("content", "edge", "requires_grad", "unpack")
 
-    def __init__(self, tensor: Tensor, pack: PackHook, unpack: UnpackHook) -> None:
+    def __init__(
+        self, tensor: Tensor, pack: PackHook, unpack: UnpackHook, shown: Tensor | None = None
+    ) -> None:
+        """Pack a tensor; the hook gets it itself, or `shown` in its place."""
         self.requires_grad = tensor._requires_grad
         self.edge: Node | None = None
         if tensor._requires_grad:
@@ -44,7 +47,7 @@ class Packed:
         # What the hook computes is no part of the graph.
         modes.grad = False
         try:
-            self.content = pack(tensor.detach())
+            self.content = pack(tensor if shown is None else shown)
         finally:
             modes.grad = recording
         if tensor._version != version:
@@ -75,10 +78,14 @@ class Packed:
         return restored
 
 
-def packer() -> Callable[[Tensor], Packed]:
-    """Return a function that packs a tensor by the hooks in force."""
+Packer = Callable[..., Packed]
+"""Packs a tensor, which the hook gets itself, or the one that follows in its place."""
+
+
+def packer() -> Packer:
+    """Return a function that packs by the hooks in force."""
     pack, unpack = modes.saved_tensor_hooks[-1]
-    return lambda tensor: Packed(tensor, pack, unpack)
+    return lambda tensor, shown=None: Packed(tensor, pack, unpack, shown)
 
 
 TRACEBACK, PARENT = "traceback_", "parent_"

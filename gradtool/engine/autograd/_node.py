@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 # `_tensor` imports this module.
 if TYPE_CHECKING:
     from gradtool.engine._tensor import Tensor
+    from gradtool.engine.autograd._new_nodes import Packer
 
 Gradients = Sequence["Tensor | None"]
 Hook = Callable[..., Any]
@@ -62,7 +63,7 @@ class Node:
     def _release(self) -> None:
         """Drop saved values: the graph will not be walked again."""
 
-    def _pack_saved(self, pack: Callable[[Tensor], Any]) -> None:
+    def _pack_saved(self, pack: Packer) -> None:
         """Replace each saved tensor by the result of `pack`."""
 
     def name(self) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Protocol
 
-from gradtool.engine.autograd._new_nodes import Packed
+from gradtool.engine.autograd._new_nodes import Packed, Packer
 from gradtool.engine.autograd._node import FREED, Node
 
 _new = object.__new__
@@ -24,7 +23,7 @@ class _Saving(Protocol):
     def _saved_at(self, slot: int) -> Any:
         """The tensor, what a hook made of it, None, or `FREED`."""
 
-    def _pack_at(self, slot: int, pack: Callable[[Any], Packed]) -> None:
+    def _pack_at(self, slot: int, pack: Packer) -> None:
         """Replace the tensor by the result of `pack`."""
 
 
@@ -72,7 +71,9 @@ class SavedTensor:
                 "Calling register_hooks on a saved tensor whose hooks have already been set. "
                 "Hint: only one pair of hooks is allowed at a time."
             )
-        self._node._pack_at(self._slot, lambda tensor: Packed(tensor, *hooks))
+        self._node._pack_at(
+            self._slot, lambda tensor, shown=None: Packed(tensor, *hooks, shown)
+        )
 
     @property
     def data(self) -> Any:

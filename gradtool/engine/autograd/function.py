@@ -18,7 +18,7 @@ from gradtool.engine._levels import Level, alive, highest
 from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd import _apply, _gradient_checks
-from gradtool.engine.autograd._new_nodes import Packed
+from gradtool.engine.autograd._new_nodes import Packer
 from gradtool.engine.autograd._node import (
     FREED,
     FREED_MESSAGE,
@@ -178,11 +178,11 @@ class BackwardCFunction(FunctionCtx, Node):
             for grad, info in zip(grads, self._output_infos)
         ]
 
-    def _pack_saved(self, pack: Callable[[Tensor], Any]) -> None:
+    def _pack_saved(self, pack: Packer) -> None:
         """Replace each saved tensor by the result of `pack`."""
         for saved in self._saved or ():
             if saved is not None:
-                saved.pack(pack)
+                saved.pack(pack, self)
 
     @property
     def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
@@ -197,11 +197,11 @@ class BackwardCFunction(FunctionCtx, Node):
         kept = self._saved[slot]
         return kept and (kept.tensor if kept.packed is None else kept.packed)
 
-    def _pack_at(self, slot: int, pack: Callable[[Tensor], Packed]) -> None:
+    def _pack_at(self, slot: int, pack: Packer) -> None:
         """Replace one saved tensor by the result of `pack`."""
         kept = None if self._saved is None else self._saved[slot]
         if kept is not None:
-            kept.pack(pack)
+            kept.pack(pack, self)
 
     def _release(self) -> None:
         """Drop saved tensors: the graph will not be walked again."""

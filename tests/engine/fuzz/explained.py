@@ -20,7 +20,7 @@ class Explained:
 EXPLAINED: tuple[Explained, ...] = (
     Explained(
         "NumPy has no complex numbers of halves, so that the engine computes with complex64",
-        lambda difference, _: difference.expected == "complex32",
+        lambda difference, _: str(difference.expected) == "complex32",
     ),
 )
 

@@ -46,7 +46,8 @@ def _weights(rng: random.Random, families: tuple[str, ...]) -> dict[str, float]:
 def _written(draw: Draw, machine: Machine, weights: dict[str, float]) -> list[str]:
     """One statement, or the few that belong together, already run."""
     for _ in range(TRIES):
-        with suppress(UnsuitableError, IndexError):  # a rule was handed a tensor of another rank
+        # A rule may have been handed a tensor of another rank or dtype.
+        with suppress(UnsuitableError, IndexError, RuntimeError):
             name = draw.rng.choices(list(weights), list(weights.values()))[0]
             text = draw.one_of(FAMILIES[name].rules)(draw)
             written = [text] if isinstance(text, str) else list(text)

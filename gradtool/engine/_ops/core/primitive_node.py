@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradtool.engine import _dtypes
 from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor
 from gradtool.engine._views import version_of
-from gradtool.engine.autograd._new_nodes import Packed
+from gradtool.engine.autograd._new_nodes import Packed, Packer
 from gradtool.engine.autograd._node import (
     FREED,
     FREED_MESSAGE,
@@ -97,10 +97,13 @@ class PrimitiveNode(Node):
             raise modified_in_place(kept, expected, self)
         if not modes.grad:
             return saved
+        return [*saved[:slot], self._as_output(kept), *saved[slot + 1 :]]
+
+    def _as_output(self, kept: Tensor) -> Tensor:
         output = kept._bare()
         output._node = self
         output._requires_grad = True
-        return [*saved[:slot], output, *saved[slot + 1 :]]
+        return output
 
     def keep_output(self, output: Tensor) -> None:
         """Remember `output` as the node's own, without a reference cycle."""
@@ -112,24 +115,25 @@ class PrimitiveNode(Node):
             of_arguments = (self.versions or (0,) * count)[:count]
             self.versions = (*of_arguments, version_of(output))
 
-    def _pack_saved(self, pack: Callable[[Tensor], Any]) -> None:
+    def _pack_saved(self, pack: Packer) -> None:
         """Keep what `pack` makes of each saved tensor in its place."""
-        slots = [*self.plan.tensor_slots]
-        if self.plan.out_slot is not None:
-            slots.append(self.plan.out_slot)
         saved = list(self.saved)
-        for slot in slots:
+        for slot in self.plan.tensor_slots:
             if isinstance(saved[slot], Tensor):
                 saved[slot] = pack(saved[slot])
+        last = self.plan.out_slot
+        if last is not None and isinstance(saved[last], Tensor):
+            saved[last] = pack(saved[last], self._as_output(saved[last]))
         self.saved = saved
 
     def _saved_at(self, slot: int) -> Any:
         """What is kept in one place: a value, what a hook made of it, or `FREED`."""
         return FREED if self.saved is FREED else self.saved[slot]
 
-    def _pack_at(self, slot: int, pack: Callable[[Tensor], Packed]) -> None:
+    def _pack_at(self, slot: int, pack: Packer) -> None:
         """Keep what `pack` makes of one saved tensor in its place."""
-        packed = pack(self.saved[slot])
+        held = self.saved[slot]
+        packed = pack(held, self._as_output(held) if slot == self.plan.out_slot else None)
         self.saved = [*self.saved[:slot], packed, *self.saved[slot + 1 :]]
 
     def _release(self) -> None:
