@@ -71,9 +71,7 @@ class SavedTensor:
                 "Calling register_hooks on a saved tensor whose hooks have already been set. "
                 "Hint: only one pair of hooks is allowed at a time."
             )
-        self._node._pack_at(
-            self._slot, lambda tensor, shown=None: Packed(tensor, *hooks, shown)
-        )
+        self._node._pack_at(self._slot, lambda tensor, shown=None: Packed(tensor, *hooks, shown))
 
     @property
     def data(self) -> Any:
