@@ -7,6 +7,7 @@ so that ``x.exp()`` is the function ``exp`` itself, with no call in between. `_p
 
 from __future__ import annotations
 
+import inspect
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
@@ -544,6 +545,17 @@ class Tensor(TensorMethods):
 
     def __contains__(self, element: Any) -> bool:
         return bool((self == element)._array.any())
+
+    def __dir__(self) -> list[str]:
+        from gradtool.engine._placeholder import LackingMethod
+
+        kind = type(self)
+        found = object.__dir__(self)
+        return [
+            name
+            for name in found
+            if not isinstance(inspect.getattr_static(kind, name, None), LackingMethod)
+        ]
 
     def __hash__(self) -> int:
         return id(self)

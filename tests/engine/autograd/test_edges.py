@@ -153,3 +153,17 @@ def test_a_second_derivative_that_is_refused_shows_in_the_graph(torch: Any) -> N
         warnings.simplefilter("ignore")
         Once.apply(x, 2).backward(torch.ones(1, requires_grad=True), create_graph=True)
     assert described(x.grad.grad_fn) == "CopyBackwards(None, Error(AccumulateGrad(), None))"
+
+
+@pytest.mark.parametrize("name", ["acosh_", "asinh_", "atanh_"])
+def test_some_in_place_forms_have_no_derivative(torch: Any, name: str) -> None:
+    x = leaf(torch, 0.5)
+    out = getattr(x.clone(), name)()
+    assert out.grad_fn.name() == f"{name[:-1].capitalize()}Backward1"
+    with pytest.raises(NotImplementedError, match="the derivative for 'inplace version of a"):
+        out.backward()
+
+
+def test_attributes_that_are_listed_are_there(torch: Any) -> None:
+    x = torch.ones(2)
+    assert all(hasattr(x, name) for name in dir(x) if name != "imag")

@@ -24,6 +24,7 @@ ONE_FOR_EACH_COUNT = {"cat", "stack", "index", "index_backward", "index_put"}
 """Names of primitives that are made one for each number of tensors."""
 
 NOT_ASKED = {
+    **dict.fromkeys(("acosh_", "asinh_", "atanh_"), "refuses to be differentiated, as PyTorch's"),
     "around_view": "the gradient of a write to a view, which tests of in-place changes compare",
     "constant_over": "records that a constant was written, at the ground where no level sees it",
     "heaviside": "refuses to be differentiated, as PyTorch's does",

@@ -33,7 +33,7 @@ def op(
     name: str = "",
     aliases: Sequence[str] = (),
     method: bool = False,
-    in_place: bool = False,
+    in_place: bool | Function = False,
     node: NodeName | None = None,
 ) -> T: ...
 
@@ -44,7 +44,7 @@ def op(
     name: str = "",
     aliases: Sequence[str] = (),
     method: bool = False,
-    in_place: bool = False,
+    in_place: bool | Function = False,
     node: NodeName | None = None,
 ) -> Callable[[T], T]: ...
 
@@ -56,7 +56,7 @@ def op(
     name: str = "",
     aliases: Sequence[str] = (),
     method: bool = False,
-    in_place: bool = False,
+    in_place: bool | Function = False,
     node: NodeName | None = None,
 ) -> Any:
     """Declare a function of the public namespace; as a decorator, or of a function at hand.
@@ -66,7 +66,8 @@ def op(
         name: its public name, by default ``function.__name__``.
         aliases: other public names for the same.
         method: whether it is a method of Tensor too.
-        in_place: whether it is a method, and has an in-place form of its name with an underscore.
+        in_place: whether it is a method, and has an in-place form of its name with an underscore;
+            a function if that form writes the result of another one.
         node: what ``grad_fn`` of a result is called, where that is not the primitive's name.
     """
     if function is None:
@@ -79,7 +80,8 @@ def op(
         if method or in_place:
             METHODS[each] = public
         if in_place:
-            METHODS[f"{each}_"] = in_place_form(public, f"{each}_")
+            written = in_place if callable(in_place) else public
+            METHODS[f"{each}_"] = in_place_form(written, f"{each}_")
     return function
 
 

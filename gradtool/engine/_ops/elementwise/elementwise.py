@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from gradtool.engine._ops.core.dtype_support import (
 )
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import Operation, Product, conjugate, general, unary
+from gradtool.engine._ops.core.node_names import with_node_name
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._tensor import Tensor
 
@@ -77,20 +79,34 @@ atan = op(
 sinh = op(unary("sinh", ignore_fp_warnings(np.sinh), lambda x: cosh(x)), in_place=True)
 cosh: Operation = op(unary("cosh", ignore_fp_warnings(np.cosh), lambda x: sinh(x)), in_place=True)
 tanh = op(unary("tanh", ignore_fp_warnings(np.tanh), lambda out: 1 - out * out), in_place=True)
+
+
+def _without_derivative(name: str, compute: Callable[..., Any]) -> Operation:
+    """An in-place form that PyTorch does not differentiate, as its result does not suffice."""
+
+    def refuse(g: Tensor) -> Tensor:
+        raise NotImplementedError(
+            f"the derivative for 'inplace version of {name}' is not implemented."
+        )
+
+    operation = unary(f"{name}_", ignore_fp_warnings(compute), Product(refuse))
+    return with_node_name(operation, f"{name.capitalize()}Backward1")
+
+
 asinh = op(
     unary("asinh", ignore_fp_warnings(np.arcsinh), lambda x: rsqrt(x * x + 1)),
     aliases=("arcsinh",),
-    in_place=True,
+    in_place=_without_derivative("asinh", np.arcsinh),
 )
 acosh = op(
     unary("acosh", ignore_fp_warnings(np.arccosh), lambda x: rsqrt(x - 1) * rsqrt(x + 1)),
     aliases=("arccosh",),
-    in_place=True,
+    in_place=_without_derivative("acosh", np.arccosh),
 )
 atanh = op(
     unary("atanh", ignore_fp_warnings(np.arctanh), Product(lambda g, x: g / (1 - x * x))),
     aliases=("arctanh",),
-    in_place=True,
+    in_place=_without_derivative("atanh", np.arctanh),
 )
 
 # ---- of machine learning --------------------------------------------------------------------
