@@ -68,15 +68,16 @@ _OF_NN = frozenset(
 
 _OF_TOP_LEVEL = frozenset(
     """
-    affine_grid_generator alpha_dropout alpha_dropout_ batch_norm binary_cross_entropy_with_logits
-    constant_pad_nd convolution cosine_embedding_loss ctc_loss dropout dropout_ embedding
-    feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_ grid_sampler
-    grid_sampler_2d grid_sampler_3d group_norm hinge_embedding_loss instance_norm kl_div layer_norm
-    margin_ranking_loss native_batch_norm native_dropout native_group_norm native_layer_norm
-    norm_except_dim poisson_nll_loss triplet_margin_loss
+    affine_grid_generator alpha_dropout alpha_dropout_ batch_norm
+    binary_cross_entropy_with_logits constant_pad_nd convolution cosine_embedding_loss ctc_loss
+    dropout dropout_ embedding feature_alpha_dropout feature_alpha_dropout_ feature_dropout
+    feature_dropout_ grid_sampler grid_sampler_2d grid_sampler_3d group_norm gru gru_cell
+    hinge_embedding_loss instance_norm kl_div layer_norm lstm lstm_cell margin_ranking_loss
+    native_batch_norm native_dropout native_group_norm native_layer_norm norm_except_dim
+    poisson_nll_loss rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell triplet_margin_loss
     """.split()  # noqa: SIM905 - as above
 )
-"""Functions of ``nn.top_level``, loaded with it."""
+"""Functions of ``nn._top_level``, loaded with it."""
 
 globals().update(_dtypes.ALIASES)
 globals().update(_LEGACY)
@@ -174,7 +175,7 @@ if not TYPE_CHECKING:  # To a type checker every name would be there.
         if name in _OF_NN:
             return getattr(importlib.import_module(f"{__name__}.nn.functional"), name)
         if name in _OF_TOP_LEVEL:
-            return getattr(importlib.import_module(f"{__name__}.nn.top_level"), name)
+            return getattr(importlib.import_module(f"{__name__}.nn._top_level"), name)
         if _is_in_place_function(name):
             return getattr(Tensor, name)
         if name in ("load", "save"):

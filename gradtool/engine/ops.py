@@ -11,7 +11,7 @@ from gradtool.engine.library import DEFINED
 
 _ONLY_HERE = {
     "_safe_softmax": "gradtool.engine.nn.functional._attention",
-    "native_dropout_backward": "gradtool.engine.nn.top_level._dropouts",
+    "native_dropout_backward": "gradtool.engine.nn._top_level._dropouts",
 }
 """Operators that have no other public name -> their modules."""
 

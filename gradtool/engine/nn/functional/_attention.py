@@ -6,11 +6,17 @@ import math
 from typing import Any, NamedTuple
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.creation.creation import ones
+from gradtool.engine._ops.creation.creation import ones, zeros
 from gradtool.engine._ops.linalg.linalg import matmul
 from gradtool.engine._ops.shape.joining import cat
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn.functional._activations import softmax
+from gradtool.engine.nn.functional._attention_checks import (
+    check_extras,
+    check_mask,
+    check_shapes,
+    check_widths,
+)
 from gradtool.engine.nn.functional._dropout import dropout
 from gradtool.engine.nn.functional._linear import linear
 from gradtool.engine.nn.functional._padding import pad
@@ -123,57 +129,47 @@ def multi_head_attention_forward(
     Raises:
         RuntimeError, AssertionError: the shapes do not fit, or a causal mask is not given.
     """
+    check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads)
     if is_causal and attn_mask is None:
-        raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
-    _check(query, key, value, embed_dim_to_check, num_heads)
+        raise RuntimeError(
+            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module "
+            "method `generate_square_subsequent_mask` to create this mask."
+        )
     alone = query.ndim == 2
     if alone:
         query, key, value = (each.unsqueeze(1) for each in (query, key, value))
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
+    check_widths(query, key, value, embed_dim_to_check, num_heads, use_separate_proj_weight)
+    padding = additive_mask(key_padding_mask, "key_padding_mask", query.dtype)
+    mask = additive_mask(attn_mask, "attn_mask", query.dtype)
+    check_mask(mask, query, key, num_heads)
     if use_separate_proj_weight:
         weights = [q_proj_weight, k_proj_weight, v_proj_weight]
     else:
         weights = [None] * 3 if in_proj_weight is None else list(in_proj_weight.chunk(3))
     parts = _project(_QueryKeyValue(query, key, value), weights, in_proj_bias)
+    check_extras(bias_k, bias_v, static_k, static_v)
     parts, added = _append_bias(parts, bias_k, bias_v)
     parts = _split_heads(parts, num_heads, static_k, static_v)
     if add_zero_attn:
         none = [0, 0, 0, 1]
         parts = parts._replace(key=pad(parts.key, none), value=pad(parts.value, none))
-    scores = _scores(parts, attn_mask, key_padding_mask, added + add_zero_attn)
-    shares = dropout(softmax(scores, -1), dropout_p if training else 0.0)
+    if is_causal and padding is None and not need_weights:
+        every = _causal_mask(parts.query, parts.key)
+        mask, added = additive_mask(~every, "attn_mask", query.dtype), 0
+    else:
+        added += add_zero_attn
+    scores = _scores(parts, mask, padding, added)
+    # Of rows without anything to attend to, PyTorch's weights are NaN, but the result without
+    # weights is zero.
+    shares = softmax(scores, -1) if need_weights else _safe_softmax(scores, -1)
+    shares = dropout(shares, dropout_p if training else 0.0)
     together = matmul(shares, parts.value).permute(2, 0, 1, 3).flatten(2)
     out = linear(together, out_proj_weight, out_proj_bias)
     shares = shares.mean(1) if average_attn_weights else shares
     if alone:
         out, shares = out.squeeze(1), shares.squeeze(0)
     return out, shares if need_weights else None
-
-
-def _check(query: Tensor, key: Tensor, value: Tensor, width: int, heads: int) -> None:
-    if query.ndim not in (2, 3):
-        raise AssertionError(
-            f"query should be unbatched 2D or batched 3D tensor but received {query.ndim}-D query "
-            "tensor"
-        )
-    for name, each in (("key", key), ("value", value)):
-        if each.ndim != query.ndim:
-            raise AssertionError(
-                f"For {'batched (3-D)' if query.ndim == 3 else 'unbatched (2-D)'} `query`, "
-                f"expected `key` and `value` to be {query.ndim}-D but found `{name}` of "
-                f"{each.ndim}-D"
-            )
-    if query.shape[-1] != width:
-        raise AssertionError(
-            f"was expecting embedding dimension of {width}, but got {query.shape[-1]}"
-        )
-    if width % heads:
-        raise AssertionError(f"embed_dim {width} not divisible by num_heads {heads}")
-    if key.shape[:-1] != value.shape[:-1]:
-        raise AssertionError(
-            f"key's sequence and batch dims {key.shape[:-1]} do not match value's "
-            f"{value.shape[:-1]}"
-        )
 
 
 def _project(
@@ -230,10 +226,16 @@ def _scores(parts: _QueryKeyValue, mask: Mask, padding: Mask, added: int) -> Ten
 
 
 def _apply_mask(scores: Tensor, mask: Tensor, added: int) -> Tensor:
-    mask = pad(mask, [0, added]) if added else mask
-    if mask.dtype is _dtypes.bool_:
-        return scores.masked_fill(mask, -math.inf)
-    return scores + mask
+    return scores + (pad(mask, [0, added]) if added else mask)
+
+
+def additive_mask(mask: Mask, name: str, dtype: _dtypes.dtype) -> Mask:
+    """Turn True into minus infinity, for a mask that is added to the scores."""
+    if mask is None or mask.is_floating_point():
+        return mask
+    if mask.dtype is not _dtypes.bool_:
+        raise AssertionError(f"only bool and floating types of {name} are supported")
+    return zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(mask, -math.inf)
 
 
 __all__ = [

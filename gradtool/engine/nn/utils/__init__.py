@@ -8,7 +8,7 @@ from typing import Any
 from gradtool.engine._ops.shape.joining import cat, stack
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd.grad_mode import no_grad
-from gradtool.engine.nn.utils import parametrizations, parametrize, stateless
+from gradtool.engine.nn.utils import parametrizations, parametrize, rnn, stateless
 from gradtool.engine.nn.utils.spectral_norm import remove_spectral_norm, spectral_norm
 from gradtool.engine.nn.utils.weight_norm import remove_weight_norm, weight_norm
 
@@ -87,6 +87,6 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
 
 __all__ = [
     "clip_grad_norm_", "clip_grad_value_", "get_total_norm", "parameters_to_vector",
-    "parametrizations", "parametrize", "remove_spectral_norm", "remove_weight_norm",
+    "parametrizations", "parametrize", "remove_spectral_norm", "remove_weight_norm", "rnn",
     "spectral_norm", "stateless", "vector_to_parameters", "weight_norm",
 ]  # fmt: skip
