@@ -81,3 +81,18 @@ def test_a_clone_keeps_the_order_in_memory_unless_that_has_overlaps() -> None:
     assert x.t().clone().stride() == (1, 3)
     assert x[0].expand(4, 3).clone().stride() == (3, 1)
     assert x.t().contiguous().is_contiguous()
+
+
+@pytest.mark.parametrize("key", [0, slice(1, None), ..., slice(None, 2)])
+def test_a_part_may_be_written_over_itself(key: Any) -> None:
+    x = engine.arange(9.0).reshape(3, 3)
+    doubled = (2 * x[key]).tolist()
+    x[key] *= 2
+    assert x[key].tolist() == doubled
+
+
+@pytest.mark.parametrize("key", [slice(None, 2), [0, 1]])
+def test_a_part_may_not_be_written_over_one_that_it_overlaps(key: Any) -> None:
+    x = engine.arange(9.0).reshape(3, 3)
+    with pytest.raises(RuntimeError, match="single memory location"):
+        x[key] = x[1:]

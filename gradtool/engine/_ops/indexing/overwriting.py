@@ -23,6 +23,7 @@ from gradtool.engine._ops.creation.creation import arange
 from gradtool.engine._ops.elementwise.selection import masked_fill, where
 from gradtool.engine._ops.indexing.indexing import (
     fitted,
+    getitem,
     index_put,
     normalise_key,
     one_for_mask,
@@ -63,13 +64,23 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
     if not isinstance(value, Tensor):
         x._array[place] = value
     else:
-        check_overlap(x, value)
+        _check_source(x, key, value)
         try:
             x._array[place] = value._array
         except ValueError:
             fitted(x, parsed(x, key), value)
             raise
     x._bump()
+
+
+def _check_source(x: Tensor, key: Any, value: Tensor) -> None:
+    """Refuse a value that has some of the memory that is written, as ``x[key]`` itself has all."""
+    if value._storage is None or value._storage is not x._storage:
+        return
+    if not parsed(x, key).indices:
+        check_overlap(getitem(x.detach(), key), value)
+    elif value.numel() > 1:
+        check_overlap(x, value)
 
 
 def _node_of(key: Key, value: Any) -> str:
