@@ -87,7 +87,7 @@ def _unsaid() -> tuple[_dtypes.dtype, ...]:
 
 def _with_suffixes(text: str, suffixes: list[str]) -> str:
     """`text` and the suffixes, on a new line where the last has no room for the next."""
-    length = len(text) - text.rfind("\n")
+    length = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
         if length + len(suffix) + 2 > LINE_WIDTH:
             text += ",\n" + " " * len(HEAD) + suffix

@@ -12,8 +12,9 @@ from gradtool.engine.library import DEFINED
 _ONLY_HERE = {
     "_safe_softmax": "gradtool.engine.nn.functional._attention",
     "native_dropout_backward": "gradtool.engine.nn._top_level._dropouts",
+    "slice": "gradtool.engine._ops.indexing.views:sliced",
 }
-"""Operators that have no other public name -> their modules."""
+"""Operators that have no other public name -> their modules, and their names there."""
 
 
 class _Operator:
@@ -38,7 +39,8 @@ class _Operator:
 def _own(name: str) -> Any:
     """Return one of torch's own operators; None where the engine has no function of that name."""
     if name in _ONLY_HERE:
-        return getattr(importlib.import_module(_ONLY_HERE[name]), name)
+        module, _, attribute = _ONLY_HERE[name].partition(":")
+        return getattr(importlib.import_module(module), attribute or name)
     for owner in (importlib.import_module("gradtool.engine"), Tensor):
         found = getattr(owner, name, None)
         if callable(found) and not isinstance(found, Placeholder | type):

@@ -8,87 +8,113 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtool.engine._ops.core.kinds import conjugate
 from gradtool.engine._ops.creation.creation import arange
-from gradtool.engine._ops.signal.fourier import half_of_real, real_of_half, shifted, transformed
+from gradtool.engine._ops.signal.fourier import (
+    of_half_over,
+    of_real,
+    of_real_over,
+    shifted,
+    to_half_over,
+    to_real,
+    to_real_over,
+    transformed,
+    transformed_over,
+)
 from gradtool.engine._tensor import Tensor
 
 Norm = str | None
 Dims = Any
+_LAST_TWO = (-2, -1)
 
 
 def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: Norm = None) -> Tensor:
     """Fourier transform along one dimension."""
-    return transformed(input, [n], (dim,), norm, forward=True)
+    return transformed(input, n, dim, norm, forward=True)
 
 
 def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: Norm = None) -> Tensor:
     """Inverse of `fft`."""
-    return transformed(input, [n], (dim,), norm, forward=False)
+    return transformed(input, n, dim, norm, forward=False)
 
 
 def fftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: Norm = None) -> Tensor:
     """Fourier transform along several dimensions, by default all."""
-    return transformed(input, s, dim, norm, forward=True)
+    return transformed_over(input, s, dim, norm, forward=True)
 
 
 def ifftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: Norm = None) -> Tensor:
     """Inverse of `fftn`."""
-    return transformed(input, s, dim, norm, forward=False)
+    return transformed_over(input, s, dim, norm, forward=False)
 
 
-def fft2(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: Norm = None) -> Tensor:
+def fft2(input: Tensor, s: Dims = None, dim: Dims = _LAST_TWO, norm: Norm = None) -> Tensor:
     """Fourier transform along two dimensions."""
-    return transformed(input, s, dim, norm, forward=True)
+    return transformed_over(input, s, dim, norm, forward=True)
 
 
-def ifft2(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: Norm = None) -> Tensor:
+def ifft2(input: Tensor, s: Dims = None, dim: Dims = _LAST_TWO, norm: Norm = None) -> Tensor:
     """Inverse of `fft2`."""
-    return transformed(input, s, dim, norm, forward=False)
+    return transformed_over(input, s, dim, norm, forward=False)
 
 
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Norm = None) -> Tensor:
     """Fourier transform of real numbers: the non-redundant half."""
-    return half_of_real(input, [n], (dim,), norm)
+    return of_real("rfft", input, n, dim, norm)
 
 
 def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Norm = None) -> Tensor:
     """Inverse of `rfft`: `n` real numbers, by default an even number."""
-    return real_of_half(input, [n], (dim,), norm)
+    return to_real(input, n, dim, norm, forward=False)
 
 
 def rfftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: Norm = None) -> Tensor:
     """Fourier transform of real numbers along several dimensions: half of the last one."""
-    return half_of_real(input, s, dim, norm)
+    return of_real_over(input, s, dim, norm)
 
 
 def irfftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: Norm = None) -> Tensor:
     """Inverse of `rfftn`."""
-    return real_of_half(input, s, dim, norm)
+    return to_real_over(input, s, dim, norm)
 
 
-def rfft2(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: Norm = None) -> Tensor:
+def rfft2(input: Tensor, s: Dims = None, dim: Dims = _LAST_TWO, norm: Norm = None) -> Tensor:
     """`rfftn` along two dimensions."""
-    return half_of_real(input, s, dim, norm)
+    return of_real_over(input, s, dim, norm)
 
 
-def irfft2(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: Norm = None) -> Tensor:
+def irfft2(input: Tensor, s: Dims = None, dim: Dims = _LAST_TWO, norm: Norm = None) -> Tensor:
     """Inverse of `rfft2`."""
-    return real_of_half(input, s, dim, norm)
-
-
-_OTHER_WAY = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
+    return to_real_over(input, s, dim, norm)
 
 
 def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Norm = None) -> Tensor:
     """Real transform of a Hermitian signal, given by half of it."""
-    return irfft(conjugate(input), n, dim, _OTHER_WAY[norm or "backward"])
+    return to_real(input, n, dim, norm, forward=True)
 
 
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Norm = None) -> Tensor:
     """Inverse of `hfft`."""
-    conjugated: Tensor = conjugate(rfft(input, n, dim, _OTHER_WAY[norm or "backward"]))
-    return conjugated
+    return of_real("ihfft", input, n, dim, norm, forward=False)
+
+
+def hfftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: Norm = None) -> Tensor:
+    """`hfft` along the last of several dimensions and `fft` along the others."""
+    return of_half_over(input, s, dim, norm)
+
+
+def ihfftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: Norm = None) -> Tensor:
+    """Inverse of `hfftn`."""
+    return to_half_over(input, s, dim, norm)
+
+
+def hfft2(input: Tensor, s: Dims = None, dim: Dims = _LAST_TWO, norm: Norm = None) -> Tensor:
+    """`hfftn` along two dimensions."""
+    return of_half_over(input, s, dim, norm)
+
+
+def ihfft2(input: Tensor, s: Dims = None, dim: Dims = _LAST_TWO, norm: Norm = None) -> Tensor:
+    """Inverse of `hfft2`."""
+    return to_half_over(input, s, dim, norm)
 
 
 def fftshift(input: Tensor, dim: Dims = None) -> Tensor:
@@ -113,6 +139,7 @@ def rfftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
 
 
 __all__ = [
-    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift",
-    "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
+    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2",
+    "ifftn", "ifftshift", "ihfft", "ihfft2", "ihfftn", "irfft", "irfft2", "irfftn", "rfft",
+    "rfft2", "rfftfreq", "rfftn",
 ]  # fmt: skip

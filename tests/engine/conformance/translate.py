@@ -32,6 +32,7 @@ class Translator:
 
     def __init__(self) -> None:
         self.tensors: dict[int, tuple[torch.Tensor, Any]] = {}
+        self.storages: dict[int, Any] = {}
         self.functions: dict[int, Any] = {}
 
     def __call__(self, value: Any) -> Any:
@@ -60,7 +61,7 @@ class Translator:
             raise Missing(f"layout {value.layout}")
         known = self.tensors.get(id(value))
         if known is None:
-            made = engine.from_numpy(strided_copy(value))
+            made = self.memory(value)
             made = (
                 getattr(made, str(value.dtype).removeprefix("torch."), lambda: made)()
                 if (value.dtype == torch.bfloat16)
@@ -69,6 +70,18 @@ class Translator:
             made.requires_grad_(value.requires_grad)
             known = self.tensors[id(value)] = (value, made)
         return known[1]
+
+    def memory(self, value: torch.Tensor) -> Any:
+        """The tensor as part of a copy of all the memory that it is part of."""
+        storage = value.untyped_storage()
+        if value.is_conj() or value.is_neg() or storage.nbytes() == value.nbytes:
+            return engine.from_numpy(strided_copy(value))
+        whole = torch.empty(0, dtype=value.dtype).set_(storage).detach()
+        known = self.storages.get(storage.data_ptr())
+        if known is None:
+            known = self.storages[storage.data_ptr()] = engine.from_numpy(strided_copy(whole))
+        place = value.storage_offset()
+        return known.as_strided(tuple(value.shape), value.stride(), place).detach()
 
     def function(self, value: Any) -> Any:
         """The engine's function of the same name, or the function with its globals translated."""

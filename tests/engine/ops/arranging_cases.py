@@ -35,4 +35,12 @@ CASES: list[OpCase] = [
         t.as_strided(x, (2, 2), (1, 2)), x.as_strided((3, 2), (1, 1), 2), x.as_strided((), (), 1),
         t.as_strided(x, (2,), (0,)),
     ), (normal(3, 4),)),
+    OpCase("cat with nothing", lambda t, x, y: t.cat([x, y, x]), (normal(0), normal(2, 3)),
+           second_order=False),
+    OpCase("copies of views", lambda t, x: (
+        t.t_copy(x), t.view_copy(x, (4, 3)), *t.unbind_copy(x), *t.split_copy(x, 2, 1),
+        t.view_as_real_copy(x + 0j), t.slice_copy(x, 1, 1, None, 2), t.squeeze_copy(x[:1], 0),
+    ), (normal(3, 4),)),
+    OpCase("fill", lambda t, x, y: (t.fill(x, y) * 2, t.fill(x, 3.0) * x),
+           (normal(3, 4), normal())),
 ]  # fmt: skip

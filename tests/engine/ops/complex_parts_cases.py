@@ -96,6 +96,10 @@ CASES: list[OpCase] = [
         x.unsqueeze(0).expand(2, 3, 4), x.diagonal(), t.diag_embed(x), x.tril(), x.triu(1),
         x.repeat(2, 1), x.split(2, 1), x.unfold(1, 2, 1), x.trace(), t.tile(x, (2,)),
     ), (COMPLEX,)),
+    OpCase("Fourier transforms", lambda t, x, z: (
+        t.fft.fft(x, dim=0), t.fft.ifft(x, norm="ortho"), t.fft.ihfft(x), t.fft.rfftn(x),
+        t.fft.irfft(z), t.fft.irfft(z, 5, norm="forward"), t.fft.hfftn(z, (2, 5)), t.fft.ifft2(z),
+    ), (normal(3, 4), complex_normal(2, 4))),
     OpCase("elements", lambda t, x, i, m: (
         x[1], x[:, ::2], x[i], x[m], x[..., None], x.gather(0, i.unsqueeze(1)),
         x.index_select(1, i), x.take(i), x.masked_fill(m, 2j), t.where(m, x, 0),

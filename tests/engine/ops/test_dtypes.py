@@ -32,7 +32,6 @@ REASONS: dict[tuple[str, str], str] = {
         "scatter of a value", "masked_fill", "index_fill in place", "hardtanh",
     )},
     ("index_add", "uint8"): "PyTorch casts a negative fraction to bytes in every other operation",
-    ("elements", "bool"): "a complex number is written, which is no truth value",
     ("x[mask] = number", "uint8*"): "PyTorch takes masks of bytes, but not where it fills them",
     ("index_put of a mask", "uint8*"): "PyTorch takes masks of bytes, but not where it fills them",
     ("searchsorted of a number", "bool"): "PyTorch looks for a number among truth values",

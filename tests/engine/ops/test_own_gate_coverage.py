@@ -27,6 +27,8 @@ NOT_ASKED = {
     **dict.fromkeys(("acosh_", "asinh_", "atanh_"), "refuses to be differentiated, as PyTorch's"),
     "around_view": "the gradient of a write to a view, which tests of in-place changes compare",
     "constant_over": "records that a constant was written, at the ground where no level sees it",
+    "as_strided_scatter": "PyTorch leaves the wrong part of the gradient",
+    "constant_of": "records that numbers were drawn, at the ground too",
     "heaviside": "refuses to be differentiated, as PyTorch's does",
     "pin_memory": "needs a GPU",
     "to_copy": "one of the three moves to another device",

@@ -31,6 +31,8 @@ from gradtool.engine._ops.indexing import (
     overwriting,
     scattering,
     slicing,
+    strided,
+    view_copies,
     views,
 )
 from gradtool.engine._ops.indexing.overwriting import setitem
@@ -75,7 +77,7 @@ FAMILIES = (
     matrix_functions, memory, metadata, norm, norms, legacy, overwriting, parts, powers,
     random, reduction, scattering, selection, shape, slicing, softmax, sorting, special,
     spectrograms, statistics,
-    views, views_in_place,
+    strided, views, view_copies, views_in_place,
 )  # fmt: skip
 """Every family of ops. Importing a family declares its ops."""
 

@@ -205,7 +205,7 @@ class PrimitiveNode(Node):
         kept = functools.partial(self.plan.kept, saved=self.saved)
         if name == "slice":
             name = _indexing(kept("key"))
-        words = _SPELLED.get(name) or "".join(word.capitalize() for word in name.split("_"))
+        words = _SPELLED.get(name) or name.title().replace("_", "")
         number = 0
         if name == "pow":
             number = int(len(self.plan.primitive.arguments) > 1)
@@ -241,7 +241,7 @@ _OF_TORCH_ITSELF = ("CopyBackwards", "CopySlices")
 """Nodes whose class torch does not generate."""
 _REDUCTIONS = ("sum", "mean", "prod")
 _SPELLED = {
-    "i0e": "SpecialI0E", "i1e": "SpecialI1E", "imag": "Select", "log1p": "Log1P",
+    "i0e": "SpecialI0E", "i1e": "SpecialI1E", "imag": "Select",
     "matmul": "UnsafeView", "real": "Select", "square": "Pow", "xlog1py": "SpecialXlog1Py",
 }  # fmt: skip
 """Names that torch spells otherwise."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
+from gradtool.engine._ops.core.dims import as_ints
 from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._ops.creation.literals import (
     factory,
@@ -42,6 +43,35 @@ def ones(library: Any, *given: Any, size: Any = None, dtype: Any) -> Any:
 def empty(library: Any, *given: Any, size: Any = None, dtype: Any) -> Any:
     """Values that nothing should depend on: zeros here, so that runs repeat."""
     return library.zeros(required_size("empty", given, size), or_default(dtype))
+
+
+@op
+def empty_permuted(size: Any, physical_layout: Any, **options: Any) -> Tensor:
+    """A tensor without values, its dimensions in memory in the order of `physical_layout`.
+
+    Raises:
+        RuntimeError: that is no order of the dimensions.
+    """
+    size, layout = as_ints(size), as_ints(physical_layout)
+    if len(size) != len(layout):
+        raise RuntimeError(
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. "
+            f"len(size) = {len(size)} is not equal to len(physical_layout) = {len(layout)}"
+        )
+    for position, dim in enumerate(layout):
+        if not 0 <= dim < len(size):
+            raise RuntimeError(
+                f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got "
+                f"{dim} at index {position}).  NB: negative dims not currently supported; file an "
+                "issue if you want it."
+            )
+        if dim in layout[:position]:
+            raise RuntimeError("Duplicate dim not allowed")
+    memory = empty([size[dim] for dim in layout], **options)
+    return finished(
+        memory._array.transpose([layout.index(dim) for dim in range(len(size))]),
+        requires_grad=memory.requires_grad,
+    )
 
 
 @op

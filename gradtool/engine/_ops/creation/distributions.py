@@ -23,6 +23,7 @@ from gradtool.engine._ops.creation.random import (
     randint,
     randn,
     separate_randn,
+    without_slope,
 )
 from gradtool.engine._tensor import Tensor, to_numpy
 
@@ -102,7 +103,8 @@ def poisson(x: Tensor, generator: Generator | None = None) -> Tensor:
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     source = _source(generator)
     counts = [source.poisson(float(mean)) for mean in means.reshape(-1)]
-    return x.new_tensor(np.array(counts, np.float64).reshape(means.shape), dtype=x.dtype)
+    drawn = x.new_tensor(np.array(counts, np.float64).reshape(means.shape), dtype=x.dtype)
+    return without_slope(drawn, "PoissonBackward0", x)
 
 
 # ---- exponential, Cauchy, geometric and log-normal, in place ---------------------------------
@@ -131,7 +133,7 @@ def exponential(
     )
 
 
-@method()
+@method(node="ExponentialBackward0")
 def exponential_(x: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fill with exponential numbers of rate `lambd`."""
     if lambd <= 0:
@@ -139,7 +141,7 @@ def exponential_(x: Tensor, lambd: float = 1, *, generator: Generator | None = N
     return _fill(x, generator, lambda source, count: source.exponentials(count) / lambd)
 
 
-@method()
+@method(node="CauchyBackward0")
 def cauchy_(
     x: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None
 ) -> Tensor:
@@ -153,7 +155,7 @@ def cauchy_(
     )
 
 
-@method()
+@method(node="GeometricBackward0")
 def geometric_(x: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """Fill with the number of trials that a success of chance `p` takes."""
     if not 0 < p < 1:
@@ -165,7 +167,7 @@ def geometric_(x: Tensor, p: float, *, generator: Generator | None = None) -> Te
     )
 
 
-@method()
+@method(node="LogNormalBackward0")
 def log_normal_(
     x: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None
 ) -> Tensor:
@@ -182,7 +184,7 @@ def log_normal_(
 # ---- uniform, normal, integers and Bernoulli, in place ---------------------------------------
 
 
-@method()
+@method(node="UniformBackward0")
 def uniform_(x: Tensor, *bounds: Any, generator: Generator | None = None, **named: Any) -> Tensor:
     """``x.uniform_(from=0, to=1)``: fill with uniform numbers of [from, to)."""
     low, high = _bounds(bounds, named, (0.0, 1.0))
@@ -193,7 +195,7 @@ def uniform_(x: Tensor, *bounds: Any, generator: Generator | None = None, **name
     return _filled(x, rand, generator, scale=high - low, shift=low)
 
 
-@method()
+@method(node="NormalBackward0")
 def normal_(
     x: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None
 ) -> Tensor:
@@ -204,7 +206,12 @@ def normal_(
     return _filled(x, draw, generator, scale=std, shift=mean)
 
 
-@method()
+def _random_node(_x: Any, *bounds: Any, **named: Any) -> str:
+    count = sum(name in named for name in ("from", "to")) + len(bounds)
+    return f"RandomBackward{(2, 1, 0)[count]}"
+
+
+@method(node=_random_node)
 def random_(x: Tensor, *bounds: Any, generator: Generator | None = None, **named: Any) -> Tensor:
     """``x.random_(from=0, to)``: fill with integers of [from, to).
 
@@ -231,7 +238,11 @@ def _counted_up_to(dtype: _dtypes.dtype) -> int:
     return 2 if dtype is _dtypes.bool_ else int(np.iinfo(dtype.numpy).max) + 1
 
 
-@method()
+def _bernoulli_node(_x: Any, p: Any = 0.5, **_: Any) -> str:
+    return f"BernoulliBackward{1 if isinstance(p, Tensor) else 2}"
+
+
+@method(node=_bernoulli_node)
 def bernoulli_(x: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fill with ones, with a probability that is a number or a tensor of them, and zeros."""
     check_in_place(x)
@@ -255,6 +266,8 @@ def _filled(
 ) -> Tensor:
     check_in_place(x)
     options = {"dtype": x.dtype, "device": x.device, "generator": generator}
+    if x.is_complex():
+        shift = shift * (1 + 1j)
     if x.is_contiguous():
         numbers = draw(x.shape, **options)
     else:

@@ -12,9 +12,12 @@ import numpy as np
 from gradtool.device import moved_to
 from gradtool.engine import _dtypes
 from gradtool.engine._levels.randomness import drawing
+from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import not_implemented
+from gradtool.engine._ops.core.node_names import give_name
 from gradtool.engine._ops.core.op import op
+from gradtool.engine._ops.core.primitive import Primitive, vjp_of
 from gradtool.engine._ops.creation.generators import Generator, Stream, default_for
 from gradtool.engine._ops.creation.literals import (
     as_device,
@@ -138,13 +141,35 @@ def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None 
     if not ((chances >= 0) & (chances <= 1)).all():
         raise RuntimeError("bernoulli expects probabilities p with 0 <= p <= 1")
     kind = np.float32 if p is None and x.dtype.numpy != np.float64 else np.float64
-    return _drawn(
+    drawn = _drawn(
         lambda source: (
             source.fractions(chances.size, kind).reshape(chances.shape) < chances
         ).astype(x.dtype.numpy),
         generator=generator,
         device=x.device,
     )
+    return drawn if p is not None else without_slope(drawn, "BernoulliBackward0", x)
+
+
+def without_slope(drawn: Tensor, name: str, *parameters: Any) -> Tensor:
+    """What was drawn, as a constant of the tensors that it was drawn with."""
+    if modes.grad:
+        constant_of.record_needed(parameters, {}, drawn)
+        if drawn._node is not None:
+            give_name(drawn, name)
+    return drawn
+
+
+constant_of: Primitive = Primitive(
+    "constant_of",
+    lambda x, y: np.zeros(np.broadcast_shapes(x.shape, y.shape), x.dtype),
+    (
+        vjp_of(lambda g, x_shape: g.new_zeros(x_shape)),
+        vjp_of(lambda g, y_shape: g.new_zeros(y_shape)),
+    ),
+    kind="general",
+)
+"""A constant, of what it was drawn with."""
 
 
 @op
@@ -169,7 +194,9 @@ def normal(
     shape = np.broadcast_shapes(np.shape(center), np.shape(spread))
     extents = shape if size is None else size_of("normal", (size,))
     standard = randn(extents, dtype=dtype, **options)
-    return finished((standard._array * spread + center).astype(standard._array.dtype))
+    made = finished((standard._array * spread + center).astype(standard._array.dtype))
+    number = 2 * isinstance(std, Tensor) + isinstance(mean, Tensor)
+    return without_slope(made, f"NormalBackward{number}", mean, std)
 
 
 def separate_randn(size: Any, **options: Any) -> Tensor:

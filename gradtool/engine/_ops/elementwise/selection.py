@@ -22,6 +22,7 @@ from gradtool.engine._ops.core.node_names import numbered
 from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._ops.core.primitive import Primitive, vjp_of
 from gradtool.engine._ops.core.promotion import cast, result_type
+from gradtool.engine._ops.core.scalars import scalar_for
 from gradtool.engine._ops.elementwise.comparison import isneginf, isposinf
 from gradtool.engine._ops.shape.expansion import broadcast_tensors
 from gradtool.engine._tensor import Tensor, wrap
@@ -325,9 +326,7 @@ def masked_fill(x: Tensor, mask: Tensor, value: Any) -> Tensor:
             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
             f"{value.ndim} dimension(s)."
         )
-    if isinstance(value, complex) and not x.is_complex():
-        raise RuntimeError(f"value cannot be converted to type {x.dtype} without overflow")
-    fill = value.to(x.dtype) if isinstance(value, Tensor) else x.new_tensor(value)
+    fill = value.to(x.dtype) if isinstance(value, Tensor) else x.new_tensor(scalar_for(x, value))
     return _masked_fill(x, fill, mask)
 
 
@@ -346,7 +345,23 @@ def nonzero(x: Tensor, *, as_tuple: bool = False) -> Any:
     found = np.nonzero(np.atleast_1d(x._array))
     if as_tuple:
         return tuple([wrap(positions) for positions in found])
-    return wrap(np.stack(found, axis=1)[:, : x.ndim].copy())
+    return wrap(np.stack(found)[: x.ndim].T)
+
+
+@op(method=True)
+def nonzero_static(x: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """The first `size` rows of `nonzero`, with rows of `fill_value` after the last.
+
+    Raises:
+        RuntimeError: the size is negative.
+    """
+    if size < 0:
+        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    found = nonzero(x)
+    rows: Tensor = found.new_full((size, x.ndim), fill_value)
+    count = min(size, len(found))
+    rows[:count] = found[:count]
+    return rows
 
 
 @op(method=True)

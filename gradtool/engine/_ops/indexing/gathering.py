@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from gradtool.device import add_at, module_of
+from gradtool.engine._dtypes import int64
 from gradtool.engine._ops.core.batching import together_along_dim
 from gradtool.engine._ops.core.dims import Ints, wrap_dim
 from gradtool.engine._ops.core.dtype_support import EVERY, SMOOTH, Dtypes, check_positions
 from gradtool.engine._ops.core.kinds import linear
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive, vjp_of
+from gradtool.engine._ops.core.scalars import scalar_for
 from gradtool.engine._ops.indexing.indexing import check_bounds
 from gradtool.engine._ops.shape.expansion import broadcast_shapes
 from gradtool.engine._ops.shape.shape import reshape
@@ -116,7 +118,11 @@ def gather(x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> 
     Raises:
         RuntimeError: `index` has other dimensions, a larger extent, or is out of bounds.
     """
-    dim = _checked(x, dim, index, "gather")
+    dim = _checked(x, dim, index, "gather", "input")
+    if 0 in index.shape:
+        return _gather(x.reshape(-1)[:0], index.new_zeros(0, dtype=int64), dim=0).reshape(
+            index.shape
+        )
     if x.ndim == 0 or index.ndim == 0:
         return reshape(gather(x.reshape(-1), 0, index.reshape(-1)), index.shape)
     _check_extents(x.shape, dim, index.shape)
@@ -143,10 +149,11 @@ def scatter(
     """
     given = src
     if not isinstance(src, Tensor):
-        given = x.new_tensor(value if src is None else src).expand(index.shape)
+        number = scalar_for(x, value if src is None else src)
+        given = x.new_tensor(number).expand(index.shape)
     if reduce is not None:
         return _reduced(x, dim, index, given, reduce)
-    return scattered_into(x, dim, index, given, _scatter)
+    return scattered_into(x, dim, index, given, _scatter, of_number=given is not src)
 
 
 def _reduced(x: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
@@ -163,29 +170,46 @@ def scatter_add(x: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     return scattered_into(x, dim, index, src, _scatter_add)
 
 
-def scattered_into(x: Tensor, dim: int, index: Tensor, src: Tensor, primitive: Primitive) -> Tensor:
+def scattered_into(
+    x: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Tensor,
+    primitive: Primitive,
+    *,
+    of_number: bool = False,
+) -> Tensor:
     """Apply one of the primitives that bring `src` to positions along a dimension.
 
     Raises:
         RuntimeError: shapes, dtypes or positions do not fit.
     """
-    dim = _checked(x, dim, index, "scatter")
+    dim = _checked(x, dim, index, "scatter", "self")
     if src._array.dtype != x._array.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    if 0 in index.shape:
+        nowhere, vector = index.new_zeros(0, dtype=int64), x.reshape(-1)
+        return reshape(primitive(vector, src.reshape(-1)[:0], nowhere, dim=0), x.shape)
     if x.ndim == 0 or index.ndim == 0:
         vectors = [each.reshape(-1) for each in (x, src, index)]
         out = scattered_into(vectors[0], 0, vectors[2], vectors[1], primitive)
         return reshape(out, x.shape)
-    _check_source(x.shape, dim, index.shape, src.shape)
+    if max(src.ndim, 1) != x.ndim:
+        wrap_dim(x.ndim - 1, src.ndim)
+        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+    _check_source(x.shape, dim, index.shape, None if of_number else src.shape)
     return primitive(x, _cut(src, index), index, dim=dim)
 
 
-def _checked(x: Tensor, dim: int, index: Tensor, name: str) -> int:
+def _checked(x: Tensor, dim: int, index: Tensor, name: str, role: str) -> int:
+    dim = wrap_dim(dim, x.ndim)
+    if 0 in index.shape:  # nothing is read or written, so nothing has to fit
+        return dim
     if index._array.dtype not in (np.int64, np.int32):
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
     if max(index.ndim, 1) != max(x.ndim, 1):
-        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
-    return wrap_dim(dim, x.ndim)
+        raise RuntimeError(f"Index tensor must have the same number of dimensions as {role} tensor")
+    return dim
 
 
 def _check_extents(shape: Ints, dim: int, index_shape: Ints) -> None:
@@ -206,18 +230,23 @@ def _cut(x: Tensor, index: Tensor, dim: int | None = None) -> Tensor:
     return x
 
 
-def _check_source(shape: Ints, dim: int, index_shape: Ints, src_shape: Ints) -> None:
-    extents = enumerate(zip(index_shape, shape, src_shape, strict=True))
+def _check_source(shape: Ints, dim: int, index_shape: Ints, src_shape: Ints | None) -> None:
+    extents = enumerate(zip(index_shape, shape, src_shape or index_shape, strict=True))
     if any(wanted > src or (axis != dim and wanted > x) for axis, (wanted, x, src) in extents):
+        also = (
+            "" if src_shape is None else (f" and to be no larger size than src {list(src_shape)}")
+        )
         raise RuntimeError(
             f"Expected index {list(index_shape)} to be no larger than self {list(shape)} apart "
-            f"from dimension {dim} and to be no larger size than src {list(src_shape)}"
+            f"from dimension {dim}{also}"
         )
 
 
 @op(method=True)
 def take_along_dim(x: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """`gather` that broadcasts; without `dim` the tensors are flattened first.
+
+    Along `dim` positions beyond the extent wrap around.
 
     Raises:
         RuntimeError: `indices` are no int64, or have another number of dimensions.
@@ -236,4 +265,4 @@ def take_along_dim(x: Tensor, indices: Tensor, dim: int | None = None) -> Tensor
     x, indices = (
         each.expand((*shape[:dim], each.shape[dim], *shape[dim + 1 :])) for each in (x, indices)
     )
-    return gather(x, dim, indices)
+    return gather(x, dim, indices % x.shape[dim] if x.shape[dim] else indices)

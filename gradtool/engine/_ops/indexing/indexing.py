@@ -13,6 +13,7 @@ from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import SMOOTH, TYPE_NAMES
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive, Vjp
+from gradtool.engine._ops.core.scalars import scalar_for
 from gradtool.engine._ops.indexing.batch_rules import (
     index_backward_rule,
     index_put_rule,
@@ -215,7 +216,7 @@ def one_for_mask(x: Tensor, key: Key, values: Tensor) -> Tensor:
     if not (key.is_mask and values.ndim and values.numel() == 1):
         return values
     if values.is_complex() and not x.is_complex():
-        raise RuntimeError(f"value cannot be converted to type {x.dtype.name} without overflow")
+        scalar_for(x, complex(values))
     return values.reshape(())
 
 

@@ -19,6 +19,7 @@ from gradtool.engine._ops.core.inplace import (
 from gradtool.engine._ops.core.node_names import give_name
 from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._ops.core.overlap import check_overlap
+from gradtool.engine._ops.core.scalars import scalar_for
 from gradtool.engine._ops.creation.creation import arange
 from gradtool.engine._ops.elementwise.selection import masked_fill, where
 from gradtool.engine._ops.indexing.indexing import (
@@ -51,7 +52,7 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
             "a view of a leaf Variable that requires grad is being used in an in-place operation."
         )
     check_in_place(x)
-    value = _beside(x, value)
+    value = _beside(x, scalar_for(x, value))
     if _is_followed(x, value):
         replace(x, index_put(before_change(x), key, value))
         give_name(x, _node_of(parsed(x, key), value))
@@ -93,13 +94,10 @@ def _node_of(key: Key, value: Any) -> str:
 
 
 def _check_dtype(x: Tensor, key: Any, value: Any) -> None:
-    if isinstance(value, Tensor):
-        if value._array.dtype != x._array.dtype:
-            found = parsed(x, key)
-            if found.indices and not (found.is_mask and value.ndim == 0):
-                raise unlike_dtypes(x, value)
-    elif isinstance(value, complex) and value.imag and not x.is_complex():
-        raise RuntimeError(f"value cannot be converted to type {x.dtype.name} without overflow")
+    if isinstance(value, Tensor) and value._array.dtype != x._array.dtype:
+        found = parsed(x, key)
+        if found.indices and not (found.is_mask and value.ndim == 0):
+            raise unlike_dtypes(x, value)
 
 
 def _beside(x: Tensor, value: Any) -> Any:
@@ -116,16 +114,27 @@ def _is_followed(x: Tensor, value: Any) -> bool:
     return bool(modes.levels) and highest((x, value)) is not None
 
 
-@method()
-def fill_(x: Tensor, value: Any) -> Tensor:
-    """Set every element to `value`."""
+@op(node=lambda _x, value: f"FillBackward{int(isinstance(value, Tensor))}")
+def fill(x: Tensor, value: Any) -> Tensor:
+    """A copy in which every element is `value`, a number or a 0-d tensor."""
+    _check_fill(value)
+    return masked_fill(x, x.new_ones((), dtype=bool), scalar_for(x, value))
+
+
+def _check_fill(value: Any) -> None:
     if isinstance(value, Tensor) and value.ndim:
         raise RuntimeError(
             "fill_ only supports 0-dimension value tensor but got tensor with "
             f"{value.ndim} dimensions."
         )
+
+
+@method()
+def fill_(x: Tensor, value: Any) -> Tensor:
+    """Set every element to `value`."""
+    _check_fill(value)
     check_in_place(x)
-    value = _beside(x, value)
+    value = _beside(x, scalar_for(x, value))
     if _is_followed(x, value):
         filled = x.detach().new_zeros(x.shape) + value
         out = replace(x, filled.to(x.dtype))

@@ -7,26 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradtool.device import add_at, module_of
+from gradtool.device import add_at
 from gradtool.engine import _dtypes
-from gradtool.engine._modes import modes
-from gradtool.engine._ops.core.dims import Ints, as_ints, wrap_dim
+from gradtool.engine._ops.core.dims import Ints, wrap_dim
 from gradtool.engine._ops.core.dtype_support import (
     check_positions,
 )
 from gradtool.engine._ops.core.kinds import linear
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive, vjp_of
-from gradtool.engine._ops.creation.creation import arange
 from gradtool.engine._ops.indexing.batch_rules import (
     index_select_rule,
     take_rule,
     write_slices_rule,
 )
-from gradtool.engine._ops.indexing.indexing import added_to_zeros, check_bounds, index_put
-from gradtool.engine._ops.shape.memory import memory_of
+from gradtool.engine._ops.indexing.indexing import added_to_zeros, check_bounds
 from gradtool.engine._ops.shape.shape import reshape
-from gradtool.engine._tensor import Tensor, alias, to_numpy
+from gradtool.engine._tensor import Tensor, to_numpy
 
 if TYPE_CHECKING:
     pass
@@ -197,87 +194,6 @@ def take(x: Tensor, index: Tensor) -> Tensor:
     """
     check_positions(index, "take(): Expected a long tensor for index, but got {}")
     return _take(x, index)
-
-
-# ---- views by stride -------------------------------------------------------------------------
-
-
-def _at_strides(x: Any, *, size: Ints, stride: Ints, offset: int) -> Any:
-    flat = module_of(x).ascontiguousarray(x).reshape(-1)  # of an expanded one `x` is no memory
-    steps = tuple([step * x.itemsize for step in stride])
-    return module_of(x).lib.stride_tricks.as_strided(flat[offset:], size, steps)
-
-
-def _places(size: Ints, stride: Ints, offset: int, device: Any) -> Tensor:
-    """Return the place in memory of each element."""
-    places: Any = offset
-    for position, (extent, step) in enumerate(zip(size, stride)):
-        behind = [1] * (len(size) - 1 - position)
-        places = arange(extent, device=device).reshape(-1, *behind) * step + places
-    return places.reshape(-1) if size else arange(offset, offset + 1, device=device)
-
-
-def _summed_in_place(g: Tensor, x_shape: Ints, size: Ints, stride: Ints, offset: int) -> Tensor:
-    count = int(np.prod(x_shape))
-    flat = index_add(g.new_zeros(count), 0, _places(size, stride, offset, g.device), g.reshape(-1))
-    return flat.reshape(x_shape)
-
-
-_as_strided = linear("as_strided", _at_strides, _summed_in_place, is_view=True)
-
-
-@op(method=True)
-def as_strided(x: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    """A view of the memory of `x`, with an extent and a step, in elements, for each dimension.
-
-    Raises:
-        RuntimeError: sizes and strides are not as many, or reach beyond the memory.
-    """
-    size, stride = as_ints(size), as_ints(stride)
-    if len(size) != len(stride):
-        raise RuntimeError("mismatch in length of strides and shape")
-    if any(step < 0 for step in stride):
-        raise RuntimeError("as_strided: Negative strides are not supported at the moment")
-    whole, start = _memory_of(x)
-    offset = start if storage_offset is None else storage_offset
-    reach = offset + sum((extent - 1) * step for extent, step in zip(size, stride)) + 1
-    if 0 not in size and reach > whole.numel():
-        raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset} are "
-            f"out of bounds for storage of size {whole.numel()}"
-        )
-    return _as_strided(whole, size=size, stride=stride, offset=offset)
-
-
-@op(method=True)
-def as_strided_scatter(
-    x: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None
-) -> Tensor:
-    """A copy in which `src` is what `as_strided` would show.
-
-    Raises:
-        RuntimeError: `src` has another shape, or sizes and strides do not fit.
-    """
-    size, stride = as_ints(size), as_ints(stride)
-    if tuple(src.shape) != tuple(as_strided(x.detach(), size, stride, storage_offset).shape):
-        raise RuntimeError(
-            "expected src to have a size equal to the slice of self. "
-            f"src size = {list(src.shape)}, slice size = {list(size)}"
-        )
-    places = _places(size, stride, storage_offset or 0, x.device)
-    return index_put(x.reshape(-1), (places,), src.reshape(-1)).reshape(x.shape)
-
-
-def _memory_of(x: Tensor) -> tuple[Tensor, int]:
-    """A contiguous tensor over all the memory that `x` is part of, and where `x` starts."""
-    base = x._base
-    if x._level is not None or (base is None and x.is_contiguous()):
-        return x.contiguous(), 0
-    if base is None or not base.is_contiguous():
-        if x._requires_grad and modes.grad:
-            return x.contiguous(), 0
-        base = alias(memory_of(x._array), x._shared_storage())
-    return base, (x.data_ptr() - base.data_ptr()) // x.itemsize
 
 
 @op(method=True)

@@ -95,6 +95,17 @@ def narrow(x: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     return take_slice(x, key=(*[slice(None)] * dim, slice(first, first + length)))
 
 
+def sliced(
+    x: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    """The slices ``start:end:step`` along a dimension: a view."""
+    if x.ndim == 0:
+        raise RuntimeError("slice() cannot be applied to a 0-dim tensor.")
+    if step <= 0:
+        raise RuntimeError("slice step must be positive")
+    return take_slice(x, key=(*[slice(None)] * wrap_dim(dim, x.ndim), slice(start, end, step)))
+
+
 # ---- overlapping windows, and the sum that is their transpose --------------------------------
 
 

@@ -24,6 +24,7 @@ from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import conjugate, linear, multilinear
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive
+from gradtool.engine._ops.core.scalars import scalar_for
 from gradtool.engine._ops.shape.axes import adjoint as mH  # noqa: N812 - torch's name of the property
 from gradtool.engine._ops.shape.expansion import broadcast_shapes
 from gradtool.engine._tensor import Tensor
@@ -302,8 +303,7 @@ def _added(x: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
             f"self and mat2 must have the same dtype, but got {x.dtype} and {product.dtype}"
         )
     for factor in (beta, alpha):
-        if isinstance(factor, complex) and not x.is_complex():
-            raise RuntimeError(f"value cannot be converted to type {x.dtype.name} without overflow")
+        scalar_for(x, factor)
     if not x.dtype.is_differentiable:  # Fractions are cut off, as PyTorch's are.
         whole = bool if x.dtype is _dtypes.bool_ else int
         beta, alpha = whole(beta), whole(alpha)

@@ -186,7 +186,7 @@ def _copied(x: Any) -> Any:
 
 
 _clone = linear("clone", _copied, lambda g: g, batch=unchanged)
-_contiguous = linear("clone", lambda x: x.copy(order="C"), lambda g: g, batch=unchanged)
+contiguous_copy = linear("clone", lambda x: x.copy(order="C"), lambda g: g, batch=unchanged)
 
 
 def _repeat_rule(
@@ -219,6 +219,8 @@ _roll = linear(
 
 def _repeats_summed(g: Tensor, shape: Ints, repeats: Ints) -> Tensor:
     """The transpose of repeating: the repeats as dimensions of their own, summed over."""
+    if 0 in repeats:
+        return g.new_zeros(shape)
     new = len(repeats) - len(shape)
     pairs = zip(repeats, (1,) * new + shape, strict=True)
     apart = g.reshape([extent for pair in pairs for extent in pair])
@@ -228,13 +230,13 @@ def _repeats_summed(g: Tensor, shape: Ints, repeats: Ints) -> Tensor:
 @op(method=True)
 def clone(x: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy that the gradient flows through."""
-    return _contiguous(x) if str(memory_format).endswith("contiguous_format") else _clone(x)
+    return contiguous_copy(x) if str(memory_format).endswith("contiguous_format") else _clone(x)
 
 
 @method()
 def contiguous(x: Tensor, *, memory_format: Any = None) -> Tensor:
     """The tensor itself if it is contiguous, else a copy that is."""
-    return x if x.is_contiguous() else _contiguous(x)
+    return x if x.is_contiguous() else contiguous_copy(x)
 
 
 @method()

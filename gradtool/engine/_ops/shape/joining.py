@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradtool.engine._ops.core.batching import with_examples
+from gradtool.engine._ops.core.batching import changing, of_examples, with_examples
 from gradtool.engine._ops.core.dims import wrap_dim
+from gradtool.engine._ops.core.kinds import linear
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive, Vjp
 from gradtool.engine._ops.core.promotion import result_type
@@ -78,6 +79,15 @@ def _stack_of(count: int) -> Primitive:
     )
 
 
+_nothing = linear(
+    "nothing",
+    lambda x, *, shape: x.reshape(shape),
+    lambda g: g.new_zeros(0),
+    batch=changing(shape=of_examples),
+)
+"""A tensor of shape (0,) in the shape that joins with the others; no gradient comes back."""
+
+
 @op(aliases=("concat", "concatenate"))
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors end to end along a dimension; one of shape (0,) joins with anything.
@@ -91,7 +101,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     shape = next((each.shape for each in given if each.shape != (0,)), (0,))
     dim = wrap_dim(dim, len(shape))
     nothing = (*shape[:dim], 0, *shape[dim + 1 :])
-    joined = [each.reshape(nothing) if each.shape == (0,) else each for each in given]
+    joined = [_nothing(each, shape=nothing) if each.shape == (0,) else each for each in given]
     _check_joinable(joined, dim)
     starts = tuple(itertools.accumulate([each.shape[dim] for each in joined], initial=0))
     return _cat_of(len(joined))(*joined, dim=dim, starts=starts)

@@ -176,8 +176,8 @@ def reshape_as(x: Tensor, other: Tensor) -> Tensor:
 
 @op(method=True)
 def ravel(x: Tensor) -> Tensor:
-    """All elements in one dimension."""
-    return reshape(x, (-1,))
+    """All elements in one dimension, next to each other in memory."""
+    return reshape(x.contiguous(), (-1,))
 
 
 @op(method=True)
@@ -223,11 +223,12 @@ def unsqueeze(x: Tensor, dim: int) -> Tensor:
     return _unsqueeze(x, dim=wrap_dim(dim, x.ndim + 1))
 
 
-def _squeeze_overload(_x: Any, dim: Any = None) -> int:
+def squeeze_overload(_x: Any, dim: Any = None) -> int:
+    """Return the number of torch's overload of `squeeze` that takes these arguments."""
     return 0 if dim is None else 2 if isinstance(dim, tuple | list) else 1
 
 
-@op(method=True, node=numbered("Squeeze", _squeeze_overload))
+@op(method=True, node=numbered("Squeeze", squeeze_overload))
 def squeeze(x: Tensor, dim: int | Ints | None = None) -> Tensor:
     """Without the dimensions of extent one, or those of them that are named."""
     shape = x.shape

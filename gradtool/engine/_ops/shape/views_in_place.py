@@ -13,7 +13,7 @@ from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.inplace import check_in_place
 from gradtool.engine._ops.core.node_names import NodeName, give_name, numbered
 from gradtool.engine._ops.core.op import METHODS, method
-from gradtool.engine._ops.indexing.slicing import as_strided
+from gradtool.engine._ops.indexing.strided import as_strided
 from gradtool.engine._tensor import Tensor, alias
 from gradtool.engine._views import View
 

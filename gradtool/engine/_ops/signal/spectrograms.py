@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from gradtool.engine._ops.core.dims import wrap_dim
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.creation.creation import arange, ones
-from gradtool.engine._ops.elementwise.complex_parts import real, view_as_complex, view_as_real
+from gradtool.engine._ops.elementwise.complex_parts import real, view_as_real
 from gradtool.engine._ops.indexing.views import sum_of_windows, unfold
-from gradtool.engine._ops.signal.fourier import half_of_real, real_of_half, transformed
+from gradtool.engine._ops.signal.fourier import of_real, to_real, transformed
 from gradtool.engine._tensor import Tensor
 
 Window = Callable[..., Tensor]
@@ -99,20 +100,29 @@ def stft(
             "further require that return_complex=True in a future PyTorch release."
         )
     hop = n_fft // 4 if hop_length is None else hop_length
-    weights = _weights(x, n_fft, win_length, window, "stft")
+    if x.ndim not in (1, 2):
+        raise RuntimeError("stft: expected a 1D or 2D tensor")
     signal = _centred(x, n_fft, pad_mode) if center else x
-    if not 0 < n_fft <= signal.shape[-1] or hop <= 0:
+    if not 0 < n_fft <= signal.shape[-1]:
+        extent = signal.shape[-1]
+        raise RuntimeError(f"stft: expected 0 < n_fft < {extent}, but got n_fft={n_fft}")
+    if hop <= 0:
+        raise RuntimeError(f"stft: expected hop_length > 0, but got hop_length={hop}")
+    length = _length(n_fft, win_length, "stft")
+    if window is not None and tuple(window.shape) != (length,):
         raise RuntimeError(
-            f"stft: expected 0 < n_fft <= {signal.shape[-1]} and hop_length > 0, but got "
-            f"n_fft={n_fft} and hop_length={hop}"
+            f"stft: expected a 1D window tensor of size equal to win_length={length}, but got "
+            f"window with size {list(window.shape)}"
         )
+    weights = _weights(x, n_fft, length, window)
     frames = unfold(signal, -1, n_fft, hop) * weights
     half = not frames.is_complex() if onesided is None else onesided
+    _check_half(half and frames.is_complex())
     norm = "ortho" if normalized else "backward"
     spectra = (
-        half_of_real(frames, [n_fft], (-1,), norm)
+        of_real("stft", frames, n_fft, -1, norm)
         if half
-        else transformed(frames, [n_fft], (-1,), norm, forward=True)
+        else transformed(frames, n_fft, -1, norm, forward=True)
     ).transpose(-1, -2)
     return view_as_real(spectra) if return_complex is False else spectra
 
@@ -125,18 +135,20 @@ def _centred(x: Tensor, n_fft: int, pad_mode: str) -> Tensor:
     return padded.reshape(*x.shape[:-1], -1)
 
 
-def _weights(
-    x: Tensor, n_fft: int, win_length: int | None, window: Tensor | None, name: str
-) -> Tensor:
-    """The window, with zeros around it."""
+def _length(n_fft: int, win_length: int | None, name: str) -> int:
     length = n_fft if win_length is None else win_length
     if not 0 < length <= n_fft:
         raise RuntimeError(f"{name}: expected 0 < win_length <= n_fft, but got win_length={length}")
-    if window is not None and tuple(window.shape) != (length,):
-        raise RuntimeError(
-            f"{name}: expected a 1D window tensor of size equal to win_length={length}, but got "
-            f"window with size {list(window.shape)}"
-        )
+    return length
+
+
+def _check_half(of_complex: bool) -> None:
+    if of_complex:
+        raise RuntimeError("Cannot have onesided output if window or input is complex")
+
+
+def _weights(x: Tensor, n_fft: int, length: int, window: Tensor | None) -> Tensor:
+    """The window, with zeros around it."""
     dtype = real(x.detach()).dtype
     weights = ones(length, dtype=dtype, device=x.device) if window is None else window
     if length == n_fft:
@@ -168,23 +180,42 @@ def istft(
     Raises:
         RuntimeError: the numbers do not fit, or the windows leave gaps.
     """
-    spectra = x if x.is_complex() else view_as_complex(x)
-    hop = n_fft // 4 if hop_length is None else hop_length
-    half = (not return_complex) if onesided is None else onesided
-    if spectra.shape[-2] != (n_fft // 2 + 1 if half else n_fft):
+    if not x.is_complex():
         raise RuntimeError(
-            f"istft: expected {'onesided ' if half else ''}frequencies for n_fft={n_fft}, but got "
-            f"{spectra.shape[-2]}"
+            "istft requires a complex-valued input tensor matching the output from stft with "
+            "return_complex=True."
         )
-    weights = _weights(spectra, n_fft, win_length, window, "istft")
+    hop = n_fft // 4 if hop_length is None else hop_length
+    frequencies = x.shape[wrap_dim(-2, x.ndim)]
+    half = frequencies != n_fft if onesided is None else onesided
+    _check_frequencies(frequencies, n_fft, half)
+    length_of_window = _length(n_fft, win_length, "istft")
+    if not 0 < hop <= length_of_window:
+        raise RuntimeError("istft: expected 0 < hop_length <= win_length")
+    if window is not None and tuple(window.shape) != (length_of_window,):
+        raise RuntimeError(
+            "istft: Invalid window shape. window has to be 1D and length of `win_length`"
+        )
+    weights = _weights(x, n_fft, length_of_window, window)
     norm = "ortho" if normalized else "backward"
-    by_window = spectra.transpose(-1, -2)
-    if half:
-        frames = real_of_half(by_window, [n_fft], (-1,), norm)
+    by_window = x.transpose(-1, -2)
+    if return_complex:
+        _check_half(half)
+        frames = transformed(by_window, n_fft, -1, norm, forward=False)
     else:
-        frames = transformed(by_window, [n_fft], (-1,), norm, forward=False)
-    frames = frames if return_complex else real(frames)
+        if weights.is_complex():
+            raise RuntimeError("Complex windows are incompatible with return_complex=False")
+        frames = to_real(by_window, n_fft, -1, norm, forward=False)
     return _added(frames * weights, weights * weights, hop, center, length)
+
+
+def _check_frequencies(count: int, n_fft: int, half: bool) -> None:
+    wanted, words = (n_fft // 2 + 1, "n_fft / 2 + 1") if half else (n_fft, "n_fft")
+    if count != wanted:
+        raise RuntimeError(
+            "istft: expected the frequency dimension (3rd to the last) of the input tensor to "
+            f"match {words} when onesided={half}, but got {count}"
+        )
 
 
 def _added(frames: Tensor, squares: Tensor, hop: int, center: bool, length: int | None) -> Tensor:
@@ -198,7 +229,7 @@ def _added(frames: Tensor, squares: Tensor, hop: int, center: bool, length: int 
     kept = min(end, extent) - start
     weights = envelope.narrow(-1, start, kept)
     if kept < 1 or float(weights.detach().abs().min()) < 1e-11:
-        raise RuntimeError("istft: the windows leave samples uncovered")
+        raise RuntimeError("istft: window overlap add min: 1")
     out = signal.narrow(-1, start, kept) / weights
     return out if end <= extent else _filled(out, end - extent)
 

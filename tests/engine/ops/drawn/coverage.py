@@ -15,8 +15,9 @@ REASONS: dict[str, str] = {
     reason_of: why
     for why, names in {
         "it makes a tensor of no other": """
-            arange empty empty_like empty_strided eye full full_like linspace logspace ones
-            ones_like tril_indices triu_indices zeros zeros_like as_tensor asarray from_numpy
+            arange empty empty_like empty_permuted empty_strided eye full full_like linspace
+            logspace ones ones_like tril_indices triu_indices zeros zeros_like as_tensor
+            asarray from_numpy
             scalar_tensor tensor Tensor.new Tensor.new_empty Tensor.new_empty_strided
             Tensor.new_full Tensor.new_ones Tensor.new_tensor Tensor.new_zeros""",
         "what it draws is random, and not PyTorch's sequence": """
@@ -27,14 +28,14 @@ REASONS: dict[str, str] = {
             nn.functional.dropout3d nn.functional.feature_alpha_dropout
             nn.functional.gumbel_softmax""",
         "it tells something of a tensor, and computes nothing": """
-            is_conj is_neg get_device is_nonzero is_same_size numel Tensor.data_ptr
+            is_conj is_neg get_device is_nonzero nonzero_static is_same_size numel Tensor.data_ptr
             Tensor.dense_dim Tensor.element_size Tensor.is_complex Tensor.is_contiguous
             Tensor.is_floating_point Tensor.is_inference Tensor.is_pinned Tensor.is_set_to
             Tensor.is_shared Tensor.is_signed Tensor.item Tensor.nelement Tensor.numpy Tensor.size
             Tensor.sparse_dim Tensor.storage Tensor.storage_offset Tensor.stride Tensor.tolist
             Tensor.untyped_storage""",
         "it is about recording, and tested with it": """
-            Tensor.backward Tensor.detach Tensor.register_hook
+            Tensor.backward Tensor.detach detach_copy Tensor.register_hook
             Tensor.register_post_accumulate_grad_hook Tensor.retain_grad""",
         "it is about devices and memory, and tested with them": """
             Tensor.cpu Tensor.cuda Tensor.pin_memory Tensor.record_stream Tensor.to_dense""",

@@ -84,6 +84,23 @@ RESHAPED: dict[str, Op] = {
     **each("ravel Tensor.contiguous clone atleast_1d atleast_2d atleast_3d", op(of_one(normal))),
     **each("squeeze", op(of_one(normal, optional(dims), dtypes=WIDE), lambda t, x, at: (
         t.squeeze(x) if at is ABSENT else t.squeeze(x, at)))),
+    **each("squeeze_copy", op(of_one(normal, optional(dims), dtypes=WIDE), lambda t, x, at: (
+        t.squeeze_copy(x) if at is ABSENT else t.squeeze_copy(x, at)))),
+    "alias_copy": op(of_one(normal, dtypes=SMOOTH)),
+    "fill": op(of_one(normal, among(0, 2.5, True), dtypes=SMOOTH)),
+    "view_as_real_copy": op(
+        of_one(normal, dtypes=("float32", "float64"), smallest=1),
+        lambda t, x: t.view_as_real_copy(x * 1j)),
+    "view_as_complex_copy": op(
+        of_one(normal, dtypes=("float32", "float64")),
+        lambda t, x: t.view_as_complex_copy(t.stack([x, x], -1).detach())),
+    "view_copy": op(of_one(normal, reshaped, dtypes=SMOOTH)),
+    "permute_copy": op(of_one(normal, order, dtypes=SMOOTH)),
+    "transpose_copy": op(of_one(normal, dim, dim, dtypes=WIDE, least=1)),
+    "t_copy": op(of_one(normal, most=2)),
+    "unsqueeze_copy": op(of_one(normal, lambda shape: dim((*shape, 1)), dtypes=WIDE)),
+    "expand_copy": op(by_shape(_expanded), lambda t, x, *size: t.expand_copy(x, size)),
+    "as_strided_copy": op(by_shape(_strided)),
     "unsqueeze": op(of_one(normal, lambda shape: dim((*shape, 1)), dtypes=WIDE)),
     "flatten": op(of_one(normal, start_dim=dim, end_dim=dim, dtypes=WIDE)),
     "unflatten": op(of_one(normal, dim, among((1, -1), (2, -1), (-1, 1)), least=1, dtypes=WIDE)),
@@ -112,6 +129,7 @@ DIAGONALS: dict[str, Op] = {
     "diag_embed": op(of_one(normal, offset=OFFSET, least=1, dtypes=WIDE)),
     "diagflat": op(of_one(normal, OFFSET, dtypes=WIDE)),
     "diagonal": op(of_one(normal, OFFSET, dim, dim, dtypes=WIDE)),
+    "diagonal_copy": op(of_one(normal, OFFSET, dim, dim, dtypes=WIDE, least=2)),
     "linalg.diagonal": op(of_one(normal, offset=OFFSET, dtypes=WIDE)),
     "trace": op(of_one(normal, dtypes=SMOOTH, least=1)),
 }
@@ -157,10 +175,15 @@ def _sized(pick: Pick, shape: Shape) -> Call:
 
 PARTS: dict[str, Op] = {
     **each("narrow narrow_copy", op(by_shape(_narrowed, least=1))),
-    "select": op(by_shape(_selected, least=1)),
-    **each("Tensor.unfold", op(by_shape(_windowed, least=0))),
+    **each("select select_copy", op(by_shape(_selected, least=1))),
+    "slice_copy": op(
+        of_one(normal, dim, among(0, 1, -1), among(None, 2, -1), among(1, 2), least=1)
+    ),
+    "unbind_copy": op(of_one(normal, dim, least=1)),
+    **each("Tensor.unfold unfold_copy", op(by_shape(_windowed, least=0))),
     "split": op(by_shape(_pieces, least=1)),
-    "split_with_sizes": op(by_shape(_sized, least=1)),
+    "split_copy": op(of_one(normal, among(1, 2, 3), dim, least=1, smallest=1)),
+    **each("split_with_sizes split_with_sizes_copy", op(by_shape(_sized, least=1))),
     "unsafe_split": op(of_one(normal, among(1, 2, 3), dim, least=1, smallest=1)),
     "unsafe_chunk": op(of_one(normal, among(1, 2, 3, 5), dim, least=1)),
     "chunk": op(of_one(normal, among(1, 2, 3, 5), dim, least=1)),

@@ -1,0 +1,182 @@
+"""Views of memory by strides, and copies in which such a view is replaced."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradtool.device import module_of
+from gradtool.engine._levels import Outline
+from gradtool.engine._ops.core.dims import Ints, as_ints
+from gradtool.engine._ops.core.kinds import linear
+from gradtool.engine._ops.core.op import op
+from gradtool.engine._ops.core.primitive import Primitive, vjp_of
+from gradtool.engine._ops.creation.creation import arange
+from gradtool.engine._ops.indexing.slicing import index_add
+from gradtool.engine._ops.shape.memory import memory_of, offset_of
+from gradtool.engine._tensor import Tensor
+
+# ---- memory ----------------------------------------------------------------------------------
+
+
+def _shown(memory: Any, size: Ints, stride: Ints) -> Any:
+    """The elements of a vector at these steps."""
+    steps = tuple([step * memory.itemsize for step in stride])
+    if isinstance(memory, np.ndarray):  # NumPy's `as_strided` hides whose memory it is
+        return np.ndarray(size, memory.dtype, memory, 0, steps)
+    return module_of(memory).lib.stride_tricks.as_strided(memory, size, steps)
+
+
+def _steps(x: Any) -> Ints:
+    return tuple([step // x.itemsize for step in x.strides])
+
+
+def _reach(size: Ints, stride: Ints) -> int:
+    """The number of elements from the first to the last that such a view shows."""
+    return 0 if 0 in size else sum((n - 1) * step for n, step in zip(size, stride)) + 1
+
+
+def _with_steps(x: Any, stride: Ints) -> Any:
+    """A copy of an array that lies in memory by these steps."""
+    library = module_of(x)
+    memory = library.zeros(_reach(x.shape, stride), x.dtype)
+    out = _shown(memory, x.shape, stride)
+    out[...] = x
+    return out
+
+
+def _overlaps(size: Ints, stride: Ints) -> bool:
+    """Return True where two positions may lie at one place."""
+    reach = 0
+    for step, extent in sorted(zip(stride, size, strict=True)):
+        if extent > 1:
+            if step <= reach:
+                return True
+            reach += (extent - 1) * step
+    return False
+
+
+def _places(size: Ints, stride: Ints, offset: int, device: Any) -> Tensor:
+    """Return the place in memory of each element."""
+    places: Any = offset
+    for position, (extent, step) in enumerate(zip(size, stride)):
+        behind = [1] * (len(size) - 1 - position)
+        places = arange(extent, device=device).reshape(-1, *behind) * step + places
+    return places.reshape(-1) if size else arange(offset, offset + 1, device=device)
+
+
+# ---- views -----------------------------------------------------------------------------------
+
+
+def _at_strides(x: Any, *, size: Ints, stride: Ints, offset: int, layout: Ints) -> Any:
+    """The view, `offset` elements from the start of `x`, which has the steps `layout`."""
+    if x.size and _steps(x) != layout:
+        x = _with_steps(x, layout)
+    memory, start = memory_of(x), offset_of(x)
+    first = start + offset
+    before, after = max(-first, 0), max(first + _reach(size, stride) - memory.size, 0)
+    if before or after:  # a tangent or an example, whose memory is no larger than itself
+        memory = np.pad(memory, (before, after))
+    return _shown(memory[first + before :], size, stride)
+
+
+def _at_strides_vjp(
+    g: Tensor, x_shape: Ints, size: Ints, stride: Ints, offset: int, layout: Ints
+) -> Tensor:
+    """The cotangents summed in memory, where elements of `x` that share a place share the sum."""
+    if 0 in x_shape or 0 in size:
+        return g.new_zeros(x_shape)
+    before = max(-offset, 0)
+    count = before + max(_reach(x_shape, layout), offset + _reach(size, stride))
+    places = _places(size, stride, offset + before, g.device)
+    memory = index_add(g.new_zeros(count), 0, places, g.reshape(-1))
+    own = _places(x_shape, layout, before, g.device)
+    found = memory.index_select(0, own)
+    if _overlaps(x_shape, layout):
+        ones = found.new_ones(len(own))
+        found = found / index_add(found.new_zeros(count), 0, own, ones).index_select(0, own)
+    return found.reshape(x_shape)
+
+
+_as_strided = linear("as_strided", _at_strides, _at_strides_vjp, is_view=True)
+
+
+@op(method=True)
+def as_strided(x: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """A view of the memory of `x`, with an extent and a step, in elements, for each dimension.
+
+    Raises:
+        RuntimeError: sizes and strides are not as many, or reach beyond the memory.
+    """
+    size, stride = as_ints(size), as_ints(stride)
+    if len(size) != len(stride):
+        raise RuntimeError("mismatch in length of strides and shape")
+    if any(step < 0 for step in stride):
+        raise RuntimeError(
+            "as_strided: Negative strides are not supported at the moment, got strides: "
+            f"{list(stride)}"
+        )
+    if isinstance(x._array, Outline):  # each example is memory of its own
+        x = x.contiguous()
+        held, start = x.numel(), 0
+    else:
+        held, start = memory_of(x._array).size, offset_of(x._array)
+    offset = start if storage_offset is None else storage_offset
+    if 0 not in size and offset + _reach(size, stride) > held:
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and "
+            f"itemsize {x.itemsize} requiring a storage size of "
+            f"{(offset + _reach(size, stride)) * x.itemsize} are out of bounds for storage of size "
+            f"{held * x.itemsize}"
+        )
+    return _as_strided(x, size=size, stride=stride, offset=offset - start, layout=x.stride())
+
+
+# ---- copies with a view replaced -------------------------------------------------------------
+
+
+def _written(x: Any, src: Any, *, size: Ints, stride: Ints, offset: int) -> Any:
+    out = x.copy(order="C")
+    _shown(out.reshape(-1)[offset:], size, stride)[...] = src
+    return out
+
+
+def _of_rest(g: Tensor, size: Ints, stride: Ints, offset: int) -> Tensor:
+    """The cotangent but for the view, which `src` took the place of.
+
+    PyTorch has it the other way round, and its own tests expect that to fail.
+    """
+    zeros = g.new_zeros(size)
+    return _scatter(g.contiguous(), zeros, size=size, stride=stride, offset=offset)
+
+
+def _of_source(g: Tensor, size: Ints, stride: Ints, offset: int) -> Tensor:
+    g = g.contiguous()
+    return _as_strided(g, size=size, stride=stride, offset=offset, layout=g.stride())
+
+
+_scatter: Primitive = Primitive(
+    "as_strided_scatter", _written, (vjp_of(_of_rest), vjp_of(_of_source)), kind="linear"
+)
+
+
+@op(method=True)
+def as_strided_scatter(
+    x: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None
+) -> Tensor:
+    """A copy in which `src` is what `as_strided` would show.
+
+    Raises:
+        RuntimeError: `src` has another shape, or sizes and strides do not fit.
+    """
+    size, stride = as_ints(size), as_ints(stride)
+    if tuple(src.shape) != size:
+        raise RuntimeError(
+            "expected src to have a size equal to the slice of self. "
+            f"src size = {list(src.shape)}, slice size = {list(size)}"
+        )
+    whole = x.contiguous()
+    as_strided(whole.detach(), size, stride, storage_offset or 0)
+    source = src.to(x.dtype)
+    return _scatter(whole, source, size=size, stride=stride, offset=storage_offset or 0)
