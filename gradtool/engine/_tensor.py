@@ -448,6 +448,11 @@ class Tensor(TensorMethods):
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if self._requires_grad and value._array.dtype.kind not in "fc":
+            raise RuntimeError(
+                "data set to a tensor that requires gradients must be floating point or complex "
+                "dtype"
+            )
         if value._array.dtype != self._array.dtype:
             # As in torch: gradients of what was computed before are of the other dtype.
             self._leaf_node = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 from gradtool.engine import _placeholder
@@ -65,6 +66,17 @@ def _set_grad_enabled(enabled: bool) -> None:
 
 
 _is_grad_enabled = is_grad_enabled
+
+
+class _WeakTensorRef:
+    """A reference that does not keep its tensor."""
+
+    def __init__(self, tensor: TensorBase) -> None:
+        self._tensor = weakref.ref(tensor)
+
+    def expired(self) -> bool:
+        """Return True once the tensor is gone."""
+        return self._tensor() is None
 
 
 def __getattr__(name: str) -> Any:

@@ -6,9 +6,9 @@ from typing import Any
 
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd._node import AccumulateGrad
-from gradtool.engine.autograd.function import Function
+from gradtool.engine.autograd.function import Function, refuse_derivative
 
-__all__ = ["AccumulateGrad", "UndefinedGrad"]
+__all__ = ["AccumulateGrad", "DelayedError", "UndefinedGrad"]
 
 
 class _Undefined(Function):
@@ -24,6 +24,19 @@ class _Undefined(Function):
 
 
 _Undefined._backward_cls.__name__ = "UndefinedGradBackward"
+
+
+class DelayedError:
+    """Returns its arguments; their gradients are an error."""
+
+    def __init__(self, message: str | bytes, count: int) -> None:
+        self._message = message if isinstance(message, str) else message.decode()
+        self._count = count
+
+    def __call__(self, *inputs: Tensor | None) -> Any:
+        """The arguments, with gradients that cannot be computed."""
+        outputs = refuse_derivative(inputs, self._message)
+        return outputs[0] if self._count == 1 else outputs
 
 
 class UndefinedGrad:

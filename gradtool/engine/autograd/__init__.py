@@ -4,6 +4,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from gradtool.engine.autograd import (
+    _attributes,
     anomaly_mode,
     forward_ad,
     function,
@@ -35,6 +36,7 @@ __all__ = [
     "NestedIOFunction",
     "SavedTensor",
     "Variable",
+    "_attributes",
     "_force_original_view_tracking",
     "_unsafe_preserve_version_counter",
     "anomaly_mode",

@@ -47,7 +47,13 @@ def finish(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, record: b
     if record:
         # Not the outputs themselves, whose graph would refer back to the ctx.
         ctx._output_infos = tuple(
-            [TensorInfo.of(each) if isinstance(each, Tensor) else None for each in outputs]
+            [
+                TensorInfo.of(each)
+                if isinstance(each, Tensor)
+                and (each._requires_grad or ctx._materialize_non_diff_grads)
+                else None
+                for each in outputs
+            ]
         )
         _save(ctx, raw, outputs)
         # After saving: hooks pack what was saved.

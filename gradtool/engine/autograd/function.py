@@ -43,6 +43,9 @@ __all__ = [
 
 _new = object.__new__
 
+_ACCESSED = (None,)
+"""Stands in the place of saved tensors that were taken and may be taken but once."""
+
 
 class FunctionCtx:
     """Carries values from ``forward`` to ``backward``. Other attributes may be set freely."""
@@ -88,6 +91,7 @@ class FunctionCtx:
     dirty_tensors: tuple[Tensor, ...] = ()
     non_differentiable: tuple[Tensor, ...] = ()
     materialize_grads: bool = True
+    _materialize_non_diff_grads: bool = True
     needs_input_grad: tuple[bool, ...] = ()
 
 
@@ -124,7 +128,16 @@ class BackwardCFunction(FunctionCtx, Node):
             return self._saved_for_jvp
         if self._saved is None:
             raise RuntimeError(FREED_MESSAGE)
-        return tuple([None if saved is None else saved.unpack(self) for saved in self._saved])
+        if self._saved is _ACCESSED:
+            raise RuntimeError(
+                "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True "
+                "is set on the autograd.Function. Either access saved_tensors only once, or set "
+                "clear_saved_tensors_on_access=False."
+            )
+        tensors = tuple([None if saved is None else saved.unpack(self) for saved in self._saved])
+        if self._forward_cls.clear_saved_tensors_on_access:
+            self._saved = _ACCESSED
+        return tensors
 
     def _output_edge(self, number: int) -> Node:
         """Return the node, or edge, that an output's tensor refers to."""
@@ -168,7 +181,10 @@ class BackwardCFunction(FunctionCtx, Node):
 
     def _run_backward(self, *cotangents: Tensor | None) -> Any:
         """The user's ``backward`` or ``vjp``."""
-        return backward_method(self._forward_cls)(self, *cotangents)
+        method = backward_method(self._forward_cls)
+        if self._forward_cls.boxed_grads_call:
+            return method(self, list(cotangents))
+        return method(self, *cotangents)
 
     def _materialise(self, grads: Sequence[Tensor | None]) -> Sequence[Tensor | None]:
         if not self.materialize_grads:
@@ -206,7 +222,7 @@ class BackwardCFunction(FunctionCtx, Node):
     def _release(self) -> None:
         """Drop saved tensors: the graph will not be walked again."""
         # A node that saved nothing has nothing to free, and may run again.
-        if self._saved:
+        if self._saved and self._saved is not _ACCESSED:
             self._saved = None
 
 
@@ -264,6 +280,10 @@ class Function(metaclass=FunctionMeta):
     generate_vmap_rule = False
     """The methods consist of tensor operations only, so that batching can be derived."""
     is_traceable = False
+    clear_saved_tensors_on_access = False
+    """The saved tensors may be taken but once, and are dropped then."""
+    boxed_grads_call = False
+    """``backward`` takes the cotangents in one list, from which it may remove them."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn(
@@ -404,7 +424,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
             modes.grad = recording
         # Unconnected outputs would pass for constants: a wrong second derivative, not an error.
         if recording and any(isinstance(arg, Tensor) and arg._requires_grad for arg in args):
-            return _refuse_derivative(outputs)
+            return _refuse_second_derivative(outputs)
         return outputs
 
     wrapper._once_differentiable = True  # type: ignore[attr-defined]  # read by checkers
@@ -412,13 +432,19 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Error(Node):
-    """Takes the place of the graph of a once-differentiable gradient."""
+    """Takes the place of the graph of a gradient that cannot be differentiated."""
 
-    def __init__(self, outputs: Sequence[Tensor | None]) -> None:
+    def __init__(self, inputs: Sequence[Tensor | None], message: str) -> None:
+        self.message = message
         self._order = next_order()
         self._hooks = None
-        self._outputs = len(outputs)
-        self._shown = [None if each is None else each._accumulator() for each in outputs]
+        self._outputs = len(inputs)
+        self._shown = [
+            each._current_node() or each._accumulator()
+            if each is not None and each._requires_grad
+            else None
+            for each in inputs
+        ]
         self._edges = tuple([edge for edge in self._shown if edge is not None])
 
     def _shown_edges(self) -> Sequence[Node | None]:
@@ -430,28 +456,34 @@ class _Error(Node):
 
     def _vjp(self, grad: Any, wanted: set[int] | None) -> Gradients:
         """Refuse."""
-        raise ContractError(
-            "once-differentiable",
-            "trying to differentiate twice a function that was marked with @once_differentiable",
-        )
+        raise ContractError("once-differentiable", self.message)
 
 
 _Error.__name__ = _Error.__qualname__ = "Error"
 
 
-def _refuse_derivative(outputs: Any) -> Any:
-    """New tensors with the values of `outputs` whose derivative is an error."""
-    single = not isinstance(outputs, tuple)
-    guarded = [
-        each.detach() if isinstance(each, Tensor) else None
-        for each in ((outputs,) if single else outputs)
-    ]
-    node = _Error(guarded)
-    for number, each in enumerate(guarded):
+def refuse_derivative(inputs: Sequence[Tensor | None], message: str) -> tuple[Tensor | None, ...]:
+    """Return tensors with the same values, whose gradient is an error with this message."""
+    node = _Error(inputs, message)
+    outputs = tuple([None if each is None else each.detach() for each in inputs])
+    for number, each in enumerate(outputs):
         if each is not None:
             each._node = node if node._outputs == 1 else OutputEdge(node, number)
             each._requires_grad = True
-    return guarded[0] if single else tuple(guarded)
+    return outputs
+
+
+def _refuse_second_derivative(outputs: Any) -> Any:
+    # New tensors: an output may be one that the user holds.
+    leaves = [
+        each.detach().requires_grad_() if isinstance(each, Tensor) else None
+        for each in (outputs if isinstance(outputs, tuple) else (outputs,))
+    ]
+    refused = refuse_derivative(
+        leaves,
+        "trying to differentiate twice a function that was marked with @once_differentiable",
+    )
+    return refused if isinstance(outputs, tuple) else refused[0]
 
 
 def traceable(fn_cls: type[Function]) -> type[Function]:

@@ -165,5 +165,5 @@ def test_some_in_place_forms_have_no_derivative(torch: Any, name: str) -> None:
 
 
 def test_attributes_that_are_listed_are_there(torch: Any) -> None:
-    x = torch.ones(2)
+    x = torch.ones(2, 2)
     assert all(hasattr(x, name) for name in dir(x) if name != "imag")

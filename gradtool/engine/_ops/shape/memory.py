@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from math import prod
 from typing import Any
@@ -147,6 +148,22 @@ def _set(x: Tensor, source: Tensor | None = None) -> Tensor:
     # As in torch: what was computed before is no function of what it is now.
     x._leaf_node = None
     return x
+
+
+@method("resize")
+def _resize_copy(x: Tensor, *size: Any) -> Tensor:
+    """The elements in another shape of as many."""
+    warnings.warn("non-inplace resize is deprecated", stacklevel=2)
+    wanted = as_ints(size[0]) if len(size) == 1 and not isinstance(size[0], int) else as_ints(size)
+    if prod(wanted) != x.numel():
+        raise RuntimeError(
+            f"requested resize to {'x'.join(map(str, wanted))} ({prod(wanted)} elements in total), "
+            f"but the given tensor has a size of {'x'.join(map(str, x.shape))} ({x.numel()} "
+            "elements). autograd's resize can only change the shape of a given tensor, while "
+            "preserving the number of elements. "
+        )
+    resized: Tensor = x.contiguous().view(*wanted)
+    return resized
 
 
 @method("resize_")

@@ -1,0 +1,50 @@
+"""Attributes of tensors that hold their hooks, for code that looks into them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+from gradtool.engine._tensor import Tensor
+from gradtool.engine.autograd._node import AccumulateGrad, Hook, node_and_number
+
+
+def _backward_hooks(self: Tensor) -> OrderedDict[int, Hook] | None:
+    """The hooks on the gradient, by their numbers; None if there never was one."""
+    if not self._requires_grad:
+        return None
+    node, number = node_and_number(self)
+    hooks = None if node._hooks is None else node._hooks.tensor.get(number)
+    return None if hooks is None else OrderedDict(hooks)
+
+
+def _post_accumulate_grad_hooks(self: Tensor) -> OrderedDict[int, Hook] | None:
+    """The hooks on the leaf whose gradient was added; None if there is none."""
+    node = node_and_number(self)[0] if self._requires_grad else None
+    hooks = node.accumulated if isinstance(node, AccumulateGrad) else None
+    return OrderedDict(hooks) if hooks else None
+
+
+def _keep(self: Tensor, value: Any) -> None:
+    """Do nothing: hooks are set by registering them."""
+
+
+def _forbidden(message: str) -> Any:
+    def delete(self: Tensor) -> None:
+        raise RuntimeError(message)
+
+    return delete
+
+
+for _name, _property in {
+    "_grad_fn": property(
+        lambda self: self.grad_fn,
+        _keep,
+        _forbidden("Deletion of _grad_fn not allowed. Detach tensor instead!"),
+    ),
+    "_backward_hooks": property(
+        _backward_hooks, _keep, _forbidden("Deletion of _backwards_hooks not allowed!")
+    ),
+    "_post_accumulate_grad_hooks": property(_post_accumulate_grad_hooks, _keep),
+}.items():
+    setattr(Tensor, _name, _property)

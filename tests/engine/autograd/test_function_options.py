@@ -1,0 +1,121 @@
+"""Less known options of a Function and its ctx, and attributes of tensors about hooks."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import weakref
+from typing import Any
+
+import pytest
+
+
+def test_saved_tensors_can_be_taken_once(torch: Any) -> None:
+    class Once(torch.autograd.Function):  # type: ignore[misc] # of either library
+        clear_saved_tensors_on_access = True
+
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            assert len(ctx.saved_tensors) == 1
+            with pytest.raises(RuntimeError, match="can only be accessed once"):
+                ctx.saved_tensors  # noqa: B018 - asking is the point
+            return grad * 2
+
+    x = torch.ones(2, requires_grad=True)
+    out = Once.apply(x)
+    out.sum().backward()
+    with pytest.raises(RuntimeError, match="can only be accessed once"):
+        out.grad_fn.saved_tensors  # noqa: B018 - asking is the point
+
+
+def test_cotangents_come_in_a_list(torch: Any) -> None:
+    class Boxed(torch.autograd.Function):  # type: ignore[misc] # of either library
+        boxed_grads_call = True
+
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx: Any, grads: Any) -> Any:
+            first = grads.pop(0)
+            return first * 2 + grads.pop() * 3
+
+    x = torch.ones(2, requires_grad=True)
+    sum(Boxed.apply(x)).sum().backward()
+    assert x.grad.tolist() == [5.0, 5.0]
+
+
+@pytest.mark.parametrize("materialized", [True, False])
+def test_cotangents_of_constant_outputs(torch: Any, materialized: bool) -> None:
+    seen: list[Any] = []
+
+    class Parts(torch.autograd.Function):  # type: ignore[misc] # of either library
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            fixed = x.clone()
+            ctx.mark_non_differentiable(fixed)
+            ctx._materialize_non_diff_grads = materialized
+            return x.clone(), fixed, x > 0, x.clone()
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> Any:
+            seen.extend(grad is not None for grad in grads)
+            return grads[0]
+
+    Parts.apply(torch.ones(2, requires_grad=True))[0].sum().backward()
+    assert seen == [True, materialized, materialized, True]
+
+
+def test_ctx_can_be_run_alone(torch: Any) -> None:
+    class Twice(torch.autograd.Function):  # type: ignore[misc] # of either library
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad * 2
+
+    node = Twice.apply(torch.ones(2, requires_grad=True)).grad_fn
+    assert node.apply(torch.ones(2)).tolist() == [2.0, 2.0]
+    with pytest.raises(TypeError, match="'TwiceBackward' object is not callable"):
+        node(torch.ones(2))
+
+
+def test_hooks_of_a_tensor_can_be_looked_at(torch: Any) -> None:
+    x = torch.ones(2, requires_grad=True)
+    assert x._backward_hooks is None
+    assert x._post_accumulate_grad_hooks is None
+    handle = x.register_hook(lambda grad: grad)
+    x.register_post_accumulate_grad_hook(lambda _: None)
+    assert list(x._backward_hooks) == [handle.id]
+    assert len(x._post_accumulate_grad_hooks) == 1
+    for name in ("_grad_fn", "_backward_hooks", "data", "requires_grad"):
+        with pytest.raises(RuntimeError):
+            delattr(x, name)
+    x.grad = torch.ones(2)
+    assert copy.deepcopy(x).grad.tolist() == [1.0, 1.0]
+    del x.grad
+    assert x.grad is None
+    with pytest.raises(TypeError):
+        x.data = None
+
+
+def test_hooks_of_a_leaf_end_with_it(torch: Any) -> None:
+    def hook(_: Any) -> None:
+        pass
+
+    x = torch.ones(2, requires_grad=True)
+    x.register_post_accumulate_grad_hook(hook)
+    x.sum().backward()
+    of_tensor, of_hook = weakref.ref(x), weakref.ref(hook)
+    del x, hook
+    gc.collect()
+    assert of_tensor() is None
+    assert of_hook() is None
