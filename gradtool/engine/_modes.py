@@ -43,13 +43,14 @@ class Modes(threading.local):
 modes = Modes()
 
 
-class Inferring:
-    """Number of threads in inference mode, for a quick test on the hot path."""
+class Marking:
+    """Inference modes and transforms that new tensors are marked by, for a quick test of it."""
 
     threads = 0
+    """Number of those entered, in all threads."""
 
 
-inferring = Inferring()
+marking = Marking()
 
 
 class Unshared:

@@ -43,9 +43,12 @@ def text_of(x: Tensor) -> str:
             return text_of(held)
         shown = f"{tangent.item()}" if tangent.ndim == 0 else text_of(tangent)
         return _plain(held, [f"tangent={shown}"]) if held._level is None else text_of(held)
-    inner = "\n".join("    " + line for line in text_of(held).split("\n"))
+    dim = None
     if isinstance(level, BatchLevel):
-        return f"BatchedTensor(lvl={level.number}, bdim=0, value=\n{inner}\n)"
+        held, dim = level.physical(x)
+    inner = "\n".join("    " + line for line in text_of(held).split("\n"))
+    if dim is not None:
+        return f"BatchedTensor(lvl={level.number}, bdim={dim}, value=\n{inner}\n)"
     return f"GradTrackingTensor(lvl={level.number}, value=\n{inner}\n)"
 
 

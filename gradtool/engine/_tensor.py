@@ -19,9 +19,15 @@ import numpy as np
 
 from gradtool.engine import _dtypes
 from gradtool.engine._device import device, device_of
-from gradtool.engine._modes import inferring, modes, unshared
+from gradtool.engine._modes import marking, modes, unshared
 from gradtool.engine._tensor_methods import TensorMethods
-from gradtool.engine._views import InferenceStorage, Storage, View, not_followed
+from gradtool.engine._views import (
+    InferenceStorage,
+    Storage,
+    TransformStorage,
+    View,
+    not_followed,
+)
 from gradtool.engine.autograd._node import (
     AccumulateGrad,
     Node,
@@ -51,6 +57,13 @@ class Size(tuple[int, ...]):
 
     def __repr__(self) -> str:
         return f"torch.Size({list(self)})"
+
+
+def _own_storage() -> Storage | None:
+    """The storage of a new tensor, where it is to tell how the tensor was made."""
+    if modes.inference:
+        return InferenceStorage()
+    return TransformStorage(modes.levels) if modes.levels else None
 
 
 _NO_GRAD_KEPT = (
@@ -221,8 +234,12 @@ class Tensor(TensorMethods):
         """Set `requires_grad` in place.
 
         Raises:
-            RuntimeError: the dtype is not floating or complex, or it is not a leaf.
+            RuntimeError: the dtype is not floating or complex, it is not a leaf, or a transform
+                is under way.
         """
+        if modes.levels:
+            hint = " (or perhaps using torch.autograd.functional.* APIs)"
+            _refuse_in_transforms("requires_grad_", hint)
         if requires_grad and self._array.dtype.kind not in "fc":
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         self.requires_grad = requires_grad
@@ -379,6 +396,8 @@ class Tensor(TensorMethods):
         """
         if not self._requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if modes.levels:
+            _refuse_in_transforms("retain_grad")
         if self._current_node() is not None:
             node, number = node_and_number(self)
             # The tensor refers to its node: a strong reference back would be a cycle.
@@ -442,7 +461,9 @@ class Tensor(TensorMethods):
     @property
     def data(self) -> Tensor:
         """The same memory outside the graph; in-place changes through it go uncounted."""
-        return alias(self._array, Storage())
+        made = self._shared_storage()
+        inside = made.__class__ is TransformStorage
+        return alias(self._array, TransformStorage(made.levels) if inside else Storage())  # type: ignore[attr-defined]  # by class
 
     @data.setter
     def data(self, value: Tensor) -> None:
@@ -466,7 +487,8 @@ class Tensor(TensorMethods):
         """The elements as a NumPy array that shares memory.
 
         Raises:
-            RuntimeError: the tensor requires a gradient while operations are recorded.
+            RuntimeError: the tensor requires a gradient while operations are recorded, or belongs
+                to a transform.
             TypeError: it lies on another device, unless `force`.
         """
         if force:
@@ -476,6 +498,8 @@ class Tensor(TensorMethods):
                 "Can't call numpy() on Tensor that requires grad. "
                 "Use tensor.detach().numpy() instead."
             )
+        if self._level is not None and self._level.alive and self._level.by_func:
+            raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
         if self.is_cuda:
             raise TypeError(
                 f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to "
@@ -647,13 +671,28 @@ def _copied_with_graph(grad: Tensor, leaf: Any) -> Tensor:
     return copied
 
 
+def _refuse_in_transforms(name: str, hint: str = "") -> None:
+    """Refuse a method that would set up a graph beside that of a transform.
+
+    Raises:
+        RuntimeError: a transform of `func` is under way.
+    """
+    if any(level.by_func for level in modes.levels):
+        raise RuntimeError(
+            f"You are attempting to call Tensor.{name}(){hint} inside of a function being "
+            "transformed by a functorch transform. This is unsupported, please attempt to use the "
+            "functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call "
+            f"{name}() outside of a function being transformed instead."
+        )
+
+
 def _fill(tensor: Tensor, array: Any) -> Tensor:
     """Give a bare Tensor object its fields."""
     tensor._array = array
     tensor._requires_grad = False
     tensor._node = None
     tensor._grad = None
-    tensor._storage = None
+    tensor._storage = _own_storage() if marking.threads else None
     tensor._view = None
     tensor._leaf_node = None
     return tensor
@@ -676,7 +715,7 @@ def wrap(array: Any) -> Tensor:
     tensor._node = None
     tensor._grad = None
     # The count is tested first, as reading a thread-local takes longer.
-    tensor._storage = InferenceStorage() if inferring.threads and modes.inference else None
+    tensor._storage = _own_storage() if marking.threads else None
     tensor._view = None
     tensor._leaf_node = None
     return tensor

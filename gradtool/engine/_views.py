@@ -97,6 +97,17 @@ class InferenceStorage(Storage):
         """Count nothing."""
 
 
+class TransformStorage(Storage):
+    """Memory of a tensor made inside transforms that may change no other tensor in place."""
+
+    __slots__ = ("levels",)
+
+    def __init__(self, levels: tuple[Any, ...]) -> None:
+        super().__init__()
+        self.levels = levels
+        """The transforms that were under way."""
+
+
 NO_GRAD, INFERENCE, SEVERAL, CUSTOM = "no_grad", "inference", "several", "custom"
 """How a view was made of which autograd cannot follow an in-place change: outside of the graph,
 as one of several outputs, or by a custom Function."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import Tensor, no_grad
-from gradtool.engine._levels import Level
+from gradtool.engine._levels import Level, become
 from gradtool.engine._levels.batch import VmapLevel
 from gradtool.engine._levels.dual import DualLevel, input_tangents
 from gradtool.engine._modes import modes
@@ -48,6 +48,15 @@ class GraphedBatch(_Graphed, VmapLevel):
         """Run its forward on tensors of this level as on plain tensors."""
         ctx, output = function._run_forward(args, kwargs)
         return _apply.finish(ctx, args, output, modes.grad and any(ctx.needs_input_grad))
+
+    def check_change(self, x: Any, name: str, others: Sequence[Any]) -> None:
+        """Accept it: what all examples share gets a value for each."""
+
+    def lift(self, x: Tensor) -> None:
+        """Turn `x`, of a lower level, into one of this level with equal examples."""
+        # The last copy gives each example its own memory: expanded ones share it.
+        value = x.clone().unsqueeze(0).expand(self.size, *x.shape).clone()
+        become(x, self.wrap(value))
 
     def arrays(self, tensors: Sequence[Tensor | None]) -> tuple[Array | None, ...]:
         """Return copies of the values of all examples, along the first dimension."""

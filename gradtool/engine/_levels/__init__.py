@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from gradtool.engine._modes import modes
+from gradtool.engine._modes import marking, modes
 from gradtool.engine._tensor import Tensor, _fill, _new
 
 
@@ -25,6 +25,8 @@ class Level:
     number: int
     by_func = True
     """True for the levels of `func`'s transforms, False for forward mode by hand."""
+    marks = False
+    """True if tensors made inside are marked, as those from outside may not be changed."""
     alive = False
     """True from entering to leaving. After that a wrapped tensor stands for the tensor it holds."""
 
@@ -32,11 +34,13 @@ class Level:
         self.number = len(modes.levels) + 1
         self.alive = True
         modes.levels = (*modes.levels, self)
+        marking.threads += self.marks
         return self
 
     def __exit__(self, *exc_info: object) -> None:
         modes.levels = modes.levels[:-1]
         self.alive = False
+        marking.threads -= self.marks
 
     @contextmanager
     def lowered(self) -> Iterator[None]:
@@ -56,6 +60,9 @@ class Level:
         """Transform a custom Function."""
         raise NotImplementedError
 
+    def check_change(self, x: Any, name: str, others: Sequence[Any]) -> None:
+        """Refuse an operation that changes `x` in place, if this level cannot follow it."""
+
     def write(self, x: Any, result: Tensor) -> None:
         """Write the values of `result` over those of `x`, which is of this level."""
         raise NotImplementedError
@@ -63,6 +70,10 @@ class Level:
     def lift(self, x: Tensor) -> None:
         """Turn `x`, of a lower level, into a tensor of this one with the same values."""
         raise NotImplementedError
+
+    def lift_base(self, x: Tensor) -> None:
+        """Do so with a tensor that has views, which are lifted next."""
+        self.lift(x)
 
     def detached(self, x: Any) -> Any:
         """Return `x` outside the graphs of this level and those below."""
@@ -93,6 +104,10 @@ class BatchLevel(Level):
 
     def wrap(self, value: Tensor) -> Any:
         """Return a tensor of this level; the examples lie along the first dimension of `value`."""
+        raise NotImplementedError
+
+    def physical(self, value: Any) -> tuple[Any, int | None]:
+        """Return the tensor below with the examples where the user has them, and that dimension."""
         raise NotImplementedError
 
 
@@ -126,6 +141,24 @@ def wrap_at(level: Level, kind: type[Wrapped], value: Tensor, array: Any) -> Any
     wrapped.__dict__["_level"] = level
     wrapped.__dict__["_value"] = value
     return wrapped
+
+
+def for_each_example(x: Tensor, made: Tensor) -> Tensor:
+    """`made` for each example that `x` has, in memory of its own."""
+    levels: list[BatchLevel] = []
+    while isinstance(x, Wrapped):
+        if isinstance(x._level, BatchLevel) and x._level.alive:
+            levels.insert(0, x._level)
+        x = x._value
+    if not levels:
+        return made
+    sizes = [level.size for level in levels]
+    value: Any = made
+    value = value.expand((*sizes, *made.shape)).clone()
+    for level in levels:
+        value = level.wrap(value)
+    spread: Tensor = value
+    return spread
 
 
 def alive(values: Sequence[Any]) -> list[Any]:
@@ -215,36 +248,81 @@ class Outline:
     def __len__(self) -> int:
         return self.shape[0]
 
+    def item(self) -> Any:
+        """Refuse to name one value.
+
+        Raises:
+            NotBatchableError: always.
+        """
+        raise NotBatchableError(
+            "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over "
+            "calling .item() on a Tensor, please try to rewrite what you're doing with other "
+            "operations. If error is occurring somewhere inside PyTorch internals, please file a "
+            "bug report."
+        )
+
+    def nonzero(self) -> Any:
+        """Refuse to say which elements are not zero: for each example they are others.
+
+        Raises:
+            NotBatchableError: always.
+        """
+        raise NotBatchableError(
+            "vmap: We do not support batching operators that can support dynamic shape. "
+            "Attempting to batch over indexing with a boolean mask."
+        )
+
     def __getattr__(self, name: str) -> Any:
         raise NotBatchableError(
-            f"vmap: a batched tensor has no single value (`{name}` was asked of its elements). "
-            "Calling .item(), .numpy(), bool() or data-dependent control flow on a Tensor is not "
-            "supported under vmap."
+            "Cannot access data pointer of Tensor that doesn't have storage (vmap: a batched "
+            f"tensor has no single value, and its `{name}` was asked for)"
         )
 
     # Python looks special methods up on the class, past `__getattr__`.
     def __bool__(self) -> bool:
         raise NotBatchableError(
-            "vmap: a Tensor decides control flow, but a batched one has a value for each example. "
-            "Use torch.where instead of if."
+            "vmap: It looks like you're attempting to use a Tensor in some data-dependent control "
+            "flow. We don't support that yet, please file an issue at "
+            "https://github.com/pytorch/pytorch/issues ."
         )
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        raise NotBatchableError("vmap: a batched tensor has no single value to compute with.")
+        raise NotBatchableError("Cannot access data pointer of Tensor that doesn't have storage")
+
+
+def stand_in(array: Any) -> Any:
+    """An array of a tensor's shape and dtype of which views can be taken."""
+    return np.empty(array.shape, array.dtype) if isinstance(array, Outline) else array
+
+
+def lower_copy(x: Tensor) -> Tensor:
+    """Another object for `x`, which a tensor of a higher level can hold."""
+    copy = x._bare()
+    copy._node, copy._requires_grad = x._node, x._requires_grad
+    return copy
 
 
 def become(x: Tensor, wrapped: Wrapped) -> None:
-    """Turn the object `x` itself into `wrapped`, for all references to it.
-
-    Raises:
-        NotBatchableError: `x` is a view, and its base would not follow.
-    """
-    if x._view is not None:
-        raise NotBatchableError(
-            "an in-place change would give this view a transform's level, but not the tensor "
-            "that it is a view of"
-        )
+    """Turn the object `x` itself into `wrapped`, for all references to it."""
     x.__class__ = wrapped.__class__
+    # First of all: other fields may be those of the tensor that it holds.
+    x.__dict__.update(wrapped.__dict__)
     x._array = wrapped._array
     x._node, x._requires_grad = wrapped._node, wrapped._requires_grad
-    x.__dict__.update(wrapped.__dict__)
+
+
+def lift_views(level: Level, x: Tensor) -> None:
+    """Turn the view `x`, its base and all other views of that into tensors of the level."""
+    assert x._view is not None
+    base = x._view.base
+    views = [
+        (each, each._view)
+        for each in base._shared_storage().living_views()
+        if each._view is not None and each._view.base is base
+    ]
+    if not level.owns(base):
+        level.lift_base(base)
+    for each, view in views:
+        again: Any = view.replay(base)
+        become(each, again)
+        each._view = again._view

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from gradtool.engine import _pytree
@@ -13,6 +13,8 @@ from gradtool.engine._levels import (
     Wrapped,
     wrap_at,
 )
+from gradtool.engine._levels.mutation import refuse_shared
+from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor
 
 
@@ -46,8 +48,8 @@ class VmapLevel(BatchLevel):
         if not dim:
             return self.wrap(value)
         wrapped = self.wrap(value.movedim(dim, 0))
-        # For a Function's own vmap, and for its text.
-        wrapped.__dict__["_dim"] = dim
+        # As the user knows it, for a Function's own vmap and for its text.
+        wrapped.__dict__["_given"] = value, dim
         return wrapped
 
     def apply(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
@@ -116,8 +118,8 @@ class VmapLevel(BatchLevel):
         """Return the tensor below with the examples where the user has them, and that dimension."""
         if not self.owns(value):
             return value, None
-        dim: int = value.__dict__.get("_dim", 0)
-        return (value._value.movedim(0, dim) if dim else value._value), dim
+        given: tuple[Any, int] | None = value.__dict__.get("_given")
+        return (value._value, 0) if given is None else given
 
     def _by_example(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
         from gradtool.engine._ops.shape.joining import stack
@@ -144,13 +146,31 @@ class VmapLevel(BatchLevel):
         value = self.below(result)
         replace(x._value, value if self.owns(result) else value.expand(x._value.shape))
 
-    def lift(self, x: Tensor) -> None:
-        """Turn `x`, of a lower level, into one of this level with equal examples."""
-        from gradtool.engine._levels import become
+    def check_change(self, x: Any, name: str, others: Sequence[Any]) -> None:
+        """Refuse to change what all examples share by what they do not."""
+        batched = [each for each in others if self.owns(each)]
+        if batched and not self.owns(x):
+            refuse_shared(x, name, batched)
 
-        # The last copy gives each example its own memory: expanded ones share it.
-        value = x.clone().unsqueeze(0).expand(self.size, *x.shape).clone()
-        become(x, self.wrap(value))
+    def lift(self, x: Tensor) -> None:
+        """Refuse to give `x`, which all examples share, a value for each."""
+        refuse_shared(x, "copy_", ())
+
+
+class RowsLevel(VmapLevel):
+    """The level of cotangents in batches, inside of which user code may do what it does outside."""
+
+    by_func = False
+
+    def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Batch a Function as by vmap, or else run its forward on batched tensors."""
+        from gradtool.engine.autograd._apply import finish
+        from gradtool.engine.autograd.function import Function
+
+        if function.generate_vmap_rule or function.vmap is not Function.vmap:
+            return super().apply_function(function, args, kwargs)
+        ctx, output = function._run_forward(args, kwargs)
+        return finish(ctx, args, output, modes.grad and any(ctx.needs_input_grad))
 
 
 _DETAILS = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
@@ -196,12 +216,3 @@ def _two_returns(returned: Any) -> tuple[Any, Any]:
     if len(returned) != 2:
         raise RuntimeError(f"{message}Got {len(returned)} returns instead")
     return returned
-
-
-def place_nested(value: Any, dim: Any, place: Callable[[Tensor, int], Any]) -> Any:
-    """Apply `place` to each tensor in nested collections that `dim` has a dimension for."""
-    if isinstance(dim, dict):
-        return {key: place_nested(each, dim[key], place) for key, each in value.items()}
-    if isinstance(dim, list | tuple):
-        return type(value)(place_nested(v, d, place) for v, d in zip(value, dim))
-    return place(value, dim) if dim is not None and isinstance(value, Tensor) else value

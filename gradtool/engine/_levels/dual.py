@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
-from gradtool.engine._levels import Level, Wrapped, become, wrap_at
+from gradtool.engine._levels import Level, Wrapped, become, lift_views, lower_copy, wrap_at
 from gradtool.engine._levels.jvp import jvp_of_primitive
+from gradtool.engine._levels.mutation import refuse_captured
 from gradtool.engine._modes import modes
-from gradtool.engine._tensor import Tensor, alias
+from gradtool.engine._tensor import Tensor
 
 
 def check_size(primal: Tensor, tangent: Tensor) -> None:
@@ -36,6 +37,8 @@ class DualTensor(Wrapped):
 
 class DualLevel(Level):
     """Computes tangents of operations by each primitive's jvp."""
+
+    marks = True
 
     outer = True
     """Tangents are computed at the levels around this one."""
@@ -120,6 +123,10 @@ class DualLevel(Level):
         """Return `x` as it is now, its tangent included."""
         return self.wrap(below(x._value), None if x._tangent is None else below(x._tangent))
 
+    def check_change(self, x: Any, name: str, others: Sequence[Any]) -> None:
+        """Refuse to change a tensor from outside: its graph would not know."""
+        refuse_captured(self, x, name)
+
     def write(self, x: Any, result: Tensor) -> None:
         """Write primal over primal and tangent over tangent."""
         from gradtool.engine._ops.core.inplace import replace
@@ -144,9 +151,17 @@ class DualLevel(Level):
 
     def lift(self, x: Tensor) -> None:
         """Turn `x` into a tensor of this level that is a constant so far."""
-        primal = alias(x._array, x._shared_storage())
-        primal._node, primal._requires_grad = x._node, x._requires_grad
-        become(x, self.wrap(primal))
+        if x._view is not None:
+            lift_views(self, x)
+        else:
+            become(x, self.wrap(lower_copy(x)))
+
+    def lift_base(self, x: Tensor) -> None:
+        """Do so with a tangent, of which those of the views are views."""
+        from gradtool.engine._ops.core.kinds import zeros_like
+
+        self.lift(x)
+        x.__dict__["_tangent"] = zeros_like(self.below(x).detach())
 
 
 def check_tangents(function: Any, outputs: Sequence[Any], tangents: Sequence[Any]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from gradtool.engine._levels import lift_views
 from gradtool.engine._levels.dual import (
     DualLevel,
     DualTensor,
@@ -56,6 +57,7 @@ class ForwardLevel(DualLevel):
     """Computes tangents of operations, which are recorded with the dual tensors they are of."""
 
     by_func = False
+    marks = False
 
     def wrap(self, primal: Tensor, tangent: Tensor | None = None) -> DualTensor:
         """Return a tensor of this level; without a tangent it is a constant."""
@@ -147,6 +149,9 @@ class ForwardLevel(DualLevel):
         """Return `x` as it is now, its tangent included."""
         return self.wrap(below(x._value), None if x._tangent is None else below(x._tangent))
 
+    def check_change(self, x: Any, name: str, others: Sequence[Any]) -> None:
+        """Accept it: the graph is the ground's."""
+
     def write(self, x: Any, result: Tensor) -> None:
         """Write primal over primal and tangent over tangent; the caller records it."""
         from gradtool.engine._ops.core.inplace import write
@@ -156,6 +161,9 @@ class ForwardLevel(DualLevel):
 
     def lift(self, x: Tensor) -> None:
         """Turn `x` into a tensor of this level, its place in the graph into its primal's."""
+        if x._view is not None:
+            lift_views(self, x)
+            return
         primal = alias(x._array, x._shared_storage())
         for name in ("_node", "_requires_grad", "_grad", "_leaf_node", "_view"):
             setattr(primal, name, getattr(x, name))

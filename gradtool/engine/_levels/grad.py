@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 from gradtool.engine import _pytree
-from gradtool.engine._levels import Level, Wrapped, become, wrap_at
+from gradtool.engine._levels import Level, Wrapped, become, lift_views, lower_copy, wrap_at
+from gradtool.engine._levels.mutation import refuse_captured
 from gradtool.engine._modes import modes
-from gradtool.engine._tensor import Tensor, alias
+from gradtool.engine._tensor import Tensor
 
 
 class GradTensor(Wrapped):
@@ -27,6 +28,8 @@ def _generated(function: Any) -> Any:
 
 class GradLevel(Level):
     """Records operations on its tensors, as the ground does for plain ones."""
+
+    marks = True
 
     def __enter__(self) -> Self:
         super().__enter__()
@@ -97,6 +100,10 @@ class GradLevel(Level):
             old.__dict__["_value"] = old._value.clone()
         return old
 
+    def check_change(self, x: Any, name: str, others: Sequence[Any]) -> None:
+        """Refuse to change a tensor from outside: its graph would not know."""
+        refuse_captured(self, x, name)
+
     def write(self, x: Any, result: Tensor) -> None:
         """Change what `x` holds to what `result` holds."""
         from gradtool.engine._ops.core.inplace import replace
@@ -110,4 +117,7 @@ class GradLevel(Level):
 
     def lift(self, x: Tensor) -> None:
         """Make `x` a constant of this level."""
-        become(x, self.wrap(alias(x._array, x._shared_storage())))
+        if x._view is not None:
+            lift_views(self, x)
+        else:
+            become(x, self.wrap(lower_copy(x)))

@@ -13,6 +13,11 @@ from gradtool.engine._tensor import Tensor
 
 Draw = Callable[..., Tensor]
 
+_NO_NUMBERS = (
+    "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
+    "'different' randomness flags on vmap or perform the randomness operation out of vmap"
+)
+
 
 def drawing(draw: Draw) -> Draw:
     """Let a function that draws random numbers draw them as the innermost vmap wants them.
@@ -49,19 +54,34 @@ def _below_all_above(level: VmapLevel, value: Any) -> Any:
     return value
 
 
+def check_draw_over(x: Any) -> None:
+    """Refuse to draw different numbers over a tensor that all examples share.
+
+    Raises:
+        RuntimeError: the innermost vmap wants them, or allows none.
+    """
+    level = _innermost_batch()
+    if level is None:
+        return
+    if level.randomness == "error":
+        raise RuntimeError(_NO_NUMBERS)
+    if level.randomness == "different" and not level.owns(_below_all_above(level, x)):
+        raise RuntimeError(
+            "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will "
+            "appear like same randomness. If this is necessary for your usage, please file an "
+            "issue with functorch."
+        )
+
+
 def _drawn_at(level: VmapLevel, draw: Draw, args: list[Any], params: dict[str, Any]) -> Tensor:
     batched = any(level.owns(value) for value in (*args, *params.values()))
     if level.randomness == "error":
-        raise RuntimeError(
-            "vmap: called random operation while in randomness error mode. Please either use the "
-            "'same' or 'different' randomness flags on vmap or perform the randomness operation "
-            "out of vmap"
-        )
+        raise RuntimeError(_NO_NUMBERS)
     if level.randomness == "same":
         if batched:
             raise RuntimeError(
-                "vmap: randomness='same' was asked for, but the numbers are drawn from a tensor "
-                "that differs from example to example"
+                "Vmap does not currently support same randomness with a batched tensor input. "
+                "Please file an issue with functorch"
             )
         with level.lowered():
             return draw(*args, **params)

@@ -144,17 +144,17 @@ def standard_basis(tensors: Tensors) -> Tensors:
 def _by_columns(func: Callable[..., Any], inputs: Any) -> Any:
     """The Jacobian by forward mode, with a tangent for each element of the inputs."""
     # `func` imports the walk of this package.
-    from gradtool.engine.func import vmap
+    from gradtool.engine.func._vmap import vmap_rows
 
     several_in, primals = parts.as_tuple(inputs, "inputs", "jacobian")
     seen: list[Any] = []
 
-    def push(tangents: Tensors) -> Tensors:
+    def push(*tangents: Tensor) -> Tensors:
         seen[:] = _pushed(func, primals, tangents)
         moved: Tensors = seen[2]
         return moved
 
-    columns = vmap(push)(standard_basis(primals))
+    columns = vmap_rows(push)(*standard_basis(primals))
     several_out, outputs, _ = seen
     counts = [each.numel() for each in primals]
     blocks = [

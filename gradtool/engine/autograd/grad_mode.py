@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from gradtool.engine._modes import inferring, modes
+from gradtool.engine._modes import marking, modes
 from gradtool.engine._tensor import Tensor
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -187,7 +187,7 @@ class inference_mode(_GradMode):
     @staticmethod
     def _switch(inference: bool) -> None:
         # Blocks nest: only a change of this thread's mode counts.
-        inferring.threads += inference - modes.inference
+        marking.threads += inference - modes.inference
         modes.inference = inference
 
     def clone(self) -> Any:

@@ -69,6 +69,19 @@ def split_aux(result: Any, has_aux: bool, call: str) -> tuple[Any, Any]:
     return result
 
 
+def lowered_aux(level: Any, aux: Any) -> Any:
+    """The auxiliary output one level below.
+
+    Raises:
+        RuntimeError: there is something else than tensors in it.
+    """
+    leaves, spec = _pytree.tree_flatten(aux)
+    for leaf in leaves:
+        if not isinstance(leaf, Tensor):
+            raise RuntimeError(f"Expected tensors, got unsupported type {type(leaf)}")
+    return _pytree.tree_unflatten(map(level.below, leaves), spec)
+
+
 def check_tensors(leaves: Sequence[Any], call: str) -> None:
     """Refuse outputs that are no tensors, and no outputs at all.
 

@@ -14,6 +14,7 @@ from gradtool.engine.func._arguments import (
     Argnums,
     check_tensors,
     chosen,
+    lowered_aux,
     refuse_complex,
     replaced,
     split_aux,
@@ -48,7 +49,7 @@ def jvp(
             an output does not depend on the primals.
     """
     pushed = _jvp(func, primals, tangents, None, strict=strict, has_aux=has_aux)
-    return pushed if has_aux else pushed[:2]
+    return tuple(pushed) if has_aux else pushed[:2]
 
 
 def _jvp(
@@ -81,7 +82,7 @@ def _jvp(
             duals = replaced(_pytree.tree_map_only(Tensor, level.wrap, primals), duals, argnums)
         result, aux = split_aux(func(*duals), has_aux, _CALL)
         outputs, out_spec = _pytree.tree_flatten(result)
-        aux = _pytree.tree_map(level.below, aux)
+        aux = lowered_aux(level, aux) if has_aux else None
         check_tensors(outputs, _CALL)
         out_tangents = [_tangent(level, each, strict) for each in outputs]
     values = [level.below(each) for each in outputs]

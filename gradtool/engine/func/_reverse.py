@@ -19,6 +19,7 @@ from gradtool.engine.func._arguments import (
     Argnums,
     check_tensors,
     chosen,
+    lowered_aux,
     refuse_complex,
     split_aux,
     standard_basis,
@@ -52,7 +53,7 @@ def _vjp(
         )
         result, aux = split_aux(func(*args), has_aux, "vjp(f, *primals)")
         outputs, out_spec = _pytree.tree_flatten(result)
-        aux = _lowered(level, aux)
+        aux = lowered_aux(level, aux) if has_aux else None
         check_tensors(outputs, "vjp(f, *primals)")
         results = _lowered(level, result)
         for each in outputs:
@@ -148,6 +149,7 @@ def _gradient(
         inputs, spec = _required(chosen(args, argnums, as_tuple=False))
         output, aux = split_aux(func(*args, **kwargs), has_aux, call)
         _check_scalar(output, call)
+        aux = lowered_aux(level, aux) if has_aux else None
     grads = _pulled(level, [output], [None], inputs, keep_graph=False, record=modes.grad)
     return Gradient(_pytree.tree_unflatten(grads, spec), level.below(output), _lowered(level, aux))
 

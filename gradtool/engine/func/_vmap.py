@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from gradtool.engine import _pytree, random
-from gradtool.engine._levels.batch import BatchedTensor, VmapLevel
+from gradtool.engine._levels.batch import BatchedTensor, RowsLevel, VmapLevel
 from gradtool.engine._tensor import Tensor
 
 Dims = Any
@@ -205,7 +205,7 @@ def vmap_rows(func: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
 
     def batched(*args: Tensor) -> tuple[Any, ...]:
         sizes = _batch_size(args, [0] * len(args))
-        with VmapLevel(sizes) as level:
+        with RowsLevel(sizes) as level:
             outputs = func(*[level.wrap(each) for each in args])
             return tuple(
                 None if each is None else without_examples(level, each, 0) for each in outputs

@@ -9,10 +9,11 @@ this view's region replaced", and each view's history is derived from the new ba
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradtool.engine._levels import Wrapped, highest
+from gradtool.engine._levels.mutation import check_change
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.dtype_support import TYPE_NAMES
 from gradtool.engine._ops.core.kinds import zeros_like
@@ -60,28 +61,33 @@ def in_place(operation: Callable[..., Tensor], name: str) -> InPlace:
     @functools.wraps(operation)
     def method(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         check_in_place(x)
+        if modes.levels:
+            check_change(x, name, args)
         if x._storage is not None:
             for each in args:
                 check_overlap(x, each)
-        return replace(x, operation(before_change(x), *args, **kwargs))
+        return replace(x, operation(before_change(x, args), *args, **kwargs))
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"`{operation.__name__}`, written over the tensor itself."
     return method
 
 
-def before_change(x: Tensor) -> Tensor:
-    """`x` as it is now, for the graph to keep while the memory of `x` changes."""
+def before_change(x: Tensor, others: Sequence[Any] = ()) -> Tensor:
+    """`x` as it is now, for the graph to keep while the memory of `x` changes.
+
+    The graph keeps it if `x` requires a gradient, or one of `others` that it is changed by.
+    """
     if x.__class__ is not Tensor and isinstance(x, Wrapped):
-        old: Tensor = x._level.before_change(x, before_change)
+        old: Tensor = x._level.before_change(x, lambda value: before_change(value, others))
         if x._requires_grad:
             old._node, old._requires_grad = _place_before(x), True
         return old
-    if not (x._requires_grad and modes.grad):
+    if not modes.grad or not (x._requires_grad or _is_kept(others)):
         return x if x._view is None and not x._requires_grad else alias(x._array, x._storage)
     old = wrap(x._array.copy())
-    old._node = _place_before(x)
-    old._requires_grad = True
+    if x._requires_grad:
+        old._node, old._requires_grad = _place_before(x), True
     return old
 
 
@@ -92,6 +98,14 @@ def _place_before(x: Tensor) -> Node | None:
         return x._node
     base = view.base
     return ViewAgain(base._current_node() or base._accumulator(), view)
+
+
+def _is_kept(others: Sequence[Any]) -> bool:
+    """Return True if an operation on one of these is recorded, here or at a level."""
+    return any(
+        isinstance(each, Tensor) and (each._requires_grad or each._level is not None)
+        for each in others
+    )
 
 
 def replace(x: Tensor, result: Tensor) -> Tensor:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradtool.engine import _dtypes
+from gradtool.engine._levels import stand_in
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.kinds import linear
-from gradtool.engine._tensor import Tensor
+from gradtool.engine._tensor import Tensor, alias
 from gradtool.engine._views import View
 from gradtool.engine.autograd._node import (
     Gradients,
@@ -75,7 +76,7 @@ class ViewAgain(Node):
 
 def _chain(view: View) -> list[Node]:
     """Record the steps of a view over a stand-in for the base."""
-    base = view.base._bare()
+    base = alias(stand_in(view.base._array))
     base._requires_grad, base._node = True, Nowhere()
     recording = modes.grad
     modes.grad = True

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
+from gradtool.engine._levels import for_each_example
 from gradtool.engine._ops.core.dims import as_ints
 from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._ops.creation.literals import (
@@ -199,7 +200,8 @@ def _like(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
             array = _OVER_ARRAY[name](x._array, dtype=kind)
             return finished(array, requires_grad=requires_grad)
         options.update(dtype=dtype or x.dtype, device=device or x.device)
-        return make(x.shape, requires_grad=requires_grad, **options)
+        made = make(x.shape, requires_grad=requires_grad, **options)
+        return made if x._level is None else for_each_example(x, made)
 
     create.__name__ = create.__qualname__ = f"{name}_like"
     create.__doc__ = f"`{name}` in the shape and, unless given, the dtype of a tensor."
@@ -225,7 +227,8 @@ def _new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def create(
         x: Tensor, *size: Any, dtype: Any = None, device: Any = None, **options: Any
     ) -> Tensor:
-        return make(*size, dtype=dtype or x.dtype, device=device or x.device, **options)
+        made = make(*size, dtype=dtype or x.dtype, device=device or x.device, **options)
+        return made if x._level is None else for_each_example(x, made)
 
     create.__name__ = create.__qualname__ = f"new_{name}"
     create.__doc__ = f"`{name}` of, unless given, the dtype and device of a tensor."

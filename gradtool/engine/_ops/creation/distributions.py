@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
-from gradtool.engine._levels.randomness import drawing
+from gradtool.engine._levels.mutation import check_change
+from gradtool.engine._levels.randomness import check_draw_over, drawing
+from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.dtype_support import not_implemented
 from gradtool.engine._ops.core.inplace import check_in_place, replace
 from gradtool.engine._ops.core.op import method, op
@@ -110,10 +112,20 @@ def poisson(x: Tensor, generator: Generator | None = None) -> Tensor:
 # ---- exponential, Cauchy, geometric and log-normal, in place ---------------------------------
 
 
-def _fill(x: Tensor, generator: Generator | None, draw: Callable[[Stream, int], Any]) -> Tensor:
-    check_in_place(x)
+def _fill(
+    x: Tensor, name: str, generator: Generator | None, draw: Callable[[Stream, int], Any]
+) -> Tensor:
+    _check(x, name)
     options = {"dtype": x.dtype, "device": x.device}
     return replace(x, _numbers(draw, x.shape, generator, **options))
+
+
+def _check(x: Tensor, name: str, *others: Any) -> None:
+    """Refuse to draw over a tensor that may not change."""
+    check_in_place(x)
+    if modes.levels:
+        check_draw_over(x)
+        check_change(x, name, others)
 
 
 @drawing
@@ -138,7 +150,9 @@ def exponential_(x: Tensor, lambd: float = 1, *, generator: Generator | None = N
     """Fill with exponential numbers of rate `lambd`."""
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-    return _fill(x, generator, lambda source, count: source.exponentials(count) / lambd)
+    return _fill(
+        x, "exponential_", generator, lambda source, count: source.exponentials(count) / lambd
+    )
 
 
 @method(node="CauchyBackward0")
@@ -150,6 +164,7 @@ def cauchy_(
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
     return _fill(
         x,
+        "cauchy_",
         generator,
         lambda source, count: np.tan(np.pi * (source.fractions(count) - 0.5)) * sigma + median,
     )
@@ -162,6 +177,7 @@ def geometric_(x: Tensor, p: float, *, generator: Generator | None = None) -> Te
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
     return _fill(
         x,
+        "geometric_",
         generator,
         lambda source, count: np.ceil(np.log(source.fractions(count)) / math.log1p(-p)),
     )
@@ -176,6 +192,7 @@ def log_normal_(
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
     return _fill(
         x,
+        "log_normal_",
         generator,
         lambda source, count: np.exp(source.separate_normals(count) * std + mean),
     )
@@ -192,7 +209,7 @@ def uniform_(x: Tensor, *bounds: Any, generator: Generator | None = None, **name
         raise RuntimeError(
             f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}"
         )
-    return _filled(x, rand, generator, scale=high - low, shift=low)
+    return _filled(x, "uniform_", rand, generator, scale=high - low, shift=low)
 
 
 @method(node="NormalBackward0")
@@ -203,7 +220,7 @@ def normal_(
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     draw = randn if x.is_contiguous() else separate_randn
-    return _filled(x, draw, generator, scale=std, shift=mean)
+    return _filled(x, "normal_", draw, generator, scale=std, shift=mean)
 
 
 def _random_node(_x: Any, *bounds: Any, **named: Any) -> str:
@@ -220,7 +237,7 @@ def random_(x: Tensor, *bounds: Any, generator: Generator | None = None, **named
     if len(bounds) == 1 and not named:
         bounds = (0, *bounds)
     low, high = _bounds(bounds, named, (0, None))
-    check_in_place(x)
+    _check(x, "random_")
     options: dict[str, Any] = {"device": x.device, "generator": generator}
     if high is None and low == 0:
         long = x.dtype in (_dtypes.int64, _dtypes.float64)
@@ -245,7 +262,7 @@ def _bernoulli_node(_x: Any, p: Any = 0.5, **_: Any) -> str:
 @method(node=_bernoulli_node)
 def bernoulli_(x: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fill with ones, with a probability that is a number or a tensor of them, and zeros."""
-    check_in_place(x)
+    _check(x, "bernoulli_", p)
     if isinstance(p, Tensor):
         return replace(x, bernoulli(p.expand(x.shape), generator=generator).to(x.dtype))
     if x.is_contiguous():
@@ -262,9 +279,14 @@ def _bounds(given: Any, named: dict[str, Any], default: tuple[Any, Any]) -> tupl
 
 
 def _filled(
-    x: Tensor, draw: Callable[..., Tensor], generator: Generator | None, scale: Any, shift: Any
+    x: Tensor,
+    name: str,
+    draw: Callable[..., Tensor],
+    generator: Generator | None,
+    scale: Any,
+    shift: Any,
 ) -> Tensor:
-    check_in_place(x)
+    _check(x, name)
     options = {"dtype": x.dtype, "device": x.device, "generator": generator}
     if x.is_complex():
         shift = shift * (1 + 1j)

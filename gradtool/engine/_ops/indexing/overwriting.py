@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine._levels import Outline, highest
+from gradtool.engine._levels.mutation import check_change
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.dims import wrap_dim
 from gradtool.engine._ops.core.dtype_support import check_positions
@@ -52,6 +53,9 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
             "a view of a leaf Variable that requires grad is being used in an in-place operation."
         )
     check_in_place(x)
+    if modes.levels:
+        found = parsed(x, key)
+        check_change(x, "index_put_" if found.indices else "copy_", (value, *found.indices))
     value = _beside(x, scalar_for(x, value))
     if _is_followed(x, value):
         replace(x, index_put(before_change(x), key, value))
@@ -134,6 +138,8 @@ def fill_(x: Tensor, value: Any) -> Tensor:
     """Set every element to `value`."""
     _check_fill(value)
     check_in_place(x)
+    if modes.levels:
+        check_change(x, "fill_", (value,))
     value = _beside(x, scalar_for(x, value))
     if _is_followed(x, value):
         filled = x.detach().new_zeros(x.shape) + value

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gradtool.engine._levels import stand_in
+from gradtool.engine._levels.mutation import check_change
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.inplace import check_in_place
 from gradtool.engine._ops.core.node_names import NodeName, give_name, numbered
@@ -24,6 +26,8 @@ def _becoming(name: str, node: NodeName) -> Callable[..., Tensor]:
 
     def become(x: Tensor, *args: Any, **named: Any) -> Tensor:
         check_in_place(x)
+        if modes.levels:
+            check_change(x, f"{name}_", ())
         view: Tensor = viewed(x, *args, **named)
         if x._view is None:
             _lead_back(x, viewed, args, named)
@@ -70,12 +74,13 @@ def _lead_back(x: Tensor, viewed: Callable[..., Tensor], args: Any, named: Any) 
     held = [each._view for each in views if each._view is not None and each._view.base is x]
     if not held:
         return
-    before = alias(x._array)
+    array = stand_in(x._array)
+    before = alias(array)
     before._requires_grad, recording = True, modes.grad
     modes.grad = True
     try:
         node: Any = viewed(before, *args, **named)._node
-        (back,) = node._vjp(alias(viewed(alias(x._array), *args, **named)._array), None)
+        (back,) = node._vjp(alias(viewed(alias(array), *args, **named)._array), None)
     finally:
         modes.grad = recording
     for each in held:
