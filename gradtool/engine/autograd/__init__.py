@@ -4,7 +4,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from gradtool.engine.autograd import (
-    _attributes,
+    _attributes,  # noqa: F401 - it gives them to Tensor
     anomaly_mode,
     forward_ad,
     function,
@@ -36,7 +36,6 @@ __all__ = [
     "NestedIOFunction",
     "SavedTensor",
     "Variable",
-    "_attributes",
     "_force_original_view_tracking",
     "_unsafe_preserve_version_counter",
     "anomaly_mode",
