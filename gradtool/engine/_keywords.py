@@ -62,6 +62,11 @@ def _written(name: str, out: Any, result: Any, args: Any, params: dict[str, Any]
         RuntimeError: a gradient would have to flow through, or the shape or dtype does not fit.
     """
     given = [each for each in (*args, *params.values(), out) if isinstance(each, Tensor)]
+    if any(getattr(each, "_tangent", None) is not None for each in given):
+        raise NotImplementedError(
+            f"Trying to use forward AD with {name}_out that does not support it because it is an "
+            "out= function"
+        )
     single = isinstance(result, Tensor)
     if (
         modes.grad

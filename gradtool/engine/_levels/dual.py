@@ -8,22 +8,9 @@ from typing import Any, Self
 from gradtool.engine._levels import Level, Wrapped, become, lift_views, lower_copy, wrap_at
 from gradtool.engine._levels.jvp import jvp_of_primitive
 from gradtool.engine._levels.mutation import refuse_captured
+from gradtool.engine._levels.tangents import check_size, check_tangents
 from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor
-
-
-def check_size(primal: Tensor, tangent: Tensor) -> None:
-    """Reject a tangent whose shape is not that of its primal.
-
-    Raises:
-        RuntimeError: the shapes differ.
-    """
-    if primal.shape != tangent.shape:
-        raise RuntimeError(
-            "Trying to set a forward gradient that has a different size than that of the original "
-            f"Tensor, this is not supported. Tensor is of size {list(primal.shape)} while the "
-            f"given forward gradient is of size {list(tangent.shape)}."
-        )
 
 
 class DualTensor(Wrapped):
@@ -101,14 +88,17 @@ class DualLevel(Level):
         primals = tuple([self.below(arg) for arg in args])
         ctx, raw = function._run_forward(primals, kwargs)
         # Read now: `finish` drops it.
-        saved = ctx.saved_for_forward
+        saved, fixed = ctx.saved_for_forward, ctx.non_differentiable
         output = finish(ctx, primals, raw, modes.grad and any(ctx.needs_input_grad))
         ctx._saved_for_jvp = with_their_graph(saved, raw, output)
         returned = function.jvp(ctx, *input_tangents(self, ctx, args))
         ctx._saved_for_jvp = None
         outputs = output if isinstance(output, tuple) else (output,)
         tangents = returned if isinstance(returned, tuple) else (returned,)
-        check_tangents(function, outputs, tangents)
+        check_tangents(outputs, tangents, fixed)
+        for each, tangent in zip(outputs, tangents):
+            if tangent is not None:
+                check_size(each, tangent)
         duals = tuple(
             self.wrap(each, tangent) if isinstance(each, Tensor) and tangent is not None else each
             for each, tangent in zip(outputs, tangents)
@@ -140,14 +130,20 @@ class DualLevel(Level):
         from gradtool.engine._ops.core.kinds import zeros_like
 
         tangent = self.tangent_of(result)
+        if not modes.forward:
+            return
         if tangent is None:
             if x._tangent is not None:
                 replace(x._tangent, zeros_like(x._tangent))
         elif x._tangent is None:
             # A copy: later changes of `x` must not reach that of the result.
-            x.__dict__["_tangent"] = tangent.to(x.dtype).clone()
+            self._give_tangent(x, tangent.to(x.dtype).clone())
         else:
             replace(x._tangent, tangent)
+
+    def _give_tangent(self, x: Any, tangent: Tensor) -> None:
+        """Give a constant of this level a tangent."""
+        x.__dict__["_tangent"] = tangent
 
     def lift(self, x: Tensor) -> None:
         """Turn `x` into a tensor of this level that is a constant so far."""
@@ -162,23 +158,6 @@ class DualLevel(Level):
 
         self.lift(x)
         x.__dict__["_tangent"] = zeros_like(self.below(x).detach())
-
-
-def check_tangents(function: Any, outputs: Sequence[Any], tangents: Sequence[Any]) -> None:
-    """Refuse values from a jvp that are no tangents of the outputs."""
-    if len(tangents) != len(outputs):
-        raise RuntimeError(
-            f"{function.__name__}.jvp: expected {len(outputs)} tangents, one for each output, "
-            f"got {len(tangents)}"
-        )
-    for at, (output, tangent) in enumerate(zip(outputs, tangents)):
-        if tangent is not None and not isinstance(tangent, Tensor):
-            raise RuntimeError(
-                f"{function.__name__}.jvp: expected a tensor or None for output {at}, "
-                f"got {type(tangent).__name__}"
-            )
-        if tangent is not None and isinstance(output, Tensor):
-            check_size(output, tangent)
 
 
 def with_their_graph(saved: tuple[Tensor | None, ...], raw: Any, output: Any) -> tuple[Any, ...]:

@@ -10,17 +10,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradtool.engine._levels import lift_views
 from gradtool.engine._levels.dual import (
     DualLevel,
     DualTensor,
-    check_tangents,
     input_tangents,
     with_their_graph,
 )
 from gradtool.engine._levels.jvp import jvp_of_primitive
+from gradtool.engine._levels.tangents import (
+    apart_view,
+    base_of,
+    check_size,
+    check_tangents,
+    check_view,
+    in_layout_of,
+    zeros_in_layout_of,
+)
 from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor, alias
+from gradtool.engine._views import version_of
 
 _new = object.__new__
 
@@ -52,6 +60,12 @@ class ForwardTensor(DualTensor):
     def _accumulator(self) -> Any:
         return self._value._accumulator()
 
+    def detach_(self) -> Tensor:
+        """Take this tensor out of the graph that computed it, and drop its tangent."""
+        super().detach_()
+        self._level.lower(self)  # type: ignore[attr-defined]  # it is a `ForwardLevel`
+        return self
+
 
 class ForwardLevel(DualLevel):
     """Computes tangents of operations, which are recorded with the dual tensors they are of."""
@@ -72,9 +86,8 @@ class ForwardLevel(DualLevel):
         """A tensor of this level over a view of `primal`."""
         dual = super().make_dual(primal, tangent)
         # Not the primal itself: the dual tensor may become one that requires a gradient.
-        dual.__dict__["_value"] = (
-            primal.view_as(primal) if primal._requires_grad else primal.detach()
-        )
+        dual.__dict__["_value"] = apart_view(primal)
+        dual.__dict__["_tangent"] = in_layout_of(primal, tangent)
         return dual
 
     def apply(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
@@ -123,24 +136,57 @@ class ForwardLevel(DualLevel):
         if not modes.forward or all(tangent is None for tangent in tangents):
             return finish(ctx, args, raw, record)
         single = not isinstance(raw, tuple)
-        duals = [self._dual(each) for each in ((raw,) if single else raw)]
-        _rename(ctx, (raw,) if single else raw, duals)
+        raws = (raw,) if single else raw
+        saved, dirty = ctx.saved_for_forward, ctx.dirty_tensors
+        duals = [self._dual(each, dirty) for each in raws]
+        fixed = [dual for each, dual in zip(raws, duals) if _is_among(each, ctx.non_differentiable)]
+        _rename(ctx, raws, duals)
         saved = ctx.saved_for_forward
         output = finish(ctx, args, duals[0] if single else tuple(duals), record)
         outputs = (output,) if single else output
         ctx._saved_for_jvp = tuple(map(self.below, with_their_graph(saved, duals, outputs)))
-        returned = function.jvp(ctx, *input_tangents(self, ctx, args))
+        given = input_tangents(self, ctx, args)
+        versions = [0 if each is None else version_of(each) for each in given]
+        returned = function.jvp(ctx, *given)
         ctx._saved_for_jvp = None
         moved = returned if isinstance(returned, tuple) else (returned,)
-        check_tangents(function, outputs, moved)
-        _carry(ctx, outputs, moved)
+        inputs = list(zip(args, tangents, versions))
+        self._carry(ctx, duals, outputs, moved, inputs, fixed)
         return output
 
-    def _dual(self, output: Any) -> Any:
+    def _dual(self, output: Any, dirty: Sequence[Tensor]) -> Any:
         """An output of a forward as a tensor of this level, which is to have its tangent."""
         if not isinstance(output, Tensor) or self.owns(output):
             return output
+        if _is_among(output, dirty):
+            self.lift(output)
+            return output
         return self.wrap(output)
+
+    def _carry(
+        self,
+        ctx: Any,
+        raw: Sequence[Any],
+        outputs: Sequence[Any],
+        tangents: Sequence[Any],
+        inputs: Sequence[tuple[Any, Any, int]],
+        fixed: Sequence[Tensor],
+    ) -> None:
+        """Give the outputs their tangents, and so the outputs that the node saved."""
+        check_tangents(raw, tangents, fixed)
+        for output, tangent in zip(outputs, tangents):
+            changed = [each for each in inputs if each[0] is output]
+            if changed and changed[0][1] is not None:
+                _check_changed(changed[0], tangent)
+            elif isinstance(output, ForwardTensor):
+                output.__dict__["_tangent"] = None
+                if tangent is not None:
+                    check_view(output, tangent, [(arg, given) for arg, given, _ in inputs])
+                    check_size(output, tangent)
+                    self._give_tangent(output, tangent)
+        for saved in ctx._saved or ():
+            if saved is not None and saved.number is not None and saved.packed is None:
+                saved.tensor.__dict__["_tangent"] = tangents[saved.number]
 
     def _tangents(self, args: Sequence[Any]) -> list[Tensor | None]:
         return [self.tangent_of(arg) for arg in args]
@@ -161,15 +207,67 @@ class ForwardLevel(DualLevel):
 
     def lift(self, x: Tensor) -> None:
         """Turn `x` into a tensor of this level, its place in the graph into its primal's."""
-        if x._view is not None:
-            lift_views(self, x)
-            return
-        primal = alias(x._array, x._shared_storage())
-        for name in ("_node", "_requires_grad", "_grad", "_leaf_node", "_view"):
+        primal = alias(x._array, x._storage)
+        for name in _SHARED:
             setattr(primal, name, getattr(x, name))
         x.__class__ = ForwardTensor
         fields = x.__dict__
         fields["_level"], fields["_value"], fields["_tangent"] = self, primal, None
+
+    def lower(self, x: Any) -> None:
+        """Turn a tensor of this level back into a plain one, without its tangent."""
+        fields = x.__dict__
+        primal = fields.pop("_value")
+        del fields["_level"], fields["_tangent"]
+        x.__class__ = Tensor
+        for name in ("_array", "_storage", *_SHARED):
+            setattr(x, name, getattr(primal, name))
+
+    def _give_tangent(self, x: Any, tangent: Tensor) -> None:
+        """Give a constant of this level a tangent, and with it what `x` shares memory with."""
+        base: Any = base_of(x)
+        tangent = x.__dict__["_tangent"] = in_layout_of(x, tangent)
+        if base is None:
+            base = x
+        elif not self.owns(base) or base._tangent is None:
+            whole = in_layout_of(base, tangent) if base.shape == x.shape else None
+            if whole is not tangent:
+                whole = zeros_in_layout_of(base, tangent)
+                part = x._view.replay(whole)
+                part.copy_(tangent)
+                x.__dict__["_tangent"] = part
+            if not self.owns(base):
+                self.lift(base)
+            base.__dict__["_tangent"] = whole
+        for other in [] if x._storage is None else x._storage.living_views():
+            if base_of(other) is base and other is not x and not self.owns(other):
+                self.lift(other)
+                other.__dict__["_tangent"] = other._view.replay(base._tangent)  # type: ignore[union-attr]  # it has one
+
+
+_SHARED = ("_node", "_requires_grad", "_grad", "_leaf_node", "_view")
+
+
+def _is_among(tensor: Any, tensors: Sequence[Any]) -> bool:
+    """Return True for one of the tensors, which ``in`` would compare by element."""
+    return any(tensor is each for each in tensors)
+
+
+def _check_changed(changed: tuple[Any, Tensor, int], tangent: Any) -> None:
+    """Refuse a tangent of an input changed in place, unless it is the input's, changed in place."""
+    _, given, version = changed
+    if tangent is None or version_of(tangent) == version:
+        raise RuntimeError(
+            "An inplace custom Function is not modifying the forward mode gradients inplace. If "
+            "the forward is modifying an input inplace, then the jvp function must modify the "
+            "corresponding gradient inplace."
+        )
+    if tangent is not given:
+        raise RuntimeError(
+            "An inplace custom Function is not returning the forward mode gradients as-is. If the "
+            "forward is modifying an input inplace, then the jvp function must modify the gradient "
+            "inplace and return it as-is."
+        )
 
 
 def _rename(ctx: Any, raw: Sequence[Any], duals: Sequence[Any]) -> None:
@@ -179,13 +277,3 @@ def _rename(ctx: Any, raw: Sequence[Any], duals: Sequence[Any]) -> None:
         held = getattr(ctx, field)
         if held:
             setattr(ctx, field, tuple([names.get(id(each), each) for each in held]))
-
-
-def _carry(ctx: Any, outputs: Sequence[Any], tangents: Sequence[Any]) -> None:
-    """Give the outputs their tangents, and so the outputs that the node saved."""
-    for each, tangent in zip(outputs, tangents):
-        if isinstance(each, ForwardTensor):
-            each.__dict__["_tangent"] = tangent
-    for saved in ctx._saved or ():
-        if saved is not None and saved.number is not None and saved.packed is None:
-            saved.tensor.__dict__["_tangent"] = tangents[saved.number]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from gradtool.engine._levels.forward import ForwardLevel
+from gradtool.engine._levels.tangents import apart_view
 from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor
 
@@ -19,6 +20,10 @@ __all__ = [
     "make_dual",
     "unpack_dual",
 ]
+
+
+_current_level = -1
+"""Number of the level that was entered last, for code that looks at torch's."""
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -44,6 +49,8 @@ def enter_dual_level() -> int:
     level = ForwardLevel()
     level.__enter__()
     modes.dual_level = level
+    global _current_level
+    _current_level = 0
     return 0
 
 
@@ -51,15 +58,19 @@ def exit_dual_level(*, level: int | None = None) -> None:
     """Leave the level: tangents are dropped.
 
     Raises:
-        RuntimeError: it was not entered.
+        RuntimeError: it was not entered, or is not the last one that was.
     """
     current = _current()
-    if current is None or level not in (None, 0):
+    if level is not None and level != _number():
         raise RuntimeError(
             "Trying to exit a forward AD level that was not the last one that was created. "
             "This is not supported."
         )
+    if current is None:
+        raise RuntimeError("Dual level must be a positive number.")
     modes.dual_level = None
+    global _current_level
+    _current_level = -1
     current.__exit__()
 
 
@@ -77,29 +88,54 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     """A tensor with the values of `tensor` that carries `tangent`.
 
     Raises:
-        RuntimeError: no level was entered, or the shapes differ.
+        RuntimeError: no level was entered, the shapes differ, or one has a tangent already.
         ValueError: a tensor is not floating or complex.
     """
-    # Part of torch's signature; there is only one level.
-    del level
-    current = _current()
+    current = _level_of(level, "_make_dual")
     if current is None:
         raise RuntimeError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to "
             "enter_dual_level() first."
         )
-    if current.owns(tensor):
-        raise RuntimeError("Cannot make a dual tensor of a tensor that has a tangent already")
-    return current.make_dual(tensor, tangent)
+    for name, value in (("primal", tensor), ("tangent", tangent)):
+        if not (value.is_floating_point() or value.is_complex()):
+            raise ValueError(
+                f"Expected {name} to be floating point or complex, but got: {value.dtype}"
+            )
+    if current.tangent_of(tensor) is not None:
+        raise RuntimeError(
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the "
+            "same level 0 is not supported."
+        )
+    if current.tangent_of(tangent) is not None:
+        raise RuntimeError(
+            "Setting a forward grad that itself has a forward gradient at the same level0 is not "
+            "supported."
+        )
+    return current.make_dual(current.below(tensor), current.below(tangent))
 
 
 def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     """Take a tensor apart into its primal and its tangent."""
-    del level
-    current = _current()
-    if current is None or not current.owns(tensor):
+    current = _level_of(level, "_fw_primal")
+    if current is None:
         return UnpackedDualTensor(tensor, None)
-    return UnpackedDualTensor(current.below(tensor), current.tangent_of(tensor))
+    return UnpackedDualTensor(apart_view(current.below(tensor)), current.tangent_of(tensor))
+
+
+def _level_of(number: int | None, name: str) -> ForwardLevel | None:
+    """Return the level of a number, by default the current one; None for a negative one.
+
+    Raises:
+        RuntimeError: there is none of this number.
+    """
+    if number is not None and number >= 0 and number != _number():
+        raise RuntimeError(f"Invalid level given to {name}")
+    return None if number is not None and number < 0 else _current()
+
+
+def _number() -> int:
+    return -1 if _current() is None else 0
 
 
 class _set_fwd_grad_enabled:

@@ -130,7 +130,19 @@ def as_strided(x: Tensor, size: Any, stride: Any, storage_offset: int | None = N
             f"{(offset + _reach(size, stride)) * x.itemsize} are out of bounds for storage of size "
             f"{held * x.itemsize}"
         )
-    return _as_strided(x, size=size, stride=stride, offset=offset - start, layout=x.stride())
+    out = _as_strided(x, size=size, stride=stride, offset=offset - start, layout=x.stride())
+    _view_of_base(out, size, stride, offset)
+    return out
+
+
+def _view_of_base(out: Tensor, size: Ints, stride: Ints, offset: int) -> None:
+    """Make a view of a view one of its base, as it may show elements that are not in the former."""
+    view = out._view
+    if view is not None and len(view.steps) > 1 and view.base.dtype is out.dtype:
+        base = view.base
+        start = offset_of(base._array)
+        params = {"size": size, "stride": stride, "offset": offset - start, "layout": base.stride()}
+        view.steps = ((_as_strided, params),)
 
 
 # ---- copies with a view replaced -------------------------------------------------------------

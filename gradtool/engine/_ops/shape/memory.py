@@ -24,10 +24,17 @@ from gradtool.engine._tensor import Tensor, data_pointer
 def memory_of(array: Any) -> Any:
     """All elements of the memory that an array shows a part of, in the order in which they lie."""
     owner = array
-    while type(owner.base) is type(owner):
-        owner = owner.base
+    while (base := _base_of(owner)) is not None:
+        owner = base
     flat = owner.reshape(-1, order="A")
     return flat if flat.dtype == array.dtype else flat.view(array.dtype)
+
+
+def _base_of(array: Any) -> Any:
+    base = array.base
+    if type(base) is not type(array):
+        base = getattr(base, "base", None)  # that of NumPy's `as_strided` is a stand-in
+    return base if type(base) is type(array) else None
 
 
 def offset_of(array: Any) -> int:
