@@ -116,6 +116,39 @@ TOP_LEVEL = """
     t.ops.aten.native_dropout_backward(t.ones(2), t.tensor([True, False]), 2.0)
 """
 
+SAMPLING = """
+    f.interpolate(t.arange(12.0).reshape(1, 1, 3, 4), size=(5, 2), mode="bilinear", antialias=True)
+    f.interpolate(t.arange(12.0).reshape(1, 1, 3, 4), size=2, mode="bicubic", antialias=True)
+    f.interpolate(t.arange(12.0).reshape(1, 1, 3, 4), size=2, mode="lanczos", antialias=True)
+    f.interpolate(t.arange(8.0).reshape(1, 1, 8), scale_factor=0.4, mode="linear")
+    f.interpolate(t.arange(8.0).reshape(1, 1, 2, 4), (1, 2), mode="area")
+    f.interpolate(t.ones(1, 1, 4))
+    f.interpolate(t.ones(1, 1, 4), size=2, scale_factor=2)
+    f.interpolate(t.ones(1, 1, 4), size=(2, 2))
+    f.interpolate(t.ones(1, 1, 4), scale_factor=(2, 2))
+    f.interpolate(t.ones(1, 1, 4), size=2, recompute_scale_factor=True)
+    f.interpolate(t.ones(1, 1, 4), size=3, mode="bilinear")
+    f.interpolate(t.ones(1, 1, 4), size=0)
+    f.interpolate(t.ones(1, 1, 4, 0), size=2)
+    f.interpolate(t.ones(1, 0, 4), size=2)
+    f.interpolate(t.ones(0, 1, 4), size=2)
+    f.interpolate(t.ones(1, 4), size=3)
+    f.interpolate(t.ones(1, 1, 4), size=2, mode="linear", antialias=True)
+    f.interpolate(t.ones(1, 1, 4, 4), size=2, mode="lanczos")
+    f.interpolate(t.ones(1, 1, 4, 4), size=(2.5, 2), mode="bilinear")
+    f.grid_sample(t.ones(1, 1, 2, 2), t.zeros(1, 2, 2, 2), "cubic")
+    f.grid_sample(t.ones(1, 1, 2, 2), t.zeros(1, 2, 2, 2), padding_mode="same")
+    f.grid_sample(t.ones(0, 1, 2, 2), t.zeros(0, 2, 2, 2))
+    f.grid_sample(t.ones(1, 1, 0, 2), t.zeros(1, 2, 2, 2))
+    f.affine_grid(t.ones(1, 2, 3), (1, 1, 2))
+    f.affine_grid(t.ones(1, 2, 3), (1, 1, 0, 2))
+    f.affine_grid(t.ones(1, 3, 3), (1, 1, 2, 2))
+    f.max_unpool2d(t.ones(0, 1, 2, 2), t.zeros(0, 1, 2, 2, dtype=t.int64), 2)
+    f.max_unpool2d(t.ones(1, 1, 2, 2), t.zeros(1, 1, 2, 1, dtype=t.int64), 2)
+    f.adaptive_avg_pool2d(t.arange(12.0).reshape(1, 3, 4), (2, 3))
+    f.local_response_norm(t.ones(0, 3, 4), 2)
+"""
+
 CONVOLVING = """
     f.conv1d(t.arange(12.0).reshape(3, 4), t.ones(3, 3, 3), t.ones(3), stride=2, padding=2)
     f.conv2d(t.arange(24.0).reshape(3, 2, 4), t.ones(3, 3, 1, 3))
@@ -128,7 +161,7 @@ def calls(text: str) -> list[str]:
     return [each.strip() for each in text.strip().splitlines()]
 
 
-CALLS = calls(NORMALIZING + DROPPING + FOLDING + PADDING + TOP_LEVEL + CONVOLVING)
+CALLS = calls(NORMALIZING + DROPPING + FOLDING + PADDING + SAMPLING + TOP_LEVEL + CONVOLVING)
 
 
 @pytest.mark.parametrize("call", CALLS)
@@ -151,3 +184,15 @@ def answer(call: str, t: Any) -> Any:
             return eval(call, {"t": t, "f": t.nn.functional})
         except Exception as error:
             return error
+
+
+def test_the_gradient_of_ctc_loss_assumes_a_softmax_before() -> None:
+    torch = pytest.importorskip("torch", reason="compares with PyTorch, which is not installed")
+    found = []
+    for t in (engine, torch):
+        scores = t.arange(24.0).reshape(4, 2, 3).cos().log_softmax(2).requires_grad_()
+        labels = t.tensor([[1, 2], [2, 1]])
+        loss = t.nn.functional.ctc_loss(scores, labels, (4, 3), (2, 1), reduction="sum")
+        loss.backward()
+        found.append(scores.grad.numpy())
+    np.testing.assert_allclose(*found, atol=1e-6)

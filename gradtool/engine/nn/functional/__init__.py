@@ -84,6 +84,12 @@ from gradtool.engine.nn.functional._fractional_pooling import (
     fractional_max_pool3d,
     fractional_max_pool3d_with_indices,
 )
+from gradtool.engine.nn.functional._interpolation import (
+    interpolate,
+    upsample,
+    upsample_bilinear,
+    upsample_nearest,
+)
 from gradtool.engine.nn.functional._linear import (
     bilinear,
     embedding,
@@ -159,10 +165,6 @@ from gradtool.engine.nn.functional._regression import (
 from gradtool.engine.nn.functional._sampling import (
     affine_grid,
     grid_sample,
-    interpolate,
-    upsample,
-    upsample_bilinear,
-    upsample_nearest,
 )
 
 __all__ = [

@@ -9,8 +9,10 @@ import numpy as np
 
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.dtype_support import FLOATS, takes
+from gradtool.engine._ops.core.node_names import node_name
 from gradtool.engine._ops.creation.creation import full
 from gradtool.engine._ops.creation.literals import tensor
+from gradtool.engine._ops.elementwise.elementwise import exp
 from gradtool.engine._ops.elementwise.selection import where
 from gradtool.engine._ops.reductions.softmax import logsumexp
 from gradtool.engine._ops.shape.joining import cat, stack
@@ -29,6 +31,20 @@ class _Lengths(NamedTuple):
     target: Any
 
 
+def _ctc_node(*args: Any, **named: Any) -> str | None:
+    given = dict(zip(_CTC_ARGUMENTS, args)) | named
+    if given.get("reduction", "mean") != "none":
+        return None
+    return "WhereBackward0" if given.get("zero_infinity") else "CtcLossBackward0"
+
+
+_CTC_ARGUMENTS = (
+    "log_probs", "targets", "input_lengths", "target_lengths", "blank", "reduction",
+    "zero_infinity",
+)  # fmt: skip
+
+
+@node_name(_ctc_node)
 @takes(FLOATS, "ctc_loss_cpu")
 def ctc_loss(
     log_probs: Tensor,
@@ -41,9 +57,9 @@ def ctc_loss(
 ) -> Tensor:
     """Negative log-probability of all alignments of the labels with the input.
 
-    Graves et al., "Connectionist Temporal Classification", 2006. The gradient is that of this
-    function; PyTorch's is the same only behind a `log_softmax`, which it assumes. The gradient of
-    an infinite loss is zero here and NaN in PyTorch.
+    Graves et al., "Connectionist Temporal Classification", 2006. As in PyTorch, the gradient is
+    that with respect to what went into a `log_softmax` before, which has the same gradient again.
+    The gradient of an infinite loss is zero here and NaN in PyTorch.
 
     Args:
         log_probs: Of shape (T, N, C), or (T, C) for one example.
@@ -62,7 +78,7 @@ def ctc_loss(
     scores = log_probs if log_probs.ndim == 3 else log_probs.unsqueeze(1)
     _check(scores, lengths, blank)
     labels = _insert_blanks(_pad_targets(targets, lengths.target, blank), blank)
-    loss = -_log_probability(scores, labels, lengths, blank)
+    loss = _mass(scores, lengths) - _log_probability(scores, labels, lengths, blank)
     hopeless = loss > -_IMPOSSIBLE / 10
     loss = loss.masked_fill(hopeless, 0.0 if zero_infinity else math.inf)
     if reduction == "sum":
@@ -70,6 +86,14 @@ def ctc_loss(
     if reduction == "mean":
         return (loss / loss.new_tensor(np.maximum(lengths.target, 1))).mean()
     return loss.squeeze(0) if log_probs.ndim == 2 else loss
+
+
+def _mass(scores: Tensor, lengths: _Lengths) -> Tensor:
+    """Zeros with the gradient of the probability of anything at all, which is always one."""
+    beyond = np.arange(scores.shape[0])[:, None] >= lengths.input
+    outside = tensor(beyond, device=scores.device).unsqueeze(2)
+    mass = exp(scores).masked_fill(outside, 0).sum((0, 2))
+    return mass - mass.detach()
 
 
 def _as_array(lengths: Any) -> Any:

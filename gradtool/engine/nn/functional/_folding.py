@@ -211,6 +211,7 @@ def _check_rank(name: str, input: Tensor) -> None:
         )
 
 
+@node_name("ChannelShuffleBackward0")
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """Interleave equal groups of the channels of (N, C, …).
 

@@ -22,7 +22,12 @@ from gradtool.engine._tensor import Tensor
 
 
 def _linear_node(input: Any, weight: Any, bias: Any = None) -> str | None:
-    return "AddmmBackward0" if input.ndim == 2 and bias is not None else None
+    if bias is None or weight.ndim < 2:
+        return None
+    if input.ndim == 2:
+        return "AddmmBackward0"
+    plain = input.is_contiguous() and bias.is_contiguous()
+    return "ViewBackward0" if plain else None
 
 
 @node_name(_linear_node)
@@ -38,6 +43,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return product if bias is None else product + bias
 
 
+@node_name(lambda *_, bias=None, **__: "ViewBackward0" if bias is None else "AddBackward0")
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input1 @ weight[k] @ input2`` for each output feature k, plus the bias.
 
@@ -139,6 +145,7 @@ def _check_classes(classes: Any, count: int) -> None:
         raise RuntimeError("Class values must be smaller than num_classes.")
 
 
+@node_name("EmbeddingBagBackward0")
 def embedding_bag(
     input: Tensor,
     weight: Tensor,

@@ -38,6 +38,7 @@ def pairwise_distance(
     return norm(x1 - x2 + eps, p, -1, keepdim)
 
 
+@node_name("PdistBackward0")
 @takes(FLOATS, "pdist")
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """p-norm of the difference of each pair of rows, in the order of the rows.
@@ -157,6 +158,7 @@ def cosine_embedding_loss(
     return reduced(loss, legacy(reduction, size_average, reduce))
 
 
+@node_name("MultiMarginLossBackward0")
 @takes(FLOATS, "multi_margin_loss_cpu_kernel")
 def multi_margin_loss(
     input: Tensor,
@@ -203,6 +205,7 @@ def multi_margin_loss(
     return reduced(_like_input(loss, input), legacy(reduction, size_average, reduce))
 
 
+@node_name("MultilabelMarginLossBackward0")
 @takes(FLOATS, "multilabel_margin_loss_forward_out_frame")
 def multilabel_margin_loss(
     input: Tensor,

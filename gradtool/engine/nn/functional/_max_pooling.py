@@ -180,9 +180,10 @@ def _max_unpool(spatial: int) -> Unpooling:
         extents = _output_extents(tuple(input.shape[-spatial:]), size, step, ends, output_size)
         front = input.shape[:-spatial]
         flat = input.new_zeros((*front, product(extents)))
-        places = indices.reshape(*front, -1)
+        count = product(input.shape[-spatial:])
+        places = indices.reshape(*front, count)
         _check_places(places, extents)
-        return flat.scatter(-1, places, input.reshape(*front, -1)).reshape(*front, *extents)
+        return flat.scatter(-1, places, input.reshape(*front, count)).reshape(*front, *extents)
 
     unpool.__name__ = unpool.__qualname__ = f"max_unpool{spatial}d"
     unpool.__doc__ = f"""The inverse of `max_pool{spatial}d`: zeros except at the largest elements.
@@ -209,8 +210,8 @@ def _check(input: Tensor, indices: Tensor, spatial: int) -> None:
         )
     if input.shape != indices.shape:
         raise RuntimeError(
-            f"Expected shape of indices to be same as that of the input tensor ({input.shape}) "
-            f"but got indices tensor with shape: {indices.shape}"
+            f"Expected shape of indices to be same as that of the input tensor "
+            f"({list(input.shape)}) but got indices tensor with shape: {list(indices.shape)}"
         )
 
 
@@ -258,6 +259,12 @@ for _function, _node in (
     (max_pool1d, "SqueezeBackward1"),
     (max_pool2d, "MaxPool2DWithIndicesBackward0"),
     (max_pool3d, "MaxPool3DWithIndicesBackward0"),
+    (adaptive_max_pool1d, "SqueezeBackward1"),
+    (adaptive_max_pool2d, "AdaptiveMaxPool2DBackward0"),
+    (adaptive_max_pool3d, "AdaptiveMaxPool3DBackward0"),
+    (max_unpool1d, "SqueezeBackward1"),
+    (max_unpool2d, "MaxUnpool2DBackward0"),
+    (max_unpool3d, "MaxUnpool3DBackward0"),
 ):
     node_name(_node)(_function)
 

@@ -191,8 +191,11 @@ def averaged_to(input: Tensor, sizes: Ints) -> Tensor:
 
 def along(input: Tensor, dim: int, matrix: Any) -> Tensor:
     """Apply a constant matrix to one dimension."""
-    weights = input.new_tensor(matrix.T)
-    return matmul(input.transpose(dim, -1), weights).transpose(dim, -1)
+    if dim == input.ndim - 1:
+        return matmul(input, input.new_tensor(matrix.T))
+    front, behind = input.shape[:dim], input.shape[dim + 1 :]
+    rows = input.reshape(*front, input.shape[dim], product(behind))
+    return matmul(input.new_tensor(matrix), rows).reshape(*front, len(matrix), *behind)
 
 
 def _regions(extent: int, count: int) -> Any:
@@ -253,6 +256,8 @@ def local_response_norm(
             "Expected 3D or higher dimensionality                          input "
             f"(got {input.ndim} dimensions)"
         )
+    if not input.numel():
+        return input
     square = (input * input).unsqueeze(1)
     if input.ndim > 3:
         around = pad(square.reshape(*square.shape[:4], -1), [0, 0, 0, 0, *_around(size)])
@@ -283,6 +288,7 @@ def _adaptive_mean_node(_input: Any, output_size: Any) -> str:
 
 
 node_name(_adaptive_mean_node)(adaptive_avg_pool2d)
+node_name("AdaptiveAvgPool3DBackward0")(adaptive_avg_pool3d)
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "avg_pool1d", "avg_pool2d",

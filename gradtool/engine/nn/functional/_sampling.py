@@ -1,4 +1,4 @@
-"""Resampling of images: interpolation, affine grids and grid sampling."""
+"""Sampling of images at points, and the points that affine maps give."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import REAL, check_taken
 from gradtool.engine._ops.core.node_names import node_name
 from gradtool.engine._ops.creation.creation import linspace, ones
@@ -21,185 +18,15 @@ from gradtool.engine._ops.elementwise.selection import where
 from gradtool.engine._ops.linalg.linalg import matmul
 from gradtool.engine._ops.shape.joining import stack
 from gradtool.engine._tensor import Tensor
-from gradtool.engine.nn.functional._pooling import along, averaged_to
-
-_CUBIC = -0.75
-"""Free parameter of cubic convolution; PyTorch uses this value."""
-
-_BYTES = REAL | {_dtypes.uint8}
-_TAKEN = {
-    "nearest": (_BYTES, "upsample_nearest"),
-    "nearest-exact": (_BYTES, "upsample_nearest"),
-    "bilinear": (_BYTES, "upsample_bilinear2d"),
-    "bicubic": (_BYTES, "compute_indices_weights_cubic"),
-    "linear": (REAL, "compute_indices_weights_linear"),
-    "trilinear": (REAL, "compute_indices_weights_linear"),
-    "area": (REAL, "adaptive_avg_pool2d"),
-}
-"""Mode -> the dtypes that torch supports, and the name of its kernel."""
-
-_RANKS = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}
-
-
-_NODES_BY_MODE = {
-    "nearest": "Nearest", "nearest-exact": "NearestExact", "linear": "Linear",
-    "bilinear": "Bilinear", "bicubic": "Bicubic", "trilinear": "Trilinear",
-}  # fmt: skip
-
-
-def _interpolation_node(
-    input: Any,
-    size: Any = None,
-    scale_factor: Any = None,
-    mode: str = "nearest",
-    *_: Any,
-    **__: Any,
-) -> str | None:
-    kind = _NODES_BY_MODE.get(mode)
-    return None if kind is None else f"Upsample{kind}{input.ndim - 2}DBackward0"
-
-
-@node_name(_interpolation_node)
-def interpolate(
-    input: Tensor,
-    size: Any = None,
-    scale_factor: Any = None,
-    mode: str = "nearest",
-    align_corners: bool | None = None,
-    recompute_scale_factor: bool | None = None,
-    antialias: bool = False,
-) -> Tensor:
-    """Resize images (N, C, …) to given extents or by a factor.
-
-    Args:
-        input: Of three to five dimensions.
-        size: The extents, one for all dimensions or one for each.
-        scale_factor: Given instead of `size`.
-        mode: ``nearest``, ``nearest-exact``, ``linear``, ``bilinear``, ``bicubic``,
-            ``trilinear`` or ``area``.
-        align_corners: Keep the corners' centres in place, not their edges.
-        recompute_scale_factor: Compute the factor from the rounded extents.
-        antialias: Not supported.
-
-    Raises:
-        ValueError: both or none of `size` and `scale_factor` are given, or they do not fit.
-        NotImplementedError: the mode does not take that many dimensions, or `antialias` is set.
-    """
-    if align_corners is not None and mode not in _RANKS:
-        raise ValueError(
-            "align_corners option can only be set with the interpolating modes: linear | bilinear "
-            "| bicubic | trilinear"
-        )
-    _check_mode(input, mode, antialias)
-    check_taken(input, *_TAKEN[mode])
-    sizes, factors = _sizes(input, size, scale_factor)
-    if mode == "area":
-        return averaged_to(input, sizes)
-    if recompute_scale_factor:
-        factors = (None,) * len(sizes)
-    for dim, (extent, factor) in enumerate(zip(sizes, factors), 2):
-        input = _resample(input, dim, extent, factor, mode, bool(align_corners))
-    return input
-
-
-def _check_mode(input: Tensor, mode: str, antialias: bool) -> None:
-    known = mode in ("nearest", "nearest-exact", "area") and 3 <= input.ndim <= 5
-    if not known and _RANKS.get(mode) != input.ndim:
-        raise NotImplementedError(
-            "Input Error: Only 3D, 4D and 5D input Tensors supported (got "
-            f"{input.ndim}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | "
-            f"area | nearest-exact (got {mode})"
-        )
-    if antialias:
-        raise NotImplementedError("interpolate: gradtool's engine has no antialias=True")
-
-
-def _sizes(input: Tensor, size: Any, scale_factor: Any) -> tuple[Ints, tuple[Any, ...]]:
-    """Return extents and factors; a factor is None where the extent determines it."""
-    spatial = input.ndim - 2
-    if (size is None) == (scale_factor is None):
-        raise ValueError("only one of size or scale_factor should be defined")
-    given = size if size is not None else scale_factor
-    each = tuple(given) if isinstance(given, tuple | list) else (given,) * spatial
-    if len(each) != spatial:
-        raise ValueError(
-            "Input and output must have the same number of spatial dimensions, but got input with "
-            f"spatial dimensions of {list(input.shape[2:])} and output size of {given}."
-        )
-    if size is not None:
-        return each, (None,) * spatial
-    return tuple([math.floor(have * by) for have, by in zip(input.shape[2:], each)]), each
-
-
-def _resample(
-    input: Tensor, dim: int, extent: int, factor: Any, mode: str, align_corners: bool
-) -> Tensor:
-    have = input.shape[dim]
-    if mode.startswith("nearest"):
-        half = 0.5 if mode == "nearest-exact" else 0.0
-        step = have / extent if factor is None else 1 / factor
-        places = np.floor((np.arange(extent) + half) * step).clip(0, have - 1)
-        return input.index_select(dim, input.new_tensor(places, dtype=_dtypes.int64))
-    if extent == have and (factor is None or factor == 1):
-        return input.clone()
-    sources = _sources(have, extent, factor, align_corners)
-    weights = _cubic if mode == "bicubic" else _linear
-    return along(input, dim, weights(sources, have))
-
-
-def _sources(have: int, extent: int, factor: Any, align_corners: bool) -> Any:
-    """Position in the input of each element of the output."""
-    places = np.arange(extent)
-    if align_corners:
-        return places * ((have - 1) / (extent - 1) if extent > 1 else 0.0)
-    return (places + 0.5) * (have / extent if factor is None else 1 / factor) - 0.5
-
-
-def _linear(sources: Any, have: int) -> Any:
-    """Matrix whose rows weight the two neighbours."""
-    sources = sources.clip(0)
-    first = np.minimum(np.floor(sources).astype(int), have - 1)
-    part = sources - first
-    return _matrix(have, [(first, 1 - part), (first + 1, part)])
-
-
-def _cubic(sources: Any, have: int) -> Any:
-    """Matrix whose rows weight the four neighbours (Keys, 1981)."""
-    first = np.floor(sources).astype(int)
-    part = sources - first
-    return _matrix(have, [(first + shift, _kernel(abs(part - shift))) for shift in range(-1, 3)])
-
-
-def _kernel(distance: Any) -> Any:
-    a, x = _CUBIC, distance
-    near = ((a + 2) * x - (a + 3)) * x * x + 1
-    return np.where(x <= 1, near, ((x - 5) * x + 8) * x * a - 4 * a)
-
-
-def _matrix(have: int, taps: list[tuple[Any, Any]]) -> Any:
-    """Matrix with weights at their positions; positions beyond the ends move to the end."""
-    matrix = np.zeros((len(taps[0][0]), have))
-    for places, weights in taps:
-        np.add.at(matrix, (np.arange(len(places)), places.clip(0, have - 1)), weights)
-    return matrix
-
-
-def _named(mode: str, align_corners: bool | None) -> Callable[..., Tensor]:
-    def upsample(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-        return interpolate(input, size, scale_factor, mode, align_corners)
-
-    upsample.__name__ = upsample.__qualname__ = f"upsample_{mode}"
-    upsample.__doc__ = f"`interpolate` in the mode ``{mode}``."
-    return upsample
-
-
-upsample_nearest = _named("nearest", None)
-upsample_bilinear = _named("bilinear", align_corners=True)
-upsample = interpolate
-
+from gradtool.engine.nn.functional._folding import product
+from gradtool.engine.nn.functional._interpolation import CUBIC as _CUBIC
 
 MODES = ("bilinear", "nearest", "bicubic")
 PADDINGS = ("zeros", "border", "reflection")
+
+
+def _sampler_node(images: Tensor, *_: Any, **__: Any) -> str:
+    return f"GridSampler{images.ndim - 2}DBackward0"
 
 
 class _Tap(NamedTuple):
@@ -209,6 +36,7 @@ class _Tap(NamedTuple):
     weight: Tensor | None
 
 
+@node_name(_sampler_node)
 def grid_sample(
     input: Tensor,
     grid: Tensor,
@@ -230,16 +58,20 @@ def grid_sample(
         RuntimeError: the shapes or dtypes do not fit.
     """
     if mode not in MODES:
-        raise ValueError(f"nn.functional.grid_sample(): expected mode to be one of {MODES}, "
-                         f"but got: '{mode}'")  # fmt: skip
+        raise ValueError(
+            "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', "
+            f"but got: '{mode}'"
+        )
     if padding_mode not in PADDINGS:
-        raise ValueError("nn.functional.grid_sample(): expected padding_mode to be one of "
-                         f"{PADDINGS}, but got: '{padding_mode}'")  # fmt: skip
+        raise ValueError(
+            "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or "
+            f"'reflection', but got: '{padding_mode}'"
+        )
     _check_grid(input, grid, mode)
     kernel = "grid_sampler3d_cpu" if input.ndim == 5 else "grid_sampler_2d_cpu_kernel_impl"
     check_taken(input, REAL, kernel)
     if align_corners is None:
-        _warn_about_corners("grid_sample")
+        _warn_about_corners()
     extents = tuple(input.shape[2:])
     along = []
     for at, extent in enumerate(extents):
@@ -269,14 +101,21 @@ def _check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
             f"grid_sampler(): expected grid to have size {input.ndim - 2} in last dimension, but "
             f"got grid with sizes {list(grid.shape)}"
         )
+    for dim, extent in enumerate(input.shape[2:], 2):
+        if not extent:
+            raise RuntimeError(
+                "grid_sampler(): expected input to have non-empty spatial dimensions, but input "
+                f"has sizes {list(input.shape)} with dimension {dim} being empty"
+            )
     if mode == "bicubic" and input.ndim != 4:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
 
 
-def _warn_about_corners(name: str) -> None:
+def _warn_about_corners() -> None:
     warnings.warn(
-        f"Default {name} behavior has changed to align_corners=False since 1.3.0. Please specify "
-        "align_corners=True if the old behavior is desired.",
+        "Default grid_sample and affine_grid behavior has changed to align_corners=False since "
+        "1.3.0. Please specify align_corners=True if the old behavior is desired. See the "
+        "documentation of grid_sample for details.",
         stacklevel=3,
     )
 
@@ -338,12 +177,12 @@ def _far(x: Tensor) -> Tensor:
 def _combine(input: Tensor, along: list[list[_Tap]], places: tuple[int, ...]) -> Tensor:
     """Sum over all combinations of taps, one for each dimension."""
     batch, channels, *extents = input.shape
-    flat = input.reshape(batch, channels, -1)
+    flat, count = input.reshape(batch, channels, product(extents)), product(places)
     total: Tensor | None = None
     for taps in itertools.product(*along):
         index, weight = _index_and_weight(taps, extents)
-        rows = index.reshape(batch, 1, -1).expand(batch, channels, -1)
-        part = flat.gather(2, rows) * weight.reshape(batch, 1, -1)
+        rows = index.reshape(batch, 1, count).expand(batch, channels, count)
+        part = flat.gather(2, rows) * weight.reshape(batch, 1, count)
         total = part if total is None else total + part
     assert total is not None
     return total.reshape(batch, channels, *places)
@@ -377,16 +216,21 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     Raises:
         ValueError: the maps are not floating, or do not fit the size.
     """
+    if align_corners is None:
+        _warn_about_corners()
     if not theta.is_floating_point():
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
     spatial = len(size) - 2
-    if spatial not in (2, 3) or tuple(theta.shape[1:]) != (spatial, spatial + 1):
-        raise ValueError(
-            f"Expected a batch of {spatial}D affine matrices of shape Nx{spatial}x{spatial + 1} "
-            f"for size {tuple(size)}. Got {tuple(theta.shape)}."
+    _check_maps(theta, size, spatial)
+    if align_corners and min(size[2:]) == 1:
+        warnings.warn(
+            "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when "
+            "align_corners=True. This is not an intended use case of affine_grid. See the "
+            "documentation of affine_grid for details.",
+            stacklevel=2,
         )
-    if align_corners is None:
-        _warn_about_corners("affine_grid")
+    elif min(size) <= 0:
+        raise ValueError(f"Expected non-zero, positive output size. Got {size}")
     extents = tuple(size[2:])
     axes = [_axis(theta, extent, bool(align_corners)) for extent in extents]
     spread = []
@@ -398,6 +242,19 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     return matmul(base, theta.transpose(1, 2)).reshape(theta.shape[0], *extents, spatial)
 
 
+def _check_maps(theta: Tensor, size: Sequence[int], spatial: int) -> None:
+    if spatial not in (2, 3):
+        raise NotImplementedError(
+            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, "
+            f"respectively. Got size {size}."
+        )
+    if tuple(theta.shape[1:]) != (spatial, spatial + 1):
+        raise ValueError(
+            f"Expected a batch of {spatial}D affine matrices of shape Nx{spatial}x{spatial + 1} "
+            f"for size {size}. Got {theta.shape}."
+        )
+
+
 def _axis(theta: Tensor, extent: int, align_corners: bool) -> Tensor:
     if extent <= 1:
         return theta.new_zeros(extent)
@@ -405,7 +262,4 @@ def _axis(theta: Tensor, extent: int, align_corners: bool) -> Tensor:
     return whole if align_corners else whole * ((extent - 1) / extent)
 
 
-__all__ = [
-    "affine_grid", "grid_sample", "interpolate", "upsample", "upsample_bilinear",
-    "upsample_nearest",
-]  # fmt: skip
+__all__ = ["affine_grid", "grid_sample"]
