@@ -49,7 +49,7 @@ _FUNCTIONS = {
 
 _SUBMODULES = frozenset(
     """
-    __config__ cuda fft jit library linalg nn ops profiler random serialization special
+    __config__ cuda fft jit library linalg masked nn ops profiler random serialization special
     testing utils
     """.split()  # noqa: SIM905 - as below
 )
