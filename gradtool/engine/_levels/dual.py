@@ -12,6 +12,8 @@ from gradtool.engine._levels.tangents import check_size, check_tangents
 from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor
 
+NESTED = "Nested forward mode AD is not supported at the moment"
+
 
 class DualTensor(Wrapped):
     """A primal with a tangent."""
@@ -31,6 +33,8 @@ class DualLevel(Level):
     """Tangents are computed at the levels around this one."""
 
     def __enter__(self) -> Self:
+        if modes.dual_level is not None:
+            raise RuntimeError(NESTED)
         super().__enter__()
         # As with recording in `func.grad`: what is set around a transform holds for levels below.
         self.outer = modes.forward

@@ -36,6 +36,8 @@ def finish(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, record: b
     if record:
         _connect(ctx, args, len(raw))
     inputs = {id(arg) for arg in args if isinstance(arg, Tensor)}
+    if ctx.to_save or ctx.saved_for_forward:
+        _check_saved(ctx, {id(each) for each in raw} & inputs - dirty)
     fixed = {id(tensor) for tensor in ctx.non_differentiable}
     outputs = [
         _place(ctx, tensor, number, inputs, dirty, record and id(tensor) not in fixed)
@@ -117,6 +119,23 @@ def _check_dirty(ctx: BackwardCFunction, args: tuple[Any, ...], raw: tuple[Any, 
                 "Some elements marked as dirty during the forward method were not returned as "
                 "output. The inputs that are modified inplace must all be outputs of the Function.",
             )
+
+
+def _check_saved(ctx: BackwardCFunction, returned: set[int]) -> None:
+    """Refuse to save an input that was returned as it is, apart from forward.
+
+    The output is a tensor of its own then, and it is not sure which of the two was meant.
+    """
+    from gradtool.engine.autograd.function import Function
+
+    if ctx._forward_cls.setup_context is Function.setup_context:
+        return
+    if any(id(each) in returned for each in (*ctx.to_save, *ctx.saved_for_forward)):
+        raise RuntimeError(
+            "An input that has been returned as-is as output is being saved for backward. This is "
+            "not supported if you override setup_context. You should return and save a view of the "
+            "input instead, e.g. with x.view_as(x) or setup ctx inside the forward function itself."
+        )
 
 
 def _connect(ctx: BackwardCFunction, args: tuple[Any, ...], outputs: int) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from gradtool.engine._levels.dual import NESTED, DualLevel
 from gradtool.engine._levels.forward import ForwardLevel
 from gradtool.engine._levels.tangents import apart_view
 from gradtool.engine._modes import modes
@@ -44,8 +45,8 @@ def enter_dual_level() -> int:
     Raises:
         RuntimeError: it has been entered already.
     """
-    if _current() is not None:
-        raise RuntimeError("Nested forward mode AD is not supported at the moment")
+    if any(isinstance(level, DualLevel) for level in modes.levels):
+        raise RuntimeError(NESTED)
     level = ForwardLevel()
     level.__enter__()
     modes.dual_level = level

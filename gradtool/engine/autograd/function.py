@@ -476,9 +476,12 @@ def refuse_derivative(inputs: Sequence[Tensor | None], message: str) -> tuple[Te
 def _refuse_second_derivative(outputs: Any) -> Any:
     # New tensors: an output may be one that the user holds.
     leaves = [
-        each.detach().requires_grad_() if isinstance(each, Tensor) else None
+        each.detach() if isinstance(each, Tensor) else None
         for each in (outputs if isinstance(outputs, tuple) else (outputs,))
     ]
+    for each in leaves:
+        if each is not None:
+            each.requires_grad = True
     refused = refuse_derivative(
         leaves,
         "trying to differentiate twice a function that was marked with @once_differentiable",

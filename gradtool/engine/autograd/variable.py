@@ -43,7 +43,9 @@ class Variable(metaclass=_VariableMeta):
     def __new__(cls, data: Any, requires_grad: bool = False) -> Any:
         """The tensor itself, a leaf of its own that requires a gradient as asked."""
         tensor = data.detach()
-        return tensor.requires_grad_() if requires_grad else tensor
+        if requires_grad:
+            tensor.requires_grad = True
+        return tensor
 
 
 def variable(*args: Any, **kwargs: Any) -> None:

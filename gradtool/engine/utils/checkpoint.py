@@ -79,7 +79,8 @@ class CheckpointFunction(Function):
         """Return the gradients of the arguments; those of closed-over tensors accumulate."""
         inputs = list(ctx.inputs)
         for place, each in zip(ctx.tensor_places, ctx.saved_tensors, strict=True):
-            inputs[place] = each.detach().requires_grad_(each.requires_grad)
+            inputs[place] = each.detach()
+            inputs[place].requires_grad = each.requires_grad
         with _random_numbers_of(ctx.state), enable_grad():
             outputs = ctx.run_function(*inputs)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)

@@ -235,3 +235,134 @@ def test_a_jvp_from_a_saved_output_can_be_differentiated(torch):
     x = double(torch, 0.0).requires_grad_()
     tangent = torch.func.jvp(Exponential.apply, (x,), (double(torch, 1.0),))[1]
     assert torch.autograd.grad(tangent, x)[0].item() == 100.0
+
+
+@pytest.mark.parametrize("save", ["save_for_backward", "save_for_forward"])
+@pytest.mark.parametrize("saved", ["input", "output"])
+@pytest.mark.parametrize("dirty", [False, True])
+def test_an_input_returned_as_it_is_is_not_saved_apart_from_forward(torch, save, saved, dirty):
+    class Same(torch.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            if dirty:
+                ctx.mark_dirty(inputs[0])
+            getattr(ctx, save)(inputs[0] if saved == "input" else output)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+        @staticmethod
+        def jvp(ctx, tangent):
+            return tangent.add_(0) if dirty else tangent.view_as(tangent)
+
+    x = torch.tensor(2.0)
+    calls = (
+        lambda: Same.apply(x.clone()),
+        lambda: torch.func.grad(lambda x: Same.apply(x.clone()))(x),
+        lambda: torch.func.jvp(lambda x: Same.apply(x.clone()), (x,), (x,)),
+    )
+    for call in calls:
+        if dirty:
+            call()
+            continue
+        with pytest.raises(RuntimeError, match="An input that has been returned as-is as output"):
+            call()
+
+
+def test_forward_mode_by_hand_does_not_nest_with_the_transform(torch):
+    fw = torch.autograd.forward_ad
+    x = torch.ones(2)
+
+    def by_hand(x):
+        with fw.dual_level():
+            return x
+
+    with pytest.raises(RuntimeError, match="Nested forward mode AD is not supported"):
+        torch.func.jvp(by_hand, (x,), (x,))
+    with fw.dual_level(), pytest.raises(RuntimeError, match="Nested forward mode AD"):
+        torch.func.jvp(torch.sin, (x,), (x,))
+    assert torch.func.jvp(torch.sin, (x,), (x,))[1].tolist() == x.cos().tolist()
+
+
+VMAP_API = {
+    "keyword": (
+        lambda t, f: t.vmap(f)(t.ones(3), y=t.ones(3)),
+        NotImplementedError,
+        "Run vmap on autograd.Function with kwarg-only Tensor args.",
+    ),
+    "one return": (lambda t, f: t.vmap(f)(t.ones(3)), RuntimeError, "to have two returns"),
+    "four returns": (lambda t, f: t.vmap(f)(t.ones(4)), RuntimeError, "Got 4 returns instead"),
+    "other out_dims": (lambda t, f: t.vmap(f)(t.ones(5)), RuntimeError, "returned an incompatible"),
+}
+
+
+@pytest.mark.parametrize("case", VMAP_API)
+def test_what_vmap_of_a_function_returns_is_checked(torch, case):
+    class Odd(torch.autograd.Function):
+        @staticmethod
+        def forward(x, *, y=None):
+            return x
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
+        @staticmethod
+        def vmap(info, in_dims, x, *, y=None):
+            return {3: x, 4: (x, x, 0, 0), 5: (x, (0,))}[len(x)]
+
+    call, error, message = VMAP_API[case]
+    with pytest.raises(error, match=message):
+        call(torch, Odd.apply)
+
+
+def test_vmap_of_a_function_sees_dimensions_as_they_were_given(torch):
+    seen = []
+
+    class Seen(torch.autograd.Function):
+        @staticmethod
+        def forward(x, ys):
+            return x
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
+        @staticmethod
+        def vmap(info, in_dims, x, ys):
+            seen.append((info.batch_size, info.randomness, in_dims, tuple(x.shape)))
+            return x, in_dims[0]
+
+    x = torch.arange(6.0).reshape(3, 2)
+    out = torch.vmap(lambda x: Seen.apply(x, [x, torch.ones(1)]), in_dims=1, out_dims=1)(x)
+    assert seen == [(2, "error", (1, [1, None]), (3, 2))]
+    assert out.tolist() == x.tolist()
+
+
+def test_nodes_inside_transforms_are_named_as_generated(torch):
+    names = []
+
+    class Same(torch.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x.clone()
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    def function(x):
+        names.append(type(Same.apply(x).grad_fn).__name__)
+        return x
+
+    torch.func.grad(function)(torch.tensor(1.0))
+    assert names == ["SameGeneratedBackward"]

@@ -272,7 +272,10 @@ def asarray(
         raise ValueError("can't alias the given object: a copy is needed")
     if copy and shares:
         out = out.clone()
-    return out.detach().requires_grad_() if requires_grad else out
+    if requires_grad:
+        out = out.detach()
+        out.requires_grad = True
+    return out
 
 
 @op
