@@ -611,8 +611,8 @@ class Tensor(TensorMethods):
         return copied
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The graph is not written: a computed tensor is read back as a constant.
-        return _rebuild, (self._array, self._requires_grad and self._node is None)
+        # The graph is not written: a computed tensor is read back as a leaf.
+        return _rebuild, (self._array, self._requires_grad)
 
 
 def _may_take(grad: Tensor, leaf: Any) -> bool:

@@ -22,6 +22,10 @@ EXPLAINED: tuple[Explained, ...] = (
         "NumPy has no complex numbers of halves, so that the engine computes with complex64",
         lambda difference, _: str(difference.expected) == "complex32",
     ),
+    Explained(
+        "PyTorch conjugates when the elements are first looked at, the engine at once",
+        lambda difference, _: difference.what in ("is_conj", "is_neg"),
+    ),
 )
 
 

@@ -14,6 +14,7 @@ LARGEST = 4096
 def facts(torch: Any, tensor: Any, names: dict[int, str], level: bool = False) -> Facts:
     """Everything about a tensor that a program can depend on; its base by name."""
     found: Facts = described(torch, tensor)
+    found["is_conj"], found["is_neg"] = tensor.is_conj(), tensor.is_neg()
     found["stride"] = _strides(tensor)
     found["storage_offset"] = tensor.storage_offset() if tensor.numel() else 0
     found["requires_grad"] = tensor.requires_grad
@@ -37,8 +38,6 @@ def described(torch: Any, tensor: Any) -> Facts:
     return {
         "dtype": str(tensor.dtype).rpartition(".")[2],
         "shape": tuple(tensor.shape),
-        "is_conj": tensor.is_conj(),
-        "is_neg": tensor.is_neg(),
         "value": value(tensor),
     }
 

@@ -22,18 +22,6 @@ def enter(context):
 
 def leave():
     opened.pop().__exit__(None, None, None)
-
-
-def nodes(tensor):
-    seen = {}
-
-    def walk(node):
-        if node is None or node in seen:
-            return None if node is None else seen[node]
-        seen[node] = len(seen)
-        return (node.name(), [(walk(n), i) for n, i in node.next_functions])
-
-    return walk(tensor.grad_fn)
 """
 """What every program may use; `note` is the reader's in a script, and the recorder's in a run."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,8 +12,14 @@ from tests.engine.fuzz.machine import Machine, compiled
 from tests.engine.fuzz.observe import Facts, facts
 from tests.engine.fuzz.program import Program
 
-Step = tuple[str | None, str, tuple[Any, ...], dict[str, Facts]]
-"""Type and text of the error, events, facts of tensors by name."""
+Step = tuple[list[str] | None, str, tuple[Any, ...], dict[str, Facts]]
+"""Types and text of the error, the narrowest first, events, facts of tensors by name."""
+
+
+DERIVING = re.compile(r"torch\.func\.|autograd\.|backward\(|fwAD\.|\.grad\b")
+"""Statements whose results are derivatives, and in dual levels."""
+OF_FORMULAS = ("stride", "storage_offset", "_base", "grad_fn", "is_inference")
+"""Facts of derivatives that follow from the formula in which each library writes them."""
 
 
 @functools.cache
@@ -34,6 +41,7 @@ class Recording:
         self.watched = watched
         self.tolerance = 0.0
         """That of the least precise dtype so far: rounding goes where values go."""
+        self._derived: set[str] = set()
         self._known: dict[str, int] = {}
         self._first_versions: dict[str, tuple[int, int]] = {}
 
@@ -46,20 +54,24 @@ class Recording:
         events = tuple(self.machine.events)
         self.machine.events.clear()
         return (
-            None if error is None else type(error).__name__,
+            None if error is None else [each.__name__ for each in type(error).__mro__],
             "" if error is None else str(error).partition("\n")[0],
             events,
-            self.look(self.watched),
+            self.look(self.watched, bool(DERIVING.search(statement))),
         )
 
-    def look(self, everywhere: bool) -> dict[str, Facts]:
-        """The facts of all tensors, or of those that got a name since the last look."""
+    def look(self, everywhere: bool, derived: bool = False) -> dict[str, Facts]:
+        """The facts of all tensors, or of those that got a name since the last look.
+
+        New ones may be derivatives: their layout and nodes are those of a formula.
+        """
         tensors = self.machine.tensors()
         names: dict[int, str] = {}
         for name, each in tensors.items():
             names.setdefault(id(each), name)
         fresh = [name for name, each in tensors.items() if self._known.get(name) != id(each)]
         self._known = {name: id(each) for name, each in tensors.items()}
+        self._derived = (self._derived - set(fresh)) | set(fresh if derived else ())
         level = self.in_dual_level()
         torch = self.machine.torch
         seen = {
@@ -78,6 +90,10 @@ class Recording:
             found = facts(torch, tensor, names, level)
         except Exception as error:  # to look is part of the program
             return {"looking": type(error).__name__, "text": str(error)[:60]}
+        if name in self._derived:
+            for fact in OF_FORMULAS:
+                found.pop(fact, None)
+        found.pop("grad.grad_fn", None)
         found["_version"] = self._changes(name, tensor, found["_version"])
         return found
 
@@ -126,9 +142,10 @@ def differing(
     at: int, statement: str, wanted: Step, got: Step, tolerance: float
 ) -> Difference | None:
     """The first difference between one step of two sides."""
-    if wanted[0] != got[0]:
+    if bool(wanted[0]) != bool(got[0]) or (wanted[0] and got[0] and wanted[0][0] not in got[0]):
         note = f"{wanted[1]} | {got[1]}"
-        return Difference(at, "error", "", wanted[0], got[0], statement, note)
+        expected, found = (each[0][0] if each[0] else None for each in (wanted, got))
+        return Difference(at, "error", "", expected, found, statement, note)
     if not same(wanted[2], got[2], tolerance):
         return Difference(at, "events", "", wanted[2], got[2], statement)
     return _of_tensors(at, statement, wanted[3], got[3], tolerance)

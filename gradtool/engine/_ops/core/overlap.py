@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtool.engine._tensor import Tensor
+from gradtool.engine._tensor import Tensor, data_pointer
 
 
 def check_overlap(target: Tensor, source: Any) -> None:
@@ -25,8 +25,8 @@ def check_overlap(target: Tensor, source: Any) -> None:
     one, other = target._array, source._array
     if not (one.size and other.size and is_dense(one) and is_dense(other)):
         return
-    first, start = target.data_ptr(), source.data_ptr()
-    if first == start and one.nbytes == other.nbytes and one.strides == other.strides:
+    first, start = data_pointer(one), data_pointer(other)
+    if first == start and one.nbytes == other.nbytes and _steps(one) == _steps(other):
         return
     if first < start + other.nbytes and start < first + one.nbytes:
         raise RuntimeError(
@@ -34,6 +34,10 @@ def check_overlap(target: Tensor, source: Any) -> None:
             "refer to a single memory location. Please clone() the tensor before performing the "
             "operation."
         )
+
+
+def _steps(array: Any) -> list[int]:
+    return [step for step, extent in zip(array.strides, array.shape) if extent != 1]
 
 
 def is_dense(array: Any) -> bool:

@@ -202,6 +202,8 @@ class PrimitiveNode(Node):
         if title is not None:
             return title
         name = self.plan.primitive.name.strip("_")
+        if name == "floor_divide":
+            return "NotImplemented"
         kept = functools.partial(self.plan.kept, saved=self.saved)
         if name == "slice":
             name = _indexing(kept("key"))
@@ -237,7 +239,7 @@ _PLACES = {"exponent": 1, "mat1": 0, "mat2": 1, "other": 1, "self": 0, "vec": 1}
 """torch's names of arguments, and their places."""
 _ASPECTS = (("_sym_sizes", "_shape"), ("_scalar_type", "_dtype"))
 """Endings of the names of an argument's properties: torch's, and those of primitives."""
-_OF_TORCH_ITSELF = ("CopyBackwards", "CopySlices")
+_OF_TORCH_ITSELF = ("CopyBackwards", "CopySlices", "NotImplemented")
 """Nodes whose class torch does not generate."""
 _REDUCTIONS = ("sum", "mean", "prod")
 _SPELLED = {

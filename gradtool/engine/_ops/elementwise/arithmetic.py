@@ -16,6 +16,7 @@ from gradtool.engine._ops.core.dtype_support import (
 )
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import Operation, Product, binary
+from gradtool.engine._ops.core.node_names import give_name, numbered
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.promotion import result_type
 from gradtool.engine._ops.elementwise.elementwise import reciprocal
@@ -96,7 +97,10 @@ def div(x: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
             "div expected rounding_mode to be one of None, 'trunc', or 'floor' "
             f"but found '{rounding_mode}'"
         )
-    return _DIVISIONS[rounding_mode](x, other)
+    out: Tensor = _DIVISIONS[rounding_mode](x, other)
+    if rounding_mode is not None and out._requires_grad:
+        give_name(out, "DivBackward2")
+    return out
 
 
 # ---- division that rounds, and remainders ---------------------------------------------------
@@ -166,6 +170,7 @@ fmod = op(
         dtypes=MEASURED,
     ),
     in_place=True,
+    node=numbered("Fmod", lambda _x, y: isinstance(y, Tensor)),
 )
 
 # ---- the plane ------------------------------------------------------------------------------

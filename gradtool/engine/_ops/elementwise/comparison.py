@@ -33,6 +33,7 @@ from gradtool.engine._ops.core.kinds import (
     promoted,
     without_derivative,
 )
+from gradtool.engine._ops.core.node_names import numbered
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.promotion import require_tensor
 from gradtool.engine._ops.core.return_types import return_type
@@ -270,6 +271,7 @@ copysign = op(
         dtypes=REAL,
     ),
     in_place=True,
+    node=numbered("Copysign", lambda _x, y: not isinstance(y, Tensor)),
 )
 nextafter = op(
     binary(

@@ -48,7 +48,7 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
         RuntimeError: `x` is a leaf that requires a gradient, or is expanded; or the value is
             of another dtype where tensors of indices pick, or is complex where `x` is real.
     """
-    if modes.grad and x._requires_grad and x._node is None:
+    if modes.grad and x._requires_grad and x._current_node() is None:
         raise RuntimeError(
             "a view of a leaf Variable that requires grad is being used in an in-place operation."
         )
@@ -57,6 +57,8 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
         found = parsed(x, key)
         check_change(x, "index_put_" if found.indices else "copy_", (value, *found.indices))
     value = _beside(x, scalar_for(x, value))
+    if isinstance(value, Tensor):
+        _check_source(x, key, value)
     if _is_followed(x, value):
         replace(x, index_put(before_change(x), key, value))
         give_name(x, _node_of(parsed(x, key), value))
@@ -69,7 +71,6 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
     if not isinstance(value, Tensor):
         x._array[place] = value
     else:
-        _check_source(x, key, value)
         try:
             x._array[place] = value._array
         except ValueError:
@@ -144,7 +145,7 @@ def fill_(x: Tensor, value: Any) -> Tensor:
     if _is_followed(x, value):
         filled = x.detach().new_zeros(x.shape) + value
         out = replace(x, filled.to(x.dtype))
-        give_name(out, "FillBackward2")
+        give_name(out, "FillBackward3" if isinstance(value, Tensor) else "FillBackward2")
         return out
     check_distinct_elements(x._array)
     x._array[...] = value._array if isinstance(value, Tensor) else value
@@ -189,6 +190,7 @@ def zero_(x: Tensor) -> Tensor:
 def select_scatter(x: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """A copy in which `src` is the slice at a position along a dimension."""
     _check_fits(x.select(dim, index), src)
+    _check_real("select_scatter", x, src)
     key = (*[slice(None)] * wrap_dim(dim, x.ndim), int(index))
     return index_put(x, key, src.to(x.dtype))
 
@@ -205,6 +207,7 @@ def slice_scatter(
     """A copy in which `src` is every `step`-th slice from `start` to `end` along a dimension."""
     key = (*[slice(None)] * wrap_dim(dim, x.ndim), slice(start, end, step))
     _check_fits(x[key], src)
+    _check_real("slice_scatter", x, src)
     return index_put(x, key, src.to(x.dtype))
 
 
@@ -214,10 +217,18 @@ def diagonal_scatter(
 ) -> Tensor:
     """A copy in which `src` is a diagonal of two dimensions."""
     _check_fits(diagonal(x, offset, dim1, dim2), src)
+    _check_real("diagonal_scatter", x, src)
     first, second = wrap_dim(dim1, x.ndim), wrap_dim(dim2, x.ndim)
     placed = {"shape": tuple(x.shape), "offset": offset, "dim1": first, "dim2": second}
     covered = _embed(src.new_ones(src.shape, dtype=bool), **placed)
     return where(covered, _embed(src.to(x.dtype), **placed), x)
+
+
+def _check_real(name: str, x: Tensor, src: Tensor) -> None:
+    if x.is_complex() and modes.grad and (x._requires_grad or src._requires_grad):
+        raise RuntimeError(
+            f"{name} does not support automatic differentiation for outputs with complex dtype."
+        )
 
 
 def _check_fits(part: Tensor, src: Tensor) -> None:

@@ -196,7 +196,10 @@ def take(x: Tensor, index: Tensor) -> Tensor:
     return _take(x, index)
 
 
-@op(method=True)
+@op(
+    method=True,
+    node=lambda _x, repeats=None, *_, **__: "ViewBackward0" if isinstance(repeats, int) else None,
+)
 def repeat_interleave(
     x: Tensor,
     repeats: int | Tensor | None = None,

@@ -22,6 +22,7 @@ from gradtool.engine._ops.core.dtype_support import (
 )
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import conjugate, linear, multilinear
+from gradtool.engine._ops.core.node_names import give_name
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._ops.core.scalars import scalar_for
@@ -241,10 +242,16 @@ def matmul(x: Tensor, other: Tensor) -> Tensor:
     if ranks == (1, 1):
         return dot(x, other)
     if ranks[1] == 1:
-        return _applied(x, other)
+        return _named(_applied(x, other), "UnsafeViewBackward0" if ranks[0] > 2 else "")
     if ranks[0] == 1:
-        return _applied(other.transpose(-2, -1), x)
+        return _named(_applied(other.transpose(-2, -1), x), "SqueezeBackward4")
     return _of_batches(x, other)
+
+
+def _named(out: Tensor, node: str) -> Tensor:
+    if node and out._requires_grad:
+        give_name(out, node)
+    return out
 
 
 def _of_batches(x: Tensor, y: Tensor) -> Tensor:

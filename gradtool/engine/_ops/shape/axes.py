@@ -11,6 +11,7 @@ from gradtool.engine._dtypes import int64
 from gradtool.engine._ops.core.batching import all_later, changing, one_later
 from gradtool.engine._ops.core.dims import Ints, as_ints, one_by_one, wrap_dim, wrap_dims
 from gradtool.engine._ops.core.kinds import conjugate, linear
+from gradtool.engine._ops.core.node_names import give_name
 from gradtool.engine._ops.core.op import attribute, op
 from gradtool.engine._ops.shape.joining import cat, hstack, stack
 from gradtool.engine._ops.shape.parts import tensor_split
@@ -92,7 +93,10 @@ def movedim(x: Tensor, source: int | Ints, destination: int | Ints) -> Tensor:
     places = dict(zip(wrap_dims(targets, x.ndim), wrap_dims(sources, x.ndim), strict=True))
     others = iter([dim for dim in range(x.ndim) if dim not in places.values()])
     dims = [places[dim] if dim in places else next(others) for dim in range(x.ndim)]
-    return permute(x, dims)
+    out = permute(x, dims)
+    if not x.ndim:
+        give_name(out, "AliasBackward0")
+    return out
 
 
 @op(method=True)

@@ -119,13 +119,13 @@ def of_grads(draw: Draw) -> str:
     )  # fmt: skip
 
 
+SIMPLE = ("Mul", "Add", "Sub", "Sin", "Cos", "Exp", "Sum", "Clone", "View", "Select", "Slice")
+
+
 def graph(draw: Draw) -> str:
-    """The names of all nodes."""
-    x = draw.tensor(computed)
-    return draw.among(
-        f"note(nodes({x}))", f"note(nodes({x}))",
-        f"note([n and n.name() for n, _ in {x}.grad_fn.next_functions])",
-    )  # fmt: skip
+    """The nodes that a node leads to; of operations that the engine does not write with others."""
+    x = draw.tensor(computed, lambda t: t.grad_fn.name().split("Backward")[0] in SIMPLE)
+    return f"note([n and n.name() for n, _ in {x}.grad_fn.next_functions])"
 
 
 RULES = (

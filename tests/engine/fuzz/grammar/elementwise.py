@@ -146,13 +146,13 @@ def written_out(draw: Draw) -> str:
     """An operation that writes to a tensor there is."""
     x = draw.tensor(smooth)
     out = draw.tensor(lambda t: t.shape == x.value.shape and not t.requires_grad)
-    if draw.chance(0.2):
+    if draw.chance(0.05):
         out = draw.tensor()
     return f"{draw.new()} = " + draw.among(
         f"torch.add({x}, {x}, out={out})", f"torch.sin({x}, out={out})",
         f"torch.mul({x}, {draw.number()}, out={out})", f"torch.abs({x}, out={out})",
         f"torch.add({x}.detach(), 1, out={out})", f"torch.exp({x}.detach().tanh(), out={out})",
-        f"torch.cumsum({x}.detach(), 0, out={out})", f"torch.sum({x}.detach(), 0, out={out})",
+        f"torch.cumsum({x}.detach() * 1, 0, out={out})",
         f"torch.eq({x}, 0, out={out})", f"torch.div({x}.detach(), 2, out={out})",
     )  # fmt: skip
 
