@@ -88,9 +88,10 @@ def _written(name: str, out: Any, result: Any, args: Any, params: dict[str, Any]
 
 
 def _fill(out: Tensor, result: Tensor) -> Tensor:
-    from gradtool.engine._ops.core.inplace import check_in_place, replace, write
+    from gradtool.engine._ops.core.inplace import check_cast, check_in_place, replace, write
 
     check_in_place(out)
+    check_cast(result, out)
     if out.shape != result.shape:
         # As torch resizes it; as there, the memory of before keeps its values.
         out._array = np.empty(result.shape, out._array.dtype)

@@ -66,6 +66,10 @@ def _own_storage() -> Storage | None:
     return TransformStorage(modes.levels) if modes.levels else None
 
 
+_HOW_NOT_TO_REQUIRE = (
+    " If you want to use a computed variable in a subgraph that doesn't require differentiation "
+    "use var_no_grad = var.detach()."
+)
 _NO_GRAD_KEPT = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
     "attribute won't be populated during autograd.backward(). If you indeed want the .grad field "
@@ -204,12 +208,9 @@ class Tensor(TensorMethods):
     def requires_grad(self, value: bool) -> None:
         if not isinstance(value, bool):
             raise RuntimeError("requires_grad must be a bool")
-        if not value and self._current_node() is not None:
-            raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use "
-                "a computed variable in a subgraph that doesn't require differentiation use "
-                "var_no_grad = var.detach()."
-            )
+        if self._current_node() is not None:
+            hint = "" if value else _HOW_NOT_TO_REQUIRE
+            raise RuntimeError(f"you can only change requires_grad flags of leaf variables.{hint}")
         if value and isinstance(self._storage, InferenceStorage) and not modes.inference:
             raise RuntimeError(
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not "
@@ -242,7 +243,8 @@ class Tensor(TensorMethods):
             _refuse_in_transforms("requires_grad_", hint)
         if requires_grad and self._array.dtype.kind not in "fc":
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        self.requires_grad = requires_grad
+        if not (requires_grad and self._current_node() is not None):
+            self.requires_grad = requires_grad
         return self
 
     @property

@@ -230,9 +230,11 @@ class AccumulateGrad(Node):
 class Nowhere(Node):
     """The end of the graph where a gradient is for nobody: a view made outside of the graph."""
 
-    __slots__ = ()
+    __slots__ = ("accumulated",)
 
     def __init__(self) -> None:
+        self.accumulated: dict[int, Hook] = {}
+        """Hooks on the view, which are never called."""
         self._edges = ()
         self._order = _next_leaf_order()
         self._hooks = None

@@ -13,7 +13,7 @@ from typing import Any
 
 from gradtool.engine._ops.creation.generators import get_rng_state, set_rng_state
 from gradtool.engine._tensor import Tensor
-from gradtool.engine.autograd import backward
+from gradtool.engine.autograd import _is_checkpoint_valid, backward
 from gradtool.engine.autograd.function import Function
 from gradtool.engine.autograd.grad_mode import enable_grad, no_grad
 from gradtool.engine.autograd.graph import saved_tensors_hooks
@@ -77,6 +77,13 @@ class CheckpointFunction(Function):
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         """Return the gradients of the arguments; those of closed-over tensors accumulate."""
+        if not _is_checkpoint_valid():
+            raise RuntimeError(
+                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or "
+                "passing an `inputs` parameter to .backward(). To resolve this error, you can "
+                "either set use_reentrant=False, or call .backward() without passing the `inputs` "
+                "argument."
+            )
         inputs = list(ctx.inputs)
         for place, each in zip(ctx.tensor_places, ctx.saved_tensors, strict=True):
             inputs[place] = each.detach()

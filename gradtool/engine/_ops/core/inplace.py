@@ -154,13 +154,19 @@ def write(x: Tensor, result: Tensor) -> None:
             f"output with shape {list(target.shape)} doesn't match the broadcast shape "
             f"{list(source.shape)}"
         )
-    if not _casts(source.dtype.kind, target.dtype.kind):
-        raise RuntimeError(
-            f"result type {TYPE_NAMES[source.dtype.name]} can't be cast to the desired output type "
-            f"{TYPE_NAMES[target.dtype.name]}"
-        )
+    check_cast(result, x)
     check_distinct_elements(target)
     target[...] = source
+
+
+def check_cast(result: Tensor, x: Tensor) -> None:
+    """Refuse to write elements of a kind that those of `x` cannot stand for."""
+    source, target = result._array.dtype, x._array.dtype
+    if not _casts(source.kind, target.kind):
+        raise RuntimeError(
+            f"result type {TYPE_NAMES[source.name]} can't be cast to the desired output type "
+            f"{TYPE_NAMES[target.name]}"
+        )
 
 
 def check_distinct_elements(array: Any) -> None:

@@ -17,7 +17,7 @@ from gradtool.engine._ops.core.primitive import Primitive, vjp_of
 from gradtool.engine._ops.core.scalars import scalar_for
 from gradtool.engine._ops.indexing.indexing import check_bounds
 from gradtool.engine._ops.shape.expansion import broadcast_shapes
-from gradtool.engine._ops.shape.shape import reshape
+from gradtool.engine._ops.shape.shape import reshape, reshape_own
 from gradtool.engine._tensor import Tensor
 
 
@@ -124,7 +124,7 @@ def gather(x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> 
             index.shape
         )
     if x.ndim == 0 or index.ndim == 0:
-        return reshape(gather(x.reshape(-1), 0, index.reshape(-1)), index.shape)
+        return reshape_own(gather(x.reshape(-1), 0, index.reshape(-1)), tuple(index.shape))
     _check_extents(x.shape, dim, index.shape)
     return _gather(_cut(x, index, dim), index, dim=dim)
 
@@ -193,7 +193,7 @@ def scattered_into(
     if x.ndim == 0 or index.ndim == 0:
         vectors = [each.reshape(-1) for each in (x, src, index)]
         out = scattered_into(vectors[0], 0, vectors[2], vectors[1], primitive)
-        return reshape(out, x.shape)
+        return reshape_own(out, tuple(x.shape))
     if max(src.ndim, 1) != x.ndim:
         wrap_dim(x.ndim - 1, src.ndim)
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")

@@ -193,10 +193,13 @@ def getitem(x: Tensor, key: Any) -> Tensor:
 
 def _name_whole(out: Tensor, x: Tensor, key: tuple[Any, ...]) -> None:
     """Name the node of a key of several parts that picks everything, of which torch makes one."""
-    if all(
-        isinstance(part, slice) and part in (slice(None), slice(0, None), slice(0, extent))
-        for part, extent in zip(key, x._array.shape)
-    ) and len(key) <= x.ndim:
+    if (
+        all(
+            isinstance(part, slice) and part in (slice(None), slice(0, None), slice(0, extent))
+            for part, extent in zip(key, x._array.shape)
+        )
+        and len(key) <= x.ndim
+    ):
         give_name(out, "AliasBackward0")
 
 

@@ -28,7 +28,7 @@ from gradtool.engine._ops.elementwise.elementwise import ceil, floor, round
 from gradtool.engine._ops.elementwise.selection import where
 from gradtool.engine._ops.indexing.gathering import gather, gathering, picking
 from gradtool.engine._ops.reductions.reduction import numpy_names
-from gradtool.engine._ops.shape.shape import reshape
+from gradtool.engine._ops.shape.shape import reshape_own
 from gradtool.engine._tensor import Tensor, wrap
 
 # ---- sorted, largest, middle and distinct values ---------------------------------------------
@@ -100,7 +100,7 @@ class Sorted(ValuesAndIndices):
 def sort(x: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Sorted:
     """The elements in order along a dimension, and where each came from."""
     if x.ndim == 0:
-        return Sorted(*[each.reshape(()) for each in sort(x.reshape(1), dim)])
+        return Sorted(*[reshape_own(each, ()) for each in sort(x.reshape(1), dim)])
     dim = wrap_dim(dim, x.ndim)
     order = argsort(x, dim, descending, stable)
     return Sorted(_sorted(x, order, dim=dim), order)
@@ -117,7 +117,7 @@ def argsort(x: Tensor, dim: int = -1, descending: bool = False, stable: bool = F
         raise RuntimeError("Sort does not support complex dtypes")
     dim = wrap_dim(dim, x.ndim)
     if x.ndim == 0:
-        return reshape(argsort(x.reshape(1)), ())
+        return reshape_own(argsort(x.reshape(1)), ())
     return _argsort(x, dim=dim, descending=descending)
 
 
@@ -138,7 +138,7 @@ def topk(x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = 
         raise RuntimeError("selected index k out of range")
     if x.ndim == 0:
         found = topk(x.reshape(1), k)
-        return TopK(*[each.reshape(()) if k else each for each in found])
+        return TopK(*[reshape_own(each, ()) if k else each for each in found])
     order = argsort(x, dim, descending=largest).narrow(dim, 0, k).clone()
     return TopK(_topk(x, order, dim=dim), order)
 

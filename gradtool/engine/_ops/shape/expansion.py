@@ -13,7 +13,7 @@ from gradtool.engine._ops.core.dims import Ints, as_ints, one_by_one, wrap_dim, 
 from gradtool.engine._ops.core.dtype_support import INT64, SMOOTH
 from gradtool.engine._ops.core.kinds import linear
 from gradtool.engine._ops.core.op import method, op
-from gradtool.engine._ops.shape.shape import reshape
+from gradtool.engine._ops.shape.shape import reshape_own
 from gradtool.engine._tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -275,7 +275,7 @@ def roll(x: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | Non
     """
     steps = as_ints(shifts)
     if dims is None or dims == ():
-        return reshape(_roll(x.reshape(-1), shifts=steps, dims=(0,)), x.shape)
+        return reshape_own(_roll(x.reshape(-1), shifts=steps, dims=(0,)), tuple(x.shape))
     axes = as_ints(dims)
     if len(steps) != len(axes):
         raise RuntimeError(

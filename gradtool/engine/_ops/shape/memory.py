@@ -26,6 +26,8 @@ def memory_of(array: Any) -> Any:
     owner = array
     while (base := _base_of(owner)) is not None:
         owner = base
+    if not (owner.flags.c_contiguous or owner.flags.f_contiguous):
+        owner = owner.transpose(sorted(range(owner.ndim), key=lambda dim: -owner.strides[dim]))
     flat = owner.reshape(-1, order="A")
     return flat if flat.dtype == array.dtype else flat.view(array.dtype)
 

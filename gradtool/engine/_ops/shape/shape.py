@@ -56,6 +56,11 @@ def reshape(x: Tensor, shape: Ints) -> Tensor:
     return _view(x, shape=shape) if _is_viewable(x, shape) else _copying_reshape(x, shape=shape)
 
 
+def reshape_own(x: Tensor, shape: Ints) -> Tensor:
+    """`reshape` of memory that nothing else refers to: the result is no view."""
+    return _copying_reshape(x, shape=shape)
+
+
 @method()
 def view(x: Tensor, *size: Any, dtype: _dtypes.dtype | None = None, **named: Any) -> Tensor:
     """`reshape` that never copies. Given a dtype: the same bytes as elements of that.
