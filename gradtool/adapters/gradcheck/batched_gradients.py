@@ -87,6 +87,7 @@ def _arrays(found: Found) -> Arrays:
 def _run(batched: Callable[[GraphedBatch], Found]) -> Arrays:
     try:
         with GraphedBatch(_COUNT) as level:
+            level.by_func = False  # as `autograd.grad` in batches, not as `func.vmap`
             return level.arrays(batched(level))
     except Exception as error:  # each one alone has succeeded
         raise GradcheckError(f"While computing batched gradients, got: {error}") from error

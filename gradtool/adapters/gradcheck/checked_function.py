@@ -45,8 +45,8 @@ def check_inputs(inputs: Sequence[Any]) -> None:
     """
     if not any(isinstance(value, Tensor) and value.requires_grad for value in inputs):
         raise ValueError(
-            "gradcheck expects at least one input tensor to require gradient, but none of the "
-            f"top-level inputs has requires_grad=True.{_hidden(inputs)}"
+            "gradcheck expects at least one input tensor to require gradient, but none of them "
+            f"have requires_grad=True.{_hidden(inputs)}"
         )
     for position, value in enumerate(inputs):
         if isinstance(value, Tensor) and value.requires_grad:
@@ -58,8 +58,9 @@ def _check_precision(position: int, tensor: Tensor) -> None:
     if tensor._array.dtype.char not in "dD":
         warnings.warn(
             f"Input #{position} requires gradient and is not a double precision floating point or "
-            f"complex, but {tensor.dtype}. The check will likely fail: the default step and "
-            "tolerances are below its precision.",
+            f"complex. This check will likely fail if all the inputs are not of double precision "
+            f"floating point or complex: the default step and tolerances are below the precision "
+            f"of {tensor.dtype}.",
             UserWarning,
             stacklevel=_STACKLEVEL,
         )
@@ -69,9 +70,9 @@ def _check_overlap(position: int, array: Any) -> None:
     extents = zip(array.strides, array.shape, strict=True)
     if any(step == 0 and extent > 1 for step, extent in extents):
         raise RuntimeError(
-            f"Input #{position} has a dimension with stride 0: several of its elements share "
-            "memory, so none can be perturbed alone. Call contiguous() or clone() on it before "
-            "passing it to gradcheck."
+            f"The {position}th input has a dimension with stride 0. gradcheck only supports inputs "
+            "that are non-overlapping to be able to compute the numerical gradients correctly. You "
+            "should call .contiguous on the input before passing it to gradcheck."
         )
 
 

@@ -53,7 +53,7 @@ def second_order(
         sent = cotangents or drawn_cotangents(
             CheckedFunction(func, given), options.seed, contiguous=contiguous
         )
-        gradients = gradient_function(func, len(given))
+        gradients = gradient_function(func, given)
 
         def names() -> list[str]:
             of_sent = [f"grad_outputs[{number}]" for number in range(len(sent))]
@@ -68,15 +68,25 @@ def _as_tuple(values: Any) -> tuple[Any, ...]:
     return tuple(values) if isinstance(values, tuple | list) else (values,)
 
 
-def gradient_function(func: Callable[..., Any], inputs: int) -> Callable[..., tuple[Tensor, ...]]:
-    """Return the backward of `func` as a function of its `inputs` inputs and its cotangents.
+def gradient_function(
+    func: Callable[..., Any], inputs: Sequence[Any]
+) -> Callable[..., tuple[Tensor, ...]]:
+    """Return the backward of `func` as a function of its inputs and its cotangents.
+
+    Those that `inputs` require a gradient of are made to, as dual tensors in their place do not.
 
     It returns the gradients of the inputs that require one, and omits those that are None.
     A cotangent may be None, for undefined.
     """
+    count = len(inputs)
+    graphed = [isinstance(each, Tensor) and each.requires_grad for each in inputs]
 
     def gradients(*args: Any) -> tuple[Tensor, ...]:
-        outputs, cotangents = _graphed(func(*args[:inputs])), args[inputs:]
+        given = [
+            arg.requires_grad_() if needed else arg
+            for arg, needed in zip(args, graphed, strict=False)
+        ]
+        outputs, cotangents = _graphed(func(*given)), args[count:]
         if len(outputs) != len(cotangents):
             raise CotangentCountError(
                 "gradgradcheck expects one of grad_outputs for each output that requires a "
@@ -85,7 +95,7 @@ def gradient_function(func: Callable[..., Any], inputs: int) -> Callable[..., tu
         sent = [pair for pair in zip(outputs, cotangents, strict=True) if pair[1] is not None]
         found = grad(
             [output for output, _ in sent],
-            [arg for arg in args[:inputs] if isinstance(arg, Tensor) and arg.requires_grad],
+            [arg for arg, needed in zip(given, graphed, strict=True) if needed],
             [cotangent for _, cotangent in sent],
             create_graph=True,
             allow_unused=True,

@@ -41,11 +41,20 @@ class ProbeVectors:
 
 
 def mismatch(
-    analytic: FloatArray, numeric: FloatArray, row: Block, column: Block, atol: float, rtol: float
+    head: str,
+    analytic: FloatArray,
+    numeric: FloatArray,
+    row: Block,
+    column: Block,
+    atol: float,
+    rtol: float,
 ) -> str | None:
     """Describe where and by how much two Jacobians differ; None if they agree.
 
+    As in PyTorch one of a complex output is said to be of its imaginary part, if that is wrong.
+
     Args:
+        head: What differs.
         analytic: One row for each coordinate of the output `row`, one column for each of the
             input `column`.
         numeric: The same, and the reference for the relative tolerance.
@@ -63,13 +72,19 @@ def mismatch(
         difference = np.abs(claimed - measured)
         allowed = atol + rtol * np.abs(measured)
         excess = np.where(wrong, difference - allowed, -np.inf)
+    if row.is_complex:
+        head = f"While considering the {_part(wrong)} part of complex outputs only, {head}"
     # Adding 0.0 turns -0 into 0.
     worst = np.unravel_index(np.argmax(np.nan_to_num(excess, nan=np.inf)), wrong.shape)
     return (
-        f"{wrong.sum()} of {wrong.size} entries differ, most {_place(row, column, worst)}: "
+        f"{head}: {wrong.sum()} of {wrong.size} entries differ, most {_place(row, column, worst)}: "
         f"analytic {claimed[worst] + 0.0:.10g}, numeric {measured[worst] + 0.0:.10g}, "
         f"difference {difference[worst]:.3g}, tolerance {allowed[worst]:.3g}"
     )
+
+
+def _part(wrong: np.ndarray) -> str:
+    return "imaginary" if wrong[1::2].any() else "real"
 
 
 def _entries(jacobian: FloatArray, column: Block) -> FloatArray:
@@ -93,11 +108,13 @@ def nonlinearity(
     returned: FloatArray,
     atol: float,
     rtol: float,
+    head: str,
     names: tuple[str, str],
 ) -> str | None:
     """Describe how `returned` differs from `cotangent` times `jacobian`; None if they agree.
 
-    `names` are those of the method and of the argument it should be linear in.
+    `head` says what is compared; `names` are those of the method and of the argument it should be
+    linear in.
     """
     expected = cotangent @ jacobian
     difference = np.abs(returned - expected)
@@ -109,7 +126,7 @@ def nonlinearity(
         return None
     worst = int(np.argmax(np.nan_to_num(excess, nan=np.inf)))
     return (
-        f"every entry is right, but {names[0]} is not linear in {names[1]}: for one with several "
-        f"entries it returns {returned[worst]:.10g}, for its entries one by one and summed "
+        f"{head}: every entry is right, but {names[0]} is not linear in {names[1]}: for one with "
+        f"several entries it returns {returned[worst]:.10g}, for its entries one by one and summed "
         f"{expected[worst]:.10g}"
     )

@@ -14,7 +14,6 @@ from gradtool.adapters.gradcheck.comparison import ProbeVectors
 from gradtool.engine import Tensor
 from gradtool.engine._tensor import wrap
 from gradtool.engine.autograd import grad
-from gradtool.engine.autograd.gradcheck import GradcheckError
 from gradtool.verify.oracle.fixed_step import numeric_columns, projected_derivative
 from gradtool.verify.protocol.coordinates import Block, Coordinates, FloatArray, is_continuous
 from gradtool.verify.protocol.observation import Array
@@ -99,15 +98,17 @@ class Derivatives:
         """Return the compared outputs at `primals`.
 
         Raises:
-            GradcheckError: An output has another shape or dtype than at the inputs.
+            AssertionError: An output has another shape or dtype than at the inputs.
         """
         with self.function.called(primals) as outputs:
             arrays = [copied(output) for output in outputs]
-        if any(map(_differs_in_form, arrays, self._first)) or len(arrays) != len(self._first):
-            raise GradcheckError(
-                "Expected func to return outputs with the same shape and dtype when inputs are "
-                f"perturbed by eps, but {_forms(self._first)} became {_forms(arrays)}"
-            )
+        for what in ("shape", "dtype"):
+            if [getattr(a, what) for a in arrays] != [getattr(a, what) for a in self._first]:
+                raise AssertionError(
+                    f"Expected `func` to return outputs with the same {what} when inputs are "
+                    f"perturbed by {self._eps}, but got: {_forms(self._first)} became "
+                    f"{_forms(arrays)}"
+                )
         return [arrays[at] for at in self.positions]
 
     def numeric(self, target: int) -> FloatArray:
@@ -232,10 +233,6 @@ def _close(one: FloatArray, other: FloatArray, allowed: float) -> bool:
     if np.array_equal(one, other):
         return True
     return np.allclose(one, other, rtol=_SAME, atol=allowed, equal_nan=True)
-
-
-def _differs_in_form(one: Array, other: Array) -> bool:
-    return one.shape != other.shape or one.dtype != other.dtype
 
 
 def _forms(arrays: Sequence[Array]) -> str:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gradtool.adapters.bundled.graphed_levels import GraphedDual
 from gradtool.adapters.gradcheck.checked_function import CheckedFunction, copied
 from gradtool.adapters.gradcheck.comparison import ProbeVectors, mismatch, nonlinearity
 from gradtool.adapters.gradcheck.derivatives import MAX_ENTRIES, Derivatives
 from gradtool.engine import Tensor
 from gradtool.engine._tensor import wrap
+from gradtool.engine.autograd import forward_ad
 from gradtool.engine.autograd.gradcheck import GradcheckError, GradcheckOptions
 from gradtool.verify.protocol.coordinates import FloatArray
 from gradtool.verify.protocol.observation import Array
@@ -22,13 +22,13 @@ Tangents = Sequence[Tensor | None]
 
 def jvp(function: CheckedFunction, tangents: Tangents) -> list[Tensor | None]:
     """Return the tangents of all outputs for these of the targets; None stands for undefined."""
-    with GraphedDual() as level:
+    with forward_ad.dual_level():
         duals = [
-            level.dual(target.detach(), tangent).requires_grad_()
+            target.detach() if tangent is None else forward_ad.make_dual(target.detach(), tangent)
             for target, tangent in zip(function.targets, tangents, strict=True)
         ]
         with function.called(instead=duals) as outputs:
-            return [level.tangent_of(output) for output in outputs]
+            return [forward_ad.unpack_dual(output).tangent for output in outputs]
 
 
 class ForwardMode:
@@ -60,7 +60,9 @@ class ForwardMode:
             jacobian = np.array(columns).reshape(layout.size, -1).T / scaling
             for output, block in enumerate(self._derivatives.outputs.blocks):
                 rows = jacobian[block.span]
+                head = self._head(output, target)
                 text = mismatch(
+                    head,
                     rows,
                     self._derivatives.numeric(target)[block.span],
                     block,
@@ -73,9 +75,10 @@ class ForwardMode:
                     tangent[block.span],
                     self._options.atol,
                     self._options.rtol,
+                    head,
                     _JVP,
                 )
-                wrong += [f"{self._head(output, target)}: {text}"] if text else []
+                wrong += [text] if text else []
         return wrong
 
     def _projections(self) -> list[str]:

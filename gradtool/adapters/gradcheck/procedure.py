@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
@@ -140,11 +141,14 @@ class _Procedure:
             try:
                 gradients = self._gradients_without(outputs, missing)
             except Exception as error:
+                _warn_of_undefined()
                 numbers = ", ".join(map(str, missing))
                 raise GradcheckError(
                     "Expected backward function to handle undefined output grads, but without a "
                     f"grad_output for output {numbers} it raised {type(error).__name__}: {error}"
                 ) from error
+            if not self._are_zeros(gradients):
+                _warn_of_undefined()
             self._expect_zeros(
                 gradients,
                 "Expected all input grads to be undefined or zero when all output grads are "
@@ -159,6 +163,9 @@ class _Procedure:
         chosen = [outputs[at] for at in missing]
         return undefined_gradients(chosen, self._derivatives.function.targets)
 
+    def _are_zeros(self, gradients: Gradients) -> bool:
+        return not any(flat.any() for flat in self._derivatives.flat(gradients))
+
     def _expect_zeros(self, gradients: Gradients, message: str) -> None:
         allowed = _CLOSE_TO_ZERO if self._options.masked else 0.0
         for number, flat in enumerate(self._derivatives.flat(gradients)):
@@ -168,6 +175,16 @@ class _Procedure:
                     f"{message}: the gradient of {self._derivatives.input(number)} has an entry of "
                     f"{wrong[0]:.10g} instead of zero"
                 )
+
+
+def _warn_of_undefined() -> None:
+    warnings.warn(
+        "Backwards compatibility: New undefined gradient support checking feature is enabled by "
+        "default, but it may break existing callers of this function. If this is true for you, you "
+        'can call this function with "check_undefined_grad=False" to disable the feature',
+        UserWarning,
+        stacklevel=2,
+    )
 
 
 def depends_on_once_differentiable(tensors: Iterable[Tensor]) -> bool:

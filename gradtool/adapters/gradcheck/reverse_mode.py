@@ -62,7 +62,9 @@ def _compared(
         for target, returned in enumerate(found.rows[output].jacobians):
             jacobian = returned[:-1]
             jacobian /= probes[output].scaling[:, None]
+            head = _head(derivatives, output, target)
             text = mismatch(
+                head,
                 jacobian,
                 found.numeric[target][block.span],
                 block,
@@ -75,10 +77,11 @@ def _compared(
                 returned[-1],
                 options.atol,
                 options.rtol,
+                head,
                 _BACKWARD,
             )
             if text is not None:
-                result.mismatches.append(f"{_head(derivatives, output, target)}: {text}")
+                result.mismatches.append(text)
     return result
 
 

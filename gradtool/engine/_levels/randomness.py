@@ -18,6 +18,11 @@ _NO_NUMBERS = (
     "'different' randomness flags on vmap or perform the randomness operation out of vmap"
 )
 
+_NONE_IN_ROWS = (
+    "vmap: We do not yet support calling random operations inside of vmap. Please perform random "
+    "operations outside of vmap as a workaround"
+)
+
 
 def drawing(draw: Draw) -> Draw:
     """Let a function that draws random numbers draw them as the innermost vmap wants them.
@@ -64,7 +69,7 @@ def check_draw_over(x: Any) -> None:
     if level is None:
         return
     if level.randomness == "error":
-        raise RuntimeError(_NO_NUMBERS)
+        raise RuntimeError(_NO_NUMBERS if level.by_func else _NONE_IN_ROWS)
     if level.randomness == "different" and not level.owns(_below_all_above(level, x)):
         raise RuntimeError(
             "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will "
@@ -76,7 +81,7 @@ def check_draw_over(x: Any) -> None:
 def _drawn_at(level: VmapLevel, draw: Draw, args: list[Any], params: dict[str, Any]) -> Tensor:
     batched = any(level.owns(value) for value in (*args, *params.values()))
     if level.randomness == "error":
-        raise RuntimeError(_NO_NUMBERS)
+        raise RuntimeError(_NO_NUMBERS if level.by_func else _NONE_IN_ROWS)
     if level.randomness == "same":
         if batched:
             raise RuntimeError(

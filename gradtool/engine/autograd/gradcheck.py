@@ -7,8 +7,6 @@ own error instead. Both share the code of difference quotients and coordinates, 
 Where PyTorch's own behaviour is a known fault, this one differs:
 
 * The inputs have their values again afterwards, also when `func` raises.
-* With ``raise_exception=False`` any exception of the user's code means False. Only misuse of
-  gradcheck itself still raises.
 * Cotangents have random sign and size, and some have many entries, so a backward that
   ignores, squares, clips or mixes the entries of its cotangent is found.
 * Fast mode uses other signed probes in every call (the same ones in every run of a program),
@@ -93,7 +91,7 @@ def gradcheck(
         eps: Step of the central differences, absolute.
         atol: Absolute tolerance.
         rtol: Relative tolerance.
-        raise_exception: False returns False where a check fails or the user's code raises.
+        raise_exception: False returns False where a check fails.
         nondet_tol: Largest difference allowed between two runs of backward.
         check_undefined_grad: Backward must treat undefined cotangents as zeros.
         check_grad_dtypes: Gradients must have the dtypes of the inputs. Checked if
@@ -119,15 +117,15 @@ def gradcheck(
     """
     _expect(
         check_forward_ad or check_backward_ad,
-        "at least one of check_forward_ad and check_backward_ad to be True",
+        "Expected at least one of check_forward_ad or check_backward_ad to be True",
     )
     _expect(
         check_backward_ad or not check_batched_grad,
-        "check_backward_ad to be True where check_batched_grad is",
+        "Setting check_batched_grad=True requires check_backward_ad to be True",
     )
     _expect(
         check_forward_ad or not check_batched_forward_grad,
-        "check_forward_ad to be True where check_batched_forward_grad is",
+        "Setting check_batched_forward_grad=True requires check_forward_ad to be True",
     )
     options = GradcheckOptions(
         eps=eps,
@@ -201,15 +199,15 @@ def gradgradcheck(
     """
     _expect(
         check_fwd_over_rev or check_rev_over_rev,
-        "at least one of check_fwd_over_rev and check_rev_over_rev to be True",
+        "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True",
     )
     _expect(
         check_rev_over_rev or not check_undefined_grad,
-        "check_rev_over_rev to be True where check_undefined_grad is",
+        "Setting check_undefined_grad=True requires check_rev_over_rev to be True",
     )
     _expect(
         check_rev_over_rev or not check_batched_grad,
-        "check_rev_over_rev to be True where check_batched_grad is",
+        "Setting check_batched_grad=True requires check_rev_over_rev to be True",
     )
     options = GradcheckOptions(
         eps=eps,
@@ -242,18 +240,19 @@ def _checks() -> Any:
     return importlib.import_module("gradtool.adapters.gradcheck.checks")
 
 
-def _expect(holds: bool, expectation: str) -> None:
+def _expect(holds: bool, message: str) -> None:
     if not holds:
-        raise AssertionError(f"Expected {expectation}")
+        raise AssertionError(message)
 
 
 def _passes(check: Callable[[], None], raise_exception: bool) -> bool:
-    """Return True if `check` raises nothing. Misuse of gradcheck always raises."""
+    """Return True if `check` raises nothing, False for what it finds unless that is raised.
+
+    Exceptions of the user's code, and those for misuse of gradcheck, always raise.
+    """
     try:
         check()
-    except MisuseError:
-        raise
-    except Exception:
+    except GradcheckError:
         if raise_exception:
             raise
         return False
