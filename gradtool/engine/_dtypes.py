@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
+
+from gradtool.engine._narrow import LIMITS, numpy_dtype
 
 BOOL, INTEGER, FLOATING, COMPLEX = range(4)
 """Categories in the order in which one absorbs the other."""
@@ -15,12 +18,28 @@ class dtype:
 
     __slots__ = ("category", "is_signed", "itemsize", "name", "numpy")
 
-    def __init__(self, name: str, category: int) -> None:
+    numpy: np.dtype[Any]
+
+    def __init__(self, name: str, category: int, itemsize: int = 0) -> None:
         self.name = name
         self.category = category
-        self.numpy: np.dtype[Any] = np.dtype(name)
-        self.itemsize = self.numpy.itemsize
-        self.is_signed = self.numpy.kind in "ifc"
+        self.itemsize, self.is_signed = itemsize, True
+        if not itemsize:
+            self.numpy = np.dtype(name)
+            self.itemsize = self.numpy.itemsize
+            self.is_signed = self.numpy.kind in "ifc"
+
+    def __getattr__(self, attribute: str) -> Any:
+        # Reached where the slot is empty: that of a dtype which NumPy does not have by itself.
+        if attribute != "numpy":
+            raise AttributeError(f"'torch.dtype' object has no attribute '{attribute}'")
+        if self.name not in LIMITS:
+            raise TypeError(f"gradtool's engine has no tensors of torch.{self.name}")
+        self.numpy = numpy_dtype(self.name)
+        _BY_NUMPY[self.numpy] = self
+        for each in ON_NARROW:
+            each()
+        return self.numpy
 
     @property
     def is_floating_point(self) -> bool:
@@ -39,21 +58,22 @@ class dtype:
 
     def to_real(self) -> dtype:
         """The real type with the precision of a complex one."""
-        return {"complex64": float32, "complex128": float64}.get(self.name, self)
+        parts = {"complex32": float16, "complex64": float32, "complex128": float64}
+        return parts.get(self.name, self)
 
     def to_complex(self) -> dtype:
         """The complex type with the precision of a real one."""
         # torch has complex32 for float16, which NumPy lacks.
-        return {"float16": complex64, "float32": complex64, "float64": complex128}.get(
-            self.name, self
-        )
+        if self.category != FLOATING:
+            return self
+        return complex128 if self is float64 else complex64
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Dtypes compare by identity: a copy must be the same object.
-        return from_numpy_dtype, (self.numpy,)
+        return of_name, (self.name,)
 
 
 bool_: Final = dtype("bool", BOOL)
@@ -68,9 +88,24 @@ float64: Final = dtype("float64", FLOATING)
 complex64: Final = dtype("complex64", COMPLEX)
 complex128: Final = dtype("complex128", COMPLEX)
 
+uint16: Final = dtype("uint16", INTEGER)
+uint32: Final = dtype("uint32", INTEGER)
+uint64: Final = dtype("uint64", INTEGER)
+bfloat16: Final = dtype("bfloat16", FLOATING, 2)
+_BYTES: Final = tuple(dtype(name, FLOATING, 1) for name in LIMITS if name != "bfloat16")
+complex32: Final = dtype("complex32", COMPLEX, 4)
+"""Known by name, for code that mentions it; no tensor has it."""
+
 ALL: Final = (
     bool_, uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128,
 )  # fmt: skip
+"""Those that operations are made for. bfloat16 computes as float32, the others hold elements."""
+
+UNSIGNED: Final = (uint16, uint32, uint64)
+NARROW: Final = (bfloat16, *_BYTES)
+
+ON_NARROW: Final[list[Callable[[], None]]] = []
+"""What to do once arrays of a narrow dtype may be met, which few programs have."""
 
 ALIASES: Final = {
     "bool": bool_,
@@ -82,26 +117,34 @@ ALIASES: Final = {
     "double": float64,
     "cfloat": complex64,
     "cdouble": complex128,
-    **{each.name: each for each in ALL},
+    "chalf": complex32,
+    **{each.name: each for each in (*ALL, *UNSIGNED, *NARROW, complex32)},
 }
 """Every public name of a dtype, as an attribute of the torch namespace."""
 
-_BY_NUMPY: Final = {each.numpy: each for each in ALL}
+_BY_NUMPY: Final = {each.numpy: each for each in (*ALL, *UNSIGNED)}
 
 _default: dtype = float32
 
 
-def from_numpy_dtype(numpy_dtype: np.dtype[Any]) -> dtype:
+def of_name(name: str) -> dtype:
+    """The dtype of this name."""
+    return ALIASES[name]
+
+
+def from_numpy_dtype(given: np.dtype[Any]) -> dtype:
     """The dtype of an array.
 
     Raises:
         TypeError: no dtype of torch corresponds to it.
     """
     try:
-        return _BY_NUMPY[numpy_dtype]
+        return _BY_NUMPY[given]
     except KeyError:
+        if given.name in LIMITS:  # read from a file
+            return _BY_NUMPY[ALIASES[given.name].numpy]
         raise TypeError(
-            f"can't convert np.ndarray of type {numpy_dtype}. The supported types are: "
+            f"can't convert np.ndarray of type {given}. The supported types are: "
             + ", ".join(each.name for each in ALL)
         ) from None
 
@@ -140,6 +183,9 @@ def promote_types(a: dtype, b: dtype) -> dtype:
     """
     if a is b:
         return a
+    _check_promotion(a, b)
+    if bfloat16 in (a, b) and a.category == b.category:
+        return float64 if float64 in (a, b) else float32
     if a.category == b.category or COMPLEX in (a.category, b.category):
         if a.category < FLOATING and b.category == COMPLEX:
             return b
@@ -148,6 +194,26 @@ def promote_types(a: dtype, b: dtype) -> dtype:
         # Among integers, and among floating and complex types, NumPy's rules are torch's.
         return _BY_NUMPY[np.promote_types(a.numpy, b.numpy)]
     return a if a.category > b.category else b
+
+
+def _check_promotion(a: dtype, b: dtype) -> None:
+    for kinds, name in ((_BYTES, "Float8 Types"), (UNSIGNED, "uint16, uint32, uint64 types")):
+        of_integers = kinds is not UNSIGNED or FLOATING not in (a.category, b.category)
+        if of_integers and (a in kinds or b in kinds):
+            raise RuntimeError(
+                f"Promotion for {name} is not supported, attempted to promote "
+                f"{TYPE_NAMES[a.name]} and {TYPE_NAMES[b.name]}"
+            )
+
+
+TYPE_NAMES: Final = {
+    "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int",
+    "int64": "Long", "float16": "Half", "float32": "Float", "float64": "Double",
+    "complex64": "ComplexFloat", "complex128": "ComplexDouble", "bfloat16": "BFloat16",
+    "complex32": "ComplexHalf", "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64",
+    **{each.name: each.name.capitalize() for each in _BYTES},
+}  # fmt: skip
+"""What torch calls the dtypes in its messages."""
 
 
 def of_scalar(value: complex) -> dtype:
@@ -197,9 +263,10 @@ class finfo:
                 f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle "
                 f"'{kind}'"
             )
-        found = np.finfo(kind.numpy)
-        # For a complex type, NumPy and torch both give the real type of its parts.
-        self.dtype = str(np.dtype(found.dtype))
+        # Of a complex type, torch too gives the real type of its parts.
+        kind = kind.to_real()
+        found = LIMITS[kind.name] if kind in NARROW else np.finfo(kind.numpy)
+        self.dtype = kind.name
         self.bits = int(found.bits)
         self.eps, self.max, self.min = float(found.eps), float(found.max), float(found.min)
         self.tiny = self.smallest_normal = float(found.smallest_normal)

@@ -46,6 +46,7 @@ TYPES: dict[str, Any] = {
         "DoubleTensor": _dtypes.float64,
         "FloatTensor": _dtypes.float32,
         "HalfTensor": _dtypes.float16,
+        "BFloat16Tensor": _dtypes.bfloat16,
         "IntTensor": _dtypes.int32,
         "LongTensor": _dtypes.int64,
         "ShortTensor": _dtypes.int16,

@@ -57,6 +57,8 @@ Tensor.__repr__ = text_of  # type: ignore[assignment,method-assign]  # methods a
 
 def _plain(x: Tensor, more: Sequence[str] = ()) -> str:
     array = to_numpy(x._array)
+    if array.dtype.kind == "V":
+        array = array.astype(np.float32)
     body = "[]" if array.size == 0 else _body(array, len(HEAD))
     return _with_suffixes(HEAD + body, [*_suffixes(x), *more])
 

@@ -178,7 +178,7 @@ class Tensor(TensorMethods):
 
     def is_floating_point(self) -> bool:
         """True if the dtype is a real floating one."""
-        return bool(self._array.dtype.kind == "f")
+        return self._array.dtype.kind in "fV"
 
     def is_complex(self) -> bool:
         """True if the dtype is a complex one."""
@@ -216,7 +216,7 @@ class Tensor(TensorMethods):
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not "
                 "allowed."
             )
-        if value and self._array.dtype.kind not in "fc":
+        if value and self._array.dtype.kind not in "fcV":
             raise RuntimeError(
                 "only Tensors of floating point and complex dtype can require gradients"
             )
@@ -241,7 +241,7 @@ class Tensor(TensorMethods):
         if modes.levels:
             hint = " (or perhaps using torch.autograd.functional.* APIs)"
             _refuse_in_transforms("requires_grad_", hint)
-        if requires_grad and self._array.dtype.kind not in "fc":
+        if requires_grad and self._array.dtype.kind not in "fcV":
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if not (requires_grad and self._current_node() is not None):
             self.requires_grad = requires_grad
@@ -471,7 +471,7 @@ class Tensor(TensorMethods):
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
-        if self._requires_grad and value._array.dtype.kind not in "fc":
+        if self._requires_grad and value._array.dtype.kind not in "fcV":
             raise RuntimeError(
                 "data set to a tensor that requires gradients must be floating point or complex "
                 "dtype"
@@ -507,6 +507,8 @@ class Tensor(TensorMethods):
                 f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to "
                 "copy the tensor to host memory first."
             )
+        if self._array.dtype.kind == "V":
+            raise TypeError(f"Got unsupported ScalarType {_dtypes.TYPE_NAMES[self.dtype.name]}")
         return self._array
 
     def __array_wrap__(

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 
 from gradtool.engine import _dtypes
 from gradtool.engine._device import device as device_type
+from gradtool.engine._narrow import LIMITS
 from gradtool.engine._ops.creation.literals import from_numpy
 from gradtool.engine._tensor import Size, Tensor, to_numpy
 from gradtool.engine.nn.parameter import Parameter
@@ -125,7 +126,11 @@ class _Unpickler(pickle.Unpickler):
         """Find a global; with `weights_only`, parts of tensors only."""
         if (module, name) == (__name__, "_tensor"):
             return self._placed
-        allowed = (module, name) in _ALLOWED or (module in _OF_ARRAYS and name in _ARRAY_PARTS)
+        allowed = (
+            (module, name) in _ALLOWED
+            or (module in _OF_ARRAYS and name in _ARRAY_PARTS)
+            or (module == "ml_dtypes" and name in LIMITS)
+        )
         if self._weights_only and not allowed:
             raise pickle.UnpicklingError(
                 "Weights only load failed. In PyTorch 2.6, we changed the default value of the "

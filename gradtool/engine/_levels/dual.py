@@ -53,7 +53,7 @@ class DualLevel(Level):
             ValueError: one of them is not floating or complex.
         """
         for name, value in (("primal", primal), ("tangent", tangent)):
-            if value._array.dtype.kind not in "fc":
+            if value._array.dtype.kind not in "fcV":
                 raise ValueError(
                     f"Expected {name} to be floating point or complex, but got: {value.dtype}"
                 )
@@ -178,7 +178,7 @@ def input_tangents(level: DualLevel, ctx: Any, args: tuple[Any, ...]) -> list[Te
     tangents: list[Tensor | None] = []
     for arg in args:
         tangent = level.tangent_of(arg)
-        floating = isinstance(arg, Tensor) and arg._array.dtype.kind in "fc"
+        floating = isinstance(arg, Tensor) and arg._array.dtype.kind in "fcV"
         if tangent is None and floating and ctx.materialize_grads:
             tangent = zeros_like(level.below(arg).detach())
         tangents.append(tangent)

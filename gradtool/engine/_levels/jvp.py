@@ -62,7 +62,7 @@ def _zero_tangent(primal: Any) -> Any:
     from gradtool.engine._ops.core.kinds import zeros_like
 
     if isinstance(primal, Tensor):
-        return zeros_like(primal.detach()) if primal._array.dtype.kind in "fc" else primal
+        return zeros_like(primal.detach()) if primal._array.dtype.kind in "fcV" else primal
     return primal * 0
 
 

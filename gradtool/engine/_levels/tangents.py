@@ -145,7 +145,7 @@ def check_tangents(
 
 
 def _is_differentiable(output: Tensor, fixed: Sequence[Tensor]) -> bool:
-    return output._array.dtype.kind in "fc" and not any(output is each for each in fixed)
+    return output._array.dtype.kind in "fcV" and not any(output is each for each in fixed)
 
 
 def check_view(output: Tensor, tangent: Tensor, inputs: Sequence[tuple[Any, Any]]) -> None:

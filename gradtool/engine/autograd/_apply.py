@@ -73,7 +73,7 @@ def _is_plain(ctx: BackwardCFunction, args: tuple[Any, ...], output: Tensor) -> 
     for arg in args:
         if arg is output:
             return False
-    return output._array.dtype.kind in "fc"
+    return output._array.dtype.kind in "fcV"
 
 
 def _finish_plain(
@@ -167,7 +167,7 @@ def _place(
     is_input, changed = id(tensor) in inputs, id(tensor) in dirty
     if changed:
         tensor._bump()
-    if not (record and tensor._array.dtype.kind in "fc"):
+    if not (record and tensor._array.dtype.kind in "fcV"):
         return _outside_of_graph(tensor, is_input=is_input, changed=changed)
     edge = ctx._output_edge(number)
     if changed:

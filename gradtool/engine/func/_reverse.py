@@ -57,7 +57,7 @@ def _vjp(
         check_tensors(outputs, "vjp(f, *primals)")
         results = _lowered(level, result)
         for each in outputs:
-            if each._array.dtype.kind not in "fc":
+            if each._array.dtype.kind not in "fcV":
                 raise RuntimeError(
                     "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got "
                     f"Tensor with dtype {each.dtype}"

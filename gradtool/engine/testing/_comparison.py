@@ -12,8 +12,8 @@ from gradtool.engine._ops.creation.literals import as_tensor
 from gradtool.engine._tensor import Tensor, to_numpy
 
 _TOLERANCES = {
-    "float16": (1e-3, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7),
-    "complex64": (1.3e-6, 1e-5), "complex128": (1e-7, 1e-7),
+    "float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5),
+    "float64": (1e-7, 1e-7), "complex64": (1.3e-6, 1e-5), "complex128": (1e-7, 1e-7),
 }  # fmt: skip
 """Relative and absolute tolerance of each dtype, from torch's docs; others are exact."""
 

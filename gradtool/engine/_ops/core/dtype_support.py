@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 from gradtool.engine import _dtypes
@@ -43,12 +43,7 @@ EVERY: Final[Dtypes] = frozenset(_dtypes.ALL)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-TYPE_NAMES: Final = {
-    "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int",
-    "int64": "Long", "float16": "Half", "float32": "Float", "float64": "Double",
-    "complex64": "ComplexFloat", "complex128": "ComplexDouble",
-}  # fmt: skip
-"""What torch calls the dtypes in its messages."""
+TYPE_NAMES: Final = _dtypes.TYPE_NAMES
 
 
 def not_implemented(name: str, numpy_dtype: Any) -> NotImplementedError:
@@ -65,6 +60,8 @@ def refuse(kinds: str, name: str, array: Any) -> None:
 def check_taken(x: Any, claim: Dtypes, name: str) -> None:
     """Refuse a tensor of a dtype that is not claimed; what is no tensor is left to others."""
     dtype = getattr(x, "dtype", None)
+    if dtype is _dtypes.bfloat16:  # computed as float32, wherever float16 is taken
+        dtype = _dtypes.float16 if _dtypes.float16 in claim else dtype
     if dtype.__class__ is _dtypes.dtype and dtype not in claim:
         raise not_implemented(name, dtype.numpy)
 
@@ -75,26 +72,65 @@ def check_positions(index: Any, words: str, *, narrow: bool = False) -> None:
         raise RuntimeError(words.format(TYPE_NAMES[index.dtype.name]))
 
 
-def takes(claim: Dtypes, name: str) -> Callable[[F], F]:
+def takes(claim: Dtypes, name: str, *, fused: bool = False) -> Callable[[F], F]:
     """Refuse a first argument of a dtype that is not claimed, in the words of torch.
 
-    For operations made of others that would take it. `name` is that of torch's kernel.
+    For operations made of others that would take it. `name` is that of torch's kernel. One that
+    is `fused` rounds floats of two bytes once, after computing in single precision.
     """
 
     def claiming(function: F) -> F:
+        run = _rounding_once(function) if fused else function
+
         @functools.wraps(function)
         def checked(*args: Any, **named: Any) -> Any:
             check_taken(args[0] if args else named.get(_first_name(function)), claim, name)
-            return function(*args, **named)
+            return run(*args, **named)
 
         return checked  # type: ignore[return-value]  # it has the signature of `function`
 
     return claiming
 
 
+def _rounding_once(function: Callable[..., Any]) -> Callable[..., Any]:
+    single, parameters = _dtypes.float32, inspect.signature(function).parameters
+    if "running_mean" in parameters:  # which changes in place
+        return function
+
+    def run(*args: Any, **named: Any) -> Any:
+        given = args[0] if args else named.get(_first_name(function))
+        dtype: Any = getattr(given, "dtype", None)
+        if not _is_short(dtype) or named.get("inplace") or _has_wide((*args, *named.values())):
+            return function(*args, **named)
+        wide = [_widened(each, dtype) for each in args]
+        others = {key: _widened(each, dtype) for key, each in named.items()}
+        out = function(*wide, **others)
+        return out.to(dtype) if getattr(out, "dtype", None) is single else out
+
+    return run
+
+
+def _has_wide(values: Sequence[Any]) -> bool:
+    """Return True where a tensor of full precision is among the arguments, which rules then."""
+    return any(getattr(each, "dtype", None) in FLOATS for each in values)
+
+
+def _is_short(dtype: Any) -> bool:
+    return dtype is _dtypes.bfloat16 or dtype is _dtypes.float16
+
+
+def _widened(value: Any, dtype: _dtypes.dtype) -> Any:
+    return value.to(_dtypes.float32) if getattr(value, "dtype", None) is dtype else value
+
+
+@functools.cache
+def _parameters(function: Callable[..., Any]) -> Any:
+    return inspect.signature(function).parameters
+
+
 @functools.cache
 def _first_name(function: Callable[..., Any]) -> str:
-    return next(iter(inspect.signature(function).parameters))
+    return str(next(iter(_parameters(function))))
 
 
 def refusing_bool(name: str, compute: Callable[..., Any]) -> Callable[..., Any]:

@@ -185,7 +185,7 @@ def check_distinct_elements(array: Any) -> None:
 
 def _casts(source: str, target: str) -> bool:
     """Return True where a kind of dtype may be written over another: never to a lower category."""
-    ranks = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
+    ranks = {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2, "c": 3}
     return ranks[source] <= ranks[target]
 
 

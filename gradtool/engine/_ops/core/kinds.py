@@ -13,6 +13,7 @@ from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.batching import BatchRule, unchanged
 from gradtool.engine._ops.core.dtype_support import EVERY, REAL, Dtypes, not_implemented
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
+from gradtool.engine._ops.core.narrow import in_single, rounded
 from gradtool.engine._ops.core.primitive import Primitive, Vjp, positional_names, vjp_of
 from gradtool.engine._ops.core.promotion import (
     ApartError,
@@ -56,10 +57,15 @@ def promoted(
         lower = [_cast_at_level(each, common) for each in operands[conditions:]]
         out: Tensor = level.apply(primitive, [*operands[:conditions], *lower], params)
         return out
-    arrays = [cast(each, common.numpy) for each in operands[conditions:]]
+    kind = common.numpy
+    if common is _dtypes.bfloat16 and primitive.name in ("mul", "div"):
+        kind = np.dtype(np.float32)  # here torch does not round a number beforehand
+    arrays = [cast(each, kind) for each in operands[conditions:]]
     arrays = [*[each._array for each in operands[:conditions]], *arrays]
     try:
         out = computed(primitive, arrays, params)
+        if common is _dtypes.bfloat16:
+            out = wrap(rounded(out._array, common.numpy))
     # Looked at only after a failure: operands on one device pay nothing for it.
     except ApartError:
         together = to_common_device(operands)
@@ -272,7 +278,9 @@ def of_floats(compute: Callable[..., Any]) -> Callable[..., Any]:
     """`compute`, with integers made floats of the default dtype first, as torch does."""
 
     def floating(x: Any) -> Any:
-        if x.dtype.kind in "iub":
+        if x.dtype.kind in "iubV":
+            if x.dtype.kind == "V":
+                return in_single(compute, x)
             x = x.astype(_dtypes.get_default_dtype().numpy)
         return compute(x)
 

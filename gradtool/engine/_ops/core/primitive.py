@@ -12,6 +12,7 @@ from gradtool.engine._levels import alive, highest
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.batching import BatchRule, broadcasting
 from gradtool.engine._ops.core.dtype_support import EVERY, Dtypes
+from gradtool.engine._ops.core.narrow import widened
 from gradtool.engine._ops.core.primitive_node import PrimitiveNode
 from gradtool.engine._ops.core.promotion import refuse_apart
 from gradtool.engine._tensor import Tensor, wrap
@@ -180,6 +181,8 @@ class Primitive:
         """What applies it with promotion and broadcasting, where that is more than itself."""
         self.plans: dict[tuple[int, ...], Plan] = {}
         PRIMITIVES.append(self)
+        if _meets_narrow:
+            self.compute = widened(self)
 
     def __call__(self, *args: Any, **params: Any) -> Tensor:
         """Compute, and record when an argument requires a gradient."""
@@ -365,6 +368,21 @@ class Primitive:
 
 _FIRST, _SECOND, _BOTH = (0,), (1,), (0, 1)
 _NO_PARAMS: dict[str, Any] = {}
+
+
+_meets_narrow: list[bool] = []
+"""Not empty once arrays may have elements narrower than NumPy's."""
+
+
+def meet_narrow() -> None:
+    """Let every primitive take elements narrower than NumPy's from now on."""
+    if not _meets_narrow:
+        _meets_narrow.append(True)
+        for primitive in PRIMITIVES:
+            primitive.compute = widened(primitive)
+
+
+_dtypes.ON_NARROW.append(meet_narrow)
 
 
 def _versions(saved: Sequence[Any]) -> tuple[int, ...] | None:

@@ -52,7 +52,11 @@ class PrimitiveNode(Node):
         if grad is None:
             return [None] * len(plan.rules)
         saved = self._unpack() if plan.keeps_tensors else self.saved
-        rules = plan.rules if grad._array.dtype.kind != "c" else plan.complex_rules
+        rules, kind = plan.rules, grad._array.dtype.kind
+        if kind != "f":
+            if kind == "V" and plan.keeps_tensors:
+                return self._vjp_in_single(grad, saved, wanted)
+            rules = plan.complex_rules if kind == "c" else rules
         results: Gradients
         if wanted is None:
             results = [rule(grad, saved) for rule in rules]
@@ -67,6 +71,21 @@ class PrimitiveNode(Node):
             result if result is None or fix is None else bring_back(result, *fix)
             for result, fix in zip(results, self.fix)
         ]
+
+    def _vjp_in_single(
+        self, grad: Tensor, saved: Sequence[Any], wanted: set[int] | None
+    ) -> Gradients:
+        """The vjp for a cotangent of narrow elements, of which only the results are rounded."""
+        narrow, wide = grad.dtype, _wide(grad)
+        saved = [_wide(each) if isinstance(each, Tensor) else each for each in saved]
+        results: list[Tensor | None] = []
+        for position, (rule, edge) in enumerate(zip(self.plan.rules, self._edges)):
+            found = rule(wide, saved) if wanted is None or edge._order in wanted else None
+            fix = None if self.fix is None else self.fix[position]
+            if found is not None:
+                found = found.to(narrow) if fix is None else bring_back(found, *fix)
+            results.append(found)
+        return results
 
     def _unpack(self) -> Sequence[Any]:
         """The saved values, once it is sure that none was changed in place since."""
@@ -215,6 +234,11 @@ class PrimitiveNode(Node):
             dims = kept("dims")
             number = int(dims is not None and len(dims) < len(kept("x_shape") or ()))
         return f"{words}Backward{number}"
+
+
+def _wide(value: Tensor) -> Tensor:
+    out: Tensor = value.to(_dtypes.float32) if value.dtype in _dtypes.NARROW else value
+    return out
 
 
 def _indexing(key: tuple[Any, ...]) -> str:

@@ -10,7 +10,7 @@ from gradtool.engine import _dtypes
 
 _CPP_NAMES = {
     "int64": "int64_t", "int32": "int", "int16": "int16_t", "int8": "int8_t", "uint8": "uint8_t",
-    "float16": "c10::Half", "float32": "float", "float64": "double",
+    "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
     "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
 }  # fmt: skip
 """What torch calls the dtypes where it refuses a number."""

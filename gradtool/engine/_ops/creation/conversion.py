@@ -118,12 +118,7 @@ def type_(x: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     return to(x, dtype=dtype)
 
 
-_TYPE_NAMES = {
-    _dtypes.bool_: "Bool", _dtypes.uint8: "Byte", _dtypes.int8: "Char", _dtypes.int16: "Short",
-    _dtypes.int32: "Int", _dtypes.int64: "Long", _dtypes.float16: "Half",
-    _dtypes.float32: "Float", _dtypes.float64: "Double", _dtypes.complex64: "ComplexFloat",
-    _dtypes.complex128: "ComplexDouble",
-}  # fmt: skip
+_TYPE_NAMES = {kind: _dtypes.TYPE_NAMES[kind.name] for kind in _dtypes.ALIASES.values()}
 
 
 @method()
@@ -177,7 +172,10 @@ def _to_kind(name: str, dtype: _dtypes.dtype) -> Callable[..., Tensor]:
     return convert
 
 
-for _name in ("bool", "cdouble", "cfloat", "double", "float", "half", "int", "long", "short"):
+for _name in (
+    "bfloat16", "bool", "cdouble", "cfloat", "chalf", "double", "float", "half", "int", "long",
+    "short",
+):  # fmt: skip
     method()(_to_kind(_name, _dtypes.ALIASES[_name]))
 method()(_to_kind("byte", _dtypes.uint8))
 method()(_to_kind("char", _dtypes.int8))

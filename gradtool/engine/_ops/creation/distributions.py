@@ -251,7 +251,7 @@ def random_(x: Tensor, *bounds: Any, generator: Generator | None = None, **named
 def _counted_up_to(dtype: _dtypes.dtype) -> int:
     """The end of the integers from 0 on that a dtype holds."""
     if dtype.is_floating_point:
-        return int(2 / np.finfo(dtype.numpy).eps) + 1
+        return int(2 / _dtypes.finfo(dtype).eps) + 1
     return 2 if dtype is _dtypes.bool_ else int(np.iinfo(dtype.numpy).max) + 1
 
 

@@ -54,7 +54,7 @@ def _floating(name: str, draw: Callable[[Stream, int, Any], Any], dtype: Any) ->
     Complex numbers are drawn part by part, half precision by rounding.
     """
     kind = or_default(None if dtype is None else _dtypes.as_numpy_dtype(dtype))
-    if kind.kind not in "fc":
+    if kind.kind not in "fcV":
         raise not_implemented(name, kind)
     part = np.dtype(np.float64) if kind in (np.float64, np.complex128) else np.dtype(np.float32)
 

@@ -278,7 +278,7 @@ def nan_to_num(
     """NaN and infinities replaced by numbers: zero, and the largest and smallest there are."""
     if not x.is_floating_point():
         return x.clone()
-    limits = np.finfo(x._array.dtype)
+    limits = _dtypes.finfo(x.dtype)
     largest = float(limits.max) if posinf is None else posinf
     smallest = float(limits.min) if neginf is None else neginf
     finite = x.masked_fill(_isnan(x), 0.0 if nan is None else nan)

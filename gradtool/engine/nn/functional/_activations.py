@@ -97,7 +97,7 @@ def _node_of(name: str) -> Callable[..., str]:
 
 
 @node_name(_node_of("LeakyRelu"))
-@takes(REAL, "leaky_relu_cpu")
+@takes(REAL, "leaky_relu_cpu", fused=True)
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """Multiply negative entries by a slope."""
     return _leaky_relu(input, negative_slope, inplace=inplace)
@@ -109,7 +109,7 @@ def _leaky_relu(input: Tensor, slope: Any) -> Tensor:
 
 
 @node_name("PreluKernelBackward0")
-@takes(REAL, "prelu_cpu")
+@takes(REAL, "prelu_cpu", fused=True)
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """`leaky_relu` with a learned slope, or one for each channel.
 
@@ -128,7 +128,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
 
 @node_name("RreluWithNoiseBackward0")
-@takes(REAL, "leaky_relu_cpu")
+@takes(REAL, "leaky_relu_cpu", fused=True)
 def rrelu(
     input: Tensor,
     lower: float = 1.0 / 8,
@@ -147,7 +147,7 @@ def rrelu(
 
 
 @node_name("ThresholdBackward0")
-@takes(MEASURED, "threshold_cpu")
+@takes(MEASURED, "threshold_cpu", fused=True)
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """Replace entries not above the threshold by `value`."""
     return _threshold(input, threshold, value, inplace=inplace)
@@ -159,14 +159,14 @@ def _threshold(input: Tensor, threshold: float, value: float) -> Tensor:
 
 
 @node_name("HardshrinkBackward0")
-@takes(REAL, "hardshrink_cpu")
+@takes(REAL, "hardshrink_cpu", fused=True)
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """Replace entries of magnitude up to `lambd` by zero."""
     return input.masked_fill((input >= -lambd) & (input <= lambd), 0)
 
 
 @node_name("SoftshrinkBackward0")
-@takes(REAL, "softshrink_cpu")
+@takes(REAL, "softshrink_cpu", fused=True)
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """Move each entry towards zero by `lambd`, and no further.
 
@@ -180,7 +180,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 
 @node_name("HardsigmoidBackward0")
-@takes(REAL, "hardsigmoid_cpu")
+@takes(REAL, "hardsigmoid_cpu", fused=True)
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """Clamp ``input / 6 + 1 / 2`` to [0, 1]."""
     return _hardsigmoid(input, inplace=inplace)
@@ -192,7 +192,7 @@ def _hardsigmoid(input: Tensor) -> Tensor:
 
 
 @node_name("HardswishBackward0")
-@takes(REAL, "hardswish_cpu")
+@takes(REAL, "hardswish_cpu", fused=True)
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * hardsigmoid(input)``."""
     return _hardswish(input, inplace=inplace)
@@ -207,7 +207,7 @@ def _hardswish(input: Tensor) -> Tensor:
 
 
 @node_name(_node_of("Elu"))
-@takes(REAL, "elu_cpu")
+@takes(REAL, "elu_cpu", fused=True)
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``alpha * (exp(input) - 1)`` where negative."""
     return _elu(input, alpha, inplace=inplace)
@@ -221,14 +221,14 @@ def _elu(input: Tensor, alpha: float, scale: float = 1.0, rate: float = 1.0) -> 
 
 
 @node_name(_node_of("Elu"))
-@takes(REAL, "elu_cpu")
+@takes(REAL, "elu_cpu", fused=True)
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """`elu` with the constants that keep mean 0 and variance 1 (Klambauer et al., 2017)."""
     return _elu(input, 1.6732632423543772, 1.0507009873554805, inplace=inplace)
 
 
 @node_name(_node_of("Celu"))
-@takes(REAL, "elu_cpu")
+@takes(REAL, "elu_cpu", fused=True)
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``alpha * (exp(input / alpha) - 1)`` where negative.
 
@@ -244,7 +244,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 
 @node_name("SoftplusBackward0")
-@takes(REAL, "softplus_cpu")
+@takes(REAL, "softplus_cpu", fused=True)
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """``log(1 + exp(beta * input)) / beta``; the entry itself beyond the threshold."""
     scaled = input * beta
@@ -253,14 +253,14 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
 
 
 @node_name("LogSigmoidBackward0")
-@takes(REAL, "log_sigmoid_cpu")
+@takes(REAL, "log_sigmoid_cpu", fused=True)
 def logsigmoid(input: Tensor) -> Tensor:
     """Logarithm of `sigmoid`."""
     return -logaddexp(-input, 0.0)
 
 
 @node_name("SiluBackward0")
-@takes(SMOOTH, "silu_cpu")
+@takes(SMOOTH, "silu_cpu", fused=True)
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * sigmoid(input)``."""
     return _silu(input, inplace=inplace)
@@ -272,7 +272,7 @@ def _silu(input: Tensor) -> Tensor:
 
 
 @node_name("MishBackward0")
-@takes(REAL, "mish_cpu")
+@takes(REAL, "mish_cpu", fused=True)
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * tanh(softplus(input))``."""
     return _mish(input, inplace=inplace)
@@ -284,7 +284,7 @@ def _mish(input: Tensor) -> Tensor:
 
 
 @node_name("GeluBackward0")
-@takes(REAL, "GeluKernelImpl")
+@takes(REAL, "GeluKernelImpl", fused=True)
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """The input times the normal CDF at it, which ``tanh`` approximates.
 
@@ -365,7 +365,7 @@ def gumbel_softmax(
 
 
 @node_name("GluBackward0")
-@takes(REAL, "glu_cpu")
+@takes(REAL, "glu_cpu", fused=True)
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """Multiply the first half along a dimension by the sigmoid of the second.
 

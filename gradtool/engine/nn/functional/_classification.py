@@ -28,7 +28,7 @@ def _nll_node(input: Any, target: Any, *args: Any, **params: Any) -> str:
 
 
 @node_name(_nll_node)
-@takes(REAL, "nll_loss_out_frame")
+@takes(REAL, "nll_loss_out_frame", fused=True)
 def nll_loss(
     input: Tensor,
     target: Tensor,
@@ -247,7 +247,7 @@ def binary_cross_entropy(
 
 
 @node_name("BinaryCrossEntropyWithLogitsBackward0")
-@takes(REAL, "log_sigmoid_cpu")
+@takes(REAL, "log_sigmoid_cpu", fused=True)
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,

@@ -143,7 +143,7 @@ def _finish(out: Tensor, bias: Tensor | None, alone: bool) -> Tensor:
 
 
 def _transposed(spatial: int) -> Convolution:
-    @takes(_WIDE, f"slow_conv_transpose{max(spatial, 2)}d_out_cpu")
+    @takes(_WIDE, f"slow_conv_transpose{max(spatial, 2)}d_out_cpu", fused=True)
     def convolve(
         input: Tensor,
         weight: Tensor,

@@ -58,7 +58,7 @@ def product(numbers: Sequence[int]) -> int:
 
 
 @node_name("Im2ColBackward0")
-@takes(BOOL | SMOOTH, "im2col_out_cpu")
+@takes(BOOL | SMOOTH, "im2col_out_cpu", fused=True)
 def unfold(
     input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:
@@ -89,7 +89,7 @@ def unfold(
 
 
 @node_name("Col2ImBackward0")
-@takes(BOOL | SMOOTH, "col2im_out_cpu")
+@takes(BOOL | SMOOTH, "col2im_out_cpu", fused=True)
 def fold(
     input: Tensor,
     output_size: Any,

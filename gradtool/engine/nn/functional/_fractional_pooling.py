@@ -23,7 +23,7 @@ def _fractional(spatial: int) -> Pooling:
     name = f"fractional_max_pool{spatial}d"
 
     @node_name(f"FractionalMaxPool{spatial}DBackward0")
-    @takes(REAL, f"{name}_out_frame")
+    @takes(REAL, f"{name}_out_frame", fused=True)
     def pool(
         input: Tensor,
         kernel_size: Any,

@@ -21,7 +21,7 @@ _SLACK = 1e-12
 
 
 @node_name("SumBackward1")
-@takes(REAL, "cosine_similarity")
+@takes(REAL, "cosine_similarity", fused=True)
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """Cosine of the angle between vectors along a dimension; lengths are at least `eps`."""
     x1, x2 = broadcast_tensors(x1, x2)
@@ -84,7 +84,7 @@ def margin_ranking_loss(
 
 
 @node_name("SoftMarginLossBackward0")
-@takes(SMOOTH, "soft_margin_loss")
+@takes(SMOOTH, "soft_margin_loss", fused=True)
 def soft_margin_loss(
     input: Tensor,
     target: Tensor,

@@ -90,7 +90,7 @@ def _indices(within: Tensor, plan: WindowPlan) -> Tensor:
 def _adaptive(spatial: int) -> Callable[..., Any]:
     name = f"adaptive_max_pool{spatial}d"
 
-    @takes(REAL, "adaptive_max_pool3d_cpu" if spatial == 3 else "adaptive_max_pool2d")
+    @takes(REAL, "adaptive_max_pool3d_cpu" if spatial == 3 else "adaptive_max_pool2d", fused=True)
     def pool(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
         if input.ndim not in (spatial + 1, spatial + 2):
             raise RuntimeError(
@@ -164,7 +164,7 @@ Unpooling = Callable[..., Tensor]
 
 
 def _max_unpool(spatial: int) -> Unpooling:
-    @takes(REAL, f"max_unpool{max(spatial, 2)}d")
+    @takes(REAL, f"max_unpool{max(spatial, 2)}d", fused=True)
     def unpool(
         input: Tensor,
         indices: Tensor,

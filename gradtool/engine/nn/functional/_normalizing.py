@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
-
 from gradtool.engine import _dtypes
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.dtype_support import REAL, SMOOTH, takes
@@ -44,7 +42,7 @@ def normalize(
 
 
 @node_name("NativeLayerNormBackward0")
-@takes(REAL, "LayerNormKernelImpl")
+@takes(REAL, "LayerNormKernelImpl", fused=True)
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
@@ -62,7 +60,7 @@ def layer_norm(
     return _affine(_standardize(input, dims, eps), weight, bias)
 
 
-@takes(SMOOTH, "rms_norm")
+@takes(SMOOTH, "rms_norm", fused=True)
 def rms_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
@@ -74,7 +72,7 @@ def rms_norm(
     Raises:
         RuntimeError: the input's last dimensions are not `normalized_shape`.
     """
-    slack = float(np.finfo(input._array.dtype).eps) if eps is None else eps
+    slack = _dtypes.finfo(input.dtype).eps if eps is None else eps
     dims = _last(input, normalized_shape, "*")
     _check_elementwise(normalized_shape, weight=weight)
     square = (input * input).mean(dims, keepdim=True)
@@ -109,7 +107,7 @@ def _check_elementwise(normalized_shape: Sequence[int], **parameters: Tensor | N
 
 
 @node_name("NativeBatchNormBackward0")
-@takes(REAL, "batch_norm")
+@takes(REAL, "batch_norm", fused=True)
 def batch_norm(
     input: Tensor,
     running_mean: Tensor | None,
@@ -179,8 +177,8 @@ def _check_lengths(input: Tensor, **parameters: Tensor | None) -> None:
 
 
 def _check_dtypes(input: Tensor, *parameters: Tensor | None) -> None:
-    """Refuse statistics and parameters of another dtype; float16 inputs allow float32."""
-    allowed = {input.dtype, _dtypes.float32} if input.dtype is _dtypes.float16 else {input.dtype}
+    """Refuse statistics and parameters of another dtype; those of two bytes allow float32."""
+    allowed = {input.dtype, _dtypes.float32} if input.dtype.itemsize == 2 else {input.dtype}
     if any(each is not None and each.dtype not in allowed for each in parameters):
         raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
 
@@ -211,7 +209,7 @@ def _track(
 
 
 @node_name("ViewBackward0")
-@takes(REAL, "batch_norm")
+@takes(REAL, "batch_norm", fused=True)
 def instance_norm(
     input: Tensor,
     running_mean: Tensor | None = None,
@@ -271,7 +269,7 @@ def _check_both(mean: Tensor | None, var: Tensor | None) -> None:
 
 
 @node_name("NativeGroupNormBackward0")
-@takes(REAL, "GroupNormKernelImpl")
+@takes(REAL, "GroupNormKernelImpl", fused=True)
 def group_norm(
     input: Tensor,
     num_groups: int,

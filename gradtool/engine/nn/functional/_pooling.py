@@ -100,7 +100,7 @@ def windows_of(input: Tensor, plan: WindowPlan, value: float) -> Tensor:
 
 
 def _avg_pool(spatial: int) -> Pooling:
-    @takes(*_AVERAGED[spatial])
+    @takes(*_AVERAGED[spatial], fused=True)
     def pool(
         input: Tensor,
         kernel_size: Any,
@@ -155,7 +155,7 @@ def _divisors(plan: WindowPlan, padding_counts: bool) -> Any:
 
 
 def _adaptive(spatial: int) -> Pooling:
-    @takes(REAL, "adaptive_avg_pool3d_cpu" if spatial == 3 else "adaptive_avg_pool2d")
+    @takes(REAL, "adaptive_avg_pool3d_cpu" if spatial == 3 else "adaptive_avg_pool2d", fused=True)
     def pool(input: Tensor, output_size: Any) -> Tensor:
         if input.ndim not in (spatial + 1, spatial + 2):
             raise RuntimeError(

@@ -103,7 +103,7 @@ def _weighted(loss: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
 
 
 @node_name("SmoothL1LossBackward0")
-@takes(REAL, "smooth_l1_cpu")
+@takes(REAL, "smooth_l1_cpu", fused=True)
 def smooth_l1_loss(
     input: Tensor,
     target: Tensor,
@@ -129,7 +129,7 @@ def smooth_l1_loss(
 
 
 @node_name("HuberLossBackward0")
-@takes(REAL, "huber_cpu")
+@takes(REAL, "huber_cpu", fused=True)
 def huber_loss(
     input: Tensor,
     target: Tensor,
@@ -151,7 +151,7 @@ def huber_loss(
     return _weighted(loss, weight, reduction)
 
 
-@takes(SMOOTH, "kl_div")
+@takes(SMOOTH, "kl_div", fused=True)
 def kl_div(
     input: Tensor,
     target: Tensor,
@@ -203,7 +203,7 @@ def poisson_nll_loss(
     return reduced(loss, legacy(reduction, size_average, reduce))
 
 
-@takes(SMOOTH, "gaussian_nll_loss")
+@takes(SMOOTH, "gaussian_nll_loss", fused=True)
 def gaussian_nll_loss(
     input: Tensor,
     target: Tensor,

@@ -158,6 +158,10 @@ class Module(ModuleHooks, ModuleTree):
         """Cast its floating tensors to float16."""
         return self.to(_dtypes.float16)
 
+    def bfloat16(self) -> Self:
+        """Cast its floating tensors to bfloat16."""
+        return self.to(_dtypes.bfloat16)
+
     def type(self, dst_type: Any) -> Self:
         """Cast all of its state to a dtype."""
         return self._apply(lambda tensor: tensor.type(dst_type))
