@@ -43,3 +43,23 @@ def test_relu_in_place_writes_over_its_input() -> None:
     x = engine.tensor([-1.0, 2.0])
     assert engine.nn.functional.relu(x, inplace=True) is x
     assert x.tolist() == [0.0, 2.0]
+
+
+@pytest.mark.parametrize("mapped", [(0, None), (None, 0), (0, 0)])
+@pytest.mark.parametrize("name", ["conv2d", "conv_transpose2d"])
+def test_convolutions_of_a_batch_are_those_of_its_examples(name: str, mapped: Any) -> None:
+    convolve = getattr(engine.nn.functional, name)
+    engine.manual_seed(0)
+    inputs, weights = engine.randn(3, 2, 4, 5, 5), engine.randn(3, 4, 2, 3, 3)
+
+    def steepness(x: Any, weight: Any) -> Any:
+        return engine.func.grad(
+            lambda x, weight: convolve(x, weight, stride=2, padding=1, groups=2).cos().sum(), (0, 1)
+        )(x, weight)
+
+    chosen = [each if at == 0 else each[0] for each, at in zip((inputs, weights), mapped)]
+    together = engine.vmap(steepness, mapped)(*chosen)
+    for example in range(3):
+        one = [each[example] if at == 0 else each for each, at in zip(chosen, mapped)]
+        for found, expected in zip(together, steepness(*one), strict=True):
+            assert engine.allclose(found[example], expected, atol=1e-5)

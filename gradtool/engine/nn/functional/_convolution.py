@@ -1,4 +1,4 @@
-"""Convolutions: windows of the input times the weight, as one matrix product for each group."""
+"""Convolutions over one to three dimensions, and their transposes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import SMOOTH, check_taken, takes
 from gradtool.engine._ops.core.node_names import node_name
-from gradtool.engine._ops.linalg.linalg import matmul
 from gradtool.engine._tensor import Tensor
-from gradtool.engine.nn.functional._folding import for_each, product, windows
-from gradtool.engine.nn.functional._padding import pad
+from gradtool.engine.nn.functional._convolving import Pairs
+from gradtool.engine.nn.functional._convolving import convolution as correlate
+from gradtool.engine.nn.functional._convolving import convolution_transposed as correlate_transposed
+from gradtool.engine.nn.functional._folding import for_each
 
 Convolution = Callable[..., Tensor]
 
@@ -35,9 +36,17 @@ def _convolution(spatial: int) -> Convolution:
             check_taken(input, _WIDE, "slow_conv_dilated<>")
         batch, alone = _with_batch(input, spatial, f"conv{spatial}d")
         _check_channels(batch, weight, groups)
-        padded = pad(batch, _padding_ends(padding, weight.shape[2:], step, apart))
-        _check_extents(padded, weight, apart)
-        out = _products(windows(padded, weight.shape[2:], step, apart), weight, groups)
+        ends = _padding_ends(padding, weight.shape[2:], step, apart)
+        _check_extents(batch, weight, ends, apart)
+        counts = tuple(
+            [
+                (extent + sum(pair) - apart[at] * (weight.shape[2 + at] - 1) - 1) // step[at] + 1
+                for at, (extent, pair) in enumerate(zip(batch.shape[2:], ends))
+            ]
+        )
+        out = correlate(
+            batch, weight, counts=counts, stride=step, ends=ends, dilation=apart, groups=groups
+        )
         return _finish(out, bias, alone)
 
     convolve.__name__ = convolve.__qualname__ = f"conv{spatial}d"
@@ -90,47 +99,32 @@ def _check_channels(batch: Tensor, weight: Tensor, groups: int) -> None:
         )
 
 
-def _padding_ends(padding: Any, size: Ints, step: Ints, apart: Ints) -> list[int]:
-    """Padding at both ends of each dimension, the last one first."""
+def _padding_ends(padding: Any, size: Ints, step: Ints, apart: Ints) -> Pairs:
+    """Padding at both ends of each dimension."""
     if padding == "same":
         if any(each != 1 for each in step):
             raise RuntimeError("padding='same' is not supported for strided convolutions")
         totals = [each * (extent - 1) for each, extent in zip(apart, size)]
-        return [end for total in reversed(totals) for end in (total // 2, total - total // 2)]
+        return tuple([(total // 2, total - total // 2) for total in totals])
     if isinstance(padding, str):
         if padding != "valid":
             raise RuntimeError(f"Invalid padding string: '{padding}'")
-        return [0, 0] * len(size)
+        return ((0, 0),) * len(size)
     each_side = for_each(padding, len(size), "padding")
     if any(each < 0 for each in each_side):
         raise RuntimeError("negative padding is not supported")
-    return [each for each in reversed(each_side) for _ in range(2)]
+    return tuple([(each, each) for each in each_side])
 
 
-def _check_extents(padded: Tensor, weight: Tensor, apart: Ints) -> None:
+def _check_extents(batch: Tensor, weight: Tensor, ends: Pairs, apart: Ints) -> None:
     reach = [each * (extent - 1) + 1 for each, extent in zip(apart, weight.shape[2:])]
-    if any(have < need for have, need in zip(padded.shape[2:], reach)):
-        sizes, kernel = (" x ".join(map(str, each)) for each in (padded.shape[2:], reach))
+    padded = [extent + sum(pair) for extent, pair in zip(batch.shape[2:], ends)]
+    if any(have < need for have, need in zip(padded, reach)):
+        sizes, kernel = (" x ".join(map(str, each)) for each in (padded, reach))
         raise RuntimeError(
             f"Calculated padded input size per channel: ({sizes}). Kernel size: ({kernel}). "
             "Kernel size can't be greater than actual input size"
         )
-
-
-def _products(taken: Tensor, weight: Tensor, groups: int) -> Tensor:
-    """Windows (N, C, *positions, *elements) times the weight: (N, O, *positions)."""
-    spatial = weight.ndim - 2
-    count, channels = taken.shape[:2]
-    places, size = taken.shape[2 : 2 + spatial], weight.shape[2:]
-    apart = taken.reshape(count, groups, channels // groups, *places, *size)
-    at_places = [*range(3, 3 + spatial)]
-    elements = [*range(3 + spatial, 3 + 2 * spatial)]
-    entries = channels // groups * product(size)
-    columns = apart.permute(0, 1, 2, *elements, *at_places).reshape(
-        count, groups, entries, product(places)
-    )
-    rows = weight.reshape(groups, weight.shape[0] // groups, entries)
-    return matmul(rows, columns).reshape(count, weight.shape[0], *places)
 
 
 def _finish(out: Tensor, bias: Tensor | None, alone: bool) -> Tensor:
@@ -159,15 +153,18 @@ def _transposed(spatial: int) -> Convolution:
         cut = for_each(padding, spatial, "padding")
         _check_output_padding(more, step, apart)
         batch, alone = _with_batch(input, spatial, f"conv_transpose{spatial}d")
-        flipped = _flip_weight(weight, batch, groups)
-        reach = [each * (extent - 1) for each, extent in zip(apart, weight.shape[2:])]
-        ends = [
-            end
-            for total, less, extra in reversed([*zip(reach, cut, more)])
-            for end in (total - less, total - less + extra)
-        ]
-        spread = pad(_insert_zeros(batch, step), ends)
-        out = _products(windows(spread, weight.shape[2:], (1,) * spatial, apart), flipped, groups)
+        _check_transposed(batch, weight)
+        extents = tuple(
+            [
+                (count - 1) * step[at] + apart[at] * (weight.shape[2 + at] - 1) + 1 + more[at]
+                - 2 * cut[at]
+                for at, count in enumerate(batch.shape[2:])
+            ]
+        )  # fmt: skip
+        out = correlate_transposed(
+            batch, weight, extents=extents, stride=step, ends=tuple([(n, n) for n in cut]),
+            dilation=apart, groups=groups,
+        )  # fmt: skip
         return _finish(out, bias, alone)
 
     convolve.__name__ = convolve.__qualname__ = f"conv_transpose{spatial}d"
@@ -197,30 +194,13 @@ def _check_output_padding(more: Ints, step: Ints, apart: Ints) -> None:
         )
 
 
-def _flip_weight(weight: Tensor, batch: Tensor, groups: int) -> Tensor:
-    """Weight of the equivalent plain convolution: flipped, inputs and outputs swapped."""
+def _check_transposed(batch: Tensor, weight: Tensor) -> None:
     if batch.shape[1] != weight.shape[0]:
         raise RuntimeError(
             f"Given transposed=1, weight of size {list(weight.shape)}, expected "
             f"input{list(batch.shape)} to have {weight.shape[0]} channels, but got "
             f"{batch.shape[1]} channels instead"
         )
-    turned = weight.flip(tuple(range(2, weight.ndim)))
-    apart = turned.reshape(groups, weight.shape[0] // groups, *weight.shape[1:])
-    swapped = apart.transpose(1, 2)
-    return swapped.reshape(groups * weight.shape[1], weight.shape[0] // groups, *weight.shape[2:])
-
-
-def _insert_zeros(batch: Tensor, step: Ints) -> Tensor:
-    """Insert zeros between the elements, so that they lie a stride apart."""
-    for dim, stride in enumerate(step, 2):
-        if stride == 1:
-            continue
-        extent = batch.shape[dim]
-        behind = batch.ndim - dim - 1
-        apart = pad(batch.unsqueeze(dim + 1), [*[0, 0] * behind, 0, stride - 1])
-        batch = apart.flatten(dim, dim + 1).narrow(dim, 0, (extent - 1) * stride + 1)
-    return batch
 
 
 conv1d, conv2d, conv3d = (_convolution(spatial) for spatial in (1, 2, 3))
