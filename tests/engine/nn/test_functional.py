@@ -57,9 +57,11 @@ def test_convolutions_of_a_batch_are_those_of_its_examples(name: str, mapped: An
             lambda x, weight: convolve(x, weight, stride=2, padding=1, groups=2).cos().sum(), (0, 1)
         )(x, weight)
 
-    chosen = [each if at == 0 else each[0] for each, at in zip((inputs, weights), mapped)]
+    chosen = [
+        each if at == 0 else each[0] for each, at in zip((inputs, weights), mapped, strict=True)
+    ]
     together = engine.vmap(steepness, mapped)(*chosen)
     for example in range(3):
-        one = [each[example] if at == 0 else each for each, at in zip(chosen, mapped)]
+        one = [each[example] if at == 0 else each for each, at in zip(chosen, mapped, strict=True)]
         for found, expected in zip(together, steepness(*one), strict=True):
             assert engine.allclose(found[example], expected, atol=1e-5)

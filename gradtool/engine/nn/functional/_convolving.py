@@ -16,7 +16,7 @@ import numpy as np
 
 from gradtool.engine._ops.core.batching import BatchRule, with_examples
 from gradtool.engine._ops.core.dims import Ints
-from gradtool.engine._ops.core.dtype_support import NUMBERS
+from gradtool.engine._ops.core.dtype_support import BOOL, NUMBERS
 from gradtool.engine._ops.core.kinds import conjugate, multilinear
 from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._tensor import Tensor
@@ -103,7 +103,7 @@ def _back(
     out = np.zeros_like(columns, shape=(count, channels, *whole))
     for element in itertools.product(*map(range, size)):
         starts = [at * apart for at, apart in zip(element, dilation)]
-        places = [
+        places: Any = [
             slice(start, start + step * (n - 1) + 1, step)
             for start, step, n in zip(starts, stride, counts)
         ]
@@ -153,7 +153,7 @@ convolution: Primitive = multilinear(
         conjugate(x), g, size=tuple(y_shape[2:]), stride=stride, ends=ends, dilation=dilation,
         groups=groups,
     ),
-    dtypes=NUMBERS,
+    dtypes=BOOL | NUMBERS,
     batch=_as_groups(1, 0, 1),
 )  # fmt: skip
 """The convolution of an input and a weight, at so many positions."""
@@ -169,7 +169,7 @@ convolution_transposed: Primitive = multilinear(
         g, conjugate(x), size=tuple(y_shape[2:]), stride=stride, ends=ends, dilation=dilation,
         groups=groups,
     ),
-    dtypes=NUMBERS,
+    dtypes=BOOL | NUMBERS,
     batch=_as_groups(1, 0, 1),
 )  # fmt: skip
 """Its transpose with respect to the input: from outputs and the weight to inputs of `extents`."""
@@ -185,7 +185,7 @@ convolution_weight: Primitive = multilinear(
         conjugate(x), g, counts=tuple(y_shape[2:]), stride=stride, ends=ends, dilation=dilation,
         groups=groups,
     ),
-    dtypes=NUMBERS,
+    dtypes=BOOL | NUMBERS,
     batch=_as_groups(1, 1, 0),
 )  # fmt: skip
 """Its transpose with respect to the weight: from inputs and outputs to weights of `size`."""
