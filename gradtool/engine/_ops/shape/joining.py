@@ -37,7 +37,7 @@ def _join_rule(
 def _joined(xs: Sequence[Any], dim: int) -> Any:
     """Concatenate in row-major order; NumPy keeps the order of the parts."""
     out = np.concatenate(xs, dim)
-    return out if out.flags.c_contiguous else np.ascontiguousarray(out)
+    return out if out.flags.c_contiguous else out.copy(order="C")
 
 
 @functools.cache
