@@ -103,6 +103,9 @@ CASES: list[OpCase] = [
         (normal(3, 4), normal(3, 4), between(0, 1, 3, 4)), (normal(4), normal(3, 1), normal()),
         (normal(), normal(), normal()),
     ]),
+    OpCase("lerp to the end", lambda t, x, y, z: (t.lerp(x, y, z), t.lerp(x, y, 1.0)),
+           (exactly([1e300, -1e300]), exactly([2.0, 2.0]), exactly([1.0, 0.5])),
+           second_order=False),
     OpCase("lerp number", lambda t, x, y: x.lerp(y, 0.3), (normal(3, 4), normal(4))),
     # At points where a rule must choose, or dividing goes wrong.
     OpCase("same operand twice", lambda t, x: x * x + x / x - x**x, (positive(3, 4),)),

@@ -35,6 +35,17 @@ OF_OURS = {
 }  # fmt: skip
 
 
+POLYNOMIALS = (
+    *[f"chebyshev_polynomial_{kind}" for kind in "tuvw"],
+    *[f"shifted_chebyshev_polynomial_{kind}" for kind in "tuvw"],
+    "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l",
+    "legendre_polynomial_p",
+)  # fmt: skip
+
+
+NOT_THERE = "PyTorch has no forward mode of it"
+
+
 def _named(t: Any, name: str) -> Any:
     for part in name.split("."):
         t = getattr(t, part)
@@ -105,4 +116,54 @@ CASES: list[OpCase] = [
     OpCase("nansum", lambda t, x: (
         t.nansum(x), x.nansum(1), x.nansum((0, 1), keepdim=True), t.nanmean(x), x.nanmean(0),
     ), (exactly([[1.0, nan, 3.0], [4.0, 5.0, nan]]),)),
+    OpCase("logit outside its domain", lambda t, x: (t.logit(x), t.logit(x, 0.1)),
+           (exactly([-0.5, 1.5, 0.3]),), second_order=False),
+    OpCase("sinc near zero", lambda t, x: t.sinc(x), (exactly([1e-300, -1e-200, 0.0]),),
+           second_order=False),
+    OpCase("nextafter of equals", lambda t, x, y: t.nextafter(x, y),
+           (exactly([1.0, 2.0, 3.0]), exactly([2.0, 2.0, 1.0]))),
+    OpCase("acosh below its domain", lambda t, x: t.acosh(x), (exactly([-1.5, -3.0]),)),
+    OpCase("pow to zero of negative bases", lambda t, x, y: t.pow(x, y),
+           (exactly([-0.5, 2.0, 0.0]), exactly([0.0, 0.0, 0.0]))),
+    OpCase("copysign at infinity", lambda t, x, y: t.copysign(x, y),
+           (exactly([inf, -2.0]), exactly([1.0, 3.0])), second_order=False),
+    OpCase("spherical_bessel_j0 at infinity",
+           lambda t, x: t.special.spherical_bessel_j0(x.detach()),
+           (exactly([inf, -inf, 0.0, 0.5]),)),
+    *[
+        OpCase("polynomials", lambda t, x, n: tuple(
+            getattr(t.special, name)(x.detach(), n) for name in POLYNOMIALS
+        ), (exactly([[-2.0], [-1.0], [-0.9], [0.0], [0.3], [0.5], [1.0], [1.5]]),
+            integers(-1, 30, 6)), tolerance=1e-9),
+        OpCase("polynomials of a number", lambda t, n: (
+            t.special.chebyshev_polynomial_u(0.3, n),
+            t.special.laguerre_polynomial_l(n, 2),
+        ), (integers(0, 5, 3),)),
+        OpCase("Hermite polynomials of a high degree",
+               lambda t, n: t.special.hermite_polynomial_he(0.1, n.detach()),
+               (exactly([3.0, 513.0]),)),
+    ],
+    *[
+        case
+        for case in (
+            OpCase("igamma", lambda t, a, x: (
+                t.igamma(a, x), a.igammac(x), t.special.gammainc(a, x),
+            ), (integers(1, 4, 3, 1), positive(4)), tolerance=1e-6,  # PyTorch takes lgamma of integers in float32.
+                   not_pushed=NOT_THERE),
+            OpCase("zeta", lambda t, s, q: t.special.zeta(s, q),
+                   (integers(2, 5, 3, 1), positive(4)), tolerance=1e-8, not_pushed=NOT_THERE),
+            OpCase("zeta of integers", lambda t, s: (t.special.zeta(s, 2), t.special.zeta(2.0, s)),
+                   (integers(2, 5, 3),)),
+            OpCase("airy_ai", lambda t, x: t.special.airy_ai(x.detach()), (between(-2, 6, 9),)),
+            OpCase("modified_bessel_i0", lambda t, x: (
+                t.special.modified_bessel_i0(x.detach()), t.special.modified_bessel_i1(x.detach()),
+            ), (normal(5),)),
+            OpCase("log_ndtr far out", lambda t, x: t.special.log_ndtr(x),
+                   (exactly([30.0, 100.0, -20.0]),), tolerance=1e-8),
+            OpCase("i1 near zero", lambda t, x: t.special.i1(x), (exactly([5e-324, 0.0, 1e-17]),),
+                   second_order=False),
+            OpCase("polygamma_", lambda t, x: x.clone().polygamma_(2), (positive(3),)),
+        )
+        if HAS_SCIPY
+    ],
 ]  # fmt: skip

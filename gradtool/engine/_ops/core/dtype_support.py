@@ -45,6 +45,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 TYPE_NAMES: Final = _dtypes.TYPE_NAMES
 
+C_NAMES: Final = {
+    "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int",
+    "int32": "int", "int64": "long int", "float16": "c10::Half", "float32": "float",
+    "float64": "double", "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
+}  # fmt: skip
+"""What it calls them where it writes the types of C++."""
+
 
 def not_implemented(name: str, numpy_dtype: Any) -> NotImplementedError:
     """The error for an operation on elements of a dtype that it is not made for."""
@@ -161,10 +168,10 @@ def refusing_bool_and_complex(name: str, compute: Callable[..., Any]) -> Callabl
 def refusing_half(name: str, compute: Callable[..., Any]) -> Callable[..., Any]:
     """`compute`, which is not made for half precision."""
 
-    def checked(x: Any) -> Any:
+    def checked(x: Any, *others: Any) -> Any:
         if x.dtype.char == "e":
             raise not_implemented(name, x.dtype)
-        return compute(x)
+        return compute(x, *others)
 
     return checked
 

@@ -21,6 +21,7 @@ from gradtool.engine._ops.elementwise import (
     comparison,
     complex_parts,
     elementwise,
+    gamma,
     powers,
     selection,
     special,
@@ -72,8 +73,8 @@ from gradtool.engine._tensor import Tensor
 
 FAMILIES = (
     arithmetic, axes, comparison, complex_parts, contraction, conversion, counting, creation,
-    cumulative, diagonals, distributions, einsum, elementwise, expansion, extremum, gathering,
-    generators, indexing, inverses, joining, linalg, literals, lu,
+    cumulative, diagonals, distributions, einsum, elementwise, expansion, extremum, gamma,
+    gathering, generators, indexing, inverses, joining, linalg, literals, lu,
     matrix_functions, memory, metadata, norm, norms, legacy, overwriting, parts, powers,
     random, reduction, scattering, selection, shape, slicing, softmax, sorting, special,
     spectrograms, statistics,

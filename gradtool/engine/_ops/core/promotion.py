@@ -71,15 +71,17 @@ def check_operands(name: str, *operands: Any) -> None:
             )
 
 
-def require_tensor(name: str, value: Any) -> None:
-    """Refuse what is not a tensor.
+def require_tensor(name: str, value: Any, argument: str = "input") -> None:
+    """Refuse what is not a tensor as the argument ``input`` or ``other``.
 
     Raises:
         TypeError: it is something else.
     """
     if not isinstance(value, Tensor):
+        position = 1 if argument == "input" else 2
         raise TypeError(
-            f"{name}(): argument 'input' (position 1) must be Tensor, not {type(value).__name__}"
+            f"{name}(): argument '{argument}' (position {position}) must be Tensor, "
+            f"not {type(value).__name__}"
         )
 
 

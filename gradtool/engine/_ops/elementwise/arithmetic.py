@@ -7,18 +7,20 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine._ops.core.dtype_support import (
+    C_NAMES,
     MEASURED,
     NUMBERS,
     REAL,
+    SMOOTH,
     not_implemented,
     refusing_integers,
     takes,
 )
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
-from gradtool.engine._ops.core.kinds import Operation, Product, binary
+from gradtool.engine._ops.core.kinds import Operation, Product, binary, elementwise, promoted
 from gradtool.engine._ops.core.node_names import give_name, numbered
 from gradtool.engine._ops.core.op import op
-from gradtool.engine._ops.core.promotion import result_type
+from gradtool.engine._ops.core.promotion import require_tensor, result_type
 from gradtool.engine._ops.elementwise.elementwise import reciprocal
 from gradtool.engine._tensor import Tensor
 
@@ -239,6 +241,26 @@ def _weighted(x: Tensor, value: Any) -> Tensor:
     return mul(x, int(value) if not x.dtype.is_differentiable else value)
 
 
+@ignore_fp_warnings
+def _between(x: Any, end: Any, weight: Any) -> Any:
+    """From the nearer end, so that a weight of one gives the other exactly."""
+    step, near = end - x, np.abs(weight) < 0.5
+    if near.ndim == 0:
+        return x + weight * step if near else end - step * (1 - weight)
+    return np.where(near, x + weight * step, end - step * (1 - weight))
+
+
+_lerp = elementwise(
+    "lerp",
+    _between,
+    Product(lambda g, weight: g * (1 - weight)),
+    Product(lambda g, weight: g * weight),
+    Product(lambda g, x, end: g * (end - x)),
+    arguments=("x", "end", "weight"),
+    dtypes=SMOOTH,
+)
+
+
 def _lerp_node(_x: Any, _end: Any, weight: Any) -> str:
     return f"LerpBackward{int(isinstance(weight, Tensor))}"
 
@@ -248,17 +270,29 @@ def lerp(x: Tensor, end: Tensor, weight: Any) -> Tensor:
     """``x + weight * (end - x)``.
 
     Raises:
-        RuntimeError: the dtypes differ, or are not floating.
+        RuntimeError: the dtypes differ.
+        NotImplementedError: they are not floating.
     """
-    tensors = [each for each in (x, end, weight) if isinstance(each, Tensor)]
-    if not result_type(*tensors).is_differentiable:
-        raise not_implemented("lerp_kernel", x._array.dtype)
-    for name, other in (("end", end), ("weight", weight)):
-        if isinstance(other, Tensor) and other.ndim and other.dtype is not x.dtype:
-            raise RuntimeError(
-                f"expected dtype {x.dtype.name} for `{name}` but got dtype {other.dtype.name}"
-            )
-    return bare_add(x, mul(bare_sub(end, x), weight))
+    require_tensor("lerp", x)
+    _require_dtype_of(x, "end", end)
+    if isinstance(weight, Tensor):
+        if weight.ndim:
+            _require_dtype_of(x, "weight", weight)
+        weight = weight.to(x.dtype)
+    elif isinstance(weight, complex) and not x.is_complex():
+        raise RuntimeError(
+            f"value cannot be converted to type {C_NAMES[x.dtype.name]} without overflow"
+        )
+    if not x.dtype.is_differentiable:
+        kernel = "lerp_kernel_tensor" if isinstance(weight, Tensor) else "lerp_kernel_scalar"
+        raise not_implemented(kernel, x._array.dtype)
+    return promoted(_lerp, (x, end, weight))
+
+
+def _require_dtype_of(x: Tensor, name: str, other: Tensor) -> None:
+    if other.dtype is not x.dtype:
+        names = [C_NAMES[each.dtype.name] for each in (x, other)]
+        raise RuntimeError(f"expected dtype {names[0]} for `{name}` but got dtype {names[1]}")
 
 
 @op

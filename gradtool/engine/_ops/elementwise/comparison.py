@@ -66,11 +66,11 @@ le = op(_comparison("le", refusing_complex("le", np.less_equal), dtypes=ORDERED)
 gt = op(_comparison("gt", refusing_complex("gt", np.greater), dtypes=ORDERED), in_place=True)
 ge = op(_comparison("ge", refusing_complex("ge", np.greater_equal), dtypes=ORDERED), in_place=True)
 
-greater_equal = op(ge, name="greater_equal", method=True)
-greater = op(gt, name="greater", method=True)
-less_equal = op(le, name="less_equal", method=True)
-less = op(lt, name="less", method=True)
-not_equal = op(ne, name="not_equal", method=True)
+greater_equal = op(ge, name="greater_equal", in_place=True)
+greater = op(gt, name="greater", in_place=True)
+less_equal = op(le, name="less_equal", in_place=True)
+less = op(lt, name="less", in_place=True)
+not_equal = op(ne, name="not_equal", in_place=True)
 
 # ---- tests of one tensor ---------------------------------------------------------------------
 
@@ -255,11 +255,17 @@ def _not_derived(name: str) -> Product:
     return Product(refuse)
 
 
+_turned = binary(
+    "copysign_backward",
+    lambda x, out: np.where(x == 0, 0, out / x),
+    (0.0, 0.0),
+    dtypes=REAL,
+)
+
+
 def _signed_alike(g: Tensor, x: Tensor, out: Tensor) -> Tensor:
     """The gradient with its sign changed where that of `x` was; zero at zero."""
-    from gradtool.engine._ops.elementwise.selection import where
-
-    return where(signbit(x) == signbit(out), g, -g).masked_fill(x == 0, 0)
+    return g * _turned(x, out)
 
 
 copysign = op(
@@ -279,7 +285,7 @@ nextafter = op(
         refusing_integers(
             "nextafter_cpu", refusing_complex("nextafter_cpu", ignore_fp_warnings(np.nextafter))
         ),
-        (_not_derived("nextafter"), _not_derived("nextafter")),
+        (Product(lambda g, x, y: g.masked_fill(x == y, 0)), 0.0),
         dtypes=REAL,
     ),
     in_place=True,

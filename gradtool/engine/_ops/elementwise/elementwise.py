@@ -99,10 +99,18 @@ asinh = op(
     in_place=_without_derivative("asinh", np.arcsinh),
 )
 acosh = op(
-    unary("acosh", ignore_fp_warnings(np.arccosh), lambda x: rsqrt(x - 1) * rsqrt(x + 1)),
+    unary("acosh", ignore_fp_warnings(np.arccosh), lambda x: _slope_of_acosh(x)),
     aliases=("arccosh",),
     in_place=_without_derivative("acosh", np.arccosh),
 )
+
+
+def _slope_of_acosh(x: Tensor) -> Tensor:
+    """One root is enough for real numbers; on the complex plane its branch would be wrong."""
+    below, above = x - 1, x + 1
+    return rsqrt(below) * rsqrt(above) if x.is_complex() else rsqrt(below * above)
+
+
 atanh = op(
     unary("atanh", ignore_fp_warnings(np.arctanh), Product(lambda g, x: g / (1 - x * x))),
     aliases=("arctanh",),

@@ -33,8 +33,7 @@ from gradtool.engine._ops.core.kinds import (
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.promotion import result_type
 from gradtool.engine._ops.elementwise.arithmetic import mul
-from gradtool.engine._ops.elementwise.elementwise import cos, exp2, log, log1p, sigmoid, sin
-from gradtool.engine._ops.elementwise.selection import clamp
+from gradtool.engine._ops.elementwise.elementwise import cos, exp2, log, sigmoid, sin
 from gradtool.engine._tensor import Tensor, wrap
 
 # ---- powers: a number as the exponent --------------------------------------------------------
@@ -97,8 +96,8 @@ def _integer_power(x: Any, y: Any) -> Any:
 
 def _by_base(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
     """Zero for a zero exponent of any base."""
-    rate: Tensor = (y * pow(x, y - 1)).masked_fill(y == 0, 0)
-    return g * rate
+    by_base: Tensor = (g * (y * pow(x, y - 1))).masked_fill(y == 0, 0)
+    return by_base
 
 
 def _by_exponent(g: Tensor, x: Any, y: Tensor, out: Tensor) -> Tensor:
@@ -195,14 +194,29 @@ entr = unary(
 )
 
 
-@op(in_place=True, node="LogitBackward0")
+@ignore_fp_warnings
+def _log_of_odds(x: Any, *, eps: float | None) -> Any:
+    inside = x if eps is None else np.clip(x, eps, 1 - eps)
+    # `log1p` keeps the digits of a small x that 1 - x loses.
+    return np.log(inside) - np.log1p(-inside)
+
+
+def _logit_vjp(g: Tensor, x: Tensor, eps: float | None) -> Tensor:
+    """Zero where `x` was clamped, NaN where there is no logarithm."""
+    slope = g / (x * (1 - x))
+    if eps is None:
+        return slope.masked_fill((x < 0) | (x > 1), math.nan)
+    return slope.masked_fill((x < eps) | (x > 1 - eps), 0)
+
+
+_logit = elementwise("logit", _log_of_odds, Product(_logit_vjp), arguments=("x",), dtypes=REAL)
+
+
+@op(in_place=True)
 @takes(ORDERED, "logit_cpu")
 def logit(x: Tensor, eps: float | None = None) -> Tensor:
     """The logarithm of the odds ``x / (1 - x)``, with `x` clamped to [eps, 1 - eps] if given."""
-    x = x * 1.0 if x.dtype is _dtypes.bool_ else x
-    inside = x if eps is None else clamp(x, eps, 1 - eps)
-    # `log1p` keeps the digits of a small x that 1 - x loses.
-    return log(inside) - log1p(-inside)
+    return _logit(x if x.is_floating_point() else x.to(_dtypes.get_default_dtype()), eps=eps)
 
 
 # ---- sums in the logarithm -------------------------------------------------------------------
@@ -252,9 +266,10 @@ def _share(x: Any, y: Any, scale: float = 1.0) -> Tensor:
 
 def _sinc_slope(x: Tensor) -> Tensor:
     angle = x * math.pi
-    slope = (angle * cos(angle) - sin(angle)) / (x * angle)
+    square = x * angle
+    slope = (angle * cos(angle) - sin(angle)) / square
     # The quotient is 0 / 0 there.
-    return slope.masked_fill(x == 0, 0)
+    return slope.masked_fill(square == 0, 0)
 
 
 sinc = op(

@@ -1,4 +1,4 @@
-"""Special functions: gamma, error and Bessel functions, and the libraries that compute them."""
+"""Special functions: error and Bessel functions, and the libraries that compute them."""
 
 from __future__ import annotations
 
@@ -14,24 +14,18 @@ from gradtool.device import module_of
 from gradtool.engine._ops.core.dtype_support import (
     BITS,
     FLOATS,
-    MEASURED,
     ORDERED,
-    REAL,
     refusing_complex,
     refusing_half,
-    takes,
 )
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import (
     Operation,
-    Product,
-    elementwise,
     of_floats,
     unary,
     without_derivative,
 )
-from gradtool.engine._ops.core.op import method, op
-from gradtool.engine._ops.creation.creation import arange
+from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.elementwise.elementwise import exp, sgn
 from gradtool.engine._ops.elementwise.selection import where
 from gradtool.engine._tensor import Tensor
@@ -56,22 +50,38 @@ def _library_of(array_module: str) -> Any:
         return None
 
 
-def special(name: str, one: Callable[[float], float] | None = None, *, scipy: str = "") -> Compute:
+def _module_name(*operands: Any) -> str:
+    """The module of the arrays among the operands; numbers alone are NumPy's."""
+    for each in operands:
+        if not isinstance(each, np.generic | float | int):
+            return str(module_of(each).__name__)
+    return "numpy"
+
+
+def special(
+    name: str,
+    one: Callable[[float], float] | None = None,
+    *,
+    scipy: str = "",
+    output: int | None = None,
+) -> Compute:
     """A special function of arrays.
 
     Args:
         name: torch's name for it.
         one: the function of one number, to be used without SciPy.
         scipy: SciPy's name for it, where that is another.
+        output: which of several results of SciPy's it is.
     """
     each = None if one is None else np.frompyfunc(one, 1, 1)
     theirs = scipy or name
 
     @ignore_fp_warnings
     def compute(x: Any, *others: Any) -> Any:
-        library = _library_of(module_of(x).__name__)
+        library = _library_of(_module_name(x, *others))
         if library is not None:
-            return getattr(library, theirs)(x, *others).astype(x.dtype)
+            found = getattr(library, theirs)(x, *others)
+            return (found if output is None else found[output]).astype(x.dtype)
         if each is None:
             raise missing_scipy(name)
         return np.asarray(each(x), dtype=x.dtype)
@@ -87,97 +97,13 @@ def missing_scipy(name: str) -> ModuleNotFoundError:
     )
 
 
-# ---- gamma functions -------------------------------------------------------------------------
-
-
-def _log_gamma(x: float) -> float:
-    """The standard library's, infinite at the poles and where it overflows."""
-    try:
-        return math.lgamma(x)
-    except (ValueError, OverflowError):
-        return math.inf
-
-
-lgamma = op(
-    unary(
-        "lgamma",
-        special("lgamma", _log_gamma, scipy="gammaln"),
-        lambda x: digamma(x),
-        dtypes=ORDERED,
-    ),
-    in_place=True,
-)
-
-
-def _trigamma(x: Tensor) -> Tensor:
-    return polygamma(1, x)
-
-
-def _polygamma_vjp(g: Tensor, x: Tensor, n: int) -> Tensor:
-    return g * polygamma(n + 1, x)
-
-
-digamma: Operation = op(
-    unary("digamma", special("digamma"), _trigamma, dtypes=ORDERED), in_place=True
-)
-
-_orders = special("polygamma", scipy="polygamma")
-_polygamma = elementwise(
-    "polygamma",
-    lambda x, *, n: _polygamma_of(x, n),
-    Product(_polygamma_vjp),
-    arguments=("x",),
-    dtypes=REAL,
-)
-
-
-def _polygamma_of(x: Any, n: int) -> Any:
-    """SciPy takes the order first."""
-    return _orders(np.full_like(x, n), x)
-
-
-@op
-def polygamma(n: int, x: Tensor) -> Tensor:
-    """The derivative of order `n` of `digamma`.
-
-    Raises:
-        RuntimeError: `n` is negative.
-    """
-    if n < 0:
-        raise RuntimeError("polygamma(n, x) does not support negative n.")
-    if n == 0:
-        return digamma(x)
-    return _polygamma(x if x.dtype.is_differentiable else x * 1.0, n=int(n))
-
-
-@method("polygamma")
-def _polygamma_at(x: Tensor, n: int) -> Tensor:
-    """The method, whose order comes second."""
-    return polygamma(n, x)
-
-
-@op(in_place=True, node="MvlgammaBackward0")
-@takes(MEASURED, "mvlgamma")
-def mvlgamma(x: Tensor, p: int) -> Tensor:
-    """The logarithm of the multivariate gamma function of dimension `p`.
-
-    Raises:
-        RuntimeError: `p` is less than one.
-    """
-    if p < 1:
-        raise RuntimeError("p has to be greater than or equal to 1")
-    shifts = arange(p, dtype=x.dtype if x.is_floating_point() else None, device=x.device) / -2
-    constant = p * (p - 1) / 4 * math.log(math.pi)
-    return lgamma(x.unsqueeze(-1) + shifts).sum(-1) + constant
-
-
 # ---- modified Bessel functions ---------------------------------------------------------------
 
 
 def _over_argument(out: Tensor, x: Tensor) -> Tensor:
-    """``i1(x) / x``, which is a half at zero, or the same of its scaled form."""
-    at_zero = x == 0
-    return where(at_zero, 0.5, out / x.masked_fill(at_zero, 1))
+    """``i1(x) / x``, which is a half near zero, or the same of its scaled form."""
+    near_zero = abs(x) <= float(np.finfo(x.dtype.numpy).eps)
+    return where(near_zero, 0.5, out / x.masked_fill(near_zero, 1))
 
 
 i0 = op(unary("i0", special("i0"), lambda x: i1(x), dtypes=ORDERED), in_place=True)
@@ -230,10 +156,17 @@ ndtri = unary(
     lambda out: exp(out * out / 2) * math.sqrt(2 * math.pi),
     dtypes=BITS | FLOATS,
 )
+_scaled_erfc = special("special.log_ndtr", scipy="erfcx")
+_log_ndtr_slope = unary(
+    "special_log_ndtr_backward",
+    ignore_fp_warnings(lambda x: math.sqrt(2 / math.pi) / _scaled_erfc(x / -_ROOT)),
+    lambda x, out: -out * (x + out),
+    dtypes=FLOATS,
+)
 log_ndtr = unary(
     "special_log_ndtr",
     refusing_half("log_ndtr_cpu", special("special.log_ndtr", scipy="log_ndtr")),
-    lambda x: math.sqrt(2 / math.pi) / erfcx(x / -_ROOT),
+    lambda x: _log_ndtr_slope(x),
     dtypes=BITS | FLOATS,
 )
 
@@ -249,7 +182,7 @@ def _slope_of_erfinv(x: Tensor) -> Tensor:
     return exp(out * out) / _SLOPE
 
 
-# ---- Bessel functions without a derivative ---------------------------------------------------
+# ---- Bessel functions, and Airy's, without a derivative ----------------------------------------
 
 
 def _bessel(name: str, compute: Callable[..., Any]) -> Operation:
@@ -261,13 +194,20 @@ def _of_scipy(name: str, scipy: str) -> Operation:
     return _bessel(name, special(f"special.{name}", scipy=scipy))
 
 
+@ignore_fp_warnings
+def _spherical(x: Any) -> Any:
+    return np.where(np.isinf(x), 0, np.sinc(x / np.pi)).astype(x.dtype)
+
+
 bessel_j0, bessel_j1 = _of_scipy("bessel_j0", "j0"), _of_scipy("bessel_j1", "j1")
 bessel_y0, bessel_y1 = _of_scipy("bessel_y0", "y0"), _of_scipy("bessel_y1", "y1")
+modified_bessel_i0 = _of_scipy("modified_bessel_i0", "i0")
+modified_bessel_i1 = _of_scipy("modified_bessel_i1", "i1")
 modified_bessel_k0 = _of_scipy("modified_bessel_k0", "k0")
 modified_bessel_k1 = _of_scipy("modified_bessel_k1", "k1")
 scaled_modified_bessel_k0 = _of_scipy("scaled_modified_bessel_k0", "k0e")
 scaled_modified_bessel_k1 = _of_scipy("scaled_modified_bessel_k1", "k1e")
 spherical_bessel_j0 = _bessel(
-    "spherical_bessel_j0",
-    refusing_complex("spherical_bessel_j0_cpu", ignore_fp_warnings(lambda x: np.sinc(x / np.pi))),
+    "spherical_bessel_j0", refusing_complex("spherical_bessel_j0_cpu", _spherical)
 )
+airy_ai = _bessel("airy_ai", special("special.airy_ai", scipy="airy", output=0))

@@ -296,7 +296,7 @@ def prod(
     if dtype is not None:
         x = x.to(dtype)
     if dim is None:
-        found = _prod(x.reshape(-1), dim=0, keepdim=False)
+        found = _prod(x.reshape(-1) if x.ndim else x, dim=0, keepdim=False)
     else:
         found = _prod(x, dim=wrap_dim(dim, x._array.ndim), keepdim=keepdim)
     return found if dtype is None else found.to(dtype)
