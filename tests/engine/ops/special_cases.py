@@ -148,7 +148,8 @@ CASES: list[OpCase] = [
         for case in (
             OpCase("igamma", lambda t, a, x: (
                 t.igamma(a, x), a.igammac(x), t.special.gammainc(a, x),
-            ), (integers(1, 4, 3, 1), positive(4)), tolerance=1e-6,  # PyTorch takes lgamma of integers in float32.
+            ), (integers(1, 4, 3, 1), positive(4)),
+                   tolerance=1e-6,  # PyTorch takes lgamma of integers in float32.
                    not_pushed=NOT_THERE),
             OpCase("zeta", lambda t, s, q: t.special.zeta(s, q),
                    (integers(2, 5, 3, 1), positive(4)), tolerance=1e-8, not_pushed=NOT_THERE),
