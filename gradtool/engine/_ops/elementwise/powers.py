@@ -226,7 +226,9 @@ def logit(x: Tensor, eps: float | None = None) -> Tensor:
 def _log_of_sum(x: Any, y: Any) -> Any:
     """Of complex numbers by the one with the larger real part, as its exponential rules."""
     if x.dtype.kind != "c":
-        return np.logaddexp(x, y)
+        total = np.maximum(x, y) + np.log1p(np.exp(-np.abs(x - y)))
+        # The difference of two equal infinities is NaN.
+        return np.logaddexp(x, y) if np.isnan(total).any() else total
     larger, smaller = np.where(x.real > y.real, x, y), np.where(x.real > y.real, y, x)
     added = larger + np.log1p(np.exp(smaller - larger))
     # The difference of two equal infinities is NaN.

@@ -10,6 +10,7 @@ import numpy as np
 
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.batching import lined_up
+from gradtool.engine._ops.core.choice import chosen
 from gradtool.engine._ops.core.dtype_support import (
     MEASURED,
     ORDERED,
@@ -62,10 +63,10 @@ def _chosen_where(x: Tensor, condition: Tensor, other: Any) -> Tensor:
 
 _where = elementwise(
     "where",
-    lambda condition, x, y: np.where(condition, x, y),
+    chosen,
     Product(lambda _g: None),
-    Product(lambda g, condition: where(condition, g, 0)),
-    Product(lambda g, condition: where(condition, 0, g)),
+    Product(lambda g, mask: where(mask, g, 0)),
+    Product(lambda g, mask: where(mask, 0, g)),
 )
 
 
@@ -299,7 +300,7 @@ def _fill_rule(
 
 _masked_fill = Primitive(
     "masked_fill",
-    lambda x, value, mask: np.where(mask, value, x),
+    lambda x, value, mask: chosen(mask, value, x),
     (
         vjp_of(lambda g, mask, x_shape: g.masked_fill(mask, 0).sum_to_size(x_shape)),
         vjp_of(lambda g, mask: g.masked_fill(~mask, 0).sum()),
@@ -335,8 +336,8 @@ def masked_select(x: Tensor, mask: Tensor) -> Tensor:
     """The elements where the mask, broadcast with them, is true, in one dimension."""
     if mask._array.dtype.kind != "b":
         raise RuntimeError("masked_select: expected BoolTensor for mask")
-    values, chosen = broadcast_tensors(x, mask)
-    return values[chosen]
+    values, picked = broadcast_tensors(x, mask)
+    return values[picked]
 
 
 @op(method=True)
