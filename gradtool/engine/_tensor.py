@@ -37,6 +37,7 @@ from gradtool.engine.autograd._node import (
     hooked_leaves,
     hooks_of,
     node_and_number,
+    registered,
 )
 
 ndarray = np.ndarray
@@ -273,32 +274,14 @@ class Tensor(TensorMethods):
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
-            self._check_grad(value)
+            from gradtool.engine.autograd._grad_dtype import check_grad
+
+            check_grad(self, value)
         self._grad = value
 
     @grad.deleter
     def grad(self) -> None:
         self._grad = None
-
-    def _check_grad(self, value: Tensor) -> None:
-        if not isinstance(value, Tensor):
-            raise TypeError(
-                f"assigned grad expected to be a Tensor or None but got {type(value).__name__}"
-            )
-        if value is self:
-            raise RuntimeError("can't assign Variable as its own grad")
-        if value._array.shape != self._array.shape:
-            raise RuntimeError(
-                f"assigned grad has data of a different size: expected {list(self.shape)}, "
-                f"got {list(value.shape)}"
-            )
-        if value._array.dtype != self._array.dtype:
-            raise RuntimeError(
-                f"assigned grad has data of a different type: expected {self.dtype}, "
-                f"got {value.dtype}"
-            )
-        if value._array.__class__ is not self._array.__class__ and value.device != self.device:
-            raise RuntimeError("assigned grad has data located on a different device")
 
     def _current_node(self) -> Node | None:
         """The node that computed it; for a view, from what its base is now.
@@ -371,7 +354,7 @@ class Tensor(TensorMethods):
         if self._node is None and isinstance(node, AccumulateGrad):
             # The tensor refers to it weakly otherwise, and the hook would be lost with it.
             self.__dict__["_hooked_accumulator"] = node
-        return RemovableHandle(hooks_of(node).of_tensor(number), hook)
+        return registered(hooks_of(node).of_tensor(number), hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Call ``hook(tensor)`` whenever its gradient was added to ``grad``.
@@ -388,7 +371,7 @@ class Tensor(TensorMethods):
         node: Any = node_and_number(self)[0]
         hooked_leaves.add(node)
         self.__dict__["_hooked_accumulator"] = node
-        return RemovableHandle(node.accumulated, hook)
+        return registered(node.accumulated, hook)
 
     def retain_grad(self) -> None:
         """Keep the gradient in ``grad`` although this is not a leaf.

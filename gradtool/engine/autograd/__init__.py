@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradtool.engine.autograd import (
     _attributes,  # noqa: F401 - it gives them to Tensor
+    _grad_dtype,  # noqa: F401 - likewise
     anomaly_mode,
     forward_ad,
     function,

@@ -39,6 +39,8 @@ def finish(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, record: b
     if ctx.to_save or ctx.saved_for_forward:
         _check_saved(ctx, {id(each) for each in raw} & inputs - dirty)
     fixed = {id(tensor) for tensor in ctx.non_differentiable}
+    if not all(isinstance(tensor, Tensor) for tensor in ctx.non_differentiable):
+        raise RuntimeError("mark_non_differentiable only accepts variable arguments, but got ")
     outputs = [
         _place(ctx, tensor, number, inputs, dirty, record and id(tensor) not in fixed)
         if isinstance(tensor, Tensor)
@@ -108,6 +110,9 @@ def _forget(ctx: BackwardCFunction) -> None:
 
 def _check_dirty(ctx: BackwardCFunction, args: tuple[Any, ...], raw: tuple[Any, ...]) -> None:
     for position, tensor in enumerate(ctx.dirty_tensors):
+        if not isinstance(tensor, Tensor):
+            # torch's message ends there too.
+            raise RuntimeError("mark_dirty can only accept variables, but argument ")
         if not any(tensor is arg for arg in args):
             raise ContractError(
                 "dirty-not-returned",

@@ -11,10 +11,11 @@ from gradtool.engine._device import CPU
 from gradtool.engine._errors import ContractError, ContractTypeError
 from gradtool.engine._ops.core.primitive_node import bring_back
 from gradtool.engine._tensor import Size, Tensor
+from gradtool.engine.autograd._grad_dtype import takes
 from gradtool.engine.autograd._node import OutputInfo
 
 if TYPE_CHECKING:
-    from gradtool.engine.autograd._node import Gradients
+    from gradtool.engine.autograd._node import Gradients, Node
     from gradtool.engine.autograd.function import BackwardCFunction
 
 _new_tuple = tuple.__new__
@@ -78,7 +79,7 @@ def gradients(node: BackwardCFunction, returned: Any) -> Gradients:
             )
         else:
             # As in torch, the gradient of an input that needs none is dropped unchecked.
-            fitted = None if edge is None else _fit(node, position, grad, info)
+            fitted = None if edge is None else _fit(node, position, grad, info, edge)
         if edge is not None:
             results.append(fitted)
     return results
@@ -96,7 +97,9 @@ def _drop_trailing_nones(node: BackwardCFunction, returned: tuple[Any, ...]) -> 
     )
 
 
-def _fit(node: BackwardCFunction, position: int, grad: Tensor, info: TensorInfo) -> Tensor:
+def _fit(
+    node: BackwardCFunction, position: int, grad: Tensor, info: TensorInfo, edge: Node
+) -> Tensor:
     """Check a gradient against its input; sum broadcast axes and cast, as torch does."""
     array = grad._array
     shape, dtype, device, array_type = info
@@ -123,7 +126,7 @@ def _fit(node: BackwardCFunction, position: int, grad: Tensor, info: TensorInfo)
             f"Function {node._name()} returned an invalid gradient at index {position} - expected "
             f"type {_dtypes.from_numpy_dtype(dtype)} but got {grad.dtype}",
         )
-    return bring_back(grad, shape, dtype)
+    return bring_back(grad, shape, array.dtype if takes(edge, grad) else dtype)
 
 
 def _expandable(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:

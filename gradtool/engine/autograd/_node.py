@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 # `_tensor` imports this module.
 if TYPE_CHECKING:
+    from gradtool.engine._dtypes import dtype
     from gradtool.engine._tensor import Tensor
     from gradtool.engine.autograd._new_nodes import Packer
 
@@ -127,17 +128,20 @@ class Node:
 
     def register_hook(self, hook: Hook) -> RemovableHandle:
         """Call ``hook(grad_inputs, grad_outputs)`` after the run; it may replace the first."""
-        return RemovableHandle(hooks_of(self).after, hook)
+        return registered(hooks_of(self).after, hook)
 
     def _register_hook_dict(self, tensor: Tensor) -> None:
         """Do nothing: the hooks of a tensor are those of its node already."""
 
     def register_prehook(self, hook: Hook) -> RemovableHandle:
         """Call ``hook(grad_outputs)`` before the node runs; it may replace them."""
-        return RemovableHandle(hooks_of(self).before, hook)
+        return registered(hooks_of(self).before, hook)
 
     def __repr__(self) -> str:
         return f"<{self._name()} object at {id(self):#x}>"
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(f"cannot pickle {self._name()!r} object")
 
 
 # Weak keys, so that the notes are dropped with their node.
@@ -208,6 +212,10 @@ class AccumulateGrad(Node):
         """The name of torch's class in C++."""
         return f"torch::autograd::{self._name()}"
 
+    def _sequence_nr(self) -> int:
+        """The greatest number there is."""
+        return 2**64 - 1
+
     @property
     def _input_metadata(self) -> tuple[OutputInfo, ...]:
         return (OutputInfo.of(self.variable),)
@@ -247,9 +255,11 @@ class Nowhere(Node):
 class NodeHooks:
     """Hooks of one node; made only when the first is registered."""
 
-    __slots__ = ("after", "before", "retain", "tensor")
+    __slots__ = ("after", "before", "dtype", "retain", "tensor")
 
     def __init__(self) -> None:
+        self.dtype: dtype | None = None
+        """What the gradient of a leaf is cast to, where that is not as it arrives."""
         self.tensor: dict[int, dict[int, Hook]] = {}
         """Output number -> hooks on the gradient of that output's tensor."""
         self.retain: dict[int, weakref.ref[Tensor]] = {}
@@ -276,24 +286,41 @@ hooked_leaves: weakref.WeakSet[AccumulateGrad] = weakref.WeakSet()
 
 
 class RemovableHandle:
-    """Removes a hook: by ``handle.remove()``, or at the end of its ``with`` block."""
+    """Removes a hook: by ``handle.remove()``, or at the end of its ``with`` block.
+
+    A hook is registered under the handle's `id`.
+    """
 
     _next_id = itertools.count().__next__
 
-    def __init__(self, hooks: dict[int, Hook], hook: Hook) -> None:
+    def __init__(self, hooks_dict: dict[int, Hook], *, extra_dict: Any = None) -> None:
         self.id = self._next_id()
-        self._hooks = hooks
-        hooks[self.id] = hook
+        self._hooks = hooks_dict
+        self._extra = (
+            ()
+            if extra_dict is None
+            else tuple(extra_dict)
+            if isinstance(extra_dict, list)
+            else (extra_dict,)
+        )
 
     def remove(self) -> None:
         """Remove the hook; a second call does nothing."""
-        self._hooks.pop(self.id, None)
+        for hooks in (self._hooks, *self._extra):
+            hooks.pop(self.id, None)
 
     def __enter__(self) -> RemovableHandle:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
         self.remove()
+
+
+def registered(hooks: dict[int, Hook], hook: Hook) -> RemovableHandle:
+    """Add a hook; the handle removes it."""
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    return handle
 
 
 def node_and_number(tensor: Tensor) -> tuple[Node, int]:

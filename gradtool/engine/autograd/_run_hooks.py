@@ -29,6 +29,8 @@ def run_tensor_hooks(hooks: NodeHooks, grad: Any) -> Any:
     """Return the gradients of a node's outputs after its tensors' hooks, and retain them."""
     single = not isinstance(grad, list)
     slots = [grad] if single else list(grad)
+    if hooks.dtype is not None and slots[0] is not None:
+        slots[0] = slots[0].to(hooks.dtype)
     for number, of_tensor in hooks.tensor.items():
         for hook in list(of_tensor.values()):
             replaced = hook(slots[number])

@@ -74,6 +74,11 @@ class FunctionCtx:
 
     def set_materialize_grads(self, value: bool) -> None:
         """Choose if undefined cotangents reach ``backward`` as zeros (the default) or as None."""
+        if not isinstance(value, bool):
+            raise TypeError(
+                "set_materialize_grads received an invalid combination of arguments - got (), but "
+                "expected (bool)"
+            )
         self.materialize_grads = value
 
     def mark_shared_storage(self, *pairs: Any) -> None:
@@ -271,7 +276,8 @@ class FunctionMeta(type):
 
     def __init__(cls, name: str, bases: tuple[type, ...], attrs: dict[str, Any]) -> None:
         super().__init__(name, bases, attrs)
-        cls._backward_cls = type(name + "Backward", (BackwardCFunction,), {"_forward_cls": cls})
+        space = {"_forward_cls": cls, "__module__": BackwardCFunction.__module__}
+        cls._backward_cls = type(name + "Backward", (BackwardCFunction,), space)
 
 
 class Function(metaclass=FunctionMeta):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import pickle
 import weakref
 from typing import Any
 
@@ -119,3 +120,31 @@ def test_hooks_of_a_leaf_end_with_it(torch: Any) -> None:
     gc.collect()
     assert of_tensor() is None
     assert of_hook() is None
+
+
+@pytest.mark.parametrize(
+    ("mark", "error", "message"),
+    [
+        ("mark_dirty", RuntimeError, "mark_dirty can only accept variables"),
+        ("mark_non_differentiable", RuntimeError, "only accepts variable arguments"),
+        ("set_materialize_grads", TypeError, "an invalid combination of arguments"),
+        ("save_for_backward", TypeError, "argument 0 is of type int"),
+    ],
+)
+def test_ctx_takes_tensors(torch: Any, mark: str, error: type[Exception], message: str) -> None:
+    class Marked(torch.autograd.Function):  # type: ignore[misc] # of either library
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            getattr(ctx, mark)(3)
+            return x * 2
+
+    with pytest.raises(error, match=message):
+        Marked.apply(torch.ones(2, requires_grad=True))
+
+
+def test_nodes_cannot_be_copied(torch: Any) -> None:
+    node = (torch.ones(2, requires_grad=True) * 2).grad_fn
+    for make in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="cannot pickle 'MulBackward0' object"):
+            make(node)
+    assert node.next_functions[0][0]._sequence_nr() == 2**64 - 1

@@ -108,12 +108,13 @@ class PrimitiveNode(Node):
     def _unpack_output(self, saved: Sequence[Any], slot: int) -> Sequence[Any]:
         kept = saved[slot]
         if isinstance(kept, Packed):
+            # What a hook returns may be a copy, which later changes of the original do not reach.
             kept = kept.restore()
-            self.versions = None
             saved = [*saved[:slot], kept, *saved[slot + 1 :]]
-        expected = self.versions[-1] if self.versions else 0
-        if version_of(kept) != expected:
-            raise modified_in_place(kept, expected, self)
+        else:
+            expected = self.versions[-1] if self.versions else 0
+            if version_of(kept) != expected:
+                raise modified_in_place(kept, expected, self)
         if not modes.grad:
             return saved
         return [*saved[:slot], self._as_output(kept), *saved[slot + 1 :]]

@@ -8,7 +8,7 @@ from typing import Any
 
 from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor
-from gradtool.engine.autograd._node import RemovableHandle
+from gradtool.engine.autograd._node import RemovableHandle, registered
 from gradtool.engine.autograd.function import Function
 
 
@@ -97,7 +97,7 @@ class ModuleHooks:
 
 
 def _register(hooks: dict[int, Any], hook: Any, first: bool) -> RemovableHandle:
-    handle = RemovableHandle(hooks, hook)
+    handle = registered(hooks, hook)
     if first:
         others = {key: each for key, each in hooks.items() if each is not hook}
         newest = {key: each for key, each in hooks.items() if each is hook}
