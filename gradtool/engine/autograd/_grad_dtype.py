@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradtool.engine import _dtypes
+from gradtool.engine._dtypes import TYPE_NAMES
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd._node import AccumulateGrad, Node, hooks_of
 
@@ -41,7 +42,7 @@ def check_grad(tensor: Tensor, value: Any) -> None:
     if wanted is not None and value.dtype is not wanted:
         raise RuntimeError(
             f"attempting to assign a gradient with dtype '{_IN_C[value.dtype.name]}' to a tensor "
-            f"with grad_dtype '{_dtypes.TYPE_NAMES[wanted.name]}'. The gradient must match the tensor's "
+            f"with grad_dtype '{TYPE_NAMES[wanted.name]}'. The gradient must match the tensor's "
             "grad_dtype (defaults to the tensor's dtype). You can set the tensor's grad_dtype "
             "attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with "
             "caution. Diverging the dtypes of a tensor and its gradient may break downstream "
@@ -77,7 +78,7 @@ def _set(self: Tensor, value: Any) -> None:
         )
     if value is not None and self._grad is not None and self._grad.dtype is not value:
         raise RuntimeError(
-            f"Cannot set grad_dtype to '{_dtypes.TYPE_NAMES[value.name]}' because there is already a "
+            f"Cannot set grad_dtype to '{TYPE_NAMES[value.name]}' because there is already a "
             f"gradient with dtype '{_IN_C[self._grad.dtype.name]}'. Please clear the gradient "
             "(.grad = None) before changing grad_dtype, or ensure the new grad_dtype matches the "
             "existing gradient's dtype."
