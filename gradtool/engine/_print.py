@@ -49,7 +49,8 @@ def text_of(x: Tensor) -> str:
     inner = "\n".join("    " + line for line in text_of(held).split("\n"))
     if dim is not None:
         return f"BatchedTensor(lvl={level.number}, bdim={dim}, value=\n{inner}\n)"
-    return f"GradTrackingTensor(lvl={level.number}, value=\n{inner}\n)"
+    number = level.number if level.alive else -2
+    return f"GradTrackingTensor(lvl={number}, value=\n{inner}\n)"
 
 
 Tensor.__repr__ = text_of  # type: ignore[assignment,method-assign]  # methods are attached

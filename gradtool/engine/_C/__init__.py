@@ -6,7 +6,7 @@ import weakref
 from typing import Any
 
 from gradtool.engine import _placeholder
-from gradtool.engine._C import _autograd, _functions
+from gradtool.engine._C import _autograd, _functions, _functorch
 from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor as TensorBase
 from gradtool.engine.autograd._node import Node
@@ -15,7 +15,7 @@ from gradtool.engine.autograd.grad_mode import is_grad_enabled
 
 has_lapack = True
 
-__all__ = ["TensorBase", "_FunctionBase", "_autograd", "_functions", "has_lapack"]
+__all__ = ["TensorBase", "_FunctionBase", "_autograd", "_functions", "_functorch", "has_lapack"]
 
 
 def _current_graph_task_id() -> int:

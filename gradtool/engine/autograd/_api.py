@@ -160,13 +160,13 @@ def _batched(
 ) -> list[Tensor | None]:
     """One walk for all rows of the cotangents."""
     # `func` imports the walk of this package.
-    from gradtool.engine.func._vmap import vmap_rows
+    from gradtool.engine._vmap_internals import _vmap
 
-    def of_row(*row: Tensor) -> list[Tensor | None]:
+    def of_row(*row: Tensor) -> tuple[Tensor | None, ...]:
         again = [(root, each) for (root, _), each in zip(roots, row, strict=True)]
-        return _found(again, targets, keep, create)
+        return tuple(_found(again, targets, keep, create))
 
-    return list(vmap_rows(of_row)(*[cotangent for _, cotangent in roots]))
+    return list(_vmap(of_row, allow_none_pass_through=True)(*[cotangent for _, cotangent in roots]))
 
 
 def _materialized(

@@ -144,7 +144,7 @@ def standard_basis(tensors: Tensors) -> Tensors:
 def _by_columns(func: Callable[..., Any], inputs: Any) -> Any:
     """The Jacobian by forward mode, with a tangent for each element of the inputs."""
     # `func` imports the walk of this package.
-    from gradtool.engine.func._vmap import vmap_rows
+    from gradtool.engine._vmap_internals import _vmap
 
     several_in, primals = parts.as_tuple(inputs, "inputs", "jacobian")
     seen: list[Any] = []
@@ -154,7 +154,7 @@ def _by_columns(func: Callable[..., Any], inputs: Any) -> Any:
         moved: Tensors = seen[2]
         return moved
 
-    columns = vmap_rows(push)(*standard_basis(primals))
+    columns = _vmap(push)(*standard_basis(primals))
     several_out, outputs, _ = seen
     counts = [each.numel() for each in primals]
     blocks = [

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from gradtool.engine import _pytree, random
-from gradtool.engine._levels.batch import BatchedTensor, RowsLevel, VmapLevel
+from gradtool.engine._levels.batch import BatchedTensor, VmapLevel
 from gradtool.engine._tensor import Tensor
 
 Dims = Any
@@ -45,7 +45,7 @@ def vmap(
     @functools.wraps(func)
     def batched(*args: Any, **kwargs: Any) -> Any:
         _check_out_dims(func, out_dims)
-        batch = _examined(func, in_dims, args)
+        batch = examined(func, in_dims, args)
         call = functools.partial(_run, func, kwargs=kwargs, randomness=randomness)
         if chunk_size is None:
             return call(batch, out_dims)
@@ -65,9 +65,10 @@ class Batch(NamedTuple):
     """Number of examples."""
 
 
-def _name(func: Any) -> str:
+def named(func: Any) -> str:
+    """The name of a function, as messages have it."""
     if isinstance(func, functools.partial):
-        return f"functools.partial({_name(func.func)}, ...)"
+        return f"functools.partial({named(func.func)}, ...)"
     return getattr(func, "__name__", None) or repr(func)
 
 
@@ -75,26 +76,26 @@ def _check_out_dims(func: Any, out_dims: Dims) -> None:
     for each in _pytree.tree_leaves(out_dims):
         if each is not None and not isinstance(each, int):
             raise ValueError(
-                f"vmap({_name(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None "
+                f"vmap({named(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None "
                 "or a python collection of ints representing where in the outputs the vmapped "
                 "dimension should appear."
             )
 
 
-def _examined(func: Any, in_dims: Dims, args: tuple[Any, ...]) -> Batch:
+def examined(func: Any, in_dims: Dims, args: tuple[Any, ...]) -> Batch:
     """The arguments, once it is sure that they hold examples where they should."""
     if not isinstance(in_dims, int | tuple):
         raise ValueError(
-            f"vmap({_name(func)}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int "
+            f"vmap({named(func)}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int "
             "or a (potentially nested) tuple matching the structure of inputs, got: "
             f"{type(in_dims)}."
         )
     if not args:
         raise ValueError(
-            f"vmap({_name(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you "
+            f"vmap({named(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you "
             "are trying to vmap over a function with no inputs. The latter is unsupported."
         )
-    call = f"vmap({_name(func)}, in_dims={in_dims}, ...)(<inputs>)"
+    call = f"vmap({named(func)}, in_dims={in_dims}, ...)(<inputs>)"
     leaves, spec = _pytree.tree_flatten(args)
     dims = _pytree.broadcast_to_and_flatten(in_dims, spec)
     if dims is None:
@@ -168,7 +169,7 @@ def _unwrapped(func: Any, level: VmapLevel, output: Any, out_dims: Dims) -> Any:
 
 def _refuse_out_dims(func: Any, out_dims: Dims, spec: _pytree.TreeSpec) -> NoReturn:
     raise ValueError(
-        f"vmap({_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with "
+        f"vmap({named(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with "
         f"the structure of `outputs`. out_dims has structure {_pytree.tree_structure(out_dims)} "
         f"but outputs has structure {spec}."
     )
@@ -176,7 +177,7 @@ def _refuse_out_dims(func: Any, out_dims: Dims, spec: _pytree.TreeSpec) -> NoRet
 
 def _placed(func: Any, level: VmapLevel, leaf: Any, dim: int | None) -> Any:
     """An output one level below, with the examples along `dim`."""
-    name = _name(func)
+    name = named(func)
     if dim is None:
         if isinstance(leaf, BatchedTensor):
             raise ValueError(
@@ -198,20 +199,6 @@ def without_examples(level: VmapLevel, leaf: Any, dim: int) -> Any:
         level.below(leaf) if level.owns(leaf) else leaf.unsqueeze(0).expand(level.size, *leaf.shape)
     )
     return value.movedim(0, dim) if dim else value
-
-
-def vmap_rows(func: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
-    """`func` over the first dimension of its arguments; it returns a tuple, None among it."""
-
-    def batched(*args: Tensor) -> tuple[Any, ...]:
-        sizes = _batch_size(args, [0] * len(args))
-        with RowsLevel(sizes) as level:
-            outputs = func(*[level.wrap(each) for each in args])
-            return tuple(
-                None if each is None else without_examples(level, each, 0) for each in outputs
-            )
-
-    return batched
 
 
 def _run_in_chunks(
