@@ -1,9 +1,9 @@
 """The jvp of a primitive, derived from its entry in the table.
 
 An elementwise entry multiplies by its derivative, in either direction. A linear one is its own
-jvp; a multilinear one is linear in one argument at a time. For the rest the jvp is the
-transpose of the vjp: the vjp is linear in its cotangent, and its own vjp at the tangent is
-the jvp.
+jvp; a multilinear one is linear in one argument at a time. For the rest the jvp is what the
+entry states, or else the transpose of the vjp: the vjp is linear in its cotangent, and its own
+vjp at the tangent is the jvp.
 """
 
 from __future__ import annotations
@@ -86,6 +86,10 @@ def _transposed(
     from gradtool.engine.autograd._walk import walk
 
     values = {**dict(zip(primitive.arguments, primals)), **params, "out": out}
+    if primitive.jvp is not None:
+        stated = [primitive.value_of(name, values) for name in primitive.jvp.needs]
+        found: Tensor | None = primitive.jvp.apply(tangents, *stated)
+        return found
     with GradLevel() as level:
         # The vjp is linear in its cotangent: the value at which it is differentiated is arbitrary.
         g = level.wrap(zeros_like(out.detach()))

@@ -9,7 +9,7 @@ from gradtool.engine._ops.creation.creation import eye
 from gradtool.engine._ops.creation.generators import Generator
 from gradtool.engine._ops.creation.random import randperm
 from gradtool.engine._ops.elementwise.selection import where
-from gradtool.engine._ops.linalg.factorizations import qr
+from gradtool.engine._ops.linalg.qr import qr
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd.grad_mode import no_grad
 

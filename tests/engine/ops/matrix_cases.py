@@ -75,6 +75,16 @@ INVERSES = [
     *over("inv", lambda t, x: (t.linalg.inv(x), x.inverse(), t.inverse(x)), SQUARE),
     OpCase("inv_ex", lambda t, x: t.linalg.inv_ex(x).inverse, (regular(3, 3),)),
     *over("solve", lambda t, x, y: t.linalg.solve(x, y), SYSTEMS),
+    *over("solve_ex", lambda t, x, y: t.linalg.solve_ex(x, y), SYSTEMS[::3]),
+    OpCase("tensorinv", lambda t, x: t.linalg.tensorinv(x.reshape(2, 2, 4)), (regular(4, 4),)),
+    OpCase("tensorsolve", lambda t, x, y: (
+        t.linalg.tensorsolve(x.reshape(2, 2, 4), y),
+        t.linalg.tensorsolve(x.reshape(2, 4, 2), y, dims=(1,)),
+    ), (regular(4, 4), normal(2, 2))),
+    OpCase("pinv within tolerances", lambda t, x: (
+        t.linalg.pinv(x, atol=t.tensor([1e-9, 1e-3], dtype=t.float64)),
+        t.linalg.pinv(x, rtol=t.tensor(1e-9, dtype=t.float64)), t.linalg.pinv(x, atol=1e-9),
+    ), (apart(2, 3, 3),), tolerance=TOLERANCE),
     OpCase("solve from the right", lambda t, x, y: t.linalg.solve(x, y, left=False),
            (regular(3, 3), normal(2, 3))),
     *[
@@ -131,6 +141,9 @@ FACTORIZATIONS = [
     *over("cholesky", lambda t, x: (
         t.linalg.cholesky(definite(x)), t.linalg.cholesky(definite(x), upper=True),
     ), SQUARE, tolerance=TOLERANCE),
+    *over("cholesky_ex", lambda t, x: (
+        t.linalg.cholesky_ex(definite(x)), t.linalg.cholesky_ex(definite(x), upper=True),
+    ), SQUARE[:3], tolerance=TOLERANCE),
     OpCase("old cholesky", lambda t, x: (t.cholesky(definite(x)), definite(x).cholesky(upper=True)),
            (regular(3, 3),), not_pushed="PyTorch has no forward mode of it"),
     *over("qr", lambda t, x: (*t.linalg.qr(x), *x.qr()), OBLONG, tolerance=TOLERANCE),

@@ -11,7 +11,6 @@ from tests.engine.ops.dtype_sweep import deviations
 from tests.engine.ops.families import FAMILIES
 
 NO_COMPLEX_HALF = "PyTorch's complex32 has next to no operations, the engine does not have it"
-NO_MATRICES_IN_HALF = "LAPACK has no half precision, and neither has the engine's linalg"
 WRAPPED = "PyTorch wraps a negative number into a byte, the engine refuses it"
 OUTER = "PyTorch multiplies where nothing is summed; the engine takes one way for all"
 
@@ -22,8 +21,6 @@ REASONS: dict[tuple[str, str], str] = {
     ("real to an imaginary power", "float16"): NO_COMPLEX_HALF,
     ("complex of infinities", "float16"): NO_COMPLEX_HALF,
     ("into complex", "float16"): NO_COMPLEX_HALF,
-    **{(f"matrix_norm {name}", "float16"): NO_MATRICES_IN_HALF
-       for name in ("fro", "1", "-1", "inf", "-inf")},
     **{(name, "bool"): OUTER for name in (
         "einsum i,j->ij", "einsum ij,ij->ij", "einsum ij,ik->ijk", "einsum ,ij->ij",
         "broadcast einsum",

@@ -379,10 +379,16 @@ def general(
     name: str,
     compute: Callable[..., Any],
     *vjps: Callable[..., Any],
+    jvp: Callable[..., Any] | None = None,
     **declared: Unpack[Declared],
 ) -> Primitive:
-    """A function that states a vjp for each of its tensors."""
-    return Primitive(name, compute, [vjp_of(vjp) for vjp in vjps], **declared)
+    """A function that states a vjp for each of its tensors.
+
+    A `jvp` is a function of the list of tangents, None for a constant argument, and of what it
+    names after them as a vjp does. It need not be stated where it is the transpose of the vjps.
+    """
+    stated = None if jvp is None else vjp_of(jvp)
+    return Primitive(name, compute, [vjp_of(vjp) for vjp in vjps], jvp=stated, **declared)
 
 
 def constant(name: str, compute: Callable[..., Any], **declared: Unpack[Declared]) -> Primitive:

@@ -38,14 +38,18 @@ from gradtool.engine._ops.indexing import (
 )
 from gradtool.engine._ops.indexing.overwriting import setitem
 from gradtool.engine._ops.linalg import (
+    cholesky,
     contraction,
     einsum,
+    householder,
     inverses,
     legacy,
     linalg,
+    low_rank,
     lu,
     matrix_functions,
     norms,
+    pseudoinverse,
 )
 from gradtool.engine._ops.reductions import (
     counting,
@@ -74,11 +78,10 @@ from gradtool.engine._tensor import Tensor
 FAMILIES = (
     arithmetic, axes, comparison, complex_parts, contraction, conversion, counting, creation,
     cumulative, diagonals, distributions, einsum, elementwise, expansion, extremum, gamma,
-    gathering, generators, indexing, inverses, joining, linalg, literals, lu,
-    matrix_functions, memory, metadata, norm, norms, legacy, overwriting, parts, powers,
-    random, reduction, scattering, selection, shape, slicing, softmax, sorting, special,
-    spectrograms, statistics,
-    strided, views, view_copies, views_in_place,
+    gathering, generators, indexing, inverses, joining, linalg, literals, lu, cholesky, householder,
+    low_rank, matrix_functions, memory, metadata, norm, norms, legacy, overwriting, parts, powers,
+    pseudoinverse, random, reduction, scattering, selection, shape, slicing, softmax, sorting,
+    special, spectrograms, statistics, strided, views, view_copies, views_in_place,
 )  # fmt: skip
 """Every family of ops. Importing a family declares its ops."""
 

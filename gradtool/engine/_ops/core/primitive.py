@@ -146,8 +146,8 @@ class Primitive:
     """One entry of the op table."""
 
     __slots__ = (
-        "arguments", "batch", "compute", "dtypes", "is_view", "kind", "name", "operation", "plans",
-        "vjps",
+        "arguments", "batch", "compute", "dtypes", "is_view", "jvp", "kind", "name", "operation",
+        "plans", "vjps",
     )  # fmt: skip
 
     def __init__(
@@ -161,6 +161,7 @@ class Primitive:
         is_view: bool = False,
         dtypes: Dtypes = EVERY,
         batch: BatchRule | None = None,
+        jvp: Vjp | None = None,
     ) -> None:
         self.name = name
         self.compute = compute
@@ -172,6 +173,8 @@ class Primitive:
 
         The vjp of an elementwise one is ``g`` times its derivative, so it is also its jvp.
         """
+        self.jvp = jvp
+        """The tangent of the output, where PyTorch's is not the transpose of the vjp."""
         self.is_view = is_view
         self.dtypes = dtypes
         """The dtypes it works on, with its derivatives where it has any."""

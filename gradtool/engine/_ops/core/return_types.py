@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from gradtool.engine._tensor import Tensor
 
@@ -19,6 +19,7 @@ def return_type(name: str) -> Callable[[Kind], Kind]:
 
     def declare(kind: Kind) -> Kind:
         kind.__module__, kind.__name__, kind.__qualname__ = __name__, name, name
+        kind.__repr__ = _shown  # type: ignore[assignment]  # a method of any of them
         globals()[name] = kind
         return kind
 
@@ -31,6 +32,8 @@ class ValuesAndIndices(NamedTuple):
     values: Tensor
     indices: Tensor
 
-    def __repr__(self) -> str:
-        name = type(self).__name__
-        return f"torch.return_types.{name}(\nvalues={self.values!r},\nindices={self.indices!r})"
+
+def _shown(value: Any) -> str:
+    """The text of a named tuple as torch writes it, a line for each field."""
+    fields = [f"{name}={each!r}" for name, each in zip(value._fields, value)]
+    return f"torch.return_types.{type(value).__name__}(\n" + ",\n".join(fields) + ")"

@@ -9,27 +9,26 @@ from math import prod
 from typing import Any
 
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.core.dims import as_ints, wrap_dim, wrap_dims
+from gradtool.engine._ops.core.dims import Ints, as_ints, wrap_dim, wrap_dims
 from gradtool.engine._ops.core.dtype_support import (
     COMPLEX,
     FLOATS,
     INTEGERS,
-    SMOOTH,
     TYPE_NAMES,
     check_taken,
-    takes,
 )
 from gradtool.engine._ops.core.kinds import conjugate
 from gradtool.engine._ops.core.node_names import node_name
 from gradtool.engine._ops.core.op import op
-from gradtool.engine._ops.creation.creation import eye, ones_like
+from gradtool.engine._ops.creation.creation import eye
 from gradtool.engine._ops.linalg.inverses import inv
 from gradtool.engine._ops.linalg.linalg import matmul, mm, vdot
+from gradtool.engine._ops.linalg.matrices import require_square
 from gradtool.engine._ops.reductions.norm import norm
 from gradtool.engine._ops.shape.axes import permute
 from gradtool.engine._ops.shape.diagonals import tril
 from gradtool.engine._ops.shape.expansion import broadcast_tensors
-from gradtool.engine._ops.shape.joining import cat, stack
+from gradtool.engine._ops.shape.joining import cat
 from gradtool.engine._tensor import Tensor
 
 # ---- sums of products -----------------------------------------------------------------------
@@ -39,28 +38,54 @@ from gradtool.engine._tensor import Tensor
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """Summed over the products of so many last and first dimensions, or over those listed.
 
+    A dimension of extent one is summed with the whole of the other's.
+
     Raises:
         RuntimeError: the dimensions listed do not fit each other.
     """
-    if isinstance(dims, int):
-        if dims < 0:
-            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
-        dims = (range(a.ndim - dims, a.ndim), range(dims))
-    of_a, of_b = (wrap_dims(as_ints(list(each)), x.ndim) for each, x in zip(dims, (a, b)))
-    extents = [a.shape[dim] for dim in of_a]
-    if extents != [b.shape[dim] for dim in of_b]:
-        raise RuntimeError(
-            "contracted dimensions need to match, but first has sizes "
-            f"{extents} and second has {[b.shape[dim] for dim in of_b]}"
-        )
+    of_a, of_b = _contracted(a, b, dims)
+    if a.dtype is not b.dtype:
+        raise RuntimeError("both inputs should have same dtype")
+    for at_a, at_b in zip(of_a, of_b):
+        if a.shape[at_a] == 1 != b.shape[at_b]:
+            b = b.sum(at_b, keepdim=True)
+        elif b.shape[at_b] == 1 != a.shape[at_a]:
+            a = a.sum(at_a, keepdim=True)
+        elif a.shape[at_a] != b.shape[at_b]:
+            raise RuntimeError(
+                "contracted dimensions need to match, but first has size "
+                f"{a.shape[at_a]} in dim {at_a} and second has size {b.shape[at_b]} in dim {at_b}"
+            )
+    extent = prod([a.shape[dim] for dim in of_a])
     rows = [dim for dim in range(a.ndim) if dim not in of_a]
     columns = [dim for dim in range(b.ndim) if dim not in of_b]
     outer = [a.shape[dim] for dim in rows], [b.shape[dim] for dim in columns]
     product = mm(
-        permute(a, (*rows, *of_a)).reshape(prod(outer[0]), prod(extents)),
-        permute(b, (*of_b, *columns)).reshape(prod(extents), prod(outer[1])),
+        permute(a, (*rows, *of_a)).reshape(prod(outer[0]), extent),
+        permute(b, (*of_b, *columns)).reshape(extent, prod(outer[1])),
     )
     return product.reshape([*outer[0], *outer[1]])
+
+
+def _contracted(a: Tensor, b: Tensor, dims: Any) -> tuple[Ints, Ints]:
+    """The dimensions to sum over, of each factor."""
+    if isinstance(dims, Tensor):
+        dims = dims.tolist()
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(a.ndim, b.ndim):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        return tuple(range(a.ndim - dims, a.ndim)), tuple(range(dims))
+    if not isinstance(dims, tuple | list):
+        raise RuntimeError(
+            "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] "
+            f"containing two lists, but got dims={dims}"
+        )
+    of_a, of_b = (as_ints(each) for each in dims)
+    if len(of_a) != len(of_b):
+        raise RuntimeError("both dimension lists should have same length")
+    return wrap_dims(of_a, a.ndim), wrap_dims(of_b, b.ndim)
 
 
 @op(method=True)
@@ -92,13 +117,17 @@ def _with_rank(x: Tensor, rank: int) -> Tensor:
 
 
 @node_name("SumBackward1")
-@takes(SMOOTH, "linalg.vecdot")
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The sum of products along a dimension, the first factor conjugated.
 
     Raises:
         RuntimeError: both are vectors, and not of the same length.
     """
+    if not x.dtype.is_differentiable:
+        raise RuntimeError(
+            "linalg.vecdot: Expected a floating point or complex tensor as input. "
+            f"Got {TYPE_NAMES[x.dtype.name]}"
+        )
     if x.ndim == y.ndim == 1:
         return vdot(x, y)
     total: Tensor = (conjugate(x) * y).sum(dim)
@@ -170,12 +199,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:  # noqa: N803 - torch's name
     Raises:
         RuntimeError: it is no square matrix.
     """
-    if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
-        raise RuntimeError(
-            "linalg.matrix_power: A must be batches of square matrices, but they are "
-            + " by ".join(map(str, A.shape[-2:]))
-            + " matrices"
-        )
+    require_square(A, "linalg.matrix_power", of_floats=False)
     if n == 0:
         return tril(A, -A.shape[-1]) + eye(A.shape[-1], dtype=A.dtype, device=A.device)
     base = inv(A) if n < 0 else A
@@ -251,26 +275,44 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = None) -> T
 
 @op
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:  # noqa: N803
-    """Powers of each element from 0 to N - 1 along a new last dimension, the highest first."""
+    """Powers of each element from 0 to N - 1 along a new last dimension, the highest first.
+
+    Raises:
+        RuntimeError: the tensor has not one dimension, or N is negative.
+    """
+    if x.ndim != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    if N is not None and N < 0:
+        raise RuntimeError("N must be non-negative.")
     x = x if x.dtype.is_differentiable else x.to(_dtypes.int64)
-    count = x.shape[-1] if N is None else N
-    powers = [ones_like(x)]
-    for _ in range(count - 1):
-        powers.append(powers[-1] * x)
-    columns = stack(powers[:count], -1) if count else x.new_zeros((*x.shape, 0))
+    columns = _powers(x, x.shape[0] if N is None else N)
     return columns if increasing else columns.flip(-1)
 
 
-@takes(INTEGERS | FLOATS | COMPLEX, "linalg.vander")
+def _powers(x: Tensor, count: int) -> Tensor:
+    """Powers of each element along a new last dimension: products of one row, as PyTorch's are."""
+    if count == 0:
+        return x.new_zeros((*x.shape, 0))
+    repeated = x.unsqueeze(-1).expand(*x.shape, count - 1)
+    ones = x.new_ones((*x.shape, 1))
+    return cat([ones, repeated], -1).cumprod(-1, dtype=x.dtype)
+
+
 def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:  # noqa: N803
     """`vander`, the lowest power first.
 
     Raises:
         RuntimeError: there are to be fewer than two powers.
     """
-    if N is not None and N < 2:
+    if x.dtype not in INTEGERS | FLOATS | COMPLEX:
+        raise RuntimeError(
+            "linalg.vander supports floating point, complex, and integer tensors, but got "
+            f"{TYPE_NAMES[x.dtype.name]}"
+        )
+    x = x if x.ndim else x.reshape(1)
+    if (x.shape[-1] if N is None else N) < 2:
         raise RuntimeError("N must be greater than 1.")
-    return vander(x, N, increasing=True)
+    return _powers(x, x.shape[-1] if N is None else N)
 
 
 # ---- blocks ---------------------------------------------------------------------------------

@@ -8,16 +8,11 @@ from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.return_types import return_type
 from gradtool.engine._ops.creation.creation import zeros
-from gradtool.engine._ops.linalg import factorizations
+from gradtool.engine._ops.linalg import householder, singular_values
 from gradtool.engine._ops.linalg import lu as _lu
+from gradtool.engine._ops.linalg.qr import qr as reduced_or_complete
 from gradtool.engine._ops.shape.axes import adjoint
 from gradtool.engine._tensor import Tensor
-
-
-@op(method=True)
-def cholesky(x: Tensor, upper: bool = False) -> Tensor:
-    """`linalg.cholesky` with its option as a positional argument."""
-    return factorizations.cholesky(x, upper=upper)
 
 
 @return_type("qr")
@@ -31,7 +26,7 @@ class QR(NamedTuple):
 @op(method=True)
 def qr(x: Tensor, some: bool = True) -> QR:
     """`linalg.qr`: reduced, or else complete."""
-    return QR(*factorizations.qr(x, "reduced" if some else "complete"))
+    return QR(*reduced_or_complete(x, "reduced" if some else "complete"))
 
 
 @return_type("svd")
@@ -46,7 +41,7 @@ class SVD(NamedTuple):
 @op(method=True)
 def svd(x: Tensor, some: bool = True, compute_uv: bool = True) -> SVD:
     """`linalg.svd` with the right vectors as columns; zeros for vectors not asked for."""
-    left, values, right = factorizations.svd(x, full_matrices=not some and compute_uv)
+    left, values, right = singular_values.svd(x, full_matrices=not some and compute_uv)
     if compute_uv:
         return SVD(left, values, adjoint(right))
     rows, columns = x.shape[-2:]
@@ -73,12 +68,12 @@ def lu_solve(x: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:  # noqa: 
 
 
 @op(method=True)
-def geqrf(x: Tensor) -> _lu.ReflectorsAndFactors:
+def geqrf(x: Tensor) -> householder.ReflectorsAndFactors:
     """The QR factorization as LAPACK leaves it: reflectors below R. It has no derivative."""
-    return _lu.qr_of_reflectors(x)
+    return householder.qr_of_reflectors(x)
 
 
 @op(method=True)
 def orgqr(x: Tensor, tau: Tensor) -> Tensor:
     """`linalg.householder_product`."""
-    return _lu.householder_product(x, tau)
+    return householder.householder_product(x, tau)

@@ -131,7 +131,7 @@ def _check_dtypes(x: Tensor, y: Tensor) -> None:
             f"expected m1 and m2 to have the same dtype, but got: {x.dtype} != {y.dtype}"
         )
     if x._array.dtype.kind == "b":
-        raise not_implemented("addmm", x._array.dtype)
+        raise not_implemented("addmm_impl_cpu_", x._array.dtype)
 
 
 @op(method=True)

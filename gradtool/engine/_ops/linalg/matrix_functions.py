@@ -95,7 +95,7 @@ def _trace(x: Tensor) -> Tensor:
 
 _adjugate_slope: Primitive = general(
     "adjugate_slope",
-    of_matrices("det", _adjugate_slope_of),
+    of_matrices("linalg.det", _adjugate_slope_of),
     _slope_vjp,
     lambda g, x, change_shape: adjoint(_adjugate_slope(x, adjoint(g))).sum_to_size(change_shape),
     dtypes=FACTORED,
@@ -103,14 +103,14 @@ _adjugate_slope: Primitive = general(
 )
 _adjugate = general(
     "adjugate",
-    of_matrices("det", _adjugate_of),
+    of_matrices("linalg.det", _adjugate_of),
     lambda g, x: adjoint(_adjugate_slope(x, adjoint(g))),
     dtypes=FACTORED,
     batch=broadcasting,
 )
 _det = general(
     "linalg_det",
-    of_matrices("det", lambda x: np.linalg.det(x)),
+    of_matrices("linalg.det", lambda x: np.linalg.det(x)),
     lambda g, x: _per_matrix(g) * adjoint(_adjugate(x)),
     dtypes=FACTORED,
     batch=broadcasting,
@@ -124,7 +124,7 @@ def det(A: Tensor) -> Tensor:  # noqa: N803 - torch's name
     Raises:
         RuntimeError: it is no square matrix of floating or complex numbers.
     """
-    require_square(A, "det")
+    require_square(A, "linalg.det")
     return _det(A)
 
 
@@ -142,14 +142,14 @@ def _sign_vjp(g: Tensor, x: Tensor, out: Tensor) -> Tensor:
 
 _sign = general(
     "slogdet",
-    of_matrices("slogdet", lambda x: np.linalg.slogdet(x)[0]),
+    of_matrices("linalg.slogdet", lambda x: np.linalg.slogdet(x)[0]),
     _sign_vjp,
     dtypes=FACTORED,
     batch=broadcasting,
 )
 _logarithm = general(
     "slogdet",
-    of_matrices("slogdet", lambda x: np.linalg.slogdet(x)[1]),
+    of_matrices("linalg.slogdet", lambda x: np.linalg.slogdet(x)[1]),
     lambda g, x: _per_matrix(g) * adjoint(inv(x)),
     dtypes=FACTORED,
     batch=broadcasting,
@@ -171,7 +171,7 @@ def slogdet(A: Tensor) -> Slogdet:  # noqa: N803
     Raises:
         RuntimeError: it is no square matrix of floating or complex numbers.
     """
-    require_square(A, "slogdet")
+    require_square(A, "linalg.slogdet")
     return Slogdet(_sign(A), _logarithm(A))
 
 
@@ -196,6 +196,7 @@ def logdet(A: Tensor) -> Tensor:  # noqa: N803
     Raises:
         RuntimeError: it is no square matrix of floating or complex numbers.
     """
+    require_square(A, "logdet")
     sign, magnitude = slogdet(A)
     return log(sign) + magnitude
 
@@ -249,7 +250,7 @@ def _exponential_vjp(g: Tensor, x: Tensor) -> Tensor:
 
 _matrix_exp: Primitive = general(
     "linalg_matrix_exp",
-    of_matrices("matrix_exp", _exponential),
+    of_matrices("linalg.matrix_exp", _exponential),
     _exponential_vjp,
     dtypes=FACTORED,
     batch=broadcasting,
@@ -263,5 +264,5 @@ def matrix_exp(A: Tensor) -> Tensor:  # noqa: N803 - torch's name
     Raises:
         RuntimeError: it is no square matrix of floating or complex numbers.
     """
-    require_square(A, "matrix_exp")
+    require_square(A, "linalg.matrix_exp")
     return _matrix_exp(A)

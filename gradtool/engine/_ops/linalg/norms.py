@@ -1,23 +1,19 @@
-"""Norms and distances, and what follows from singular values: rank and condition."""
+"""Norms, distances and the condition of matrices."""
 
 from __future__ import annotations
 
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.core.batching import broadcasting
 from gradtool.engine._ops.core.dims import Ints, as_ints, wrap_dim, wrap_dims
-from gradtool.engine._ops.core.dtype_support import FACTORED
-from gradtool.engine._ops.core.kinds import constant
 from gradtool.engine._ops.core.node_names import node_name
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.return_types import return_type
-from gradtool.engine._ops.linalg.factorizations import svdvals
-from gradtool.engine._ops.linalg.inverses import inv, tolerances
-from gradtool.engine._ops.linalg.matrices import of_matrices, require_matrices, require_square
+from gradtool.engine._ops.elementwise.complex_parts import real
+from gradtool.engine._ops.linalg.inverses import inv_ex
+from gradtool.engine._ops.linalg.matrices import require_floats, require_square, require_two_dims
+from gradtool.engine._ops.linalg.singular_values import svdvals
 from gradtool.engine._ops.reductions.extremum import amax, amin
 from gradtool.engine._ops.reductions.norm import norm as _of_vectors
 from gradtool.engine._ops.shape.axes import movedim
@@ -58,7 +54,9 @@ def matrix_norm(
     """
     if dtype is not None:
         A = A.to(dtype)  # noqa: N806
-    require_matrices(A, "matrix_norm")
+    require_two_dims(A, "linalg.matrix_norm")
+    if not A.dtype.is_differentiable:
+        require_floats(A, "linalg.matrix_norm")
     rows, columns = _two_dims(dim, A.ndim)
     if ord == "fro":
         return _of_vectors(A, 2, (rows, columns), keepdim)
@@ -120,36 +118,9 @@ def norm(
     return matrix_norm(A, ord, (-2, -1) if dims is None else dims, keepdim, dtype=dtype)
 
 
-# ---- rank and condition ----------------------------------------------------------------------
+# ---- condition -------------------------------------------------------------------------------
 
-
-def _rank_of(x: Any, *, atol: float, rtol: float, hermitian: bool) -> Any:
-    values = np.abs(np.linalg.eigvalsh(x)) if hermitian else np.linalg.svd(x, compute_uv=False)
-    cutoff = np.maximum(atol, rtol * np.sort(values, axis=-1)[..., -1:])
-    return (values > cutoff).sum(axis=-1)
-
-
-_rank = constant(
-    "linalg_matrix_rank", of_matrices("matrix_rank", _rank_of), dtypes=FACTORED, batch=broadcasting
-)
-
-
-def matrix_rank(
-    A: Tensor,  # noqa: N803
-    tol: float | None = None,
-    hermitian: bool = False,
-    *,
-    atol: float | None = None,
-    rtol: float | None = None,
-) -> Tensor:
-    """Count the singular values above ``max(atol, rtol * largest)``; `tol` is an old `atol`.
-
-    Raises:
-        RuntimeError: it is no matrix of floating or complex numbers.
-    """
-    require_matrices(A, "matrix_rank")
-    absolute, relative = tolerances(A, atol if tol is None else tol, 0.0 if tol else rtol)
-    return _rank(A, atol=absolute, rtol=relative, hermitian=hermitian)
+_ORDERS = ("fro", "nuc", 1, -1, math.inf, -math.inf)
 
 
 def cond(A: Tensor, p: float | str | None = None) -> Tensor:  # noqa: N803
@@ -158,17 +129,23 @@ def cond(A: Tensor, p: float | str | None = None) -> Tensor:  # noqa: N803
     Raises:
         RuntimeError: it is no matrix, or for a norm other than 2 and -2, no square one.
     """
-    require_matrices(A, "cond")
+    if A.ndim < 2:
+        raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
     if p in (None, 2, -2):
+        if 0 in A.shape:
+            return real(A).new_zeros(A.shape[:-2])
         values = svdvals(A)
         largest, smallest = values.select(-1, 0), values.select(-1, -1)
         return smallest / largest if p == -2 else largest / smallest
-    require_square(A, "cond")
+    if p not in _ORDERS:
+        raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     assert p is not None
-    return matrix_norm(A, p) * matrix_norm(inv(A), p)
-
-
-"""Under their own names these are functions of ``torch.linalg``."""
+    require_square(A, f"linalg.cond(ord={p})", of_floats=False)
+    if 0 in A.shape:
+        return real(A).new_zeros(A.shape[:-2])
+    inverse, info = inv_ex(A)
+    number: Tensor = matrix_norm(A, p) * matrix_norm(inverse, p)
+    return number.masked_fill(info > 0, math.inf)
 
 
 # ---- distances, and both extremes at once ----------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import SMOOTH, TYPE_NAMES
 from gradtool.engine._ops.core.kinds import general
 from gradtool.engine._ops.core.op import op
+from gradtool.engine._ops.elementwise.complex_parts import conj, real
 from gradtool.engine._ops.elementwise.elementwise import sgn
 from gradtool.engine._ops.reductions.extremum import amax, amin
 from gradtool.engine._ops.reductions.reduction import (
@@ -45,18 +47,43 @@ def _of_order(x: Any, *, p: float, dims: Ints, keepdim: bool) -> Any:
 
 
 def _of_order_vjp(g: Tensor, x: Tensor, out: Tensor, p: float, dims: Ints) -> Tensor:
-    """The power p - 1 of each element's share of the norm; zero for a zero element or norm."""
-    total = spread(out, x.shape, dims)
+    """``x |x|**(p - 2) / out**(p - 1)``, written so that it is zero where x, or the norm, is.
+
+    The powers are taken apart as PyTorch does, which decides what the second order is there.
+    """
+    scaled = _power(x, p)
+    if p < 1:
+        return scaled * spread(g * out ** (1 - p), x.shape, dims)
+    rate = (g / out ** (p - 1)).masked_fill(out == 0, 0)
+    gradient: Tensor = scaled * spread(rate, x.shape, dims)
+    return gradient
+
+
+def _power(x: Tensor, p: float) -> Tensor:
+    """``x |x|**(p - 2)``, and zero for zero."""
     size = x.abs()
-    share = ((size / total) ** (p - 1)).masked_fill(total == 0, 0)
-    if p < 2:
-        share = share.masked_fill(size == 0, 0)
-    rate: Tensor = sgn(x) * share
-    return spread(g, x.shape, dims) * rate
+    if p < 1:
+        return sgn(x) * (size ** (p - 1)).masked_fill(x == 0, 0)
+    return sgn(x) * size ** (p - 1) if p < 2 else x * size ** (p - 2)
+
+
+def _of_order_jvp(
+    tangents: Sequence[Any], x: Tensor, out: Tensor, p: float, dims: Ints, keepdim: bool
+) -> Tensor:
+    along = sum(real(conj(_power(x, p)) * tangents[0]), dims, keepdim)
+    change: Tensor = (along * out ** (1 - p)).masked_fill(out == 0, 0)
+    return change
 
 
 _norm_2 = general("linalg_vector_norm", _euclidean, _euclidean_vjp, dtypes=SMOOTH, batch=over_dims)
-_norm_p = general("linalg_vector_norm", _of_order, _of_order_vjp, dtypes=SMOOTH, batch=over_dims)
+_norm_p = general(
+    "linalg_vector_norm",
+    _of_order,
+    _of_order_vjp,
+    jvp=_of_order_jvp,
+    dtypes=SMOOTH,
+    batch=over_dims,
+)
 _norm_0 = general(
     "linalg_vector_norm",
     lambda x, *, dims, keepdim: (x != 0).sum(axis=dims, keepdims=keepdim).astype(x.real.dtype),
@@ -86,15 +113,24 @@ def norm(
     """
     if dtype is not None:
         x = x.to(dtype)
+    if p == "nuc":
+        return _nuclear(x, dim, keepdim)
     order = 2.0 if p in (None, "fro") else p
     if isinstance(order, str):
-        raise RuntimeError(f"norm(): order {order!r} is not supported; use a number or 'fro'")
+        raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found {order}")
     if not x.dtype.is_differentiable:
         raise RuntimeError(
             "linalg.vector_norm: Expected a floating point or complex tensor as input. "
             f"Got {TYPE_NAMES[x.dtype.name]}"
         )
     return _vector_norm(x, float(order), dims_of(dim, x._array.ndim), keepdim)
+
+
+def _nuclear(x: Tensor, dim: Any, keepdim: bool) -> Tensor:
+    """`linalg.matrix_norm`, which is loaded when it is called: it is made of this one."""
+    from gradtool.engine._ops.linalg.norms import matrix_norm
+
+    return matrix_norm(x, "nuc", (0, 1) if dim is None else dim, keepdim)
 
 
 def _vector_norm(x: Tensor, p: float, dims: Ints, keepdim: bool) -> Tensor:

@@ -11,11 +11,10 @@ import numpy as np
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.batching import over_dims
 from gradtool.engine._ops.core.dims import Ints
-from gradtool.engine._ops.core.dtype_support import NUMBERS, SMOOTH, takes
+from gradtool.engine._ops.core.dtype_support import SMOOTH, TYPE_NAMES
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import general
 from gradtool.engine._ops.core.op import op
-from gradtool.engine._ops.creation.creation import full_like
 from gradtool.engine._ops.elementwise.complex_parts import conj, real
 from gradtool.engine._ops.reductions.reduction import (
     accumulating,
@@ -152,7 +151,6 @@ def _mean_beside(
 
 
 @op(method=True)
-@takes(NUMBERS, "cov")
 def cov(
     x: Tensor,
     *,
@@ -172,43 +170,60 @@ def cov(
             "cov(): expected input to have two or fewer dimensions but got an input with "
             f"{x.ndim} dimensions"
         )
+    if x.dtype is _dtypes.bool_:
+        raise RuntimeError("cov(): bool dtype is not supported for input")
     rows = x.reshape(1, -1) if x.ndim < 2 else x
-    if not rows.dtype.is_differentiable:
-        rows = rows.to(_dtypes.get_default_dtype())
-    weights = _weights(rows, fweights, aweights)
-    total = weights.sum()
-    squares = total if aweights is None else (weights * aweights).sum()
-    freedom = total - correction * squares / total
-    if rows.__class__ is Tensor and float(freedom.detach()) <= 0:
+    weights = _weights(rows.shape[1], fweights, aweights)
+    weighted = rows if weights is None else rows * weights
+    total: Any = rows.shape[1] if weights is None else weights.sum()
+    average = weighted.sum(1, keepdim=True) / total
+    freedom = total - correction
+    if weights is not None:
+        if float(total.detach()) == 0:
+            raise RuntimeError("cov(): weights sum to zero, can't be normalized")
+        if aweights is not None and correction:
+            freedom = total - correction * (weights * aweights).sum() / total
+    if float(freedom.detach() if isinstance(freedom, Tensor) else freedom) <= 0:
         warnings.warn(
             "cov(): degrees of freedom is <= 0. Correction should be strictly less than the "
             "number of observations.",
             stacklevel=2,
         )
-        freedom = freedom.clamp(min=0)
-    centred = rows - (rows * weights).sum(1, keepdim=True) / total
-    found = (centred * weights) @ conj(centred).transpose(0, 1) / freedom
+        freedom = 0
+    centred = rows - average
+    weighted = centred if weights is None else centred * weights
+    found: Tensor = (centred @ conj(weighted).transpose(0, 1)) / freedom
     return found.squeeze()
 
 
-def _weights(rows: Tensor, fweights: Tensor | None, aweights: Tensor | None) -> Tensor:
-    """One for each observation."""
-    weights = full_like(real(rows[0]).detach(), 1)
+def _weights(count: int, fweights: Tensor | None, aweights: Tensor | None) -> Tensor | None:
+    """One for each of `count` observations, in the dtype of those given."""
+    weights = None
     for name, given, integral in (("fweights", fweights, True), ("aweights", aweights, False)):
-        if given is None:
-            continue
-        if given.dtype.is_floating_point == integral:
-            kind = "integral" if integral else "floating point"
-            raise RuntimeError(
-                f"cov(): expected {name} to have {kind} dtype but got {name} with {given.dtype}"
-            )
-        if given.shape != weights.shape:
-            raise RuntimeError(
-                f"cov(): expected {name} to have the same numel as there are observations in the "
-                f"input but got {given.numel()} != {weights.numel()}"
-            )
-        weights = weights * given
+        if given is not None:
+            _check_weights(name, given, count, integral=integral)
+            weights = given if weights is None else weights * given
     return weights
+
+
+def _check_weights(name: str, given: Tensor, count: int, *, integral: bool) -> None:
+    if given.ndim > 1:
+        raise RuntimeError(
+            f"cov(): expected {name} to have one or fewer dimensions but got {name} with "
+            f"{given.ndim} dimensions"
+        )
+    if given.dtype.is_floating_point == integral:
+        raise RuntimeError(
+            f"cov(): expected {name} to have {'integral' if integral else 'floating point'} dtype "
+            f"but got {name} with {TYPE_NAMES[given.dtype.name]} dtype"
+        )
+    if given.numel() != count:
+        raise RuntimeError(
+            f"cov(): expected {name} to have the same numel as there are observations in the "
+            f"input but got {given.numel()} != {count}"
+        )
+    if count and bool((given.detach() < 0).any()):
+        raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
 @op(method=True)

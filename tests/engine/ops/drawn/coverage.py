@@ -26,7 +26,7 @@ REASONS: dict[str, str] = {
             seed set_rng_state Tensor.multinomial nn.functional.alpha_dropout
             nn.functional.dropout nn.functional.dropout1d nn.functional.dropout2d
             nn.functional.dropout3d nn.functional.feature_alpha_dropout
-            nn.functional.gumbel_softmax""",
+            nn.functional.gumbel_softmax pca_lowrank svd_lowrank""",
         "it tells something of a tensor, and computes nothing": """
             is_conj is_neg get_device is_nonzero nonzero_static is_same_size numel Tensor.data_ptr
             Tensor.dense_dim Tensor.element_size Tensor.is_complex Tensor.is_contiguous

@@ -150,8 +150,12 @@ FUNCTIONS: dict[str, Op] = {
     **each("inverse det linalg.slogdet slogdet", loose(squares())),
     "logdet": loose(squares(), lambda t, x: t.logdet(definite(x))),
     "linalg.inv_ex": loose(squares(), lambda t, x: t.linalg.inv_ex(x).inverse),
-    **each("pinverse", loose(oblong())),
-    "linalg.solve": loose(systems()),
+    **each("linalg.pinv pinverse", loose(oblong())),
+    **each("linalg.solve linalg.solve_ex", loose(systems())),
+    "linalg.tensorinv": loose(squares(), lambda t, x: t.linalg.tensorinv(
+        x[(0,) * (x.ndim - 2)], ind=1)),
+    "linalg.tensorsolve": loose(systems(), lambda t, x, y: t.linalg.tensorsolve(
+        x[(0,) * (x.ndim - 2)], x[(0,) * (x.ndim - 2)][0])),
     "linalg.solve_triangular": loose(systems(), lambda t, x, y: (
         t.linalg.solve_triangular(x, y, upper=True), t.linalg.solve_triangular(
             x, y, upper=False, unitriangular=True))),
@@ -164,6 +168,12 @@ FUNCTIONS: dict[str, Op] = {
     "linalg.lstsq": loose(oblong(tall=True), lambda t, x: t.linalg.lstsq(x, x[..., :1] * 2 + 1)
                           .solution, not_batched="PyTorch's rank shows in the shape"),
     "linalg.cholesky": loose(squares(), lambda t, x: t.linalg.cholesky(definite(x))),
+    "linalg.cholesky_ex": loose(squares(), lambda t, x: t.linalg.cholesky_ex(definite(x))),
+    "linalg.ldl_factor": op(squares(smallest=1), lambda t, x: t.linalg.ldl_factor(x.detach())),
+    "linalg.ldl_factor_ex": op(squares(smallest=1), lambda t, x: t.linalg.ldl_factor_ex(
+        x.detach(), hermitian=True)),
+    "linalg.ldl_solve": loose(squares(smallest=1), lambda t, x: t.linalg.ldl_solve(
+        *t.linalg.ldl_factor(x.detach()), x.detach() + 2)),
     "cholesky": loose(squares(), lambda t, x: t.cholesky(definite(x), True),
                       not_pushed="PyTorch has no forward mode of it"),
     **each("linalg.qr qr", loose(oblong())),
