@@ -18,7 +18,7 @@ from gradtool.adapters.gradcheck.forward_mode import ForwardMode
 from gradtool.adapters.gradcheck.reverse_mode import compare
 from gradtool.engine import Tensor
 from gradtool.engine.autograd._node import Node, OutputEdge
-from gradtool.engine.autograd.function import _Error
+from gradtool.engine.autograd._once_differentiable import Error
 from gradtool.engine.autograd.gradcheck import GradcheckError, GradcheckOptions
 
 _CLOSE_TO_ZERO = 1e-8
@@ -194,7 +194,7 @@ def depends_on_once_differentiable(tensors: Iterable[Tensor]) -> bool:
     while pending:
         edge = pending.pop()
         node = edge.node if isinstance(edge, OutputEdge) else edge
-        if isinstance(node, _Error):
+        if isinstance(node, Error):
             return True
         if id(node) not in seen:
             seen.add(id(node))

@@ -6,7 +6,8 @@ from typing import Any
 
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd._node import AccumulateGrad
-from gradtool.engine.autograd.function import Function, refuse_derivative
+from gradtool.engine.autograd._once_differentiable import refuse_derivative
+from gradtool.engine.autograd.function import Function
 
 __all__ = ["AccumulateGrad", "DelayedError", "UndefinedGrad"]
 
