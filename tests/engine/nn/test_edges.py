@@ -154,6 +154,23 @@ CONVOLVING = """
     f.conv2d(t.arange(24.0).reshape(3, 2, 4), t.ones(3, 3, 1, 3))
     f.conv_transpose1d(t.arange(20.0).reshape(4, 5), t.ones(4, 8, 3))
     f.conv1d(t.ones(0, 3, 4), t.ones(2, 3, 2))
+    f.conv1d(t.ones(2, 3, 4), t.ones(0, 3, 2))
+    f.conv1d(t.ones(2, 3, 4), t.ones(2, 3, 2), t.ones(3))
+    f.conv1d(t.ones(2, 3, 4), t.ones(2, 3, 2, 2))
+    f.conv1d(t.ones(2, 3, 4), t.ones(2, 3, 2), stride=0)
+    f.conv1d(t.ones(2, 3, 4), t.ones(2, 3, 2), dilation=0)
+    f.conv1d(t.ones(2, 3, 4), t.ones(2, 1, 2), groups=3)
+    f.conv1d(t.ones(2, 2, 4), t.ones(3, 1, 2), groups=2)
+    f.conv1d(t.ones(2, 3, 4), t.ones(2, 3, 2, dtype=t.float64))
+    f.conv1d(t.ones(2, 3, 4, dtype=t.float64), t.ones(2, 3, 2))
+    f.conv1d(t.ones(2, 3, 4), t.ones(2, 3, 2), t.ones(2, dtype=t.float64))
+    f.conv1d(t.ones(2, 3, 4, dtype=t.int32), t.ones(2, 3, 2))
+    f.conv1d(t.ones(2, 3, 4, dtype=t.bool), t.ones(2, 3, 2, dtype=t.bool))
+    f.conv_transpose1d(t.ones(2, 3, 4), t.ones(3, 3, 2), t.ones(2))
+    f.conv_transpose1d(t.ones(2, 3, 4), t.ones(3, 3, 2), output_padding=1)
+    f.conv_transpose3d(t.ones(1, 1, 2, 2, 2), t.ones(1, 1, 2, 2, 2), output_padding=1)
+    f.conv_transpose1d(t.ones(1, 1, 3), t.ones(1, 1, 2), dilation=2, output_padding=1)
+    f.conv_tbc(t.ones(4, 2, 3), t.ones(2, 3, 5), t.ones(5))
 """
 
 

@@ -10,6 +10,14 @@ from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import SMOOTH, check_taken, takes
 from gradtool.engine._ops.core.node_names import node_name
 from gradtool.engine._tensor import Tensor
+from gradtool.engine.nn.functional._convolution_checks import (
+    check_bias,
+    check_channels,
+    check_dtypes,
+    check_output_padding,
+    check_steps,
+    check_weight,
+)
 from gradtool.engine.nn.functional._convolving import Pairs
 from gradtool.engine.nn.functional._convolving import convolution as correlate
 from gradtool.engine.nn.functional._convolving import convolution_transposed as correlate_transposed
@@ -35,7 +43,7 @@ def _convolution(spatial: int) -> Convolution:
         if any(each > 1 for each in apart):
             check_taken(input, _WIDE, "slow_conv_dilated<>")
         batch, alone = _with_batch(input, spatial, f"conv{spatial}d")
-        _check_channels(batch, weight, groups)
+        _check(batch, weight, bias, step, apart, groups, transposed=False)
         ends = _padding_ends(padding, weight.shape[2:], step, apart)
         _check_extents(batch, weight, ends, apart)
         counts = tuple(
@@ -78,25 +86,15 @@ def _with_batch(input: Tensor, spatial: int, name: str) -> tuple[Tensor, bool]:
     return (input.unsqueeze(0) if alone else input), alone
 
 
-def _check_channels(batch: Tensor, weight: Tensor, groups: int) -> None:
-    if groups <= 0:
-        raise RuntimeError("non-positive groups is not supported")
-    if weight.ndim != batch.ndim:
-        raise RuntimeError(
-            f"Expected {batch.ndim}-dimensional weight, but got weight of size: "
-            f"{list(weight.shape)}"
-        )
-    if batch.shape[1] != weight.shape[1] * groups:
-        raise RuntimeError(
-            f"Given groups={groups}, weight of size {list(weight.shape)}, expected "
-            f"input{list(batch.shape)} to have {weight.shape[1] * groups} channels, but got "
-            f"{batch.shape[1]} channels instead"
-        )
-    if weight.shape[0] % groups:
-        raise RuntimeError(
-            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, "
-            f"but got weight of size [{list(weight.shape)}] instead"
-        )
+def _check(
+    batch: Tensor, weight: Tensor, bias: Tensor | None, step: Ints, apart: Ints, groups: int,
+    transposed: bool,
+) -> None:  # fmt: skip
+    check_steps(step, apart)
+    check_weight(batch, weight, groups)
+    check_channels(batch, weight, groups, transposed)
+    check_bias(weight, bias, groups, transposed)
+    check_dtypes(batch, weight, bias)
 
 
 def _padding_ends(padding: Any, size: Ints, step: Ints, apart: Ints) -> Pairs:
@@ -151,9 +149,9 @@ def _transposed(spatial: int) -> Convolution:
         step, apart = for_each(stride, spatial, "stride"), for_each(dilation, spatial, "dilation")
         more = for_each(output_padding, spatial, "output_padding")
         cut = for_each(padding, spatial, "padding")
-        _check_output_padding(more, step, apart)
         batch, alone = _with_batch(input, spatial, f"conv_transpose{spatial}d")
-        _check_transposed(batch, weight)
+        _check(batch, weight, bias, step, apart, groups, transposed=True)
+        check_output_padding(more, step, apart)
         extents = tuple(
             [
                 (count - 1) * step[at] + apart[at] * (weight.shape[2 + at] - 1) + 1 + more[at]
@@ -184,23 +182,6 @@ def _transposed(spatial: int) -> Convolution:
         RuntimeError: the shapes do not fit.
     """
     return convolve
-
-
-def _check_output_padding(more: Ints, step: Ints, apart: Ints) -> None:
-    if any(extra >= max(pair) for extra, *pair in zip(more, step, apart)):
-        raise RuntimeError(
-            "output padding must be smaller than either stride or dilation, but got "
-            f"output_padding: {list(more)}, stride: {list(step)}, dilation: {list(apart)}"
-        )
-
-
-def _check_transposed(batch: Tensor, weight: Tensor) -> None:
-    if batch.shape[1] != weight.shape[0]:
-        raise RuntimeError(
-            f"Given transposed=1, weight of size {list(weight.shape)}, expected "
-            f"input{list(batch.shape)} to have {weight.shape[0]} channels, but got "
-            f"{batch.shape[1]} channels instead"
-        )
 
 
 conv1d, conv2d, conv3d = (_convolution(spatial) for spatial in (1, 2, 3))
@@ -234,7 +215,7 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
         RuntimeError: the shapes do not fit.
     """
     convolved = conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, 1, pad)
-    return convolved.permute(2, 0, 1)
+    return convolved.permute(2, 0, 1).contiguous()
 
 
 __all__ = [

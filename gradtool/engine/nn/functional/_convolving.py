@@ -16,7 +16,7 @@ import numpy as np
 
 from gradtool.engine._ops.core.batching import BatchRule, with_examples
 from gradtool.engine._ops.core.dims import Ints
-from gradtool.engine._ops.core.dtype_support import BOOL, NUMBERS
+from gradtool.engine._ops.core.dtype_support import NUMBERS, refuse
 from gradtool.engine._ops.core.kinds import conjugate, multilinear
 from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._tensor import Tensor
@@ -30,10 +30,11 @@ Pairs = tuple[tuple[int, int], ...]
 
 
 def _in_single(compute: Callable[..., Any]) -> Callable[..., Any]:
-    """Sum half precision in single precision, as PyTorch does."""
+    """Sum half precision in single precision, as PyTorch does, which takes no booleans."""
 
     @functools.wraps(compute)
     def computed(x: Any, y: Any, **params: Any) -> Any:
+        refuse("b", "slow_conv2d_cpu", x)
         if x.dtype == np.float16:
             return compute(x.astype(np.float32), y.astype(np.float32), **params).astype(x.dtype)
         return compute(x, y, **params)
@@ -153,7 +154,7 @@ convolution: Primitive = multilinear(
         conjugate(x), g, size=tuple(y_shape[2:]), stride=stride, ends=ends, dilation=dilation,
         groups=groups,
     ),
-    dtypes=BOOL | NUMBERS,
+    dtypes=NUMBERS,
     batch=_as_groups(1, 0, 1),
 )  # fmt: skip
 """The convolution of an input and a weight, at so many positions."""
@@ -169,7 +170,7 @@ convolution_transposed: Primitive = multilinear(
         g, conjugate(x), size=tuple(y_shape[2:]), stride=stride, ends=ends, dilation=dilation,
         groups=groups,
     ),
-    dtypes=BOOL | NUMBERS,
+    dtypes=NUMBERS,
     batch=_as_groups(1, 0, 1),
 )  # fmt: skip
 """Its transpose with respect to the input: from outputs and the weight to inputs of `extents`."""
@@ -185,7 +186,7 @@ convolution_weight: Primitive = multilinear(
         conjugate(x), g, counts=tuple(y_shape[2:]), stride=stride, ends=ends, dilation=dilation,
         groups=groups,
     ),
-    dtypes=BOOL | NUMBERS,
+    dtypes=NUMBERS,
     batch=_as_groups(1, 1, 0),
 )  # fmt: skip
 """Its transpose with respect to the weight: from inputs and outputs to weights of `size`."""
