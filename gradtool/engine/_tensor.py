@@ -438,7 +438,14 @@ class Tensor(TensorMethods):
     def detach_(self) -> Tensor:
         """Take this tensor out of the graph that computed it."""
         if self._view is not None:
-            raise RuntimeError("Can't detach views in-place. Use detach() instead.")
+            raise RuntimeError(
+                "Can't detach views in-place. Use detach() instead. If you are using "
+                "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as "
+                "True, gradients are views of DDP buckets, and hence detach_() cannot be called on "
+                "these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
+                "function in torch/optim/optimizer.py as the solution."
+            )
+        self._shared_storage()  # nodes that saved it look at what has one
         self._node = None
         self._requires_grad = False
         return self

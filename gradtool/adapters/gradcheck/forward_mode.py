@@ -57,7 +57,8 @@ class ForwardMode:
             rng = generator(self._options.seed, f"tangent {target}")
             scaling, together = signed(rng, layout.size), signed(rng, layout.size)
             *columns, tangent = (self._along(target, v) for v in ProbeVectors(scaling, together))
-            jacobian = np.array(columns).reshape(layout.size, -1).T / scaling
+            size = self._derivatives.outputs.size
+            jacobian = np.array(columns).reshape(layout.size, size).T / scaling
             for output, block in enumerate(self._derivatives.outputs.blocks):
                 rows = jacobian[block.span]
                 head = self._head(output, target)

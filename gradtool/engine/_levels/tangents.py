@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.engine._levels import Outline
+from gradtool.engine._levels import Outline, for_each_example
 from gradtool.engine._tensor import Tensor, wrap
 
 _APART = "_carries_no_tangent"
@@ -85,7 +85,7 @@ def zeros_in_layout_of(primal: Tensor, tangent: Tensor) -> Tensor:
         return wrap(np.zeros_like(array, dtype))
     steps = tuple(step // array.itemsize * dtype.itemsize for step in array.strides)
     as_strided = module_of(array).lib.stride_tricks.as_strided
-    return wrap(as_strided(flat[_offset(array) :], array.shape, steps))
+    return for_each_example(tangent, wrap(as_strided(flat[_offset(array) :], array.shape, steps)))
 
 
 # ---- views ----------------------------------------------------------------------------------

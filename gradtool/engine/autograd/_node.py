@@ -34,6 +34,11 @@ FREED_MESSAGE = (
     "calling backward."
 )
 
+DETACHED_MESSAGE = (
+    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is "
+    "not supported, please use out-of-place `.detach()` instead"
+)
+
 # Downwards, because the walk's heap yields the smallest number first.
 next_order = itertools.count(0, -1).__next__
 """Newer nodes have a smaller order."""

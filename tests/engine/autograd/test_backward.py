@@ -289,3 +289,12 @@ def test_deep_chain(torch):
     assert x.grad.item() == 1.0
     del y
     gc.collect()
+
+
+@pytest.mark.parametrize("name", ["min", "max", "median", "nanmedian"])
+def test_equal_elements_share_the_gradient(torch, name):
+    nan = float("nan")
+    for values in ([1.0, 0.0, 1.0, 0.0], [nan, nan]):
+        x = torch.tensor(values, requires_grad=True)
+        getattr(torch, name)(x).backward()
+        assert sorted(x.grad.tolist()) == [0.0] * (len(values) - 2) + [0.5, 0.5]

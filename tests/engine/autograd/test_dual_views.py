@@ -156,3 +156,20 @@ def test_a_function_changes_primal_and_tangent_in_place(torch: Any) -> None:
         assert apply(x) is x
         assert tangent_of(torch, x) is tangent
         assert tangent.item() == 2.0
+
+
+def test_a_batch_of_tangents_keeps_to_the_memory_of_its_primal(torch: Any) -> None:
+    from importlib import import_module
+
+    fw = torch.autograd.forward_ad
+    vmap = import_module(f"{torch.__name__}._vmap_internals")._vmap
+    primal, tangents = torch.zeros(5)[:4].detach(), torch.ones(3, 4)
+
+    def jvp(tangent: Any) -> Any:
+        with fw.dual_level():
+            dual = fw.make_dual(primal, tangent)
+            with pytest.raises(RuntimeError, match="can access memory outside of `tensor`"):
+                dual.as_strided((5,), (1,), 0)
+            return tangent_of(torch, dual * 2)
+
+    assert vmap(jvp, 0, 0)(tangents).tolist() == [[2.0] * 4] * 3

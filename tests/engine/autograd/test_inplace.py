@@ -177,3 +177,18 @@ def test_data_does_not_share_the_version(torch):
     x.data.add_(1)
     y.sum().backward()
     assert x._version == 0
+
+
+def test_a_saved_tensor_may_not_be_detached_in_place(torch):
+    a = leaf(torch, 1.0).clone()
+    of_input, of_output = a.sin(), a.exp()
+    a.detach_()
+    with pytest.raises(RuntimeError, match="a saved tensor that has been detached in-place"):
+        of_input.sum().backward()
+    of_output.sum().backward()
+    x = leaf(torch, 1.0)
+    y = x.sin()
+    x.requires_grad_(False)
+    y.sum().backward()
+    with pytest.raises(RuntimeError, match="Can't detach views in-place"):
+        torch.ones(2)[0].detach_()

@@ -5,6 +5,7 @@ Gradients follow the conjugate convention: that of a product has the other facto
 
 from __future__ import annotations
 
+import cmath
 from typing import Any
 
 import numpy as np
@@ -65,3 +66,15 @@ def test_agrees_with_torch_on_complex_numbers(case: OpCase) -> None:
         assert one.shape == other.shape
         scale = max(1, abs(other).max(initial=0))
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-12 * scale)
+
+
+def test_a_negative_base_has_a_gradient_with_respect_to_a_complex_exponent(torch: Any) -> None:
+    exponent = torch.tensor([0.5 + 1j, 2 - 1j], requires_grad=True)
+    by_tensor = torch.pow(torch.tensor([-2.0, -1.0]), exponent)
+    by_number = torch.pow(-1, exponent)
+    for power, base in ((by_tensor, [-2, -1]), (by_number, [-1, -1])):
+        (g,) = torch.autograd.grad(power.sum(), exponent, torch.ones((), dtype=power.dtype))
+        expected = [
+            (p * cmath.log(b)).conjugate() for p, b in zip(power.tolist(), base, strict=True)
+        ]
+        assert torch.allclose(g, torch.tensor(expected), rtol=1e-5)

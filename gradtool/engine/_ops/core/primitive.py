@@ -46,8 +46,8 @@ class Plan:
     """The values to save and the vjps to run, for one choice of arguments that need gradients."""
 
     __slots__ = (
-        "complex_rules", "getters", "keeps_tensors", "names", "needed", "out_slot", "primitive",
-        "rules", "take", "tensor_slots",
+        "complex_rules", "getters", "graphed", "keeps_tensors", "names", "needed", "out_slot",
+        "primitive", "rules", "take", "tensor_slots",
     )  # fmt: skip
 
     def __init__(self, primitive: Primitive, needed: tuple[int, ...]) -> None:
@@ -68,6 +68,12 @@ class Plan:
         self.tensor_slots = tuple(
             slot for slot, name in enumerate(names) if name in primitive.arguments
         )
+        self.graphed = {
+            slot: needed.index(primitive.arguments.index(names[slot]))
+            for slot in self.tensor_slots
+            if primitive.arguments.index(names[slot]) in needed
+        }
+        """Slot of a saved tensor that needs a gradient -> the place of its edge."""
         self.keeps_tensors = bool(self.tensor_slots) or self.out_slot is not None
         """Whether any saved value can be changed in place, freed or packed."""
 

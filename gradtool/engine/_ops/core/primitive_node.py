@@ -13,8 +13,10 @@ from gradtool.engine._tensor import Tensor
 from gradtool.engine._views import version_of
 from gradtool.engine.autograd._new_nodes import Packed, Packer
 from gradtool.engine.autograd._node import (
+    DETACHED_MESSAGE,
     FREED,
     FREED_MESSAGE,
+    AccumulateGrad,
     Gradients,
     Node,
     OutputEdge,
@@ -101,9 +103,16 @@ class PrimitiveNode(Node):
                 raise modified_in_place(value, versions[position] if versions else 0, value)
             if value.__class__ is Packed:
                 saved = [*saved[:slot], value.restore(), *saved[slot + 1 :]]
+            elif storage is not None and slot in plan.graphed and not value._requires_grad:
+                self._check_attached(plan.graphed[slot])
         if plan.out_slot is not None:
             saved = self._unpack_output(saved, plan.out_slot)
         return saved
+
+    def _check_attached(self, edge: int) -> None:
+        """Refuse a saved tensor that required a gradient once, unless it is a leaf."""
+        if not isinstance(self._edges[edge], AccumulateGrad):
+            raise RuntimeError(DETACHED_MESSAGE)
 
     def _unpack_output(self, saved: Sequence[Any], slot: int) -> Sequence[Any]:
         kept = saved[slot]

@@ -103,7 +103,9 @@ def _by_base(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
 def _by_exponent(g: Tensor, x: Any, y: Tensor, out: Tensor) -> Tensor:
     """Zero where zero is raised to what is not negative: the limit, though log is infinite."""
     if isinstance(x, Tensor):
-        rate: Tensor = (out * log(x)).masked_fill((x == 0) & _is_not_negative(y), 0)
+        # As complex where the power is: a real negative number has no real logarithm.
+        base = x.to(out.dtype) if out.is_complex() else x
+        rate: Tensor = (out * log(base)).masked_fill((x == 0) & _is_not_negative(y), 0)
     elif x != 0:
         rate = out * _log_of_number(x, y)
     else:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from gradtool.engine._ops.creation.creation import arange
 from gradtool.engine._ops.indexing.slicing import index_add
 from gradtool.engine._ops.shape.memory import memory_of, offset_of
 from gradtool.engine._tensor import Tensor
+
+if TYPE_CHECKING:
+    from gradtool.engine._levels import BatchLevel
 
 # ---- memory ----------------------------------------------------------------------------------
 
@@ -99,7 +103,28 @@ def _at_strides_vjp(
     return found.reshape(x_shape)
 
 
-_as_strided = linear("as_strided", _at_strides, _at_strides_vjp, is_view=True)
+def _within_examples(
+    _level: BatchLevel, _primitive: Any, args: Sequence[Any], params: dict[str, Any]
+) -> None:
+    """Decline the batch, unless an example would show what is not its own.
+
+    Raises:
+        RuntimeError: it would.
+    """
+    size, stride, offset = params["size"], params["stride"], params["offset"]
+    own = _reach(args[0].shape, params["layout"])
+    if 0 not in size and not 0 <= offset <= own - _reach(size, stride):
+        raise RuntimeError(
+            f"vmap: result = tensor.as_strided({list(size)}, {list(stride)}, {offset}) can access "
+            f"memory outside of `tensor`. `tensor` has {own} elements of memory for each example. "
+            "This is not supported inside of vmap, try to rewrite the `as_strided` call as a "
+            "sequence of PyTorch view operations"
+        )
+
+
+_as_strided = linear(
+    "as_strided", _at_strides, _at_strides_vjp, is_view=True, batch=_within_examples
+)
 
 
 @op(method=True)

@@ -338,6 +338,11 @@ def _present_median_index(x: Any, *, dim: int) -> Any:
     return np.take_along_axis(order, places, dim).squeeze(dim)
 
 
+def _present_median(x: Any, *, dim: int) -> Any:
+    index = np.expand_dims(_present_median_index(x, dim=dim), dim)
+    return np.take_along_axis(x, index, dim).squeeze(dim)
+
+
 _nanmedian_index_of = constant(
     "nanmedian_index",
     refusing_bool_and_complex("median_out", _present_median_index),
@@ -345,6 +350,13 @@ _nanmedian_index_of = constant(
     batch=along_dim,
 )
 _nanmedian_along = picking("nanmedian", dtypes=MEASURED)
+_nanmedian = general(
+    "nanmedian",
+    refusing_bool_and_complex("median_out", _present_median),
+    _shared_among_equals,
+    dtypes=MEASURED,
+    batch=along_dim,
+)
 
 
 @return_type("nanmedian")
@@ -362,7 +374,7 @@ def nanmedian(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
         flat = x.reshape(-1)
         if flat.numel() == 0:
             return flat.sum() * np.nan
-        return _nanmedian_along(flat, _nanmedian_index_of(flat, dim=0), dim=0)
+        return _nanmedian(flat, dim=0)
     return Nanmedian(*_along("nanmedian", _nanmedian_index_of, _nanmedian_along, x, dim, keepdim))
 
 
