@@ -55,6 +55,7 @@ from gradtool.engine._ops.reductions import (
     counting,
     cumulative,
     extremum,
+    histograms,
     norm,
     reduction,
     softmax,
@@ -78,7 +79,8 @@ from gradtool.engine._tensor import Tensor
 FAMILIES = (
     arithmetic, axes, comparison, complex_parts, contraction, conversion, counting, creation,
     cumulative, diagonals, distributions, einsum, elementwise, expansion, extremum, gamma,
-    gathering, generators, indexing, inverses, joining, linalg, literals, lu, cholesky, householder,
+    gathering, generators, histograms, indexing, inverses, joining, linalg, literals, lu,
+    cholesky, householder,
     low_rank, matrix_functions, memory, metadata, norm, norms, legacy, overwriting, parts, powers,
     pseudoinverse, random, reduction, scattering, selection, shape, slicing, softmax, sorting,
     special, spectrograms, statistics, strided, views, view_copies, views_in_place,

@@ -13,7 +13,6 @@ _CPP_NAMES = {
     "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
     "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
 }  # fmt: skip
-"""What torch calls the dtypes where it refuses a number."""
 
 
 def number_for(dtype: _dtypes.dtype, value: Any) -> Any:
@@ -48,9 +47,13 @@ def _largest(dtype: _dtypes.dtype) -> Any:
     return limits(dtype).max
 
 
+def cpp_name(dtype: _dtypes.dtype) -> str:
+    """What torch calls a dtype where it names the type in C++."""
+    return _CPP_NAMES.get(dtype.name, dtype.name)
+
+
 def _refuse(dtype: _dtypes.dtype) -> Any:
-    name = _CPP_NAMES.get(dtype.name, dtype.name)
-    raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+    raise RuntimeError(f"value cannot be converted to type {cpp_name(dtype)} without overflow")
 
 
 def scalar_for(x: Any, value: Any) -> Any:

@@ -25,7 +25,7 @@ from gradtool.engine._ops.core.kinds import conjugate, linear, multilinear
 from gradtool.engine._ops.core.node_names import give_name
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive
-from gradtool.engine._ops.core.scalars import scalar_for
+from gradtool.engine._ops.core.scalars import cpp_name, scalar_for
 from gradtool.engine._ops.shape.axes import adjoint as mH  # noqa: N812 - torch's name of the property
 from gradtool.engine._ops.shape.expansion import broadcast_shapes
 from gradtool.engine._tensor import Tensor
@@ -128,7 +128,8 @@ def mm(x: Tensor, mat2: Tensor) -> Tensor:
 def _check_dtypes(x: Tensor, y: Tensor) -> None:
     if x._array.dtype != y._array.dtype:
         raise RuntimeError(
-            f"expected m1 and m2 to have the same dtype, but got: {x.dtype} != {y.dtype}"
+            "expected m1 and m2 to have the same dtype, but got: "
+            f"{cpp_name(x.dtype)} != {cpp_name(y.dtype)}"
         )
     if x._array.dtype.kind == "b":
         raise not_implemented("addmm_impl_cpu_", x._array.dtype)

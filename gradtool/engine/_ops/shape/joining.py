@@ -171,3 +171,16 @@ def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors above one another: along the first dimension, vectors as rows."""
     given = _listed(tensors, "vstack")
     return cat([each if each.ndim > 1 else each.reshape(1, -1) for each in given])
+
+
+@op(name="_chunk_cat")
+def chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
+    """Tensors cut into so many chunks along `dim`, with zeros at the end, joined chunk by chunk."""
+    dim = wrap_dim(dim, tensors[0].ndim)
+    rows = []
+    for each in tensors:
+        missing = -each.shape[dim] % num_chunks
+        zeros = each.new_zeros([missing if at == dim else n for at, n in enumerate(each.shape)])
+        whole = cat([each, zeros], dim) if missing else each
+        rows.append(whole.reshape(*each.shape[:dim], num_chunks, -1))
+    return cat(rows, dim + 1)

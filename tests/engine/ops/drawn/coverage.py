@@ -40,8 +40,10 @@ REASONS: dict[str, str] = {
         "it is about devices and memory, and tested with them": """
             Tensor.cpu Tensor.cuda Tensor.pin_memory Tensor.record_stream Tensor.to_dense""",
         "it takes a shape or a name, and is tested with dtypes and shapes by cases": """
-            broadcast_shapes Tensor.byte Tensor.char Tensor.int Tensor.long
+            broadcast_shapes Tensor.bfloat16 Tensor.byte Tensor.chalf Tensor.char Tensor.int
+            Tensor.long
             Tensor.short Tensor.type""",
+        "it is compared in a test of its own": "_chunk_cat hash_tensor histogram histogramdd",
         "its indices are a class": "linalg.LinAlgError",
     }.items()
     for reason_of in names.split()
