@@ -110,7 +110,12 @@ def _require_gradient(root: Root, position: int) -> None:
 def _cotangent(root: Root, given: Any, position: int, batched: bool) -> Any:
     if not isinstance(root, Tensor | GradientEdge):
         raise AssertionError("Expected output to be a torch.Tensor")
-    info = root if isinstance(root, Tensor) else root.node._input_metadata[root.output_nr]
+    info: Any = root
+    if isinstance(root, GradientEdge):
+        known = root.node._input_metadata
+        if not known and isinstance(given, Tensor):
+            return given
+        info = known[root.output_nr]
     if given is None:
         return _one(info) if isinstance(root, GradientEdge) or root._requires_grad else None
     if not isinstance(given, Tensor):

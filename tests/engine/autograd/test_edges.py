@@ -40,6 +40,14 @@ def test_cotangents_of_edges_are_checked(torch: Any) -> None:
             torch.autograd.backward(edge, cotangent)
 
 
+def test_the_node_of_a_node_can_be_an_output(torch: Any) -> None:
+    a = leaf(torch, 2.0)
+    inner = (a * 3).exp().grad_fn.next_functions[0][0]
+    edge = torch.autograd.graph.GradientEdge(inner, 0)
+    (found,) = torch.autograd.grad(edge, a, torch.ones(1, dtype=torch.float64))
+    assert found.item() == 3.0
+
+
 def test_zeros_cannot_be_made_for_an_edge(torch: Any) -> None:
     a, b = leaf(torch, 1.0).clone(), leaf(torch, 1.0).clone()
     edge = torch.autograd.graph.GradientEdge(b.grad_fn, b.output_nr)

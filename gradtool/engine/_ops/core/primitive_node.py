@@ -212,7 +212,8 @@ class PrimitiveNode(Node):
 
     @property
     def _input_metadata(self) -> tuple[OutputInfo, ...]:
-        return (self.info,)
+        # A node reached through another one, of which no tensor was asked for it, knows none.
+        return (self.info,) if hasattr(self, "info") else ()
 
     def _shown_edges(self) -> Sequence[Node | None]:
         if self._name() == "CopyBackwards":

@@ -65,7 +65,7 @@ class ViewAgain(Node):
 
     @property
     def _input_metadata(self) -> tuple[OutputInfo, ...]:
-        return (self.info,)
+        return (self.info,) if hasattr(self, "info") else ()
 
     def _name(self) -> str:
         """As torch names it: a step that is not a matter of strides is done again."""
