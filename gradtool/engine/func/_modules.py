@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -46,16 +47,21 @@ def functional_call(
 def _merged(dicts: dict[str, Tensor] | Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
     if isinstance(dicts, dict):
         return dicts
-    merged: dict[str, Tensor] = {}
-    for each in dicts:
-        repeated = merged.keys() & each.keys()
-        if repeated:
-            raise ValueError(
-                f"{sorted(repeated)} appear in multiple dictionaries; behavior of functional call "
-                "is ambiguous"
-            )
-        merged.update(each)
-    return merged
+    if not isinstance(dicts, Sequence):
+        raise ValueError(
+            "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "
+            f"{type(dicts)}"
+        )
+    if not all(isinstance(each, dict) for each in dicts):
+        raise ValueError("Expected all elements of parameter_and_buffer_dicts to be dictionaries")
+    counts = Counter(name for each in dicts for name in each)
+    repeated = [name for name, count in counts.items() if count > 1]
+    if repeated:
+        raise ValueError(
+            f"{repeated} appeared in multiple dictionaries; behavior of functional call is "
+            "ambiguous"
+        )
+    return {name: value for each in dicts for name, value in each.items()}
 
 
 def _held(module: Any) -> dict[str, Any]:
@@ -68,18 +74,36 @@ def _held(module: Any) -> dict[str, Any]:
 
 def _check_names(module: Any, given: dict[str, Tensor]) -> None:
     held = _held(module)
-    missing, unknown = held.keys() - given.keys(), given.keys() - held.keys()
-    if missing or unknown:
+    wrong = {
+        "Unexpected": [name for name in given if name not in held],
+        "Missing": [name for name in held if name not in given],
+    }
+    messages = [
+        f"{kind} key(s): {', '.join(map(repr, names))}." for kind, names in wrong.items() if names
+    ]
+    if messages:
         raise RuntimeError(
-            f"Error(s) in functional_call: missing {sorted(missing)}, unexpected {sorted(unknown)}"
+            "Error(s) in reparametrizing for {}:\n\t{}".format(
+                type(module).__name__, "\n\t".join(messages)
+            )
         )
 
 
 def _with_tied(module: Any, given: dict[str, Tensor]) -> dict[str, Tensor]:
-    held = _held(module)
-    by_tensor = {id(held[name]): tensor for name, tensor in given.items() if name in held}
-    tied = {name: by_tensor[id(tensor)] for name, tensor in held.items() if id(tensor) in by_tensor}
-    return {**given, **tied}
+    names_of: dict[int, list[str]] = {}
+    for name, tensor in _held(module).items():
+        names_of.setdefault(id(tensor), []).append(name)
+    result = dict(given)
+    for names in names_of.values():
+        values = {id(given[name]): given[name] for name in names if name in given}
+        if len(values) > 1:
+            raise ValueError(
+                f"functional_call got multiple values for keys {sorted(names)}, which are tied. "
+                "Consider using tie_weights=False"
+            )
+        for value in values.values():
+            result.update(dict.fromkeys(names, value))
+    return result
 
 
 @contextmanager
@@ -90,9 +114,12 @@ def _replaced(module: Any, given: dict[str, Tensor]) -> Iterator[None]:
         for name, tensor in given.items():
             *path, last = name.split(".")
             owner = module.get_submodule(".".join(path))
+            if not isinstance(tensor, Tensor):
+                raise TypeError(f"{tensor} is not an instance of torch.Tensor")
             # In the dictionaries themselves: assignment to a module accepts only a Parameter there.
-            store = owner._parameters if last in owner._parameters else owner._buffers
-            undo.append(_putting_back(store, last, store[last]))
+            stores = (owner._parameters, owner._buffers)
+            store = next((each for each in stores if last in each), vars(owner))
+            undo.append(_putting_back(store, last))
             store[last] = tensor
         yield
     finally:
@@ -100,7 +127,10 @@ def _replaced(module: Any, given: dict[str, Tensor]) -> Iterator[None]:
             put_back()
 
 
-def _putting_back(store: dict[str, Any], name: str, value: Any) -> Callable[[], None]:
+def _putting_back(store: dict[str, Any], name: str) -> Callable[[], None]:
+    if name not in store:
+        return lambda: store.__delitem__(name)
+    value = store[name]
     return lambda: store.__setitem__(name, value)
 
 
@@ -120,18 +150,20 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
     parameters = [dict(model.named_parameters()) for model in models]
     buffers = [dict(model.named_buffers()) for model in models]
-    return _stacked(parameters, leaves=True), _stacked(buffers, leaves=False)
+    return _stacked(parameters), _stacked(buffers)
 
 
-def _stacked(dicts: list[dict[str, Tensor]], *, leaves: bool) -> dict[str, Any]:
+def _stacked(dicts: list[dict[str, Tensor]]) -> dict[str, Any]:
     from gradtool.engine._ops.shape.joining import stack
 
     stacked = {}
     for name in dicts[0]:
         tensor = stack([each[name] for each in dicts])
-        needs_grad = leaves and all(each[name].requires_grad for each in dicts)
+        flags = {each[name].requires_grad for each in dicts}
+        if len(flags) > 1:
+            raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
         # Leaves, as torch returns them: optimizers accept nothing else.
-        stacked[name] = tensor.detach().requires_grad_() if needs_grad else tensor
+        stacked[name] = tensor.detach().requires_grad_() if True in flags else tensor
     return stacked
 
 
@@ -143,19 +175,19 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
     """
     if remove not in ("mutations", "mutations_and_views"):
         raise RuntimeError(
-            "functionalize(f, remove='mutations'): Valid options for inputs for `remove` are "
-            f"'mutations' and 'mutations_and_views'. Got {remove}."
+            "functionalize(f, remove='mutations'): received invalid argument for "
+            f"remove={remove}. Valid options are:\n     remove='mutations': all inplace and out= "
+            "operators will be removed from the program, and replaced with their out-of-place "
+            "equivalents.\n     remove='mutations_and_views': In addition to the above, all "
+            "aliasing operators {view} will be replaced with their non-aliasing counterparts, "
+            "{view}_copy.\n"
         )
     return func
 
 
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
-    """Return the tensor that a transformed one holds, for a look in a debugger.
-
-    Raises:
-        ValueError: it is a plain tensor.
-    """
+    """Return the tensor that a transformed one holds, for a look in a debugger."""
     if not isinstance(tensor, Wrapped):
-        raise ValueError("torch.func.debug_unwrap: expected a tensor of a transform")
+        return tensor
     held: Tensor = tensor._value
-    return debug_unwrap(held) if recurse and isinstance(held, Wrapped) else held
+    return debug_unwrap(held) if recurse else held

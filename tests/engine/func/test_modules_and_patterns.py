@@ -134,3 +134,82 @@ def test_old_names(torch):
     with torch.autograd.enforce_grad_layout_policy(False):
         tensor.sum().backward()
     assert tensor.grad.tolist() == [2.0, 2.0]
+
+
+REFUSED_CALLS = {
+    "a name twice": (
+        lambda t, m, p: t.func.functional_call(m, (p, {"weight": p["weight"]}), (t.ones(2),)),
+        ValueError,
+        "['weight'] appeared in multiple dictionaries; behavior of functional call is ambiguous",
+    ),
+    "strictly, one is missing": (
+        lambda t, m, p: t.func.functional_call(
+            m, {"weight": p["weight"], "other": p["bias"]}, (t.ones(2),), strict=True
+        ),
+        RuntimeError,
+        "Error(s) in reparametrizing for Linear:\n\tUnexpected key(s): 'other'.\n\t"
+        "Missing key(s): 'bias'.",
+    ),
+    "no dict": (
+        lambda t, m, p: t.func.functional_call(m, 3, (t.ones(2),)),
+        ValueError,
+        "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got",
+    ),
+    "no dict in a tuple": (
+        lambda t, m, p: t.func.functional_call(m, (p, 3), (t.ones(2),)),
+        ValueError,
+        "Expected all elements of parameter_and_buffer_dicts to be dictionaries",
+    ),
+    "a number": (
+        lambda t, m, p: t.func.functional_call(m, {"weight": 3}, (t.ones(2),)),
+        TypeError,
+        "3 is not an instance of torch.Tensor",
+    ),
+    "tied parameters": (
+        lambda t, m, p: t.func.functional_call(
+            t.nn.Sequential(m, m), {"0.weight": t.ones(2, 2), "1.weight": t.eye(2)}, (t.ones(2),)
+        ),
+        ValueError,
+        "functional_call got multiple values for keys ['0.weight', '1.weight'], which are tied.",
+    ),
+    "some frozen": (
+        lambda t, m, p: t.func.stack_module_state([m, t.nn.Linear(2, 2).requires_grad_(False)]),
+        RuntimeError,
+        "Expected weight from each model to have the same .requires_grad",
+    ),
+    "running statistics for all examples": (
+        lambda t, m, p: t.vmap(t.nn.BatchNorm1d(2))(t.ones(2, 3, 2)),
+        RuntimeError,
+        "Batch norm got a batched tensor as input while the running_mean or running_var, which",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED_CALLS)
+def test_calls_of_modules_are_checked(torch, case):
+    call, error, message = REFUSED_CALLS[case]
+    module = torch.nn.Linear(2, 2)
+    with pytest.raises(error) as raised:
+        call(torch, module, dict(module.named_parameters()))
+    assert message in str(raised.value)
+
+
+def test_a_name_that_the_module_lacks_is_its_attribute_for_the_call(torch):
+    module = torch.nn.Linear(2, 2)
+    torch.func.functional_call(module, {"other": torch.ones(1)}, (torch.ones(2),))
+    assert not hasattr(module, "other")
+
+
+@pytest.mark.parametrize("transform", ["grad", "jvp"])
+def test_running_statistics_are_tracked_inside_derivatives(torch, transform):
+    x = torch.arange(6.0).reshape(3, 2)
+    mean, var = torch.zeros(2), torch.ones(2)
+
+    def function(x):
+        return torch.nn.functional.batch_norm(x, mean, var, training=True).sum()
+
+    calls = {"grad": lambda: torch.func.grad(function)(x)}
+    calls["jvp"] = lambda: torch.func.jvp(function, (x,), (x,))
+    calls[transform]()
+    assert mean.tolist() == pytest.approx([0.2, 0.3])
+    assert var.tolist() == pytest.approx([1.3, 1.3])

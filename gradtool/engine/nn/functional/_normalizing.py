@@ -6,8 +6,10 @@ import math
 from collections.abc import Sequence
 
 from gradtool.engine import _dtypes
+from gradtool.engine._levels import BatchLevel, Wrapped
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.dtype_support import REAL, SMOOTH, takes
+from gradtool.engine._ops.core.inplace import replace
 from gradtool.engine._ops.core.node_names import node_name
 from gradtool.engine._ops.elementwise.elementwise import rsqrt
 from gradtool.engine._ops.reductions.norm import norm
@@ -203,9 +205,35 @@ def _track(
         for running, found in ((mean, found_mean), (var, found_var)):
             if running is not None:
                 found = found.mean(0) if found.ndim > 1 else found
-                running.mul_(1 - momentum).add_(found * momentum)
+                if modes.levels:
+                    found = _without_levels(found, running)
+                replace(running, running * (1 - momentum) + found * momentum)
     finally:
         modes.grad = recording
+
+
+def _without_levels(found: Tensor, running: Tensor) -> Tensor:
+    """Statistics without the levels of derivatives that the running ones do not have.
+
+    Raises:
+        RuntimeError: they differ from example to example, and the running ones do not.
+    """
+    held = running
+    levels = []
+    while isinstance(held, Wrapped):
+        levels.append(held._level)
+        held = held._value
+    while isinstance(found, Wrapped) and found._level not in levels:
+        if isinstance(found._level, BatchLevel):
+            raise RuntimeError(
+                "Batch norm got a batched tensor as input while the running_mean or running_var, "
+                "which will be updated in place, were not batched.\nIf you are using a module and "
+                "do not need eval mode, please set `track_running_stats` to be False.If you are "
+                "using a prebuilt module and do not need eval mode, please see the functorch "
+                "website for resources on how to patch your module to work with vmap"
+            )
+        found = found._value
+    return found
 
 
 @node_name("ViewBackward0")
