@@ -63,6 +63,8 @@ def plan_windows(
     sizes = for_each(size, spatial, "kernel_size")
     steps = for_each(sizes if step is None or step in ([], ()) else step, spatial, "stride")
     pads, apart = for_each(padding, spatial, "padding"), for_each(dilation, spatial, "dilation")
+    if 0 in steps:
+        raise RuntimeError("stride should not be zero")
     if any(each > extent // 2 for each, extent in zip(pads, sizes)):
         raise RuntimeError(
             f"pad should be at most half of effective kernel size, but got pad={pads[0]}, "

@@ -67,6 +67,18 @@ class _Unpooling(FunctionalModule):
         return type(self).function(input, indices, **settings, output_size=output_size)
 
 
+_FRACTIONS: dict[str, Any] = {
+    "kernel_size": ..., "output_size": None, "output_ratio": None, "return_indices": False,
+    "_random_samples": None,
+}  # fmt: skip
+FractionalMaxPool2d = module_of(
+    "FractionalMaxPool2d", F.fractional_max_pool2d, __name__, text="", **_FRACTIONS
+)
+FractionalMaxPool3d = module_of(
+    "FractionalMaxPool3d", F.fractional_max_pool3d, __name__, text="", **_FRACTIONS
+)
+
+
 class MaxUnpool1d(_Unpooling):
     """`nn.functional.max_unpool1d` as a Module."""
 
@@ -87,7 +99,7 @@ class MaxUnpool3d(_Unpooling):
 
 __all__ = [
     "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d",
-    "AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "LPPool1d",
-    "LPPool2d", "LPPool3d", "MaxPool1d", "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d",
-    "MaxUnpool3d",
+    "AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d",
+    "FractionalMaxPool2d", "FractionalMaxPool3d", "LPPool1d", "LPPool2d", "LPPool3d",
+    "MaxPool1d", "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d",
 ]  # fmt: skip
