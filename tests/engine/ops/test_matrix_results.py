@@ -135,3 +135,17 @@ def test_covariance_is_computed_in_the_dtype_of_its_weights(torch: Any, weights:
         return t.cov(t.from_numpy(x), **{name: given[name] for name in weights})
 
     np.testing.assert_allclose(np.asarray(run(engine)), np.asarray(run(torch)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("parts", [(3.0, 0.0), (1.0, 9.0)])
+def test_phases_of_running_log_sums_are_those_of_torch(
+    torch: Any, parts: tuple[float, float]
+) -> None:
+    rng = np.random.default_rng(6)
+    x = parts[0] * rng.standard_normal((4, 9)) + 1j * parts[1] * rng.standard_normal((4, 9))
+    x[0, 3], x[1, 0] = -np.inf, -np.inf
+
+    def run(t: Any) -> Any:
+        return np.asarray(t.logcumsumexp(t.from_numpy(x), 1))
+
+    np.testing.assert_allclose(run(engine), run(torch), rtol=1e-12)

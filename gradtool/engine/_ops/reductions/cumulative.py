@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,17 @@ from gradtool.device import accumulated, module_of
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.batching import along_dim
 from gradtool.engine._ops.core.dims import wrap_dim
-from gradtool.engine._ops.core.dtype_support import NUMBERS, ORDERED, not_implemented, takes
-from gradtool.engine._ops.core.kinds import constant, linear
+from gradtool.engine._ops.core.dtype_support import NUMBERS, ORDERED, SMOOTH, not_implemented, takes
+from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
+from gradtool.engine._ops.core.kinds import constant, general, linear
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._ops.core.return_types import ValuesAndIndices, return_type
 from gradtool.engine._ops.elementwise.arithmetic import mul
-from gradtool.engine._ops.elementwise.powers import logaddexp
+from gradtool.engine._ops.elementwise.complex_parts import conj
+from gradtool.engine._ops.elementwise.elementwise import exp, log
 from gradtool.engine._ops.indexing.gathering import gathering
+from gradtool.engine._ops.reductions.extremum import amax
 from gradtool.engine._ops.reductions.reduction import accumulating, numpy_names
 from gradtool.engine._ops.shape.joining import cat
 from gradtool.engine._tensor import Tensor
@@ -58,10 +61,10 @@ def cumsum(x: Tensor, dim: int, *, dtype: _dtypes.dtype | None = None) -> Tensor
     return found if dtype is None else found.to(dtype)
 
 
-# ---- cumulative products, extremes and log-sums ----------------------------------------------
+# ---- cumulative products ---------------------------------------------------------------------
 #
-# Products and log-sums are built by doubling: after n steps each place holds what its last 2**n
-# elements make. Nothing is divided by, so zeros need no exception, at any order.
+# Products are built by doubling: after n steps each place holds what its last 2**n elements make.
+# Nothing is divided by, so zeros need no exception, at any order.
 
 
 def _doubling(x: Tensor, dim: int, combine: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
@@ -90,7 +93,73 @@ def cumprod(x: Tensor, dim: int, *, dtype: _dtypes.dtype | None = None) -> Tenso
     return _doubling(x if dtype is None else x.to(dtype), dim, mul)
 
 
-@op(method=True, node="LogcumsumexpBackward0")
+# ---- cumulative log-sums ---------------------------------------------------------------------
+
+
+def _running_log_sum(x: Any, *, dim: int) -> Any:
+    if x.ndim == 0 or 0 in x.shape:
+        return x.copy()
+    if x.dtype.kind != "c":
+        return accumulated(np.logaddexp, x, dim)
+    steps = [each.copy() for each in np.moveaxis(x, dim, 0)]
+    for at in range(1, len(steps)):
+        steps[at] = _log_of_two(steps[at - 1], steps[at])
+    return np.stack(steps, dim)
+
+
+@ignore_fp_warnings
+def _log_of_two(x: Any, y: Any) -> Any:
+    """The logarithm of a sum of exponentials, its phase next to that of the larger."""
+    less = x.real < y.real
+    low, high = np.where(less, x, y), np.where(less, y, x)
+    found = high + np.log1p(np.exp(low - high))
+    endless = ~np.isfinite(high.real) & (high.real == low.real)
+    if endless.any():
+        both = np.where(low.real < 0, low, np.log(np.exp(low) + np.exp(high)))
+        found = np.where(endless, both, found)
+    return found
+
+
+def _running_log_sum_vjp(g: Tensor, x: Tensor, out: Tensor, dim: int) -> Tensor:
+    """``exp(x)`` times the sum of ``g / exp(out)`` from there on, by logarithms."""
+    if g.numel() == 0 or g.ndim == 0:
+        return g
+    if g.is_complex():
+        return conj(_weighed(log(conj(g)), x, out, dim))
+    size = log(g.abs())
+    least = float(np.finfo(g._array.dtype).min)
+    positive, negative = (size.masked_fill(~which, least) for which in (g > 0, g < 0))
+    return _weighed(positive, x, out, dim) - _weighed(negative, x, out, dim)
+
+
+def _weighed(log_g: Tensor, x: Tensor, out: Tensor, dim: int) -> Tensor:
+    after = _log_sums((log_g - out).flip(dim), dim=dim).flip(dim)
+    return exp(after + x)
+
+
+_LEAST_SUM = 1e-13
+"""What PyTorch adds to a sum before it divides by it."""
+
+
+def _running_log_sum_jvp(tangents: Sequence[Any], x: Tensor, dim: int) -> Tensor:
+    if x.ndim == 0 or x.numel() == 0:
+        change: Tensor = tangents[0]
+        return change
+    powers = exp(x if x.is_complex() else x - amax(x, dim, True))
+    return cumsum(powers * tangents[0], dim) / (cumsum(powers, dim) + _LEAST_SUM)
+
+
+_log_sums: Primitive = general(
+    "logcumsumexp",
+    _running_log_sum,
+    _running_log_sum_vjp,
+    jvp=_running_log_sum_jvp,
+    dtypes=SMOOTH,
+    batch=along_dim,
+)
+
+
+@op(method=True)
 @numpy_names
 def logcumsumexp(x: Tensor, dim: int) -> Tensor:
     """The logarithm of the running sum of exponentials.
@@ -101,7 +170,10 @@ def logcumsumexp(x: Tensor, dim: int) -> Tensor:
     """
     if not x.dtype.is_differentiable:
         raise not_implemented("logcumsumexp_out_cpu", x._array.dtype)
-    return _doubling(x, dim, logaddexp)
+    return _log_sums(x, dim=wrap_dim(dim, x.ndim))
+
+
+# ---- cumulative extremes ---------------------------------------------------------------------
 
 
 def _latest(extreme: Any) -> Callable[..., Any]:
