@@ -31,7 +31,7 @@ _CONTRACTS: tuple[tuple[str, FailureKind], ...] = (
     (r"returned a gradient different than None at position", "gradient-type"),
     (r"marked as dirty during the forward method were not returned", "dirty-not-returned"),
     (r"mark_dirty only accepts input tensors", "dirty-not-returned"),
-    (r"implementing both 'backward' and 'vjp'", "both-backward-and-vjp"),
+    (r"[Ii]mplementing both 'backward' and 'vjp'", "both-backward-and-vjp"),
     (r"must implement either the backward or vjp method", "no-backward"),
     (r"must implement the forward function", "no-backward"),
     (r"a function that was marked with @once_differentiable", "once-differentiable"),

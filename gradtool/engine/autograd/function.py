@@ -242,8 +242,8 @@ def backward_method(cls: type[Function]) -> Callable[..., Any]:
     if has_backward and has_vjp:
         raise ContractError(
             "both-backward-and-vjp",
-            f"{cls.__name__}: implementing both 'backward' and 'vjp' for a custom Function is "
-            "not allowed. You should only implement one of them.",
+            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You "
+            "should only implement one of them.",
         )
     return cls.vjp if has_vjp else cls.backward
 

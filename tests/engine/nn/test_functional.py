@@ -65,3 +65,25 @@ def test_convolutions_of_a_batch_are_those_of_its_examples(name: str, mapped: An
         one = [each[example] if at == 0 else each for each, at in zip(chosen, mapped, strict=True)]
         for found, expected in zip(together, steepness(*one), strict=True):
             assert engine.allclose(found[example], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda f, x: f.leaky_relu_(x, -2),
+        lambda f, x: f.leaky_relu(x, -2, inplace=True),
+        lambda f, x: f.rrelu_(x, -5.0, 1.0),
+        lambda f, x: f.elu_(x, alpha=-2),
+        lambda f, x: f.celu_(x, alpha=-2),
+    ],
+)
+def test_an_in_place_change_that_loses_the_sign_has_no_gradient(torch: Any, change: Any) -> None:
+    out = change(torch.nn.functional, torch.tensor([-1.0, 1.0], requires_grad=True).clone())
+    with pytest.raises(RuntimeError, match="please call out-of-place version instead"):
+        out.sum().backward()
+
+
+def test_an_in_place_change_with_a_slope_of_zero_has_a_gradient(torch: Any) -> None:
+    x = torch.tensor([-2.0, 0.0, 2.0], requires_grad=True)
+    torch.nn.functional.leaky_relu_(x.clone(), 0.0).sum().backward()
+    assert x.grad.tolist() == [0.0, 0.0, 1.0]

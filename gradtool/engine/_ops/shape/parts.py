@@ -152,6 +152,15 @@ def unsafe_split(x: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]
 
 
 @op(method=True)
+def unsafe_split_with_sizes(
+    x: Tensor, split_sizes: Sequence[int], dim: int = 0
+) -> tuple[Tensor, ...]:
+    """`split_with_sizes` whose pieces may each be changed in place."""
+    pieces = [_uncounted(each) for each in split(x, list(split_sizes), dim)]
+    return _as_outputs(x, pieces, wrap_dim(dim, x.ndim), "UnsafeSplitWithSizesBackward0")
+
+
+@op(method=True)
 def unsafe_chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """`chunk` whose pieces may each be changed in place."""
     pieces = [_uncounted(each) for each in chunk(x, chunks, dim)]

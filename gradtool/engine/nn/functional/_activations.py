@@ -41,6 +41,28 @@ def _with_inplace_option(function: Activation) -> Activation:
     return either
 
 
+def _not_invertible(message: str) -> Activation:
+    """The identity without a gradient, after an in-place change that loses the input's sign."""
+
+    def refuse(g: Tensor) -> Tensor:
+        raise RuntimeError(message)
+
+    return elementwise_primitive("identity", lambda x: x, Product(refuse), arguments=("x",))
+
+
+_NEGATIVE = (
+    "In-place {0} backward calculation is triggered with a negative slope which is not supported. "
+    "This is caused by calling in-place forward function with a negative slope, please call "
+    "out-of-place version instead.{1}"
+)
+_ISSUE = (
+    " File an issue at https://github.com/pytorch/pytorch if you do require supporting in-place "
+    "leakRelu backward calculation with negative slope"
+)
+_unknown_to_leaky_relu = _not_invertible(_NEGATIVE.format("leakyReLu", _ISSUE))
+_unknown_to_elu = _not_invertible(_NEGATIVE.format("elu", ""))
+
+
 # ---- in pieces ------------------------------------------------------------------------------
 
 
@@ -100,12 +122,14 @@ def _node_of(name: str) -> Callable[..., str]:
 @takes(REAL, "leaky_relu_cpu", fused=True)
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """Multiply negative entries by a slope."""
-    return _leaky_relu(input, negative_slope, inplace=inplace)
+    lost = inplace and negative_slope < 0
+    return _leaky_relu(input, negative_slope, lost, inplace=inplace)
 
 
 @_with_inplace_option
-def _leaky_relu(input: Tensor, slope: Any) -> Tensor:
-    return where(input > 0, input, input * slope)
+def _leaky_relu(input: Tensor, slope: Any, lost: bool = False) -> Tensor:
+    result = where(input > 0, input, input * slope)
+    return _unknown_to_leaky_relu(result) if lost else result
 
 
 @node_name("PreluKernelBackward0")
@@ -143,7 +167,8 @@ def rrelu(
         drawn = rand(int(falling.sum()), dtype=float64, device=input.device)
         slopes = (drawn * (upper - lower) + lower).to(input.dtype)
         slope = ones_like(input.detach()).masked_scatter(falling, slopes)
-    return _leaky_relu(input, slope, inplace=inplace)
+    lost = inplace and not training and slope < 0
+    return _leaky_relu(input, slope, lost, inplace=inplace)
 
 
 @node_name("ThresholdBackward0")
@@ -210,14 +235,17 @@ def _hardswish(input: Tensor) -> Tensor:
 @takes(REAL, "elu_cpu", fused=True)
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``alpha * (exp(input) - 1)`` where negative."""
-    return _elu(input, alpha, inplace=inplace)
+    return _elu(input, alpha, lost=inplace and alpha < 0, inplace=inplace)
 
 
 @_with_inplace_option
-def _elu(input: Tensor, alpha: float, scale: float = 1.0, rate: float = 1.0) -> Tensor:
+def _elu(
+    input: Tensor, alpha: float, scale: float = 1.0, rate: float = 1.0, lost: bool = False
+) -> Tensor:
     negative = input.masked_fill(input > 0, 0)
     curve = expm1(negative * rate if rate != 1 else negative) * (alpha * scale)
-    return where(input > 0, input * scale if scale != 1 else input, curve)
+    result = where(input > 0, input * scale if scale != 1 else input, curve)
+    return _unknown_to_elu(result) if lost else result
 
 
 @node_name(_node_of("Elu"))
@@ -237,7 +265,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    return _elu(input, alpha, 1.0, 1 / alpha, inplace=inplace)
+    return _elu(input, alpha, 1.0, 1 / alpha, inplace and alpha < 0, inplace=inplace)
 
 
 # ---- smooth ---------------------------------------------------------------------------------
@@ -311,12 +339,22 @@ def tanhshrink(input: Tensor) -> Tensor:
 
 # ---- written over the input -----------------------------------------------------------------
 
-relu_ = in_place(elementwise.relu, "relu_")
-hardtanh_ = in_place(hardtanh, "hardtanh_")
-leaky_relu_ = in_place(leaky_relu, "leaky_relu_")
-threshold_ = in_place(threshold, "threshold_")
-rrelu_ = in_place(rrelu, "rrelu_")
-elu_, selu_, celu_ = in_place(elu, "elu_"), in_place(selu, "selu_"), in_place(celu, "celu_")
+
+def _over_input(function: Activation) -> Activation:
+    """The function with ``inplace=True``, under its name with an underscore."""
+
+    @functools.wraps(function)
+    def over(input: Tensor, *args: Any, **named: Any) -> Tensor:
+        return function(input, *args, **named, inplace=True)
+
+    over.__name__ = over.__qualname__ = f"{function.__name__}_"
+    over.__doc__ = f"`{function.__name__}`, written over the tensor itself."
+    return over
+
+
+relu_, threshold_ = _over_input(relu), _over_input(threshold)
+hardtanh_, leaky_relu_, rrelu_ = map(_over_input, (hardtanh, leaky_relu, rrelu))
+elu_, selu_, celu_ = map(_over_input, (elu, selu, celu))
 
 
 def softmax(
