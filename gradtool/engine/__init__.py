@@ -91,6 +91,11 @@ def is_tensor(value: object) -> bool:
     return isinstance(value, Tensor)
 
 
+def is_inference(tensor: Tensor) -> bool:
+    """Return True if the tensor was made in inference mode."""
+    return tensor.is_inference()
+
+
 def is_floating_point(tensor: Tensor) -> bool:
     """Return True if the dtype is a real floating one."""
     return tensor.is_floating_point()
@@ -143,6 +148,7 @@ __all__ = [
     "is_complex",
     "is_floating_point",
     "is_grad_enabled",
+    "is_inference",
     "is_inference_mode_enabled",
     "is_tensor",
     "nan",

@@ -353,8 +353,9 @@ def _over_input(function: Activation) -> Activation:
 
 
 relu_, threshold_ = _over_input(relu), _over_input(threshold)
-hardtanh_, leaky_relu_, rrelu_ = map(_over_input, (hardtanh, leaky_relu, rrelu))
-elu_, selu_, celu_ = map(_over_input, (elu, selu, celu))
+hardtanh_, leaky_relu_ = _over_input(hardtanh), _over_input(leaky_relu)
+rrelu_, elu_ = _over_input(rrelu), _over_input(elu)
+selu_, celu_ = _over_input(selu), _over_input(celu)
 
 
 def softmax(
