@@ -94,7 +94,17 @@ class InferenceStorage(Storage):
         pass
 
     def bump(self) -> None:
-        """Count nothing."""
+        """Count nothing.
+
+        Raises:
+            RuntimeError: outside of inference mode; as in torch, after the change.
+        """
+        if not modes.inference:
+            raise RuntimeError(
+                "Inplace update to inference tensor outside InferenceMode is not allowed.You can "
+                "make a clone to get a normal tensor before doing inplace update.See "
+                "https://github.com/pytorch/rfcs/pull/17 for more details."
+            )
 
 
 class TransformStorage(Storage):

@@ -53,7 +53,7 @@ class _GradMode(_Switch):
 
     def __enter__(self) -> None:
         self._before.append(modes.grad)
-        modes.grad = self.mode
+        modes.grad = self.mode and not modes.inference
 
     def __exit__(self, *exc_info: object) -> None:
         modes.grad = self._before.pop()
@@ -132,10 +132,10 @@ class set_grad_enabled(_GradMode):
             )
         self.mode = mode
         self.prev = modes.grad
-        modes.grad = mode
+        modes.grad = mode and not modes.inference
 
     def __enter__(self) -> None:
-        modes.grad = self.mode
+        modes.grad = self.mode and not modes.inference
 
     def __exit__(self, *exc_info: object) -> None:
         modes.grad = self.prev

@@ -25,6 +25,8 @@ class Difference:
     expected: Any
     got: Any
     statement: str = ""
+    raised: bool = False
+    """Both raised, and something differs afterwards."""
     note: str = ""
     """What does not decide, such as the text of an error."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from tests.engine.fuzz.compare import TOLERANCE, Difference, first_difference, same
@@ -18,7 +19,9 @@ Step = tuple[list[str] | None, str, tuple[Any, ...], dict[str, Facts]]
 
 DERIVING = re.compile(r"torch\.func\.|autograd\.|backward\(|fwAD\.|\.grad\b")
 """Statements whose results are derivatives, and in dual levels."""
-OF_FORMULAS = ("stride", "storage_offset", "_base", "grad_fn", "is_inference")
+OF_FORMULAS = (
+    "stride", "storage_offset", "_base", "grad_fn", "is_inference", "requires_grad", "is_leaf",
+)  # fmt: skip
 """Facts of derivatives that follow from the formula in which each library writes them."""
 
 
@@ -90,11 +93,14 @@ class Recording:
             found = facts(torch, tensor, names, level)
         except Exception as error:  # to look is part of the program
             return {"looking": type(error).__name__, "text": str(error)[:60]}
+        version = found["_version"]
         if name in self._derived:
-            for fact in OF_FORMULAS:
-                found.pop(fact, None)
+            found = {
+                fact: what for fact, what in found.items()
+                if fact not in OF_FORMULAS and not fact.startswith("grad")
+            }  # fmt: skip
         found.pop("grad.grad_fn", None)
-        found["_version"] = self._changes(name, tensor, found["_version"])
+        found["_version"] = self._changes(name, tensor, version)
         return found
 
     def _changes(self, name: str, tensor: Any, version: int | None) -> int | None:
@@ -145,10 +151,11 @@ def differing(
     if bool(wanted[0]) != bool(got[0]) or (wanted[0] and got[0] and wanted[0][0] not in got[0]):
         note = f"{wanted[1]} | {got[1]}"
         expected, found = (each[0][0] if each[0] else None for each in (wanted, got))
-        return Difference(at, "error", "", expected, found, statement, note)
+        return Difference(at, "error", "", expected, found, statement, note=note)
     if not same(wanted[2], got[2], tolerance):
         return Difference(at, "events", "", wanted[2], got[2], statement)
-    return _of_tensors(at, statement, wanted[3], got[3], tolerance)
+    found = _of_tensors(at, statement, wanted[3], got[3], tolerance)
+    return found and replace(found, raised=wanted[0] is not None)
 
 
 def _of_tensors(

@@ -22,7 +22,7 @@ from gradtool.engine._ops.core.primitive import Primitive, vjp_of
 from gradtool.engine._ops.core.primitive_node import PrimitiveNode
 from gradtool.engine._ops.core.view_nodes import CopySlices, ViewAgain, keep_retaining
 from gradtool.engine._tensor import Tensor, alias, wrap
-from gradtool.engine._views import InferenceStorage, not_followed
+from gradtool.engine._views import not_followed
 from gradtool.engine.autograd._node import Node, Nowhere
 
 InPlace = Callable[..., Tensor]
@@ -37,15 +37,6 @@ def check_in_place(tensor: Tensor, was: str = "is being") -> None:
     """
     if tensor._requires_grad and modes.grad:
         check_followed(tensor, was)
-    if tensor._storage.__class__ is InferenceStorage and not modes.inference:
-        raise RuntimeError(_OF_INFERENCE)
-
-
-_OF_INFERENCE = (
-    "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone "
-    "to get a normal tensor before doing inplace update.See "
-    "https://github.com/pytorch/rfcs/pull/17 for more details."
-)
 
 
 def check_followed(tensor: Tensor, was: str = "is being") -> None:
