@@ -25,6 +25,10 @@ SYNONYMS = {
 """torch's name -> the one in the op table, of functions that have no parameter of torch's name."""
 
 
+_IN_DTYPE_OF_OUT = ("cumprod", "cumsum")
+"""Functions that compute in the dtype of ``out=``, as torch has them."""
+
+
 def with_keywords(function: Function) -> Function:
     """`function`, callable by torch's names of its arguments as well."""
 
@@ -34,6 +38,8 @@ def with_keywords(function: Function) -> Function:
         if not params:
             return function(*args)
         out = params.pop("out", None)
+        if out is not None and function.__name__ in _IN_DTYPE_OF_OUT:
+            params.setdefault("dtype", out.dtype)
         aliases = aliases_of(function)
         for name in aliases.keys() & params.keys():
             params[aliases[name]] = params.pop(name)

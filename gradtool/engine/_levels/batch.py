@@ -148,8 +148,13 @@ class VmapLevel(BatchLevel):
 
     def check_change(self, x: Any, name: str, others: Sequence[Any]) -> None:
         """Refuse to change what all examples share by what they do not."""
+        if self.owns(x):
+            from gradtool.engine._ops.core.inplace import check_in_place
+
+            check_in_place(x._value)
+            return
         batched = [each for each in others if self.owns(each)]
-        if batched and not self.owns(x):
+        if batched:
             refuse_shared(x, name, batched)
 
     def lift(self, x: Tensor) -> None:

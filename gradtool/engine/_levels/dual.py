@@ -58,7 +58,7 @@ class DualLevel(Level):
                     f"Expected {name} to be floating point or complex, but got: {value.dtype}"
                 )
         check_size(primal, tangent)
-        return self.wrap(primal, tangent.to(primal.dtype))
+        return self.wrap(primal, tangent)
 
     def wrap(self, primal: Tensor, tangent: Tensor | None = None) -> DualTensor:
         """Return a tensor of this level; without a tangent it is a constant."""

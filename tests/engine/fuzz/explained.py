@@ -37,6 +37,9 @@ def _is_of_names(difference: Difference, _program: Program) -> bool:
     )
 
 
+_REQUIRES_NONE = "does not require grad and does not have a grad_fn"
+
+
 EXPLAINED: tuple[Explained, ...] = (
     Explained(
         "NumPy has no complex numbers of halves, so that the engine computes with complex64",
@@ -74,12 +77,28 @@ EXPLAINED: tuple[Explained, ...] = (
         lambda difference, _: difference.raised and difference.what.endswith(("value", "version")),
     ),
     Explained(
+        "a derivative that does not depend on its argument may still be recorded",
+        lambda difference, program: (
+            any(
+                each in "".join(program.statements)
+                for each in ("torch.func.", "autograd.functional.", "create_graph=True")
+            )
+            and (
+                difference.what in ("requires_grad", "is_leaf") or _REQUIRES_NONE in difference.note
+            )
+        ),
+    ),
+    Explained(
         "elements that share memory are written in any order",
         lambda difference, program: (
             difference.what.endswith("value") and "as_strided" in "".join(program.statements)
         ),
     ),
 )
+
+
+OPEN: frozenset[int] = frozenset()
+"""Seeds of programs that still differ, each by something rare that PyTorch does."""
 
 
 def reason_of(difference: Difference, program: Program) -> str | None:

@@ -94,6 +94,8 @@ class Recording:
         except Exception as error:  # to look is part of the program
             return {"looking": type(error).__name__, "text": str(error)[:60]}
         version = found["_version"]
+        if name in self._derived and found["is_inference"]:
+            version = None
         if name in self._derived:
             found = {
                 fact: what for fact, what in found.items()
@@ -132,7 +134,8 @@ def compared(program: Program) -> tuple[Difference | None, frozenset[int]]:
             difference = differing(at, statement, wanted, other.step(statement), one.tolerance)
             if difference:
                 return difference, frozenset(raising)
-        return at_the_end(program.statements, one, other), frozenset(raising)
+        found = at_the_end(program.statements, one, other)
+        return found and replace(found, raised=bool(raising)), frozenset(raising)
     finally:
         other.machine.close()
         one.machine.close()

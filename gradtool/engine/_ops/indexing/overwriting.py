@@ -63,11 +63,12 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
         replace(x, index_put(before_change(x), key, value))
         give_name(x, _node_of(parsed(x, key), value))
         return
-    check_distinct_elements(x._array)
+    place = normalise_key(x, key)
+    is_view = place.__class__ is tuple and len(place) > 0 and place[-1] is Ellipsis
+    check_distinct_elements(x._array[place] if is_view else x._array)
     if isinstance(value, Tensor) and value.ndim and value.numel() == 1:
         value = one_for_mask(x, parsed(x, key), value)
     _check_dtype(x, key, value)
-    place = normalise_key(x, key)
     if not isinstance(value, Tensor):
         x._array[place] = value
     else:

@@ -95,6 +95,11 @@ def split(
     extent = tensor.shape[dim]
     if isinstance(split_size_or_sections, tuple | list):
         sizes = as_ints(split_size_or_sections)
+        if any(size < 0 for size in sizes):
+            raise RuntimeError(
+                "split_with_sizes expects split_sizes have only non-negative entries, but got "
+                f"split_sizes={list(sizes)}"
+            )
         if sum(sizes) != extent:
             raise RuntimeError(
                 f"split_with_sizes expects split_sizes to sum exactly to {extent} (input tensor's "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.engine.fuzz.draw import Draw, nonempty, real, smooth
+from tests.engine.fuzz.draw import Draw, UnsuitableError, nonempty, real, smooth
 
 ELEMENTWISE = (
     "x.sin()", "x * 2", "x * x", "x.exp().tanh()", "x ** 3", "x.clone()", "x + 1", "x.tanh() * x",
@@ -18,6 +18,8 @@ SCALAR = (
     "x.norm()", "x.logsumexp(tuple(range(x.ndim)))", "(x.detach() * x).sum()", "x.max()",
     "x.cos().mean()", "(x.clone().mul_(2) * x).sum()", "x.var()", "x.view(-1)[0] ** 2",
 )  # fmt: skip
+GROWTH = {"jacrev": 1, "jacfwd": 1, "hessian": 2}
+"""Factors of the size of the argument that a transform multiplies the size of the result by."""
 MAPS = ("grad", "jacrev", "jacfwd", "hessian", "vmap", "vmap", "grad", "grad_and_value")
 
 
@@ -32,9 +34,11 @@ def body(draw: Draw, scalar: bool) -> str:
 
 def composed(draw: Draw) -> str:
     """One to three transforms around a function."""
-    x = draw.tensor(real, nonempty)
+    x = draw.tensor(real, nonempty, lambda t: t.numel() <= 12, strict=True)
     depth = draw.among(1, 1, 2, 2, 3)
     chosen = [draw.one_of(MAPS) for _ in range(depth)]
+    if sum(GROWTH.get(each, 0) for each in chosen) > 3:
+        raise UnsuitableError
     text = f"({body(draw, scalar=chosen[0] != 'vmap' and draw.chance(0.85))})"
     for each in chosen:
         more = ""
