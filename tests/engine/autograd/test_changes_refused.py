@@ -84,3 +84,23 @@ def test_a_value_that_does_not_fit_is_refused(
 ) -> None:
     with pytest.raises(RuntimeError, match=message):
         torch.zeros(3)[index] = torch.zeros(value)
+
+
+def test_a_view_is_changed_again_after_it_was_changed(torch: Any) -> None:
+    p = torch.tensor(2.0, requires_grad=True)
+    base = torch.ones(2)
+    view = base[:1]
+    view.mul_(p)
+    view.mul_(2).add_(1)
+    base.sum().backward()
+    assert p.grad.item() == 2
+
+
+def test_a_view_written_over_itself_keeps_its_gradient(torch: Any) -> None:
+    p = torch.tensor(2.0, requires_grad=True)
+    base = torch.ones(2) * p
+    view = base[:1]
+    view.copy_(view)
+    view.mul_(2)
+    base.sum().backward()
+    assert p.grad.item() == 3

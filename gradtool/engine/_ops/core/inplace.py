@@ -208,6 +208,8 @@ def overwrite_history(x: Tensor, node: Node | None) -> None:
         keep_retaining(base, replaced)
     if x._storage is not None:
         x._storage.outdate_views()
+    if view is not None and view.made is None:
+        x._current_node()
 
 
 def _overwritten(x: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gradtool.engine._ops.core.inplace import in_place
+from gradtool.engine._ops.core.inplace import before_change, in_place
 from gradtool.engine._ops.core.node_names import give_name
 from gradtool.engine._ops.core.op import ATTRIBUTES, FUNCTIONS, METHODS, method
 from gradtool.engine._ops.creation import (
@@ -185,6 +185,8 @@ def _copy_(x: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Write a tensor or a number, broadcast and cast, over this one."""
     if not isinstance(src, Tensor):
         src = x.new_tensor(src)
+    if src is x:
+        src = before_change(x)
     out = _written(x, src, non_blocking)
     give_name(out, "CopyBackwards", [src._node])
     return out
