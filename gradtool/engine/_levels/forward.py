@@ -230,7 +230,8 @@ class ForwardLevel(DualLevel):
         if base is None:
             base = x
         elif not self.owns(base) or base._tangent is None:
-            whole = in_layout_of(base, tangent) if base.shape == x.shape else None
+            alike = base.shape == x.shape and base.stride() == x.stride()
+            whole = in_layout_of(base, tangent) if alike else None
             if whole is not tangent:
                 whole = zeros_in_layout_of(base, tangent)
                 part = x._view.replay(whole)
