@@ -1,35 +1,36 @@
-"""Reductions and normalisations of the elements that a mask selects, as ``torch.masked`` has them.
+"""``torch.masked``: reductions and normalizations that leave out what a mask says."""
 
-The tensor is filled with the operator's identity where the mask is False, so a slice
-that the mask excludes whole has the identity as its result (and NaN where there is none).
-"""
+from __future__ import annotations
 
-from gradtool.engine.masked._ops import (
-    _input_mask,
-    _output_mask,
+from gradtool.engine.masked._mask import input_mask as _input_mask
+from gradtool.engine.masked._mask import output_mask as _output_mask
+from gradtool.engine.masked._reductions import (
     amax,
     amin,
     argmax,
     argmin,
     cumprod,
     cumsum,
-    log_softmax,
     logaddexp,
     logsumexp,
+    norm,
+    prod,
+    sum,
+)
+from gradtool.engine.masked._statistics import (
+    log_softmax,
     mean,
     median,
-    norm,
     normalize,
-    prod,
     softmax,
     softmin,
     std,
-    sum,
     var,
 )
 
 __all__ = [
-    "_input_mask", "_output_mask", "amax", "amin", "argmax", "argmin", "cumprod", "cumsum",
-    "log_softmax", "logaddexp", "logsumexp", "mean", "median", "norm", "normalize", "prod",
-    "softmax", "softmin", "std", "sum", "var",
+    "_input_mask", "_output_mask",
+    "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp",
+    "logsumexp", "mean", "median", "norm", "normalize", "prod", "softmax", "softmin", "std",
+    "sum", "var",
 ]  # fmt: skip

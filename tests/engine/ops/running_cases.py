@@ -56,4 +56,12 @@ CASES: list[OpCase] = [
     OpCase("histc", lambda t, x: (
         t.histc(x.detach(), 4), x.detach().histc(bins=3, min=0.7, max=1.5)
     ), (positive(3, 9),)),
+    *over("gradient", lambda t, x: (
+        *t.gradient(x), *t.gradient(x, spacing=2.0, dim=0, edge_order=2),
+        *t.gradient(x, spacing=[0.5, 3.0]),
+    ), [(normal(4, 3),), (strided(normal(3, 5)),)]),
+    OpCase("gradient on uneven points", lambda t, x, p, q: (
+        *t.gradient(x, spacing=(p, q)), *t.gradient(x, spacing=(q,), dim=1, edge_order=2),
+    ), (normal(3, 4), exactly([0.0, 1.0, 3.0]), exactly([-1.0, 0.5, 1.0, 4.0]))),
+    OpCase("gradient of integers", lambda t, x: t.gradient(x), (integers(0, 9, 3, 2),)),
 ]  # fmt: skip

@@ -55,6 +55,7 @@ from gradtool.engine._ops.reductions import (
     counting,
     cumulative,
     extremum,
+    gradient,
     histograms,
     norm,
     reduction,
@@ -79,7 +80,7 @@ from gradtool.engine._tensor import Tensor
 FAMILIES = (
     arithmetic, axes, comparison, complex_parts, contraction, conversion, counting, creation,
     cumulative, diagonals, distributions, einsum, elementwise, expansion, extremum, gamma,
-    gathering, generators, histograms, indexing, inverses, joining, linalg, literals, lu,
+    gathering, generators, gradient, histograms, indexing, inverses, joining, linalg, literals, lu,
     cholesky, householder,
     low_rank, matrix_functions, memory, metadata, norm, norms, legacy, overwriting, parts, powers,
     pseudoinverse, random, reduction, scattering, selection, shape, slicing, softmax, sorting,

@@ -116,6 +116,10 @@ def norm(
     if p == "nuc":
         return _nuclear(x, dim, keepdim)
     order = 2.0 if p in (None, "fro") else p
+    if order == "nuc":
+        from gradtool.engine._ops.linalg.norms import matrix_norm
+
+        return matrix_norm(x, "nuc", (-2, -1) if dim is None else dim, keepdim)
     if isinstance(order, str):
         raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found {order}")
     if not x.dtype.is_differentiable:
