@@ -92,6 +92,8 @@ class Translator:
             path = f"_C._nn.{value.__name__}"
         if path is not None:
             return lookup(engine, path)
+        if isinstance(value, torch.nn.Module):
+            return module(value)
         if isinstance(value, torch._ops.OpOverloadPacket | torch._ops.OpOverload):
             return lookup(engine, f"ops.{str(value).replace('.default', '')}")
         if isinstance(value, types.FunctionType):
@@ -125,6 +127,13 @@ class Translator:
         return self(value)
 
 
+def module(value: torch.nn.Module) -> Any:
+    """The engine's module without parameters of the same class and options."""
+    made = lookup(engine, f"nn.{type(value).__name__}")()
+    made.__dict__.update({k: v for k, v in vars(value).items() if not k.startswith("_")})
+    return made
+
+
 def names_used(code: types.CodeType) -> set[str]:
     """Global names in the code of a function and of those nested in it."""
     nested = (each for each in code.co_consts if isinstance(each, types.CodeType))
@@ -154,13 +163,18 @@ def names_of_torch() -> dict[int, str]:
     found: dict[int, str] = {}
     for space in NAMESPACES:
         holder = resolve(torch, space)
-        for name in dir(holder) if holder is not None else ():
+        for name in sorted(dir(holder), key=is_private) if holder is not None else ():
             value = getattr(holder, name, None)
             if callable(value) and not isinstance(value, type):
                 found.setdefault(id(value), f"{space}.{name}".lstrip("."))
     for name in dir(torch.Tensor):
         found.setdefault(id(getattr(torch.Tensor, name)), f"Tensor.{name}")
     return found
+
+
+def is_private(name: str) -> bool:
+    """Return True for a name that comes second where a function has several."""
+    return name.startswith("_")
 
 
 def resolve(root: Any, path: str) -> Any:

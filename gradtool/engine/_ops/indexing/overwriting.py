@@ -218,7 +218,6 @@ def diagonal_scatter(
 ) -> Tensor:
     """A copy in which `src` is a diagonal of two dimensions."""
     _check_fits(diagonal(x, offset, dim1, dim2), src)
-    _check_real("diagonal_scatter", x, src)
     first, second = wrap_dim(dim1, x.ndim), wrap_dim(dim2, x.ndim)
     placed = {"shape": tuple(x.shape), "offset": offset, "dim1": first, "dim2": second}
     covered = _embed(src.new_ones(src.shape, dtype=bool), **placed)
