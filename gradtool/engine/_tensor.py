@@ -453,6 +453,10 @@ class Tensor(TensorMethods):
     @property
     def data(self) -> Tensor:
         """The same memory outside the graph; in-place changes through it go uncounted."""
+        if modes.levels and modes.levels[-1].refuses_data:
+            raise RuntimeError("accessing `data` under vmap transform is not allowed")
+        if self._level is not None:
+            return self.detach()
         made = self._shared_storage()
         inside = made.__class__ is TransformStorage
         return alias(self._array, TransformStorage(made.levels) if inside else Storage())  # type: ignore[attr-defined]  # by class

@@ -25,6 +25,8 @@ class Level:
     number: int
     by_func = True
     """True for the levels of `func`'s transforms, False for forward mode by hand."""
+    refuses_data = False
+    """True for the levels of `vmap`, inside of which a tensor has no ``data``."""
     marks = False
     """True if tensors made inside are marked, as those from outside may not be changed."""
     alive = False

@@ -34,6 +34,8 @@ class BatchedTensor(Wrapped):
 class VmapLevel(BatchLevel):
     """Computes an operation for all examples at once, or else example by example."""
 
+    refuses_data = True
+
     def __init__(self, size: int, randomness: str = "error") -> None:
         self.size = size
         self.randomness = randomness
@@ -166,6 +168,7 @@ class RowsLevel(VmapLevel):
     """The level of cotangents in batches, inside of which user code may do what it does outside."""
 
     by_func = False
+    refuses_data = False
 
     def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Batch a Function as by vmap, or else run its forward on batched tensors."""

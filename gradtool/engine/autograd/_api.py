@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd._roots import (
     Root,
@@ -37,7 +38,7 @@ def backward(
 
     Raises:
         RuntimeError: a cotangent is missing or of the wrong shape, a tensor requires no
-            gradient, or the graph was freed or changed in place.
+            gradient, the graph was freed or changed in place, or a transform is under way.
     """
     if grad_variables is not None:
         warnings.warn(
@@ -51,6 +52,12 @@ def backward(
                 "`backward()`. Please only use `grad_tensors`."
             )
         grad_tensors = grad_variables
+    if any(level.by_func for level in modes.levels):
+        raise RuntimeError(
+            "backward() called inside a functorch transform. This is not supported, please use "
+            "functorch.grad or functorch.vjp instead or call backward() outside of functorch "
+            "transforms."
+        )
     targets = None if inputs is None else as_targets(inputs, "backward")
     roots = with_cotangents(tensors, grad_tensors)
     if targets is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+from typing import Any
 
 import pytest
 
@@ -202,3 +203,18 @@ def test_no_grad_outside_does_not_stop_grad(torch):
 def test_mistakes(torch, call, error, message):
     with pytest.raises(error, match=message or "."):
         call(torch)
+
+
+def test_backward_and_data_are_refused_inside_transforms(torch: Any) -> None:
+    def backward(x: Any) -> Any:
+        y = x.sin().sum()
+        y.backward()
+        return y
+
+    for transformed in (torch.func.grad(backward), torch.func.vmap(backward)):
+        with pytest.raises(RuntimeError, match="called inside a functorch transform"):
+            transformed(torch.ones(2, 3))
+    with pytest.raises(RuntimeError, match="accessing `data` under vmap transform"):
+        torch.func.vmap(lambda x: x.data)(torch.ones(2))
+    slope = torch.func.grad(lambda x: (x.data * x).sum())(torch.ones(2))
+    assert slope.tolist() == [1.0, 1.0]
