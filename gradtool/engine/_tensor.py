@@ -453,9 +453,9 @@ class Tensor(TensorMethods):
     @property
     def data(self) -> Tensor:
         """The same memory outside the graph; in-place changes through it go uncounted."""
-        if modes.levels and modes.levels[-1].refuses_data:
-            raise RuntimeError("accessing `data` under vmap transform is not allowed")
         if self._level is not None:
+            if self._level.refuses_data:
+                raise RuntimeError("accessing `data` under vmap transform is not allowed")
             return self.detach()
         made = self._shared_storage()
         inside = made.__class__ is TransformStorage
