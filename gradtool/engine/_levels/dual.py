@@ -13,6 +13,7 @@ from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor
 
 NESTED = "Nested forward mode AD is not supported at the moment"
+"""Forward mode by hand is refused within the transform, and the transform within it."""
 
 
 class DualTensor(Wrapped):
@@ -33,8 +34,6 @@ class DualLevel(Level):
     """Tangents are computed at the levels around this one."""
 
     def __enter__(self) -> Self:
-        if modes.dual_level is not None:
-            raise RuntimeError(NESTED)
         super().__enter__()
         # As with recording in `func.grad`: what is set around a transform holds for levels below.
         self.outer = modes.forward

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from gradtool.engine import _pytree
-from gradtool.engine._levels.dual import DualLevel
+from gradtool.engine._levels.dual import NESTED, DualLevel
+from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.kinds import zeros_like
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.func._arguments import (
@@ -76,6 +77,8 @@ def _jvp(
         )
     _check_given(leaves, "primals")
     _check_given(moved, "tangents")
+    if modes.dual_level is not None:
+        raise RuntimeError(NESTED)
     with DualLevel() as level:
         duals = _pytree.tree_unflatten(map(level.make_dual, leaves, moved), spec)
         if argnums is not None:

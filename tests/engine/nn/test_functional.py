@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from types import ModuleType
 from typing import Any
 
@@ -87,3 +88,16 @@ def test_an_in_place_change_with_a_slope_of_zero_has_a_gradient(torch: Any) -> N
     x = torch.tensor([-2.0, 0.0, 2.0], requires_grad=True)
     torch.nn.functional.leaky_relu_(x.clone(), 0.0).sum().backward()
     assert x.grad.tolist() == [0.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("name", ["elu", "selu", "celu"])
+def test_the_slope_of_elu_keeps_its_digits_and_is_constant_at_zero(torch: Any, name: str) -> None:
+    points = [-50.0, -2.0, 0.0, 3.0, float("nan")]
+    x = torch.tensor(points, dtype=torch.float64, requires_grad=True)
+    out = getattr(torch.nn.functional, name)(x)
+    (slope,) = torch.autograd.grad(out.sum(), x, create_graph=True)
+    (second,) = torch.autograd.grad(slope.sum(), x)
+    assert slope[0].item() == pytest.approx(slope[1].item() * math.exp(-48), rel=1e-12)
+    assert slope[4].item() == slope[3].item()
+    assert second[2:].tolist() == [0, 0, 0]
+    assert second[:2].tolist() == pytest.approx(slope[:2].tolist())

@@ -12,6 +12,7 @@ import numpy as np
 from gradtool.engine._dtypes import float64
 from gradtool.engine._ops.core.dims import wrap_dim
 from gradtool.engine._ops.core.dtype_support import MEASURED, REAL, SMOOTH, takes
+from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.inplace import in_place
 from gradtool.engine._ops.core.kinds import Product
 from gradtool.engine._ops.core.kinds import elementwise as elementwise_primitive
@@ -20,7 +21,7 @@ from gradtool.engine._ops.creation.creation import ones_like
 from gradtool.engine._ops.creation.distributions import exponential
 from gradtool.engine._ops.creation.random import rand
 from gradtool.engine._ops.elementwise import elementwise
-from gradtool.engine._ops.elementwise.elementwise import exp, expm1, log, log1p, sigmoid, tanh
+from gradtool.engine._ops.elementwise.elementwise import exp, log, log1p, sigmoid, tanh
 from gradtool.engine._ops.elementwise.powers import logaddexp
 from gradtool.engine._ops.elementwise.selection import where
 from gradtool.engine._ops.elementwise.special import erf
@@ -231,6 +232,15 @@ def _hardswish(input: Tensor) -> Tensor:
 # ---- exponential on the negative side -------------------------------------------------------
 
 
+# As PyTorch's, the slope is constant where the pieces meet, and as exact as `exp` far from there.
+_elu_curve = elementwise_primitive(
+    "expm1",
+    ignore_fp_warnings(np.expm1),
+    Product(lambda g, x: g * exp(x).masked_fill(x == 0, 1)),
+    arguments=("x",),
+)
+
+
 @node_name(_node_of("Elu"))
 @takes(REAL, "elu_cpu", fused=True)
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -242,9 +252,10 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 def _elu(
     input: Tensor, alpha: float, scale: float = 1.0, rate: float = 1.0, lost: bool = False
 ) -> Tensor:
-    negative = input.masked_fill(input > 0, 0)
-    curve = expm1(negative * rate if rate != 1 else negative) * (alpha * scale)
-    result = where(input > 0, input * scale if scale != 1 else input, curve)
+    below = input <= 0
+    negative = where(below, input, 0)
+    curve = _elu_curve(negative * rate if rate != 1 else negative) * (alpha * scale)
+    result = where(below, curve, input * scale if scale != 1 else input)
     return _unknown_to_elu(result) if lost else result
 
 

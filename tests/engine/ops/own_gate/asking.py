@@ -29,11 +29,16 @@ NOTHING_TO_ASK = frozenset(
 )
 """Reasons to skip a rule that lie in what the operation is."""
 
+WRITES_BATCHED = "writes what is batched into what is not, which is refused"
+
 NOT_BATCHABLE = {
+    "added in place": WRITES_BATCHED,
+    "masked_scatter in place": WRITES_BATCHED,
+    "scatter_reduce in place": WRITES_BATCHED,
     "equal of shapes": "whether two tensors are equal is not a tensor",
     "comparisons": "whether two tensors are equal is not a tensor",
     "cov with weights": "refuses weights by their values",
-    "written parts": "writes what is batched into what is not",
+    "written parts": WRITES_BATCHED,
     "view_as_complex": "views pairs in memory, which those of one example may not be",
 }
 """Name of a case -> why it cannot be batched, or not along every dimension."""
@@ -47,10 +52,15 @@ NOT_PUSHED = {
 
 def codes_for(case: OpCase, codes: Sequence[str] = ALL) -> tuple[str, ...]:
     """The rules to ask of a case, or of what is made from it."""
-    left_out = {"GT401"} if case.name in NOT_BATCHABLE else set()
+    left_out = {"GT401"} if case.name in NOT_BATCHABLE or _is_assignment(case) else set()
     if case.name in NOT_PUSHED:
         left_out.update(FORWARD)
     return tuple([each for each in codes if each not in left_out])
+
+
+def _is_assignment(case: OpCase) -> bool:
+    """Return True for ``x[key] = tensor``, which is refused where the tensor alone is batched."""
+    return "] = " in case.name and not case.name.endswith("number")
 
 
 def objections(subject: FunctionDifferentiable, codes: Sequence[str]) -> list[str]:
