@@ -17,7 +17,15 @@ from pathlib import Path
 from tests.benchmarks.table import Table
 
 # Processes come first: what this process has loaded it would share with them.
-GROUPS = ("processes", "gradient_checks", "torch_engine", "small_tensors", "scale", "peers")
+GROUPS = (
+    "processes",
+    "gradient_checks",
+    "torch_engine",
+    "small_tensors",
+    "operators",
+    "scale",
+    "peers",
+)
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 

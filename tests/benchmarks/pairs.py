@@ -33,10 +33,10 @@ class Timed(NamedTuple):
     ratio: float
 
 
-def timed(pair: Pair, rounds: int = ROUNDS) -> Timed:
+def timed(pair: Pair, rounds: int = ROUNDS, least: float = LEAST) -> Timed:
     """Run both sides in turn, once before the first round that counts."""
     pair.ours(), pair.theirs()
-    here, there = _repeats(pair.ours), _repeats(pair.theirs)
+    here, there = _repeats(pair.ours, least), _repeats(pair.theirs, least)
     turns = [(_mean(pair.ours, here), _mean(pair.theirs, there)) for _ in range(rounds)]
     ours, theirs = (statistics.median(side) for side in zip(*turns, strict=True))
     return Timed(pair.name, ours, theirs, statistics.median(a / b for a, b in turns))
@@ -45,14 +45,14 @@ def timed(pair: Pair, rounds: int = ROUNDS) -> Timed:
 def timed_alone(run: Callable[[], Any], rounds: int = ROUNDS) -> float:
     """The median of one side, in seconds."""
     run()
-    repeats = _repeats(run)
+    repeats = _repeats(run, LEAST)
     return statistics.median(_mean(run, repeats) for _ in range(rounds))
 
 
-def _repeats(run: Callable[[], Any]) -> int:
+def _repeats(run: Callable[[], Any], least: float) -> int:
     start = time.perf_counter()
     run()
-    return max(1, int(LEAST / (time.perf_counter() - start)))
+    return max(1, int(least / (time.perf_counter() - start)))
 
 
 def _mean(run: Callable[[], Any], repeats: int) -> float:

@@ -1,0 +1,96 @@
+"""Operator by operator: the bundled engine beside PyTorch, and bare NumPy beside PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+
+import gradtool.engine as engine
+from tests.benchmarks.operator_cases import OPERATORS, Operator
+from tests.benchmarks.pairs import Pair, timed
+from tests.benchmarks.table import Table, times
+
+SMALL, LARGE = 1_000, 100_000
+ROUNDS = 5
+LEAST = 0.004
+LIMIT = 3.0
+"""The ratio from which the summary names an operator."""
+MOST = 1.5
+"""NumPy is the limit of an operator that takes less than this many times the bare statement."""
+
+ABOUT = """gradtool / PyTorch for inputs of about 1,000 and 100,000 float64 elements that require a
+gradient: forward, and forward with the gradients of all inputs. The last column is a bare NumPy
+statement of the forward pass, where there is one, beside PyTorch at 100,000 elements: the engine
+cannot be faster than that."""
+COLUMNS = (
+    "Operator", "10³ forward", "10³ and backward", "10⁵ forward", "10⁵ and backward",
+    "NumPy, 10⁵ forward",
+)  # fmt: skip
+WHY = """At 1,000 elements the cost is Python's per operation, some microseconds where PyTorch takes
+about one, and more for an operator composed of several, such as pooling."""
+
+
+def tables() -> Iterable[Table]:
+    """One."""
+    torch.set_num_threads(1)
+    found = [(each.name, *_ratios(each)) for each in OPERATORS]
+    rows = [(name, *(times(x) if x else "" for x in ratios)) for name, *ratios in found]
+    yield Table("Operators", ABOUT, COLUMNS, list(rows), [_summary(found), WHY])
+
+
+def _summary(found: Iterable[tuple[Any, ...]]) -> str:
+    """The operators that are slow where the numbers themselves count."""
+    kinds: tuple[list[str], list[str]] = [], []
+    for name, *_, forward, backward, bare in found:
+        if max(forward, backward) > LIMIT:
+            kinds[bare * MOST > max(forward, backward)].append(name)
+    engines, numpys = (", ".join(each) or "none" for each in kinds)
+    return (
+        f"More than {LIMIT:g} times slower at 100,000 elements: {engines}, where the engine makes "
+        f"several NumPy calls, each a pass over the elements, for PyTorch's one loop (a view has "
+        f"no elements to pass over: its cost is Python's); and at NumPy's own speed: {numpys}."
+    )
+
+
+def _ratios(operator: Operator) -> list[float]:
+    """What the columns hold, 0 for the last where there is no such statement."""
+    return [*_beside(operator, SMALL), *_beside(operator, LARGE), _bare(operator)]
+
+
+def _beside(operator: Operator, size: int) -> list[float]:
+    ours, theirs = (_runs(operator, lib, size) for lib in (engine, torch))
+    return [_ratio(operator, *sides) for sides in zip(ours, theirs, strict=True)]
+
+
+def _bare(operator: Operator) -> float:
+    if (bare := operator.bare) is None:
+        return 0.0
+    arrays = operator.inputs(LARGE)
+    forward, _ = _runs(operator, torch, LARGE)
+    return _ratio(operator, lambda: bare(*arrays), forward)
+
+
+def _ratio(operator: Operator, ours: Callable[[], Any], theirs: Callable[[], Any]) -> float:
+    return timed(Pair(operator.name, ours, theirs), ROUNDS, LEAST).ratio
+
+
+def _runs(operator: Operator, lib: Any, size: int) -> tuple[Callable[[], Any], Callable[[], Any]]:
+    """Forward, and forward and backward, in a library."""
+    inputs = [_tensor(lib, array) for array in operator.inputs(size)]
+    leaves = [each for each in inputs if each.requires_grad]
+    functional: ModuleType = lib.nn.functional
+
+    def forward() -> Any:
+        return operator.run(lib, functional, *inputs)
+
+    cotangent = lib.ones_like(forward())
+    return forward, lambda: lib.autograd.grad(forward(), leaves, cotangent, allow_unused=True)
+
+
+def _tensor(lib: Any, array: np.ndarray) -> Any:
+    tensor = lib.tensor(array)
+    return tensor.requires_grad_() if array.dtype == np.float64 else tensor
