@@ -78,6 +78,7 @@ class Cupy(ModuleType):
         self.__version__ = facts()["version"]
         self.cuda = make_cuda()
         self.linalg = Submodule("linalg", np.linalg)
+        self.fft = Submodule("fft", np.fft)
         self.lib = SimpleNamespace(
             stride_tricks=Submodule("lib.stride_tricks", np.lib.stride_tricks)
         )

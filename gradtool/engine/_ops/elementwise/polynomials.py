@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.device import module_of
 from gradtool.engine._ops.core.dtype_support import FLOATS, not_implemented
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import Operation, elementwise, promoted
-from gradtool.engine._tensor import Tensor
+from gradtool.engine._tensor import Tensor, to_numpy
 
 Compute = Callable[..., Any]
 
@@ -35,6 +36,10 @@ def _by_recurrence(x: Any, degree: Any, first: Any, step: Compute) -> Any:
     return found
 
 
+def _on_host(value: Any) -> Any:
+    return value if isinstance(value, np.generic) else to_numpy(value)
+
+
 def _polynomial(name: str, compute: Compute) -> Operation:
     """An operation on an argument and a degree, which `compute` gets as whole numbers."""
     kernel = f"{name}_cpu"
@@ -43,8 +48,10 @@ def _polynomial(name: str, compute: Compute) -> Operation:
     def computed(x: Any, n: Any) -> Any:
         if x.dtype.char not in "fd":
             raise not_implemented(kernel, x.dtype)
-        x, degree = np.broadcast_arrays(x, n.astype(np.int64))
-        return np.where(degree < 0, 0, compute(x, degree)).astype(x.dtype)
+        # On the host: it looks at the degrees, step by step.
+        values, degree = np.broadcast_arrays(_on_host(x), _on_host(n).astype(np.int64))
+        found = np.where(degree < 0, 0, compute(values, degree)).astype(x.dtype)
+        return module_of(x).asarray(found)
 
     primitive = elementwise(f"special_{name}", computed, arguments=("x", "n"), dtypes=FLOATS)
 

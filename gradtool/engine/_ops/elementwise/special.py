@@ -28,7 +28,7 @@ from gradtool.engine._ops.core.kinds import (
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.elementwise.elementwise import exp, sgn
 from gradtool.engine._ops.elementwise.selection import where
-from gradtool.engine._tensor import Tensor
+from gradtool.engine._tensor import Tensor, to_numpy
 
 # ---- SciPy's functions, or others ------------------------------------------------------------
 #
@@ -79,6 +79,8 @@ def special(
     @ignore_fp_warnings
     def compute(x: Any, *others: Any) -> Any:
         library = _library_of(_module_name(x, *others))
+        if library is not None and not hasattr(library, theirs):  # CuPy has not all of them
+            return module_of(x).asarray(compute(to_numpy(x), *map(to_numpy, others)))
         if library is not None:
             found = getattr(library, theirs)(x, *others)
             return (found if output is None else found[output]).astype(x.dtype)

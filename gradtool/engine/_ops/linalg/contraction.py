@@ -295,7 +295,7 @@ def _powers(x: Tensor, count: int) -> Tensor:
         return x.new_zeros((*x.shape, 0))
     repeated = x.unsqueeze(-1).expand(*x.shape, count - 1)
     ones = x.new_ones((*x.shape, 1))
-    return cat([ones, repeated], -1).cumprod(-1, dtype=x.dtype)
+    return cat([ones, repeated], -1).cumprod(-1, dtype=None)
 
 
 def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:  # noqa: N803

@@ -68,7 +68,8 @@ def _for_each(tolerance: float | Tensor) -> float | Tensor:
 def _cutoff(values: Any, atol: Any, rtol: Any) -> Any:
     """The largest value that counts as zero, of positive ones along the last dimension."""
     atol, rtol = (each[..., 0] if hasattr(each, "shape") else each for each in (atol, rtol))
-    return np.maximum(atol, rtol * values.max(axis=-1, keepdims=True, initial=0.0))
+    largest = values.max(axis=-1, keepdims=True) if values.shape[-1] else 0.0
+    return np.maximum(atol, rtol * largest)
 
 
 # ---- pseudoinverse ---------------------------------------------------------------------------

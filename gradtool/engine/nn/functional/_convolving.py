@@ -63,7 +63,9 @@ def _columns(
     spatial = len(size)
     reach = [apart * (n - 1) + 1 for n, apart in zip(size, dilation)]
     axes = tuple(range(2, 2 + spatial))
-    taken = np.lib.stride_tricks.sliding_window_view(_padded(x, ends), reach, axis=axes)
+    padded = _padded(x, ends)
+    windows = np.lib.stride_tricks.sliding_window_view
+    taken = windows(padded, reach, axis=axes, writeable=True)  # CuPy has writeable ones alone
     positions = [slice(None, step * (n - 1) + 1, step) for n, step in zip(counts, stride)]
     elements = [slice(None, None, apart) for apart in dilation]
     taken = taken[(slice(None), slice(None), *positions, *elements)]
