@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Limits(NamedTuple):
-    """What ``torch.finfo`` says of a dtype."""
+    """Limits of a dtype, as ``torch.finfo`` has them."""
 
     bits: int
     eps: float

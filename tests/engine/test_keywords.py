@@ -98,6 +98,29 @@ def test_mistakes(torch, call, error):
         call(torch)
 
 
+COPIES = (
+    "alias_copy",
+    "as_strided_copy",
+    "detach_copy",
+    "diagonal_copy",
+    "expand_copy",
+    "permute_copy",
+    "select_copy",
+    "slice_copy",
+    "split_copy",
+    "split_with_sizes_copy",
+    "squeeze_copy",
+    "t_copy",
+    "transpose_copy",
+    "unbind_copy",
+    "unfold_copy",
+    "unsqueeze_copy",
+    "view_as_complex_copy",
+    "view_as_real_copy",
+    "view_copy",
+)
+"""Copies of views, which take the names of the view's arguments."""
+
 OTHER_NAMES = {
     "as_strided_scatter": "self", "bmm": "out_dtype", "broadcast_to": "self",
     "cholesky_solve": "input1",
@@ -107,6 +130,8 @@ OTHER_NAMES = {
     "narrow_copy": "self", "permute": "self", "polar": "ang", "relu": "inplace",
     "topk": "descending", "where": "x", "lu_solve": "b", "stft": "align_to_window", "xlogy": "y",
     "split_with_sizes": "split_size_or_sections", "unsafe_split": "split_size_or_sections",
+    "unsafe_split_with_sizes": "split_size_or_sections", "histogram": "min",
+    **dict.fromkeys(COPIES, "self"),
 }  # fmt: skip
 """Names in PyTorch's list that PyTorch itself does not take; and mixed precision, which we lack."""
 

@@ -1,4 +1,4 @@
-"""What Python code may ask of the tensors and levels of transforms."""
+"""Queries of the tensors and levels of transforms."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class Node:
         return self
 
     def _shown_edges(self) -> Sequence[Node | None]:
-        """Where the gradient of each input goes; None for one that needs none."""
+        """The edge that the gradient of each input goes along; None for one that needs none."""
         return self._edges
 
     @property

@@ -75,7 +75,7 @@ class SavedTensor:
 
     @property
     def data(self) -> Any:
-        """What is kept: the tensor, or the result of the first hook; None once it was freed."""
+        """The tensor kept, or the result of the first hook; None once it was freed."""
         held = self._node._saved_at(self._slot)
         if isinstance(held, Packed):
             return held.content

@@ -157,7 +157,7 @@ class BackwardCFunction(FunctionCtx, Node):
         return self.saved_tensors
 
     def _shown_edges(self) -> Sequence[Node | None]:
-        """Where the gradient of each tensor argument goes; None for one that needs none."""
+        """The edge of each tensor argument's gradient; None for one that needs none."""
         return [
             edge for edge, info in zip(self._input_edges, self._input_infos) if info is not None
         ]
@@ -171,7 +171,7 @@ class BackwardCFunction(FunctionCtx, Node):
         raise TypeError(f"{type(self).__name__!r} object is not callable")
 
     def apply(self, *grads: Tensor | None) -> Any:
-        """What the user's backward returns for these cotangents."""
+        """Gradients that the user's backward returns for these cotangents."""
         return self._run_backward(*grads)
 
     def _vjp(self, grad: Any, wanted: set[int] | None) -> Gradients:

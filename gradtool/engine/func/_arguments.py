@@ -55,7 +55,7 @@ def _position(argnum: int, count: int) -> int:
 
 
 def split_aux(result: Any, has_aux: bool, call: str) -> tuple[Any, Any]:
-    """What a function returned as (output, auxiliary output).
+    """The result of a function as (output, auxiliary output).
 
     Raises:
         RuntimeError: with `has_aux`, it is not such a pair.

@@ -28,7 +28,7 @@ _CALL = "jvp(f, primals, tangents)"
 
 
 class Pushed(NamedTuple):
-    """What a function returned, and its tangents."""
+    """The result of a function, and its tangents."""
 
     output: Any
     tangent: Any

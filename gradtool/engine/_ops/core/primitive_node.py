@@ -156,7 +156,7 @@ class PrimitiveNode(Node):
         self.saved = saved
 
     def _saved_at(self, slot: int) -> Any:
-        """What is kept in one place: a value, what a hook made of it, or `FREED`."""
+        """The content of one place: a value, what a hook made of it, or `FREED`."""
         return FREED if self.saved is FREED else self.saved[slot]
 
     def _pack_at(self, slot: int, pack: Packer) -> None:

@@ -48,7 +48,7 @@ def _largest(dtype: _dtypes.dtype) -> Any:
 
 
 def cpp_name(dtype: _dtypes.dtype) -> str:
-    """What torch calls a dtype where it names the type in C++."""
+    """The name of a dtype where torch names the type in C++."""
     return _CPP_NAMES.get(dtype.name, dtype.name)
 
 

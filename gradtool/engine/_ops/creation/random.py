@@ -152,7 +152,7 @@ def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None 
 
 
 def without_slope(drawn: Tensor, name: str, *parameters: Any) -> Tensor:
-    """What was drawn, as a constant of the tensors that it was drawn with."""
+    """The numbers drawn, as a constant of the tensors that they were drawn with."""
     if modes.grad:
         constant_of.record_needed(parameters, {}, drawn)
         if drawn._node is not None:

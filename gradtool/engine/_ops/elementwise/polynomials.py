@@ -36,8 +36,11 @@ def _by_recurrence(x: Any, degree: Any, first: Any, step: Compute) -> Any:
     return found
 
 
+_HOST = (np.ndarray, np.generic)
+
+
 def _on_host(value: Any) -> Any:
-    return value if isinstance(value, np.generic) else to_numpy(value)
+    return value if isinstance(value, _HOST) else to_numpy(value)
 
 
 def _polynomial(name: str, compute: Compute) -> Operation:
@@ -51,7 +54,8 @@ def _polynomial(name: str, compute: Compute) -> Operation:
         # On the host: it looks at the degrees, step by step.
         values, degree = np.broadcast_arrays(_on_host(x), _on_host(n).astype(np.int64))
         found = np.where(degree < 0, 0, compute(values, degree)).astype(x.dtype)
-        return module_of(x).asarray(found)
+        elsewhere = [each for each in (x, n) if not isinstance(each, _HOST)]
+        return module_of(elsewhere[0]).asarray(found) if elsewhere else found
 
     primitive = elementwise(f"special_{name}", computed, arguments=("x", "n"), dtypes=FLOATS)
 

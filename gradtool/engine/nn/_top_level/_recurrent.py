@@ -119,7 +119,7 @@ Join = Callable[[Sequence[Tensor]], Tensor]
 
 
 class _Network(NamedTuple):
-    """What all layers share."""
+    """Options and weights that all layers share."""
 
     cell: Cell
     split: Split

@@ -1,4 +1,4 @@
-"""What attention in several heads refuses, in PyTorch's words."""
+"""Arguments that attention in several heads refuses, in PyTorch's words."""
 
 from __future__ import annotations
 

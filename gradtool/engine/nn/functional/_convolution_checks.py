@@ -1,4 +1,4 @@
-"""What convolutions refuse, in PyTorch's words."""
+"""Arguments that convolutions refuse, in PyTorch's words."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def _places(extents: Ints, size: Ints, counts: Ints, samples: Tensor) -> Tensor:
 
 
 def _starts(extent: int, size: int, count: int, sample: Tensor) -> Tensor:
-    """Where the windows along a dimension start: (N, C, count)."""
+    """Starts of the windows along a dimension: (N, C, count)."""
     steps = arange(count, dtype=sample.dtype, device=sample.device)
     alpha = (extent - size) / (count - 1) if count > 1 else 0.0
     drawn = sample.unsqueeze(-1)

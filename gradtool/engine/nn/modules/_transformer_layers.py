@@ -27,7 +27,7 @@ def _activation(chosen: Activation) -> Callable[[Tensor], Tensor]:
 
 
 class _Layer(Module):
-    """What both layers share: the parameters and the feed-forward part."""
+    """The parameters and the feed-forward part that both layers share."""
 
     _attentions: tuple[str, ...]
     """Names of the attentions."""

@@ -14,6 +14,20 @@ from tests.engine.ops.drawn.table import TABLE
 REASONS: dict[str, str] = {
     reason_of: why
     for why, names in {
+        "it is compared over PyTorch's operator database, or in a test of its own": """
+            igamma igammac unsafe_split_with_sizes gradient special.airy_ai
+            special.chebyshev_polynomial_t special.chebyshev_polynomial_u
+            special.chebyshev_polynomial_v special.chebyshev_polynomial_w
+            special.hermite_polynomial_h special.hermite_polynomial_he
+            special.laguerre_polynomial_l special.legendre_polynomial_p
+            special.modified_bessel_i0 special.modified_bessel_i1
+            special.shifted_chebyshev_polynomial_t special.shifted_chebyshev_polynomial_u
+            special.shifted_chebyshev_polynomial_v special.shifted_chebyshev_polynomial_w
+            special.zeta nn.functional.fractional_max_pool2d
+            nn.functional.fractional_max_pool2d_with_indices nn.functional.fractional_max_pool3d
+            nn.functional.fractional_max_pool3d_with_indices nn.functional.linear_cross_entropy
+            Tensor.resize
+            """,
         "it makes a tensor of no other": """
             arange empty empty_like empty_permuted empty_strided eye full full_like linspace
             logspace ones ones_like tril_indices triu_indices zeros zeros_like as_tensor
