@@ -49,8 +49,7 @@ NOT_MEANT_TO = {
     "set_warn_on_accumulate_grad_stream_mismatch": "a setting of PyTorch's CUDA streams",
     "set_override_stale_capture_stream": "a setting of PyTorch's CUDA graphs",
     "to_sparse": "the engine has dense tensors only",
-    "bfloat16": "NumPy has no such dtype",
-    "chalf": "NumPy has no such dtype",
+    "chalf": "NumPy has no complex numbers of half precision",
 }
 
 HEADER = """# Names
