@@ -84,7 +84,10 @@ def test_an_encoder_in_evaluation_leaves_padding_out() -> None:
         padding = t.tensor([[False, False, True], [False, True, True]])
         with t.no_grad():
             found.append(encoder(t.ones(2, 3, 4), src_key_padding_mask=padding).numpy())
-    np.testing.assert_allclose(*found, atol=1e-6)
+    # PyTorch leaves the padding at zero where its fast path is taken, as the engine always does.
+    padded = padding.numpy()
+    assert not found[0][padded].any()
+    np.testing.assert_allclose(found[0][~padded], found[1][~padded], atol=1e-6)
 
 
 REFUSED = """

@@ -15,10 +15,16 @@ from tests.engine.ops.own_gate.halves import apart
 from tests.engine.ops.own_gate.maps import outputs_of
 from tests.engine.ops.own_gate.pool import claiming, parameters
 
+REAL_ALONE = ("select_scatter", "slice_scatter")
+"""Names of cases that PyTorch does not differentiate on complex numbers, nor does the engine."""
+
 WIDE = [
     pytest.param(*each.values, dtype.name, id=f"{dtype.name}, {each.id}")
     for dtype in (_dtypes.float32, _dtypes.complex64, _dtypes.complex128)
     for each in parameters(claiming(dtype))
+    if not (
+        dtype.is_complex and each.id is not None and each.id.split(": ")[1].startswith(REAL_ALONE)
+    )
 ]
 
 
