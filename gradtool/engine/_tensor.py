@@ -639,14 +639,14 @@ def _array_references(tensor: Tensor) -> int:
 
 def _copied_like(grad: Any, leaf: Any) -> Any:
     """A copy of a gradient with the strides of its leaf; without gaps where that has some."""
-    copied = np.empty_like(leaf, order="K" if _is_dense(leaf) else "C")
+    copied = np.empty_like(leaf, order="K" if is_dense(leaf) else "C")
     if copied.dtype != grad.dtype or copied.shape != grad.shape:
         return grad.copy()
     copied[...] = grad
     return copied
 
 
-def _is_dense(array: Any) -> bool:
+def is_dense(array: Any) -> bool:
     """Return True if the elements lie in some order without gaps, each once."""
     if array.flags.c_contiguous or array.flags.f_contiguous:
         return True
@@ -663,7 +663,7 @@ def _copied_with_graph(grad: Tensor, leaf: Any) -> Tensor:
     copied: Tensor = grad.clone()
     if copied.__class__ is Tensor and copied._array.strides != leaf.strides:
         copied._array = _copied_like(copied._array, leaf)
-    if copied._node is not None and copied._node is not grad._node and _is_dense(leaf):
+    if copied._node is not None and copied._node is not grad._node and is_dense(leaf):
         # torch copies into memory laid out as the leaf is.
         copied._node.title = "CopyBackwards"  # type: ignore[attr-defined]  # that of `clone`
     return copied

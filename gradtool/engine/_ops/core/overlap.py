@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtool.engine._tensor import Tensor, data_pointer
+from gradtool.engine._tensor import Tensor, data_pointer, is_dense
 
 
 def check_overlap(target: Tensor, source: Any) -> None:
@@ -38,16 +38,3 @@ def check_overlap(target: Tensor, source: Any) -> None:
 
 def _steps(array: Any) -> list[int]:
     return [step for step, extent in zip(array.strides, array.shape) if extent != 1]
-
-
-def is_dense(array: Any) -> bool:
-    """Return True if the elements lie in some order without gaps, each once."""
-    if array.flags.c_contiguous or array.flags.f_contiguous:
-        return True
-    expected = array.itemsize
-    for step, extent in sorted(zip(array.strides, array.shape)):
-        if extent != 1:
-            if step != expected:
-                return False
-            expected *= extent
-    return True
