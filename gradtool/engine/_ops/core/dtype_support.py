@@ -37,6 +37,8 @@ BITS: Final[Dtypes] = BOOL | INTEGERS
 
 EVERY: Final[Dtypes] = frozenset(_dtypes.ALL)
 
+_SHORT: Final[Dtypes] = HALF | {_dtypes.bfloat16}
+
 
 # ---- errors ----------------------------------------------------------------------------------
 
@@ -85,13 +87,18 @@ def takes(claim: Dtypes, name: str, *, fused: bool = False) -> Callable[[F], F]:
     For operations made of others that would take it. `name` is that of torch's kernel. One that
     is `fused` rounds floats of two bytes once, after computing in single precision.
     """
+    plain = claim - _SHORT
 
     def claiming(function: F) -> F:
         run = _rounding_once(function) if fused else function
+        first = next(iter(inspect.signature(function).parameters))
 
         @functools.wraps(function)
         def checked(*args: Any, **named: Any) -> Any:
-            check_taken(args[0] if args else named.get(_first_name(function)), claim, name)
+            x = args[0] if args else named.get(first)
+            if getattr(x, "dtype", None) in plain:
+                return function(*args, **named)
+            check_taken(x, claim, name)
             return run(*args, **named)
 
         return checked  # type: ignore[return-value]  # it has the signature of `function`
@@ -101,13 +108,14 @@ def takes(claim: Dtypes, name: str, *, fused: bool = False) -> Callable[[F], F]:
 
 def _rounding_once(function: Callable[..., Any]) -> Callable[..., Any]:
     single, parameters = _dtypes.float32, inspect.signature(function).parameters
+    first = next(iter(parameters))
     if "running_mean" in parameters:  # which changes in place
         return function
 
     def run(*args: Any, **named: Any) -> Any:
-        given = args[0] if args else named.get(_first_name(function))
+        given = args[0] if args else named.get(first)
         dtype: Any = getattr(given, "dtype", None)
-        if not _is_short(dtype) or named.get("inplace") or _has_wide((*args, *named.values())):
+        if dtype not in _SHORT or named.get("inplace") or _has_wide((*args, *named.values())):
             return function(*args, **named)
         wide = [_widened(each, dtype) for each in args]
         others = {key: _widened(each, dtype) for key, each in named.items()}
@@ -122,22 +130,8 @@ def _has_wide(values: Sequence[Any]) -> bool:
     return any(getattr(each, "dtype", None) in FLOATS for each in values)
 
 
-def _is_short(dtype: Any) -> bool:
-    return dtype is _dtypes.bfloat16 or dtype is _dtypes.float16
-
-
 def _widened(value: Any, dtype: _dtypes.dtype) -> Any:
     return value.to(_dtypes.float32) if getattr(value, "dtype", None) is dtype else value
-
-
-@functools.cache
-def _parameters(function: Callable[..., Any]) -> Any:
-    return inspect.signature(function).parameters
-
-
-@functools.cache
-def _first_name(function: Callable[..., Any]) -> str:
-    return str(next(iter(_parameters(function))))
 
 
 def refusing_bool(name: str, compute: Callable[..., Any]) -> Callable[..., Any]:

@@ -71,7 +71,7 @@ def in_place(operation: Callable[..., Tensor], name: str) -> InPlace:
         return replace(x, operation(before_change(x, args), *args, **kwargs))
 
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"`{operation.__name__}`, written over the tensor itself."
+    method.__doc__ = f"`{name[:-1]}`, written over the tensor itself."
     return method
 
 

@@ -195,6 +195,8 @@ class Primitive:
 
     def __call__(self, *args: Any, **params: Any) -> Tensor:
         """Compute, and record when an argument requires a gradient."""
+        if len(args) == 1 and args[0].__class__ is Tensor:
+            return self._of_one(args, params)
         arrays = []
         for arg in args:
             if arg.__class__ is Tensor:
@@ -216,6 +218,19 @@ class Primitive:
             self.link_view(out, args[0], params)
         return out
 
+    def _of_one(self, args: tuple[Tensor], params: dict[str, Any]) -> Tensor:
+        """`__call__` written out for one tensor below all levels: the hot path."""
+        (x,) = args
+        out = wrap(self.compute(x._array, **params))
+        if x._requires_grad and modes.grad and self.vjps:
+            if self.kind == "elementwise" and out._array.dtype != x._array.dtype:
+                self.record_over(_FIRST, args, params, out)
+            else:
+                self.record(_FIRST, args, params, out)
+        if self.is_view:
+            self.link_view(out, x, params)
+        return out
+
     def _at_level(self, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
         """Hand the operation to the highest level among its arguments."""
         level = highest(args)
@@ -229,15 +244,13 @@ class Primitive:
         if not self.vjps:
             return
         level = out._level
-        needed = tuple(
-            [
-                position
-                for position, arg in enumerate(args)
-                if isinstance(arg, Tensor) and arg._requires_grad and arg._level is level
-            ]
-        )
+        needed = [
+            position
+            for position, arg in enumerate(args)
+            if isinstance(arg, Tensor) and arg._requires_grad and arg._level is level
+        ]
         if needed:
-            self.record_over(needed, args, params, out)
+            self.record_over(tuple(needed), args, params, out)
 
     def record_over(
         self, needed: tuple[int, ...], args: Sequence[Any], params: dict[str, Any], out: Tensor
@@ -417,13 +430,16 @@ def positional_names(compute: Compute) -> tuple[str, ...]:
 
 def _fix_of(needed: tuple[int, ...], args: Sequence[Any], out: Any) -> Any:
     """(shape, dtype) for each needed input that is not as the output is; None if all are."""
+    shape, dtype = out.shape, out.dtype
     arrays = [args[position]._array for position in needed]
-    fix = tuple(
+    for each in arrays:
+        if each.shape != shape or each.dtype != dtype:
+            break
+    else:
+        return None
+    return tuple(
         [
-            None
-            if array.shape == out.shape and array.dtype == out.dtype
-            else (array.shape, array.dtype)
+            None if array.shape == shape and array.dtype == dtype else (array.shape, array.dtype)
             for array in arrays
         ]
     )
-    return None if all(entry is None for entry in fix) else fix

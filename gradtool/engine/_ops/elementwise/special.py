@@ -135,8 +135,10 @@ i1e: Operation = unary(
 _SLOPE = 2 / math.sqrt(math.pi)
 _ROOT = math.sqrt(2)
 
+erf_of = special("erf", math.erf)
+"""`erf` of an array."""
 erf = op(
-    unary("erf", special("erf", math.erf), lambda x: exp(-x * x) * _SLOPE, dtypes=ORDERED),
+    unary("erf", erf_of, lambda x: exp(-x * x) * _SLOPE, dtypes=ORDERED),
     in_place=True,
 )
 erfc = op(

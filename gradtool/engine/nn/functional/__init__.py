@@ -2,41 +2,27 @@
 
 from gradtool.engine._ops.core.node_names import published
 from gradtool.engine.nn.functional._activations import (
-    celu,
     celu_,
-    elu,
     elu_,
     gelu,
     glu,
     gumbel_softmax,
-    hardshrink,
-    hardsigmoid,
-    hardswish,
-    hardtanh,
     hardtanh_,
-    leaky_relu,
     leaky_relu_,
     log_softmax,
     logsigmoid,
     mish,
-    prelu,
-    relu,
-    relu6,
     relu_,
-    rrelu,
     rrelu_,
-    selu,
     selu_,
     sigmoid,
     silu,
     softmax,
     softmin,
     softplus,
-    softshrink,
     softsign,
     tanh,
     tanhshrink,
-    threshold,
     threshold_,
 )
 from gradtool.engine.nn.functional._alignment import (
@@ -140,6 +126,22 @@ from gradtool.engine.nn.functional._normalizing import (
 )
 from gradtool.engine.nn.functional._padding import (
     pad,
+)
+from gradtool.engine.nn.functional._piecewise import (
+    celu,
+    elu,
+    hardshrink,
+    hardsigmoid,
+    hardswish,
+    hardtanh,
+    leaky_relu,
+    prelu,
+    relu,
+    relu6,
+    rrelu,
+    selu,
+    softshrink,
+    threshold,
 )
 from gradtool.engine.nn.functional._pooling import (
     adaptive_avg_pool1d,

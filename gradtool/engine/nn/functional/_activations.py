@@ -1,4 +1,4 @@
-"""Activations: elementwise functions, softmax and its variants."""
+"""Smooth activations, softmax and its variants, and the forms that change their input."""
 
 from __future__ import annotations
 
@@ -9,320 +9,266 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.engine._dtypes import float64
 from gradtool.engine._ops.core.dims import wrap_dim
-from gradtool.engine._ops.core.dtype_support import MEASURED, REAL, SMOOTH, takes
-from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
+from gradtool.engine._ops.core.dtype_support import FACTORED, FLOATS, REAL, SMOOTH, takes
 from gradtool.engine._ops.core.inplace import in_place
-from gradtool.engine._ops.core.kinds import Product
-from gradtool.engine._ops.core.kinds import elementwise as elementwise_primitive
+from gradtool.engine._ops.core.kinds import elementwise
 from gradtool.engine._ops.core.node_names import node_name
-from gradtool.engine._ops.creation.creation import ones_like
+from gradtool.engine._ops.core.stepwise import stepwise
 from gradtool.engine._ops.creation.distributions import exponential
-from gradtool.engine._ops.creation.random import rand
-from gradtool.engine._ops.elementwise import elementwise
-from gradtool.engine._ops.elementwise.elementwise import exp, log, log1p, sigmoid, tanh
-from gradtool.engine._ops.elementwise.powers import logaddexp
-from gradtool.engine._ops.elementwise.selection import where
-from gradtool.engine._ops.elementwise.special import erf
+from gradtool.engine._ops.elementwise.elementwise import exp, log, sigmoid, tanh
+from gradtool.engine._ops.elementwise.special import erf_of
 from gradtool.engine._ops.reductions import softmax as _softmax
 from gradtool.engine._tensor import Tensor
-
-Activation = Callable[..., Tensor]
-
-
-def _with_inplace_option(function: Activation) -> Activation:
-    """Let ``inplace=True`` write the result over the input."""
-    over = in_place(function, f"{function.__name__}_")
-
-    @functools.wraps(function)
-    def either(input: Tensor, *args: Any, inplace: bool = False, **named: Any) -> Tensor:
-        return (over if inplace else function)(input, *args, **named)
-
-    return either
-
-
-def _not_invertible(message: str) -> Activation:
-    """The identity without a gradient, after an in-place change that loses the input's sign."""
-
-    def refuse(g: Tensor) -> Tensor:
-        raise RuntimeError(message)
-
-    return elementwise_primitive("identity", lambda x: x, Product(refuse), arguments=("x",))
-
-
-_NEGATIVE = (
-    "In-place {0} backward calculation is triggered with a negative slope which is not supported. "
-    "This is caused by calling in-place forward function with a negative slope, please call "
-    "out-of-place version instead.{1}"
+from gradtool.engine.nn.functional._piecewise import (
+    celu,
+    elu,
+    hardtanh,
+    leaky_relu,
+    relu,
+    rrelu,
+    selu,
+    threshold,
 )
-_ISSUE = (
-    " File an issue at https://github.com/pytorch/pytorch if you do require supporting in-place "
-    "leakRelu backward calculation with negative slope"
-)
-_unknown_to_leaky_relu = _not_invertible(_NEGATIVE.format("leakyReLu", _ISSUE))
-_unknown_to_elu = _not_invertible(_NEGATIVE.format("elu", ""))
+
+# ---- one primitive each, and one for the slope ----------------------------------------------
 
 
-# ---- in pieces ------------------------------------------------------------------------------
+@stepwise
+def _softplus_of(x: Any, *, beta: float, threshold: float) -> Any:
+    scaled = x * beta
+    large = scaled > threshold
+    out = np.exp(scaled, out=scaled)
+    np.log1p(out, out=out)
+    out /= beta
+    return np.where(large, x, out) if large.any() else out
 
 
-def _clip_entries(x: Any, *, low: float, high: float) -> Any:
-    if x.dtype.kind == "b":
-        raise RuntimeError("Bool inputs not supported for hardtanh")
-    if x.dtype.kind == "c":
-        raise NotImplementedError("clamp is not supported for complex types")
-    if x.dtype.kind == "u" and (low < 0 or high < 0):
-        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
-    return np.clip(x, x.dtype.type(low), x.dtype.type(high))
+@stepwise
+def _softplus_slope_of(x: Any, *, beta: float, threshold: float) -> Any:
+    out = x * -beta
+    large = out < -threshold
+    np.exp(out, out=out)
+    out += 1
+    np.reciprocal(out, out=out)
+    return np.where(large, x.dtype.type(1), out) if large.any() else out
 
 
-_between = elementwise_primitive(
-    "hardtanh",
-    _clip_entries,
-    Product(lambda g, x, low, high: g.masked_fill((x <= low) | (x >= high), 0)),
+_softplus_slope = elementwise(
+    "softplus_backward",
+    _softplus_slope_of,
+    lambda out, beta: out * (1 - out) * beta,
     arguments=("x",),
-    dtypes=MEASURED,
+    dtypes=FLOATS,
 )
-
-
-def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """Return the larger of each entry and 0; with `inplace`, write it over `input`."""
-    return input.relu_() if inplace else elementwise.relu(input)
-
-
-def hardtanh(
-    input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
-) -> Tensor:
-    """Clamp each entry to the bounds; the gradient at the bounds themselves is zero.
-
-    Raises:
-        ValueError: the bounds are in the wrong order.
-    """
-    if min_val > max_val:
-        raise ValueError("min_val cannot be greater than max_val")
-    return _hardtanh(input, min_val, max_val, inplace=inplace)
-
-
-@_with_inplace_option
-def _hardtanh(input: Tensor, low: float, high: float) -> Tensor:
-    return _between(input, low=low, high=high)
-
-
-def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """`hardtanh` from 0 to 6."""
-    return hardtanh(input, 0.0, 6.0, inplace)
-
-
-def _node_of(name: str) -> Callable[..., str]:
-    """Return the rule for the node's name, which has another number where the input is changed."""
-    return lambda *_, inplace=False, **__: f"{name}Backward{int(inplace)}"
-
-
-@node_name(_node_of("LeakyRelu"))
-@takes(REAL, "leaky_relu_cpu", fused=True)
-def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """Multiply negative entries by a slope."""
-    lost = inplace and negative_slope < 0
-    return _leaky_relu(input, negative_slope, lost, inplace=inplace)
-
-
-@_with_inplace_option
-def _leaky_relu(input: Tensor, slope: Any, lost: bool = False) -> Tensor:
-    result = where(input > 0, input, input * slope)
-    return _unknown_to_leaky_relu(result) if lost else result
-
-
-@node_name("PreluKernelBackward0")
-@takes(REAL, "prelu_cpu", fused=True)
-def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """`leaky_relu` with a learned slope, or one for each channel.
-
-    Raises:
-        RuntimeError: the number of slopes is neither 1 nor the number of channels.
-    """
-    channels = input.shape[1] if input.ndim > 1 else 1
-    if weight.numel() not in (1, channels):
-        raise RuntimeError(
-            "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
-            f"{weight.numel()} and channel size = {channels}."
-        )
-    behind = [1] * max(input.ndim - 2, 0)
-    slope = weight.reshape(-1, *behind) if input.ndim > 1 else weight.reshape(-1)[0]
-    return _leaky_relu(input, slope)
-
-
-@node_name("RreluWithNoiseBackward0")
-@takes(REAL, "leaky_relu_cpu", fused=True)
-def rrelu(
-    input: Tensor,
-    lower: float = 1.0 / 8,
-    upper: float = 1.0 / 3,
-    training: bool = False,
-    inplace: bool = False,
-) -> Tensor:
-    """`leaky_relu` with random slopes in training, and their mean otherwise."""
-    slope: Any = (lower + upper) / 2
-    if training:
-        falling = input.detach() <= 0
-        drawn = rand(int(falling.sum()), dtype=float64, device=input.device)
-        slopes = (drawn * (upper - lower) + lower).to(input.dtype)
-        slope = ones_like(input.detach()).masked_scatter(falling, slopes)
-    lost = inplace and not training and slope < 0
-    return _leaky_relu(input, slope, lost, inplace=inplace)
-
-
-@node_name("ThresholdBackward0")
-@takes(MEASURED, "threshold_cpu", fused=True)
-def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """Replace entries not above the threshold by `value`."""
-    return _threshold(input, threshold, value, inplace=inplace)
-
-
-@_with_inplace_option
-def _threshold(input: Tensor, threshold: float, value: float) -> Tensor:
-    return input.masked_fill(input <= threshold, value)
-
-
-@node_name("HardshrinkBackward0")
-@takes(REAL, "hardshrink_cpu", fused=True)
-def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """Replace entries of magnitude up to `lambd` by zero."""
-    return input.masked_fill((input >= -lambd) & (input <= lambd), 0)
-
-
-@node_name("SoftshrinkBackward0")
-@takes(REAL, "softshrink_cpu", fused=True)
-def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """Move each entry towards zero by `lambd`, and no further.
-
-    Raises:
-        RuntimeError: `lambd` is negative.
-    """
-    if lambd < 0:
-        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
-    shifted = where(input > lambd, input - lambd, where(input < -lambd, input + lambd, 0))
-    return where(input != input, input, shifted)
-
-
-@node_name("HardsigmoidBackward0")
-@takes(REAL, "hardsigmoid_cpu", fused=True)
-def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """Clamp ``input / 6 + 1 / 2`` to [0, 1]."""
-    return _hardsigmoid(input, inplace=inplace)
-
-
-@_with_inplace_option
-def _hardsigmoid(input: Tensor) -> Tensor:
-    return relu6(input + 3) / 6
-
-
-@node_name("HardswishBackward0")
-@takes(REAL, "hardswish_cpu", fused=True)
-def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """``input * hardsigmoid(input)``."""
-    return _hardswish(input, inplace=inplace)
-
-
-@_with_inplace_option
-def _hardswish(input: Tensor) -> Tensor:
-    return input * relu6(input + 3) / 6
-
-
-# ---- exponential on the negative side -------------------------------------------------------
-
-
-# As PyTorch's, the slope is constant where the pieces meet, and as exact as `exp` far from there.
-_elu_curve = elementwise_primitive(
-    "expm1",
-    ignore_fp_warnings(np.expm1),
-    Product(lambda g, x: g * exp(x).masked_fill(x == 0, 1)),
+_softplus = elementwise(
+    "softplus",
+    _softplus_of,
+    lambda x, beta, threshold: _softplus_slope(x, beta=beta, threshold=threshold),
     arguments=("x",),
+    dtypes=FLOATS,
 )
 
 
-@node_name(_node_of("Elu"))
-@takes(REAL, "elu_cpu", fused=True)
-def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """``alpha * (exp(input) - 1)`` where negative."""
-    return _elu(input, alpha, lost=inplace and alpha < 0, inplace=inplace)
-
-
-@_with_inplace_option
-def _elu(
-    input: Tensor, alpha: float, scale: float = 1.0, rate: float = 1.0, lost: bool = False
-) -> Tensor:
-    below = input <= 0
-    negative = where(below, input, 0)
-    curve = _elu_curve(negative * rate if rate != 1 else negative) * (alpha * scale)
-    result = where(below, curve, input * scale if scale != 1 else input)
-    return _unknown_to_elu(result) if lost else result
-
-
-@node_name(_node_of("Elu"))
-@takes(REAL, "elu_cpu", fused=True)
-def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """`elu` with the constants that keep mean 0 and variance 1 (Klambauer et al., 2017)."""
-    return _elu(input, 1.6732632423543772, 1.0507009873554805, inplace=inplace)
-
-
-@node_name(_node_of("Celu"))
-@takes(REAL, "elu_cpu", fused=True)
-def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """``alpha * (exp(input / alpha) - 1)`` where negative.
-
-    Raises:
-        RuntimeError: `alpha` is zero.
-    """
-    if alpha == 0:
-        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    return _elu(input, alpha, 1.0, 1 / alpha, inplace and alpha < 0, inplace=inplace)
-
-
-# ---- smooth ---------------------------------------------------------------------------------
-
-
-@node_name("SoftplusBackward0")
 @takes(REAL, "softplus_cpu", fused=True)
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """``log(1 + exp(beta * input)) / beta``; the entry itself beyond the threshold."""
-    scaled = input * beta
-    large = scaled > threshold
-    return where(large, input, log1p(exp(scaled.masked_fill(large, 0))) / beta)
+    return _softplus(input, beta=beta, threshold=threshold)
 
 
-@node_name("LogSigmoidBackward0")
+@stepwise
+def _log_sigmoid_of(x: Any) -> Any:
+    out = np.abs(x)
+    np.negative(out, out=out)
+    np.exp(out, out=out)
+    np.log1p(out, out=out)
+    return np.subtract(np.minimum(x, 0), out, out=out)
+
+
+_log_sigmoid = elementwise(
+    "log_sigmoid", _log_sigmoid_of, lambda x: sigmoid(-x), arguments=("x",), dtypes=FLOATS
+)
+
+
 @takes(REAL, "log_sigmoid_cpu", fused=True)
 def logsigmoid(input: Tensor) -> Tensor:
     """Logarithm of `sigmoid`."""
-    return -logaddexp(-input, 0.0)
+    return _log_sigmoid(input)
 
 
-@node_name("SiluBackward0")
+def _sigmoid_of(x: Any) -> Any:
+    out = np.negative(x)
+    np.exp(out, out=out)
+    out += 1
+    return np.reciprocal(out, out=out)
+
+
+@stepwise
+def _silu_of(x: Any) -> Any:
+    out = np.negative(x)
+    np.exp(out, out=out)
+    out += 1
+    return np.divide(x, out, out=out)
+
+
+@stepwise
+def _silu_slope_of(x: Any) -> Any:
+    part = _sigmoid_of(x)
+    out = 1 - part
+    out *= x
+    out += 1
+    return np.multiply(out, part, out=out)
+
+
+def _silu_curvature(x: Tensor) -> Tensor:
+    part = sigmoid(x)
+    return part * (1 - part) * (x * (1 - part * 2) + 2)
+
+
+_silu_slope = elementwise(
+    "silu_backward", _silu_slope_of, _silu_curvature, arguments=("x",), dtypes=FACTORED
+)
+_silu = elementwise("silu", _silu_of, lambda x: _silu_slope(x), arguments=("x",), dtypes=FACTORED)
+_silu_over = in_place(_silu, "silu_")
+
+
 @takes(SMOOTH, "silu_cpu", fused=True)
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * sigmoid(input)``."""
-    return _silu(input, inplace=inplace)
+    return (_silu_over if inplace else _silu)(input)
 
 
-@_with_inplace_option
-def _silu(input: Tensor) -> Tensor:
-    return input * sigmoid(input)
+def _tanh_of_softplus(x: Any) -> Any:
+    """``n / (n + 2)`` with ``n = exp(x) * (exp(x) + 2)``, which is 1 before it overflows."""
+    power = np.exp(np.minimum(x, 40))
+    out = power + 2
+    out *= power
+    return np.divide(out, out + 2, out=out)
 
 
-@node_name("MishBackward0")
+@stepwise
+def _mish_of(x: Any) -> Any:
+    out = _tanh_of_softplus(x)
+    return np.multiply(out, x, out=out)
+
+
+@stepwise
+def _mish_slope_of(x: Any) -> Any:
+    value = _tanh_of_softplus(x)
+    out = 1 - value * value
+    out *= x
+    out *= _sigmoid_of(x)
+    return np.add(out, value, out=out)
+
+
+def _mish_curvature(x: Tensor) -> Tensor:
+    part, value = sigmoid(x), tanh(softplus(x))
+    slope = (1 - value * value) * part
+    return slope * (x * (1 - part - value * part * 2) + 2)
+
+
+_mish_slope = elementwise(
+    "mish_backward", _mish_slope_of, _mish_curvature, arguments=("x",), dtypes=FLOATS
+)
+_mish = elementwise("mish", _mish_of, lambda x: _mish_slope(x), arguments=("x",), dtypes=FLOATS)
+_mish_over = in_place(_mish, "mish_")
+
+
 @takes(REAL, "mish_cpu", fused=True)
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * tanh(softplus(input))``."""
-    return _mish(input, inplace=inplace)
+    return (_mish_over if inplace else _mish)(input)
 
 
-@_with_inplace_option
-def _mish(input: Tensor) -> Tensor:
-    return input * tanh(softplus(input))
+# ---- the input times the normal CDF at it ---------------------------------------------------
+
+_DENSITY = 1 / math.sqrt(2 * math.pi)
 
 
-@node_name("GeluBackward0")
+def _normal_cdf(x: Any) -> Any:
+    out = erf_of(x * math.sqrt(0.5))
+    out += 1
+    out *= 0.5
+    return out
+
+
+@stepwise
+def _gelu_of(x: Any) -> Any:
+    out = _normal_cdf(x)
+    return np.multiply(out, x, out=out)
+
+
+@stepwise
+def _gelu_slope_of(x: Any) -> Any:
+    out = x * x
+    out *= -0.5
+    np.exp(out, out=out)
+    out *= x
+    out *= _DENSITY
+    out += _normal_cdf(x)
+    return out
+
+
+_gelu_slope = elementwise(
+    "gelu_backward",
+    _gelu_slope_of,
+    lambda x: exp(x * x * -0.5) * (2 - x * x) * _DENSITY,
+    arguments=("x",),
+    dtypes=FLOATS,
+)
+_gelu = elementwise("gelu", _gelu_of, lambda x: _gelu_slope(x), arguments=("x",), dtypes=FLOATS)
+
+_INNER, _CUBIC = math.sqrt(2 / math.pi), 0.044715
+
+
+def _tanh_inside(x: Any) -> Any:
+    out = x * x
+    out *= _CUBIC
+    out += 1
+    out *= x
+    out *= _INNER
+    return np.tanh(out, out=out)
+
+
+@stepwise
+def _near_gelu_of(x: Any) -> Any:
+    out = _tanh_inside(x)
+    out += 1
+    out *= 0.5
+    return np.multiply(out, x, out=out)
+
+
+@stepwise
+def _near_gelu_slope_of(x: Any) -> Any:
+    value = _tanh_inside(x)
+    out = x * x
+    out *= 3 * _CUBIC
+    out += 1
+    out *= x
+    out *= _INNER
+    out *= 1 - value * value
+    out += value
+    out += 1
+    out *= 0.5
+    return out
+
+
+def _near_gelu_curvature(x: Tensor) -> Tensor:
+    square = x * x
+    value = tanh((square * _CUBIC + 1) * x * _INNER)
+    inner = (square * (3 * _CUBIC) + 1) * _INNER
+    bend = square * (3 * _CUBIC * _INNER)
+    return (1 - value * value) * (inner + bend - x * value * inner * inner)
+
+
+_near_gelu_slope = elementwise(
+    "gelu_backward", _near_gelu_slope_of, _near_gelu_curvature, arguments=("x",), dtypes=FLOATS
+)
+_near_gelu = elementwise(
+    "gelu", _near_gelu_of, lambda x: _near_gelu_slope(x), arguments=("x",), dtypes=FLOATS
+)
+
+
 @takes(REAL, "GeluKernelImpl", fused=True)
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """The input times the normal CDF at it, which ``tanh`` approximates.
@@ -330,12 +276,9 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     Raises:
         RuntimeError: the approximation is unknown.
     """
-    if approximate == "none":
-        return input * 0.5 * (1 + erf(input * math.sqrt(0.5)))
-    if approximate != "tanh":
+    if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
-    inner = (input + input * input * input * 0.044715) * math.sqrt(2 / math.pi)
-    return input * 0.5 * (1 + tanh(inner))
+    return (_gelu if approximate == "none" else _near_gelu)(input)
 
 
 def softsign(input: Tensor) -> Tensor:
@@ -349,6 +292,9 @@ def tanhshrink(input: Tensor) -> Tensor:
 
 
 # ---- written over the input -----------------------------------------------------------------
+
+
+Activation = Callable[..., Tensor]
 
 
 def _over_input(function: Activation) -> Activation:
@@ -434,9 +380,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
 
 __all__ = [
-    "celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid",
-    "hardswish", "hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid",
-    "mish", "prelu", "relu", "relu6", "relu_", "rrelu", "rrelu_", "selu", "selu_", "sigmoid",
-    "silu", "softmax", "softmin", "softplus", "softshrink", "softsign", "tanh", "tanhshrink",
-    "threshold", "threshold_",
+    "celu_", "elu_", "gelu", "glu", "gumbel_softmax", "hardtanh_", "leaky_relu_", "log_softmax",
+    "logsigmoid", "mish", "relu_", "rrelu_", "selu_", "sigmoid", "silu", "softmax", "softmin",
+    "softplus", "softsign", "tanh", "tanhshrink", "threshold_",
 ]  # fmt: skip
