@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine._ops.core.dims import wrap_dim
-from gradtool.engine._ops.core.dtype_support import FACTORED, FLOATS, REAL, SMOOTH, takes
+from gradtool.engine._ops.core.dtype_support import FLOATS, REAL, SMOOTH, takes
 from gradtool.engine._ops.core.inplace import in_place
 from gradtool.engine._ops.core.kinds import elementwise
 from gradtool.engine._ops.core.node_names import node_name
@@ -126,9 +126,9 @@ def _silu_curvature(x: Tensor) -> Tensor:
 
 
 _silu_slope = elementwise(
-    "silu_backward", _silu_slope_of, _silu_curvature, arguments=("x",), dtypes=FACTORED
+    "silu_backward", _silu_slope_of, _silu_curvature, arguments=("x",), dtypes=SMOOTH
 )
-_silu = elementwise("silu", _silu_of, lambda x: _silu_slope(x), arguments=("x",), dtypes=FACTORED)
+_silu = elementwise("silu", _silu_of, lambda x: _silu_slope(x), arguments=("x",), dtypes=SMOOTH)
 _silu_over = in_place(_silu, "silu_")
 
 
@@ -168,9 +168,9 @@ def _mish_curvature(x: Tensor) -> Tensor:
 
 
 _mish_slope = elementwise(
-    "mish_backward", _mish_slope_of, _mish_curvature, arguments=("x",), dtypes=FLOATS
+    "mish_backward", _mish_slope_of, _mish_curvature, arguments=("x",), dtypes=REAL
 )
-_mish = elementwise("mish", _mish_of, lambda x: _mish_slope(x), arguments=("x",), dtypes=FLOATS)
+_mish = elementwise("mish", _mish_of, lambda x: _mish_slope(x), arguments=("x",), dtypes=REAL)
 _mish_over = in_place(_mish, "mish_")
 
 

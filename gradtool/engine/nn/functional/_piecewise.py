@@ -111,7 +111,7 @@ _hardsigmoid = elementwise_primitive(
     _sixths,
     Product(lambda g, x: (g * (1 / 6)).masked_fill(x.abs() >= 3, 0)),
     arguments=("x",),
-    dtypes=FLOATS,
+    dtypes=REAL,
 )
 _hardsigmoid_over = in_place(_hardsigmoid, "hardsigmoid_")
 
@@ -143,14 +143,14 @@ _hardswish_slope = elementwise_primitive(
     _hardswish_slope_of,
     Product(lambda g, x: (g * (1 / 3)).masked_fill(x.abs() >= 3, 0)),
     arguments=("x",),
-    dtypes=FLOATS,
+    dtypes=REAL,
 )
 _hardswish = elementwise_primitive(
     "hardswish",
     _hardswish_of,
     lambda x: _hardswish_slope(x),
     arguments=("x",),
-    dtypes=FLOATS,
+    dtypes=REAL,
 )
 _hardswish_over = in_place(_hardswish, "hardswish_")
 
@@ -181,14 +181,14 @@ def _slope_of(x: Any, *, slope: float) -> Any:
 
 
 _slope_of_leaky_relu = elementwise_primitive(
-    "leaky_relu_backward", _slope_of, 0.0, arguments=("x",), dtypes=FLOATS
+    "leaky_relu_backward", _slope_of, 0.0, arguments=("x",), dtypes=REAL
 )
 _leaky_relu = elementwise_primitive(
     "leaky_relu",
     _bent,
     lambda x, slope: _slope_of_leaky_relu(x, slope=slope),
     arguments=("x",),
-    dtypes=FLOATS,
+    dtypes=REAL,
 )
 
 
@@ -341,14 +341,14 @@ _slope_of_elu = elementwise_primitive(
     _slope_of_curve,
     lambda x, out, rate: (out * rate).masked_fill(x >= 0, 0),
     arguments=("x",),
-    dtypes=FLOATS,
+    dtypes=REAL,
 )
 _elu = elementwise_primitive(
     "elu",
     _curve,
     lambda x, alpha, scale, rate: _slope_of_elu(x, alpha=alpha, scale=scale, rate=rate),
     arguments=("x",),
-    dtypes=FLOATS,
+    dtypes=REAL,
 )
 
 
