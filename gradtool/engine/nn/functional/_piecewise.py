@@ -333,13 +333,13 @@ def _curve(x: Any, *, alpha: float, scale: float, rate: float) -> Any:
 def _slope_of_curve(x: Any, *, alpha: float, scale: float, rate: float) -> Any:
     below = np.exp(np.minimum(x, 0) * rate)
     below *= alpha * scale * rate
-    return chosen(x > 0, np.full_like(below, scale), below)
+    return chosen(x <= 0, below, np.full_like(below, scale))
 
 
 _slope_of_elu = elementwise_primitive(
     "elu_backward",
     _slope_of_curve,
-    lambda x, out, rate: (out * rate).masked_fill(x >= 0, 0),
+    lambda x, out, rate: (out * rate).masked_fill(~(x < 0), 0),
     arguments=("x",),
     dtypes=REAL,
 )
