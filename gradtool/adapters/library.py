@@ -110,6 +110,12 @@ class Library(Protocol):
     def contract(self, error: Exception) -> FailureKind:
         """Return the contract that the library reports broken; ``raised`` for user code."""
 
+    def record(self, bound: BoundCall, tensors: Sequence[Any]) -> Outputs:
+        """Return the outputs, differentiated by the steps of forward and never by a backward.
+
+        Functions inside are treated alike. No step is hidden by `no_grad` or `detach`.
+        """
+
     def evaluate_batch(self, bound: BoundCall, primals: Primals, stacked: Sequence[bool]) -> Arrays:
         """Compute the outputs at many points by one call of the user's forward.
 

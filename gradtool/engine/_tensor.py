@@ -433,6 +433,8 @@ class Tensor(TensorMethods):
 
     def detach(self) -> Tensor:
         """The same memory outside the graph."""
+        if modes.recording is not None:
+            return modes.recording.keep(self)  # type: ignore[no-any-return]  # of this class
         return alias(self._array, self._shared_storage())
 
     def detach_(self) -> Tensor:
@@ -453,6 +455,8 @@ class Tensor(TensorMethods):
     @property
     def data(self) -> Tensor:
         """The same memory outside the graph; in-place changes through it go uncounted."""
+        if modes.recording is not None:
+            return modes.recording.keep(self)  # type: ignore[no-any-return]  # of this class
         if self._level is not None:
             if self._level.refuses_data:
                 raise RuntimeError("accessing `data` under vmap transform is not allowed")
@@ -487,6 +491,9 @@ class Tensor(TensorMethods):
                 to a transform.
             TypeError: it lies on another device, unless `force`.
         """
+        if modes.recording is not None:
+            modes.recording.leave(self, "numpy()")
+            force = True
         if force:
             return to_numpy(self._array)
         if self._requires_grad and modes.grad:
@@ -525,10 +532,14 @@ class Tensor(TensorMethods):
             raise RuntimeError(
                 f"a Tensor with {self._array.size} elements cannot be converted to Scalar"
             )
+        if modes.recording is not None:
+            modes.recording.leave(self, "item()")
         return self._array.item()
 
     def tolist(self) -> Any:
         """The elements as (nested lists of) Python numbers."""
+        if modes.recording is not None:
+            modes.recording.leave(self, "tolist()")
         return self._array.tolist()
 
     # ---- as a Python object -----------------------------------------------------------

@@ -37,6 +37,7 @@ class Subject:
         atol: Overrides the default absolute tolerance.
         rtol: Overrides the default relative tolerance.
         twin: The same Function at the same case on the CPU, where it runs on another device.
+        witness: Differentiate the recorded forward too, beside the evaluations.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class Subject:
         atol: float | None = None,
         rtol: float | None = None,
         twin: Examinable | None = None,
+        witness: bool = True,
     ) -> None:
         self._counter = Counter()
         self.twin = twin and counted(twin, self._counter)
@@ -54,6 +56,7 @@ class Subject:
         self._atol = atol
         self._rtol = rtol
         self.function = counted(differentiable, self._counter)
+        self._uses_witness = witness
         self.judgements: list[Judgement] = []
         """All judgements so far."""
 
@@ -65,7 +68,12 @@ class Subject:
     @cached_property
     def first(self) -> Derivatives:
         """The first derivatives at the case's own point."""
-        return self._derivatives(self.function, self.function.primals)
+        return self._derivatives(self.function, self.function.primals, self.recorded)
+
+    @cached_property
+    def recorded(self) -> Examinable | None:
+        """The Function, differentiated by the steps of forward."""
+        return self.function.recorded() if self._uses_witness else None
 
     @cached_property
     def nothing_to_check(self) -> str | None:
@@ -183,7 +191,9 @@ class Subject:
     def jvp_derivatives(self) -> Derivatives:
         """The derivatives of the tangents, where the first derivatives were judged."""
         point = [*self.given.at.primals, *(t for t in self.tangents if t is not None)]
-        return self._derivatives(self.function.tangent_map(self.tangents), point, ungraphed=True)
+        recorded = self.recorded and self.recorded.tangent_map(self.tangents)
+        tangents = self.function.tangent_map(self.tangents)
+        return self._derivatives(tangents, point, recorded, ungraphed=True)
 
     @cached_property
     def jvp_curvature(self) -> Judgement:
@@ -199,9 +209,12 @@ class Subject:
         """The second derivatives at some point."""
         cotangents = self.given.at.cotangents
         point = [*primals, *(c for c in cotangents if c is not None)]
-        backward = self.function.backward_map(cotangents)
         return self._derivatives(
-            backward, point, ungraphed=True, cancellation_scale=self._slopes(primals)
+            self.function.backward_map(cotangents),
+            point,
+            self.recorded and self.recorded.backward_map(cotangents),
+            ungraphed=True,
+            cancellation_scale=self._slopes(primals),
         )
 
     def _slopes(self, primals: Sequence[Array]) -> FloatArray:
@@ -234,6 +247,7 @@ class Subject:
         third = self._derivatives(
             second.backward_map(cotangents),
             point,
+            None,
             ungraphed=True,
             cancellation_scale=THIRD_DERIVATIVE_ROUNDINGS
             * float(slopes.max(initial=0.0))
@@ -252,6 +266,7 @@ class Subject:
             self._derivatives(
                 start.function,
                 point,
+                start.recorded,
                 ungraphed=start.ungraphed,
                 cancellation_scale=start.cancellation_scale,
             )
@@ -262,6 +277,7 @@ class Subject:
         self,
         function: Differentiable,
         primals: Sequence[Array],
+        recorded: Differentiable | None,
         *,
         ungraphed: bool = False,
         cancellation_scale: FloatArray | None = None,
@@ -271,6 +287,7 @@ class Subject:
             function,
             primals,
             seed=self._seed,
+            recorded=recorded,
             ungraphed=ungraphed,
             cancellation_scale=cancellation_scale,
             atol=self._atol,

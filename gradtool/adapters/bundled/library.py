@@ -10,9 +10,10 @@ import numpy as np
 from gradtool import engine
 from gradtool.adapters.bundled.graphed_levels import GraphedBatch, GraphedCotangents
 from gradtool.adapters.common.vjp import vjp
-from gradtool.adapters.library import Arrays, BoundCall, Library, Snapshot
+from gradtool.adapters.library import Arrays, BoundCall, Library, Outputs, Snapshot
 from gradtool.engine._errors import ContractError
 from gradtool.engine._tensor import to_numpy, wrap
+from gradtool.engine.autograd._recording import recording
 from gradtool.verify.protocol.observation import Array, Cotangents, FailureKind, Primals
 
 
@@ -58,6 +59,10 @@ class _Bundled:
 
     def contract(self, error: Exception) -> FailureKind:
         return error.kind if isinstance(error, ContractError) else "raised"
+
+    def record(self, bound: BoundCall, tensors: Sequence[Any]) -> Outputs:
+        with recording():
+            return bound(tensors)
 
     def evaluate_batch(self, bound: BoundCall, primals: Primals, stacked: Sequence[bool]) -> Arrays:
         size = next(len(primal) for primal, flag in zip(primals, stacked, strict=True) if flag)

@@ -16,6 +16,7 @@ from gradtool.adapters.common.calls import Calls, find_leak
 from gradtool.adapters.common.executable_lines import lines_of, traced
 from gradtool.adapters.common.forward_mode import TangentMap
 from gradtool.adapters.common.random_state import global_generators
+from gradtool.adapters.common.recorded_forward import RecordedForward
 from gradtool.adapters.common.vjp import BackwardMap, copied, cotangent_tensors, vjp
 from gradtool.adapters.library import library
 from gradtool.verify.protocol.differentiable import Examinable
@@ -225,6 +226,12 @@ class FunctionDifferentiable:
         names = [argument.name for argument in self.arguments]
         names += _cotangent_names([at for at, _ in given], len(cotangents), names)
         return self._derived(function, tensors, names)
+
+    def recorded(self) -> FunctionDifferentiable:
+        """Return the same function, differentiated by the steps of its forward."""
+        names = [argument.name for argument in self.arguments]
+        tensors = self._bound.arguments.fresh(self.primals)
+        return self._derived(RecordedForward(self._bound), tensors, names)
 
     def tangent_map(self, tangents: Tangents) -> FunctionDifferentiable:
         """Return the map (primals, tangents) -> tangents, as a Differentiable of its own."""

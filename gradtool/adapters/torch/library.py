@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.adapters.common.binding import takes_ctx
 from gradtool.adapters.common.vjp import vjp
-from gradtool.adapters.library import Arrays, BoundCall, Library, Snapshot
+from gradtool.adapters.library import Arrays, BoundCall, Library, Outputs, Snapshot
+from gradtool.adapters.torch.recording import recording, values_of
 from gradtool.verify.protocol.observation import Array, Cotangents, FailureKind, Primals
 
 _CONTRACTS: tuple[tuple[str, FailureKind], ...] = (
@@ -117,9 +117,13 @@ class _PyTorch:
                 return kind
         return "raised"
 
+    def record(self, bound: BoundCall, tensors: Sequence[Any]) -> Outputs:
+        with recording(self.torch):
+            return bound.through(values_of(bound), tensors)
+
     def evaluate_batch(self, bound: BoundCall, primals: Primals, stacked: Sequence[bool]) -> Arrays:
         dims = tuple([0 if flag else None for flag in stacked])
-        forward = _values_of(bound)
+        forward = values_of(bound)
         places: list[bool] = []
 
         def found(*tensors: Any) -> tuple[Any, ...]:
@@ -188,38 +192,6 @@ class _TensorSnapshot:
         if self.is_changed():
             # Through `data`, so that restoring neither is recorded nor counts as a new version.
             self._tensor.data.copy_(self._values)
-
-
-class _SilentCtx:
-    """Ctx for a ``forward`` that is run for its values alone: it keeps nothing of a call.
-
-    Other attributes may be set freely.
-
-    Args:
-        needs_input_grad: For each argument of ``forward``.
-    """
-
-    def __init__(self, needs_input_grad: Sequence[bool]) -> None:
-        self.needs_input_grad = tuple(needs_input_grad)
-
-    def save_for_backward(self, *tensors: Any) -> None:
-        """Save nothing."""
-
-    save_for_forward = mark_dirty = mark_non_differentiable = save_for_backward
-
-    def set_materialize_grads(self, value: bool) -> None:
-        """Ignore the choice: no backward will run."""
-
-
-def _values_of(bound: BoundCall) -> Callable[..., Any]:
-    """The user's ``forward`` as a function of its arguments, ctx apart; or the plain callable."""
-    cls = bound.cls
-    if cls is None:
-        return bound.callable
-    if not takes_ctx(cls):
-        forward: Callable[..., Any] = cls.forward
-        return forward
-    return functools.partial(cls.forward, _SilentCtx(bound.arguments.needs_input_grad))
 
 
 def _extent(tensor: Any) -> tuple[int, int]:

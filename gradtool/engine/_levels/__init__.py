@@ -133,6 +133,8 @@ class Wrapped(Tensor):
 
     def detach(self) -> Tensor:
         """The same values outside the graphs of all levels."""
+        if modes.recording is not None:
+            return modes.recording.keep(self)  # type: ignore[no-any-return]  # of this class
         detached: Tensor = self._level.detached(self)
         return detached
 

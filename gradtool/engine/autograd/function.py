@@ -358,6 +358,8 @@ class Function(metaclass=FunctionMeta):
         # Binding by signature is slow, and not needed for a plain call with ctx.
         if separate or kwargs:
             args, kwargs = _bind(cls.forward, args, kwargs, separate)
+        if modes.recording is not None:
+            return cls._run_forward(args, kwargs)[1]
         if modes.levels:
             if not separate:
                 _refuse_transforms()
@@ -386,7 +388,8 @@ class Function(metaclass=FunctionMeta):
         )
         recording, forward = modes.grad, modes.forward
         # The user's backward and jvp are the derivatives, not those of the steps of `forward`.
-        modes.grad = modes.forward = False
+        if modes.recording is None:
+            modes.grad = modes.forward = False
         try:
             if cls.setup_context is Function.setup_context:
                 output = cls.forward(ctx, *args, **kwargs)

@@ -53,10 +53,16 @@ class _GradMode(_Switch):
 
     def __enter__(self) -> None:
         self._before.append(modes.grad)
-        modes.grad = self.mode and not modes.inference
+        _set_grad(self.mode)
 
     def __exit__(self, *exc_info: object) -> None:
         modes.grad = self._before.pop()
+
+
+def _set_grad(mode: bool) -> None:
+    # What a forward does is part of it in any mode, where forward itself is recorded.
+    if modes.recording is None:
+        modes.grad = mode and not modes.inference
 
 
 _CLASS_DECORATED = (
@@ -132,10 +138,10 @@ class set_grad_enabled(_GradMode):
             )
         self.mode = mode
         self.prev = modes.grad
-        modes.grad = mode and not modes.inference
+        _set_grad(mode)
 
     def __enter__(self) -> None:
-        modes.grad = self.mode and not modes.inference
+        _set_grad(self.mode)
 
     def __exit__(self, *exc_info: object) -> None:
         modes.grad = self.prev

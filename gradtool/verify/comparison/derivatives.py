@@ -22,6 +22,7 @@ from gradtool.verify.comparison.compare import (
 )
 from gradtool.verify.comparison.locate import EntrySearch, Located, Projection
 from gradtool.verify.comparison.tolerance import Tolerance
+from gradtool.verify.comparison.witness import Witness, is_consistent, sharpened
 from gradtool.verify.oracle.estimate import Estimate, Status
 from gradtool.verify.oracle.layout import Layout, lay_out, only
 from gradtool.verify.oracle.numeric_jacobian import Numeric
@@ -51,6 +52,8 @@ class Comparison:
     allowed: FloatArray
     located: Located | None = None
     """A wrong entry, where rows or columns are random products of entries."""
+    exact: FloatArray | None = None
+    """The derivative of the recorded forward, where `numeric` agrees with it and has its digits."""
     curve: Callable[[int, int], LadderCurve] | None = None
     """The difference quotients of a row and column at falling steps; evaluates the function."""
 
@@ -68,6 +71,8 @@ class Derivatives:
             difference of: what it changes by less than their roundings is nothing.
         atol: Overrides the default absolute tolerance.
         rtol: Overrides the default relative tolerance.
+        recorded: The same function, differentiated by the steps of forward; None to rely on
+            evaluations alone.
     """
 
     def __init__(
@@ -76,6 +81,7 @@ class Derivatives:
         primals: Sequence[Array],
         *,
         seed: int,
+        recorded: Differentiable | None = None,
         ungraphed: bool = False,
         cancellation_scale: FloatArray | None = None,
         atol: float | None = None,
@@ -84,6 +90,7 @@ class Derivatives:
         self.function = function
         self.primals = tuple(primals)
         self._seed = seed
+        self.recorded = recorded
         self.ungraphed = ungraphed
         self.cancellation_scale = cancellation_scale
         self._atol = atol
@@ -254,6 +261,10 @@ class Derivatives:
     def _compare_at(self, argument: int, tolerance: Tolerance) -> Comparison:
         analytic = self.analytic.matrices[argument]
         numeric = self._numeric.jacobian(argument, analytic, tolerance)
+        exact = self._exact(argument, numeric, tolerance)
+        if exact is not None:
+            plain = self._numeric.is_plain
+            numeric = sharpened(numeric, exact, analytic, tolerance, plain)
         decision = decide(analytic, numeric, tolerance, self.layout.blocks())
         if decision.any():
             decision[self._lost_in_rounding(argument, analytic, numeric, decision)] = Decision.PASS
@@ -265,8 +276,24 @@ class Derivatives:
             tolerance=tolerance,
             decision=decision,
             allowed=tolerance.allowed(analytic, numeric.value) + numeric.error,
+            exact=exact,
             curve=partial(self._numeric.curve, argument),
         )
+
+    def _exact(self, argument: int, numeric: Estimate, tolerance: Tolerance) -> FloatArray | None:
+        """The exact derivative by one argument; None without one that evaluations agree with."""
+        exact = None if self.witness is None else self.witness.jacobian(argument)
+        if exact is None or not is_consistent(exact, numeric, tolerance, self.layout.blocks()):
+            return None
+        return exact
+
+    @cached_property
+    def witness(self) -> Witness | None:
+        """The recorded forward at this point; None where evaluations alone are relied on."""
+        if self.recorded is None:
+            return None
+        layout, scaling = self.layout, self.analytic.scaling
+        return Witness(self.recorded, self.primals, layout, scaling, self.forward.outputs)
 
     def _lost_in_rounding(
         self, argument: int, analytic: FloatArray, numeric: Estimate, decision: DecisionArray

@@ -77,6 +77,11 @@ class Numeric:
         finest = max((epsilon(p.dtype) for p in self.point if p.dtype.kind in "fc"), default=0.0)
         return working_eps(self._noise, self._sampler.base, finest)
 
+    @property
+    def is_plain(self) -> BoolArray:
+        """Flags of outputs with no more noise than the rounding of a number of their size."""
+        return self._noise.is_plain(self._sampler.base)
+
     def jacobian(self, argument: int, analytic: FloatArray, tolerance: Tolerance) -> Estimate:
         """The derivative with respect to one argument, as sharp as the claim `analytic` demands."""
         return self._answer(argument, self._lines(argument), analytic, tolerance)

@@ -125,6 +125,15 @@ class Examinable(Differentiable, Protocol):
     def draws_random_numbers(self) -> bool:
         """Calls draw from a global generator, which is reset: each draws the same numbers."""
 
+    # ---- the witness ------------------------------------------------------------------
+
+    def recorded(self) -> Examinable:
+        """The same function, differentiated by the steps of ``forward`` and not by ``backward``.
+
+        Its derivatives are exact to rounding where forward consists of operations that the engine
+        differentiates. Where it leaves the engine a part of them is missing, or a call raises.
+        """
+
     # ---- layouts ----------------------------------------------------------------------
 
     def call(

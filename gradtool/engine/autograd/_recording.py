@@ -1,0 +1,61 @@
+"""Recording of custom Functions: their forward's own operations in place of their backward.
+
+In the block a Function's ``forward`` is differentiated step by step, as if it were plain code, and
+its ``backward`` and ``jvp`` are never asked. Nothing in it hides a step: blocks under `no_grad`
+record too, and `detach` and `data` keep their place in the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from gradtool.engine._modes import modes
+from gradtool.engine.autograd.graph import saved_tensors_hooks
+
+if TYPE_CHECKING:
+    from gradtool.engine._tensor import Tensor
+
+
+class Recording:
+    """The state of a block, and what left the graph in it.
+
+    `cuts` names each conversion of a tensor of the graph to plain numbers, with the frame that
+    asked for it, and `branches` each look at its truth.
+    """
+
+    def __init__(self) -> None:
+        self.grad = modes.grad
+        self.cuts: list[str] = []
+
+    def keep(self, tensor: Tensor) -> Tensor:
+        """Return a tensor over the same memory that stays in the graph."""
+        return tensor.view_as(tensor)
+
+    def leave(self, tensor: Tensor, conversion: str) -> None:
+        """Note that the elements of a tensor leave the graph, if it is part of one."""
+        if tensor._requires_grad:
+            self.cuts.append(conversion)
+
+
+@contextmanager
+def recording() -> Iterator[Recording]:
+    """Differentiate what custom Functions compute in the block, and not their backward.
+
+    What is saved is copied: ``forward`` may change it in place later.
+    """
+    before, modes.recording = modes.recording, Recording()
+    try:
+        with saved_tensors_hooks(_copy, _unchanged):
+            yield modes.recording
+    finally:
+        modes.recording = before
+
+
+def _copy(tensor: Tensor) -> Tensor:
+    return tensor.clone()
+
+
+def _unchanged(packed: Any) -> Any:
+    return packed

@@ -1,0 +1,122 @@
+"""The witness: the engine's own derivative of forward, exact to rounding.
+
+The engine differentiates every operation that it runs. A forward that is recorded step by step
+therefore has a derivative that owes nothing to the user's backward and nothing to step sizes. It
+is never believed alone: it sharpens what evaluations show, and only where they agree with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from gradtool.verify.comparison.analytic import analytic_jacobian
+from gradtool.verify.comparison.compare import Decision, decide
+from gradtool.verify.comparison.tolerance import Tolerance
+from gradtool.verify.oracle.estimate import Estimate, Status
+from gradtool.verify.oracle.layout import Layout
+from gradtool.verify.protocol.coordinates import BoolArray, FloatArray
+from gradtool.verify.protocol.differentiable import Differentiable
+from gradtool.verify.protocol.observation import Array
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A recorded forward at one point.
+
+    Args:
+        function: The function, differentiated by the steps of its forward.
+        primals: The point.
+        layout: The rows and columns of its Jacobians: those of the Function.
+        scaling: The scaling of each row, as of the Function's own Jacobian.
+        outputs: The outputs of the Function at the point, which the recorded one must have.
+    """
+
+    function: Differentiable
+    primals: Sequence[Array]
+    layout: Layout
+    scaling: FloatArray
+    outputs: Sequence[Array | None]
+
+    @cached_property
+    def _found(self) -> tuple[tuple[FloatArray, ...] | None, str | None]:
+        """The Jacobians; or the reason why there are none."""
+        seen = self.function.call(self.primals)
+        if seen.failure:
+            return None, f"forward cannot be recorded: {seen.failure.message}"
+        if not _same(seen.outputs, self.outputs):
+            return None, "forward computes something else when it is recorded"
+        try:
+            jacobian = analytic_jacobian(
+                self.function, self.primals, self.layout, self.scaling, at_once=True
+            )
+        except Exception as error:  # What the steps of the user's forward raise has no bounds.
+            return None, f"forward cannot be differentiated: {type(error).__name__}: {error}"
+        return jacobian.matrices, None
+
+    @property
+    def silence(self) -> str | None:
+        """The reason why there are no Jacobians; None where there are."""
+        return self._found[1]
+
+    def jacobian(self, argument: int) -> FloatArray | None:
+        """The exact derivative with respect to one argument; None where it cannot be found."""
+        matrices = self._found[0]
+        return None if matrices is None else matrices[argument]
+
+
+def _same(outputs: Sequence[Array | None], others: Sequence[Array | None]) -> bool:
+    return len(outputs) == len(others) and all(
+        one is other
+        or (
+            one is not None
+            and other is not None
+            and one.dtype == other.dtype
+            and np.array_equal(one, other, equal_nan=one.dtype.kind in "fc")
+        )
+        for one, other in zip(outputs, others, strict=True)
+    )
+
+
+def is_consistent(
+    exact: FloatArray, numeric: Estimate, tolerance: Tolerance, blocks: Sequence[slice]
+) -> bool:
+    """Return True if evaluations contradict no entry of the exact derivative."""
+    if not np.isfinite(exact).all():
+        return False
+    return bool((decide(exact, numeric, tolerance, blocks) != Decision.FAIL).all())
+
+
+def sharpened(
+    numeric: Estimate,
+    exact: FloatArray,
+    analytic: FloatArray,
+    tolerance: Tolerance,
+    is_plain: BoolArray,
+) -> Estimate:
+    """The numeric derivative with the digits of the exact one, which it agrees with.
+
+    A value that is known gets its digits; its error too, in the rows that `is_plain` says carry
+    no more noise than rounding. What is not known well enough, or not at all, is settled by the
+    exact value only in favour of the gradient: a kink may have more than one.
+    """
+    settled = np.isin(numeric.status, (Status.KNOWN, Status.FLAT)) & np.isfinite(numeric.value)
+    doubtful = np.isin(numeric.status, (Status.UNKNOWN, Status.STEPPED)) | (
+        settled & ~(numeric.error <= tolerance.meaningful_error(_scale(exact))[:, None])
+    )
+    acquitted = doubtful & (np.abs(analytic - exact) <= tolerance.allowed(analytic, exact))
+    sharp = acquitted | (settled & ~doubtful & is_plain[:, None])
+    return replace(
+        numeric,
+        value=np.where(sharp | settled & ~doubtful, exact, numeric.value),
+        error=np.where(sharp, 0.0, numeric.error),
+        status=np.where(acquitted, Status.KNOWN, numeric.status).astype(np.int8),
+    )
+
+
+def _scale(exact: FloatArray) -> FloatArray:
+    """The largest entry of each row."""
+    return np.asarray(np.abs(exact).max(axis=1, initial=0.0))
