@@ -50,6 +50,8 @@ class Comparison:
     decision: DecisionArray
     tolerance: Tolerance
     allowed: FloatArray
+    oracle_error: FloatArray
+    """The error of what evaluations alone show; that of `numeric` may be less."""
     located: Located | None = None
     """A wrong entry, where rows or columns are random products of entries."""
     exact: FloatArray | None = None
@@ -261,6 +263,7 @@ class Derivatives:
     def _compare_at(self, argument: int, tolerance: Tolerance) -> Comparison:
         analytic = self.analytic.matrices[argument]
         numeric = self._numeric.jacobian(argument, analytic, tolerance)
+        oracle_error = numeric.error
         exact = self._exact(argument, numeric, tolerance)
         if exact is not None:
             plain = self._numeric.is_plain
@@ -276,6 +279,7 @@ class Derivatives:
             tolerance=tolerance,
             decision=decision,
             allowed=tolerance.allowed(analytic, numeric.value) + numeric.error,
+            oracle_error=oracle_error,
             exact=exact,
             curve=partial(self._numeric.curve, argument),
         )

@@ -120,7 +120,7 @@ def sum_mismatch(derivatives: Derivatives, comparison: Comparison) -> SumMismatc
     summed = derivatives.cotangent @ comparison.analytic
     size = np.abs(derivatives.cotangent) @ np.abs(comparison.analytic)
     eps = max(float(layout.eps().max()), epsilon(derivatives.primals[comparison.argument].dtype))
-    error = np.abs(derivatives.cotangent) @ np.nan_to_num(comparison.numeric.error)
+    error = np.abs(derivatives.cotangent) @ np.nan_to_num(comparison.oracle_error)
     rounding = GRADIENT_ROUNDINGS * eps * (size.max() + 10 * comparison.tolerance.largest)
     allowed = default_rtol(eps) * size + error + rounding
     with np.errstate(all="ignore"):
