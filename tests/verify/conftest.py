@@ -95,6 +95,9 @@ class NumpyFunction:
 
     draws_random_numbers = False
 
+    def recorded(self):
+        return None  # what is made of NumPy functions has no steps
+
     def with_defaults(self):
         return None
 

@@ -19,15 +19,11 @@ if TYPE_CHECKING:
 
 
 class Recording:
-    """The state of a block, and what left the graph in it.
-
-    `cuts` names each conversion of a tensor of the graph to plain numbers, with the frame that
-    asked for it, and `branches` each look at its truth.
-    """
+    """What left the graph in a block."""
 
     def __init__(self) -> None:
-        self.grad = modes.grad
         self.cuts: list[str] = []
+        """The conversions of tensors of the graph to plain numbers, in order."""
 
     def keep(self, tensor: Tensor) -> Tensor:
         """Return a tensor over the same memory that stays in the graph."""

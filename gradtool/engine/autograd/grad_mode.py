@@ -182,8 +182,9 @@ class inference_mode(_GradMode):
     def __enter__(self) -> None:
         self._before.append(modes.grad)
         self._outer.append((modes.inference, modes.forward))
-        self._switch(self.mode)
-        modes.grad = modes.forward = not self.mode
+        if modes.recording is None:
+            self._switch(self.mode)
+            modes.grad = modes.forward = not self.mode
 
     def __exit__(self, *exc_info: object) -> None:
         inference, modes.forward = self._outer.pop()

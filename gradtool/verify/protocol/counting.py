@@ -123,8 +123,9 @@ class _Counted:
     def backward_map(self, cotangents: Cotangents) -> Examinable:
         return _counted(self._inner.backward_map(cotangents), self._counter, self._order + 1)
 
-    def recorded(self) -> Examinable:
-        return self._derived(self._inner.recorded())
+    def recorded(self) -> Examinable | None:
+        other = self._inner.recorded()
+        return None if other is None else self._derived(other)
 
     def tangent_map(self, tangents: Tangents) -> Examinable:
         return self._derived(self._inner.tangent_map(tangents))

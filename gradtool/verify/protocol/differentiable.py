@@ -127,8 +127,10 @@ class Examinable(Differentiable, Protocol):
 
     # ---- the witness ------------------------------------------------------------------
 
-    def recorded(self) -> Examinable:
+    def recorded(self) -> Examinable | None:
         """The same function, differentiated by the steps of ``forward`` and not by ``backward``.
+
+        None where the engine does not run the steps.
 
         Its derivatives are exact to rounding where forward consists of operations that the engine
         differentiates. Where it leaves the engine a part of them is missing, or a call raises.

@@ -5,7 +5,8 @@ What it does
 
 Reports gradients that agree with the numeric derivative only because its error is large, and why:
 noise in forward, outputs that change in steps, no limit at any step, or values that are not
-finite. A gradient that is off by more than the oracle's error fails as GT101.
+finite. A gradient that is off by more than the oracle's error fails as GT101. Where the engine can
+differentiate forward step by step, and the gradient is what that gives, it is verified after all.
 
 Why it matters
 --------------
@@ -16,13 +17,15 @@ does not slip through.
 Wrong example
 -------------
 
+    import torch
     from gradtool import Function
 
 
     class Cancelled(Function):
         @staticmethod
         def forward(ctx, x):
-            return (x + 1e14) - 1e14
+            values = x.detach().numpy()
+            return torch.from_numpy((values + 1e14) - 1e14)
 
         @staticmethod
         def backward(ctx, grad_output):
@@ -47,7 +50,8 @@ How to fix
 ----------
 
 Give the Function a case in float64, with inputs at which it is well conditioned. If forward
-computes in a lower precision internally, check a float64 variant of it.
+computes in a lower precision internally, check a float64 variant of it. If it leaves the engine,
+as through NumPy, write it with tensor operations, which the engine can differentiate.
 
 Reference
 ---------

@@ -1,0 +1,87 @@
+"""Functions whose forward is recorded are differentiated by its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import gradtool.engine as torch
+from gradtool.engine.autograd import forward_ad
+from gradtool.engine.autograd._recording import recording
+
+
+class Lying(torch.autograd.Function):
+    """Computes a sine and calls the derivative zero."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x.sin()
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return 0 * grad
+
+
+taken_before = Lying.apply
+
+
+def hidden(x: Any) -> Any:
+    with torch.no_grad():
+        return x.sin()
+
+
+def in_inference(x: Any) -> Any:
+    with torch.inference_mode():
+        return x.sin()
+
+
+def overwritten(x: Any) -> Any:
+    y = x.sin()
+    e = y.exp()
+    e += 1  # what the derivative of exp is made of
+    return e.sub_(1).log_()
+
+
+FORWARDS: list[Callable[[Any], Any]] = [
+    Lying.apply,
+    taken_before,
+    hidden,
+    in_inference,
+    overwritten,
+    lambda x: Lying.apply(x.detach()),
+    lambda x: Lying.apply(x.data),
+    lambda x: torch.empty_like(x).copy_(x).sin_(),
+]
+
+
+@pytest.mark.parametrize("forward", FORWARDS)
+def test_each_step_counts_in_both_modes(forward: Callable[[Any], Any]) -> None:
+    x = torch.tensor([0.3, 0.7], dtype=torch.float64, requires_grad=True)
+    expected = x.detach().cos()
+    with recording():
+        y = forward(x.clone())
+    (gradient,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+    assert torch.allclose(gradient, expected)
+    (second,) = torch.autograd.grad(gradient.sum(), x)
+    assert torch.allclose(second, -x.detach().sin())
+    with forward_ad.dual_level(), recording():
+        dual = forward_ad.make_dual(x.detach().clone(), torch.ones_like(x))
+        assert torch.allclose(forward_ad.unpack_dual(forward(dual)).tangent, expected)
+
+
+def test_conversions_to_numbers_are_noted() -> None:
+    x = torch.tensor([0.3], requires_grad=True)
+    with recording() as record:
+        _ = x.item(), x.detach().numpy(), torch.ones(1).item()
+    assert record.cuts == ["item()", "numpy()"]
+
+
+def test_afterwards_backward_counts_again() -> None:
+    x = torch.tensor([0.3], requires_grad=True)
+    with recording():
+        pass
+    Lying.apply(x).backward()
+    assert x.grad is not None
+    assert x.grad.item() == 0
