@@ -32,6 +32,7 @@ def check(
     select: Iterable[str] = (),
     ignore: Iterable[str] = (),
     engine: str | None = None,
+    witness: bool = True,
 ) -> Report:
     """Check one Function, at cases of the caller's or its own.
 
@@ -51,6 +52,7 @@ def check(
         select: Rule codes, or prefixes of them, to ask; all by default.
         ignore: Rule codes, or prefixes of them, to leave out.
         engine: ``bundled`` or ``torch``; None: whose Function or tensors these are.
+        witness: Also differentiate the recorded forward step by step, beside the evaluations.
 
     Returns:
         The report, whose ``verdict`` is the worst there is and whose ``findings()`` say why.
@@ -83,6 +85,7 @@ def check(
                 dtype=dtype,
                 atol=atol,
                 rtol=rtol,
+                witness=None if witness else False,
             ),
         )
         return check_object(checkable, given, options, started)

@@ -110,6 +110,7 @@ def _examined(
             rtol=case.rtol,
             executed=executed if codes.NOT_EXECUTED in settings.codes else None,
             twin=None if settings.device == "cpu" else _on_host(checkable, case),
+            witness=settings.witness,
         )
     checks = {
         each.rule.code: check_result(node, checkable, each, settings)

@@ -86,7 +86,7 @@ class SecondEngine:
         settings, node = self._unit.settings, f"{self._unit.node}[{case.name}]"
         with self._running(first):
             one = _differentiable(checkable, case.args, case.kwargs)
-            here = Examined(one, seed=case.seed)
+            here = Examined(one, seed=case.seed, witness=settings.witness)
             if here.nothing_to_check or here.first.baseline.failure or one.draws_random_numbers:
                 return None
             at = here.first
@@ -97,7 +97,12 @@ class SecondEngine:
             twin = _differentiable(self._checkable, received(args), received(kwargs))
             there = twin.call(at.primals, at.cotangents)
             outcomes, _ = examine(
-                twin, codes=sorted(settings.codes), seed=case.seed, atol=case.atol, rtol=case.rtol
+                twin,
+                codes=sorted(settings.codes),
+                seed=case.seed,
+                atol=case.atol,
+                rtol=case.rtol,
+                witness=settings.witness,
             )
         flaw = disagreement(here, at, there)
         if flaw:

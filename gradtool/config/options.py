@@ -74,6 +74,8 @@ class NumericOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Overrides the dtype of floating tensors: ``float32`` or ``float64``."""
     atol: float | None = None
     rtol: float | None = None
+    witness: bool | None = None
+    """Differentiate the recorded forward too, beside the evaluations."""
 
 
 class ExecutionOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -81,6 +81,9 @@ class Defaults(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     derivative."""
     rtol: Tolerance | None = None
     """Relative tolerance, likewise."""
+    witness: bool | None = None
+    """Also differentiate the recorded forward step by step, beside the evaluations; `false`: rely
+    on evaluations alone."""
     dtype: Literal["float32", "float64"] | None = None
     """Dtype of floating tensors without one."""
     strict: bool | None = None

@@ -36,6 +36,7 @@ DEFAULTS = {
     "timeout": DEFAULT_TIMEOUT,
     "memory_limit": DEFAULT_MEMORY_LIMIT,
     "strict": False,
+    "witness": True,
 }
 """Values for which there is neither an option nor a configuration."""
 
@@ -60,6 +61,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     atol: float | None = None
     """Used if a case has no tolerance of its own."""
     rtol: float | None = None
+    witness: bool = True
+    """The recorded forward is differentiated too, beside the evaluations."""
     reason: str | None = None
     """Why the Function has a tolerance of its own."""
     expires: date | None = None
@@ -128,6 +131,7 @@ def settings_for(options: CheckOptions, check: Defaults, function: FunctionConfi
         flag_rtol=numeric.rtol,
         atol=_first(function.atol, check.atol, default=None),
         rtol=_first(function.rtol, check.rtol, default=None),
+        witness=_first(numeric.witness, check.witness, default=True),
         reason=function.reason,
         expires=function.expires,
         codes=tuple(sorted(selected)),
@@ -165,7 +169,11 @@ def _flags(options: CheckOptions) -> tuple[str, ...]:
         for flag, value in [*given.items(), *pairs]
         if value is not None
     ]
-    switches = {"--isolated": config.isolated, "--no-ignores": options.rules.no_ignores}
+    switches = {
+        "--isolated": config.isolated,
+        "--no-ignores": options.rules.no_ignores,
+        "--no-witness": numeric.witness is False,
+    }
     return (*values, *(flag for flag, is_on in switches.items() if is_on))
 
 

@@ -36,10 +36,12 @@ _VALUES: Mapping[str, tuple[_Place, Callable[[str], Any]]] = {
 }
 """Options of a replay command that take a value: the place and the type of each."""
 
-_SWITCHES: Mapping[str, _Place] = {
-    "--no-ignores": ("rules", "no_ignores"),
-    "--isolated": ("config", "isolated"),
+_SWITCHES: Mapping[str, tuple[_Place, bool]] = {
+    "--no-ignores": (("rules", "no_ignores"), True),
+    "--isolated": (("config", "isolated"), True),
+    "--no-witness": (("numeric", "witness"), False),
 }
+"""Options of a replay command without a value: the place and the value of each."""
 
 
 def replaying(
@@ -183,7 +185,8 @@ def _read(command: Sequence[str]) -> tuple[tuple[str, ...], dict[_Place, Any]]:
             place, kind = _VALUES[word]
             read[place] = kind(next(words))
         elif word in _SWITCHES:
-            read[_SWITCHES[word]] = True
+            place, value = _SWITCHES[word]
+            read[place] = value
         elif word in ("--config", "--select"):
             (configs if word == "--config" else []).append(next(words))
         elif word.startswith("-"):

@@ -38,6 +38,7 @@ def examine(
     rtol: float | None = None,
     executed: set[SourceLine] | None = None,
     twin: Examinable | None = None,
+    witness: bool = True,
 ) -> tuple[list[Outcome], Cost]:
     """Check the rules with these `codes`, and those that must hold for them to make sense.
 
@@ -50,6 +51,7 @@ def examine(
         executed: Collects the lines of the Function that run, except in checks of rules that are
             not `Rule.traced`.
         twin: The same Function at the same case on the CPU, where it runs on another device.
+        witness: Differentiate the recorded forward too, beside the evaluations.
 
     Returns:
         One outcome for each of `codes` that has a check at a case, in the order of the codes,
@@ -58,7 +60,7 @@ def examine(
     Raises:
         KeyError: There is no rule with one of these codes.
     """
-    subject = Subject(differentiable, seed=seed, atol=atol, rtol=rtol, twin=twin)
+    subject = Subject(differentiable, seed=seed, atol=atol, rtol=rtol, twin=twin, witness=witness)
     found = _Answers(subject, executed)
     rules = [RULES[code] for code in sorted(codes) if RULES[code].check]
     answers = {rule.code: found.answer(rule) for rule in rules}

@@ -63,7 +63,7 @@ def test_options_reach_the_gate_as_they_were_given(gate, run: Run) -> None:
         *("--select", "GT1,GT201", "--select", "GT5", "--ignore", "GT506", "--exclude", "old, new"),
         *("--strict", "--seed", "7", "--device", "cuda", "--dtype", "float32"),
         *("--atol", "1e-4", "--rtol", "0", "--timeout", "2.5", "--memory-limit", "1GiB"),
-        *("-j", "3", "--shard", "2/5"),
+        *("-j", "3", "--shard", "2/5", "--no-witness"),
     )
     assert gate.options == check_options(
         paths=("a.py", "b.py::F"),
@@ -84,6 +84,7 @@ def test_options_reach_the_gate_as_they_were_given(gate, run: Run) -> None:
         isolation=True,
         jobs=3,
         shard="2/5",
+        witness=False,
         command=gate.options.command,
     )
     command = gate.options.command

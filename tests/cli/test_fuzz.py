@@ -263,7 +263,7 @@ FLAGS = [
     *("--no-ignores", "--changed-since", "--no-cache", "--allow-empty", "--require-functions"),
     *("--require-double-backward", "--format", "--report", "--collect-only", "--color"),
     *("--seed=1", "--report=json=out.json", "--exit-zero", "--flake", "--replay"),
-    "--baseline-commit",
+    *("--baseline-commit", "--witness", "--no-witness"),
     *("--isolated", "--ff", "--report=gitlab=out.json", "--report=json-lines=-"),
 ]
 VALUES = [

@@ -83,6 +83,14 @@ def test_a_file_whose_name_begins_with_a_dash_is_found_again(run: Run) -> None:
         assert found("again.json") == [finding]
 
 
+def test_a_finding_of_evaluations_alone_is_found_again_by_them(run: Run) -> None:
+    finding = first(run, "--no-witness")
+    assert (finding.replay or "").endswith("--no-witness")
+    for wanted in (["--replay", NODE], shlex.split(finding.replay or "")[2:]):
+        check(run, *wanted, "--report", "json=again.json")
+        assert found("again.json") == [finding]
+
+
 def test_what_is_mended_passes(run: Run) -> None:
     first(run)
     Path("ops.py").write_text(WRONG.replace("g * x * x", "3 * g * x * x"))

@@ -83,6 +83,14 @@ Atol = Annotated[
 Rtol = Annotated[
     float | None, typer.Option("--rtol", metavar="X", min=0, help="Relative tolerance.")
 ]
+Witness = Annotated[
+    bool | None,
+    typer.Option(
+        "--witness/--no-witness",
+        help="Also differentiate the recorded forward step by step, beside the evaluations; on "
+        "by default.",
+    ),
+]
 Timeout = Annotated[
     float | None,
     typer.Option("--timeout", metavar="SECONDS", min=0, help="Time limit for each Function."),

@@ -139,6 +139,7 @@ class NumericGroup:
     dtype: cli.Dtype = None
     atol: cli.Atol = None
     rtol: cli.Rtol = None
+    witness: cli.Witness = None
 
     def options(self) -> NumericOptions:
         """The group of `CheckOptions`.
