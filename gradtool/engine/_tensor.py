@@ -293,7 +293,7 @@ class Tensor(TensorMethods):
         if (
             view is not None
             and self._node is None
-            and view.base._requires_grad
+            and (view.base._requires_grad or view.outdated is not None)
             and view.version != self._shared_storage().version
         ):
             if view.made is not None:
@@ -383,19 +383,24 @@ class Tensor(TensorMethods):
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if modes.levels:
             _refuse_in_transforms("retain_grad")
-        if self._current_node() is not None:
+        if self._had_node() and not self.retains_grad:
             node, number = node_and_number(self)
             # The tensor refers to its node: a strong reference back would be a cycle.
             hooks_of(node).retain[number] = weakref.ref(self)
+            self.__dict__["_retains_grad"] = True
+
+    def _had_node(self) -> bool:
+        """True if it has a node, or had one before its base changed.
+
+        As in torch, a view that never had one counts as a leaf until it is asked for its node.
+        """
+        view = self._view
+        return self._node is not None or (view is not None and view.outdated is not None)
 
     @property
     def retains_grad(self) -> bool:
-        """True if `retain_grad` was called on this non-leaf."""
-        if self._current_node() is None:
-            return False
-        node, number = node_and_number(self)
-        held = None if node._hooks is None else node._hooks.retain.get(number)
-        return held is not None and held() is self
+        """True if `retain_grad` was called on it when it was no leaf."""
+        return "_retains_grad" in self.__dict__
 
     # ---- memory -----------------------------------------------------------------------
 
@@ -447,9 +452,10 @@ class Tensor(TensorMethods):
                 "these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
                 "function in torch/optim/optimizer.py as the solution."
             )
-        self._shared_storage()  # nodes that saved it look at what has one
+        storage = self._shared_storage()  # nodes that saved it look at what has one
         self._node = None
         self._requires_grad = False
+        storage.pass_on_requires_grad(self)
         return self
 
     @property

@@ -51,10 +51,10 @@ class Storage:
             self.outdate_views()
 
     def outdate_views(self) -> None:
-        """Have each view whose base requires a gradient find its place in the graph anew."""
+        """Have each view of which gradients are asked find its place in the graph anew."""
         for tensor in self.living_views():
             view = tensor._view
-            if view is not None and view.base._requires_grad:
+            if view is not None and (view.base._requires_grad or tensor._node is not None):
                 if tensor._node is not None:
                     view.outdated, tensor._node = tensor._node, None
                 tensor._requires_grad = True
@@ -64,7 +64,7 @@ class Storage:
         """Have the views of a leaf, which no node computed, require a gradient when it does."""
         for tensor in self.living_views():
             view = tensor._view
-            if view is not None and view.base is base and tensor._node is None:
+            if view is not None and view.base is base and not tensor._had_node():
                 tensor._requires_grad = base._requires_grad or view.owns_flag
 
 
@@ -175,7 +175,8 @@ def not_followed(tensor: Tensor, *, directly: bool) -> RuntimeError:
     view: Any = tensor._view
     node: Any = tensor._node or view.outdated
     object_ = "is being" if directly else "its base or another view of its base has been"
-    output = "" if node is None else f"Output {_number(node)} of {_short_name(node)} is a view"
+    name = "" if node is None else short_name(node.shown())
+    output = f"Output {_number(node)} of {name} is a view" if name else ""
     if node is not None and view.made in (SEVERAL, CUSTOM):
         message = f"{output} and {object_} modified inplace."
     else:
@@ -194,8 +195,9 @@ def _number(node: Any) -> int:
     return number
 
 
-def _short_name(node: Any) -> str:
-    return re.sub(r"Backward\d*$", "", node.shown()._name())
+def short_name(node: Node) -> str:
+    """The name of a node as messages have it: ``Mul``, ``Squeeze1``."""
+    return re.sub(r"Backward0?(?=\d*$)", "", node._name())
 
 
 def version_of(tensor: Tensor) -> int:

@@ -191,6 +191,10 @@ class NotBatchableError(RuntimeError):
     """A single value was requested from a batched tensor, which has one for each example."""
 
 
+# Scripts that print the type show the one that torch raises.
+NotBatchableError.__name__ = NotBatchableError.__qualname__ = "RuntimeError"
+
+
 class Flags(NamedTuple):
     """Layout of the elements in memory, as in an array's ``flags``."""
 

@@ -129,20 +129,18 @@ class DualLevel(Level):
 
     def _write_tangent(self, x: Any, result: Tensor) -> None:
         """Write the tangent of `result`, zero where it is a constant, over that of `x`."""
-        from gradtool.engine._ops.core.inplace import replace
+        from gradtool.engine._ops.core.inplace import check_in_place, replace
         from gradtool.engine._ops.core.kinds import zeros_like
 
         tangent = self.tangent_of(result)
-        if not modes.forward:
+        if not modes.forward or tangent is x._tangent is None:
             return
-        if tangent is None:
-            if x._tangent is not None:
-                replace(x._tangent, zeros_like(x._tangent))
-        elif x._tangent is None:
+        if x._tangent is None:
             # A copy: later changes of `x` must not reach that of the result.
             self._give_tangent(x, tangent.to(x.dtype).clone())
-        else:
-            replace(x._tangent, tangent)
+            return
+        check_in_place(x._tangent)
+        replace(x._tangent, zeros_like(x._tangent) if tangent is None else tangent)
 
     def _give_tangent(self, x: Any, tangent: Tensor) -> None:
         """Give a constant of this level a tangent."""

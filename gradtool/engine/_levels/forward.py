@@ -57,6 +57,16 @@ class ForwardTensor(DualTensor):
         bare: Tensor = self._level.wrap(self._value._bare(), self._tangent)  # type: ignore[attr-defined]
         return bare
 
+    @property
+    def data(self) -> Tensor:
+        """The primal outside the graph; in-place changes through it go uncounted."""
+        return self._value.data
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        self._value.data = value
+        self._array = self._value._array
+
     def _accumulator(self) -> Any:
         return self._value._accumulator()
 

@@ -35,7 +35,10 @@ def check_size(primal: Tensor, tangent: Tensor) -> None:
 
 
 def in_layout_of(primal: Tensor, tangent: Tensor) -> Tensor:
-    """Return a tangent itself if it lies in memory as its primal does, else a copy that does."""
+    """Return a tangent itself if it lies in memory as its primal does, else a copy that does.
+
+    As in torch, the copy has the dtype of the primal too.
+    """
     if _same_layout(primal, tangent):
         return tangent
     copied: Tensor
@@ -76,16 +79,16 @@ def _offset(array: Any) -> int:
 
 
 def zeros_in_layout_of(primal: Tensor, tangent: Tensor) -> Tensor:
-    """Return zeros of the dtype of `tangent`, in memory laid out as that of `primal`."""
+    """Return zeros laid out in memory as `primal` is, for each example that `tangent` has."""
     from gradtool.device import module_of
 
-    array, dtype = primal._array, tangent._array.dtype
-    flat = np.zeros_like(array, dtype, shape=max(_elements(array), 1))
+    array = primal._array
+    flat = np.zeros_like(array, shape=max(_elements(array), 1))
     if array.size == 0:
-        return wrap(np.zeros_like(array, dtype))
-    steps = tuple(step // array.itemsize * dtype.itemsize for step in array.strides)
+        return wrap(np.zeros_like(array))
     as_strided = module_of(array).lib.stride_tricks.as_strided
-    return for_each_example(tangent, wrap(as_strided(flat[_offset(array) :], array.shape, steps)))
+    whole = as_strided(flat[_offset(array) :], array.shape, array.strides)
+    return for_each_example(tangent, wrap(whole))
 
 
 # ---- views ----------------------------------------------------------------------------------

@@ -63,6 +63,7 @@ def backward(
     if targets is not None:
         for target in targets:
             if isinstance(target, Tensor):
+                target._current_node()  # as in torch, that of a view is found first
                 target.retain_grad()
         check_targets(targets)
     if create_graph:

@@ -40,8 +40,7 @@ def run_tensor_hooks(hooks: NodeHooks, grad: Any) -> Any:
     # torch retains the gradient that all of the tensor's hooks have seen.
     for number, reference in hooks.retain.items():
         tensor = reference()
-        # `detach_` may have made it a leaf since.
-        if tensor is not None and slots[number] is not None and not tensor.is_leaf:
+        if tensor is not None and slots[number] is not None:
             _retain(tensor, slots[number])
     return slots[0] if single else slots
 

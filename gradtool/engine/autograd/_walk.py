@@ -246,6 +246,9 @@ class _Walker:
         runs = any(edge._order in self.wanted for edge in node._edges)
         here = self.captures.get(order)
         if here is None:
+            # As in torch: the hooks of an only root run even if it leads to no target.
+            if not runs and node._hooks is not None and len(self.roots) == 1:
+                run_tensor_hooks(node._hooks, grad)
             return runs
         if self.accumulate:
             return True

@@ -113,15 +113,17 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             "Setting a forward grad that itself has a forward gradient at the same level0 is not "
             "supported."
         )
-    return current.make_dual(current.below(tensor), current.below(tangent))
+    primal = current.below(tensor)
+    return apart_view(primal) if modes.inference else current.make_dual(primal, current.below(tangent))
 
 
 def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
-    """Take a tensor apart into its primal and its tangent."""
+    """Take a tensor apart into its primal and its tangent, which inference mode hides."""
     current = _level_of(level, "_fw_primal")
     if current is None:
         return UnpackedDualTensor(tensor, None)
-    return UnpackedDualTensor(apart_view(current.below(tensor)), current.tangent_of(tensor))
+    tangent = None if modes.inference else current.tangent_of(tensor)
+    return UnpackedDualTensor(apart_view(current.below(tensor)), tangent)
 
 
 def _level_of(number: int | None, name: str) -> ForwardLevel | None:

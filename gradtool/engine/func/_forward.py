@@ -186,7 +186,7 @@ def _blocks(
     """One output's Jacobian with respect to each input."""
     counts = [each.numel() for each in inputs]
     blocks = [
-        part.reshape((*part.shape[:-1], *each.shape))
+        part.unflatten(-1, each.shape) if each.dim() else part.squeeze(-1)
         for part, each in zip(columns.movedim(0, -1).split(counts, dim=-1), inputs)
     ]
     tree = _pytree.tree_unflatten(blocks, spec)

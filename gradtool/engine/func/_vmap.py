@@ -198,7 +198,7 @@ def without_examples(level: VmapLevel, leaf: Any, dim: int) -> Any:
         # An output that no example reaches is the same for each; the caller still gets a batch.
         level.below(leaf) if level.owns(leaf) else leaf.unsqueeze(0).expand(level.size, *leaf.shape)
     )
-    return value.movedim(0, dim) if dim else value
+    return value.movedim(0, dim) if dim and dim != -value.ndim else value
 
 
 def _run_in_chunks(

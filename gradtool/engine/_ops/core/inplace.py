@@ -49,9 +49,7 @@ def check_followed(tensor: Tensor, was: str = "is being") -> None:
             raise RuntimeError(
                 f"a view of a leaf Variable that requires grad {was} used in an in-place operation."
             )
-    # As in torch, a view that never had a node counts as a leaf until it is asked for one.
-    known = tensor._node is not None or (view is not None and view.outdated is not None)
-    if tensor._requires_grad and not known:
+    if tensor._requires_grad and not tensor._had_node():
         raise RuntimeError(
             f"a leaf Variable that requires grad {was} used in an in-place operation."
         )

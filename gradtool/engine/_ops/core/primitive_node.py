@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradtool.engine import _dtypes
 from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor
-from gradtool.engine._views import version_of
+from gradtool.engine._views import short_name, version_of
 from gradtool.engine.autograd._new_nodes import Packed, Packer
 from gradtool.engine.autograd._node import (
     DETACHED_MESSAGE,
@@ -291,7 +290,7 @@ def modified_in_place(tensor: Tensor, version: int, maker: Tensor | Node) -> Run
     """
     node: Any = maker._node if isinstance(maker, Tensor) else maker
     number = node.number if isinstance(node, OutputEdge) else 0
-    name = "" if node is None else re.sub(r"Backward\d*$", "", _node_of(node)._name())
+    name = "" if node is None else short_name(_node_of(node))
     which = f", which is output {number} of {name}," if name else ""
     hint = (
         "the backtrace further above shows the operation that failed to compute its gradient. The "

@@ -91,10 +91,17 @@ def _chain(view: View) -> list[Node]:
     return chain
 
 
+def end_of(base: Tensor) -> Node:
+    """Return the node that the gradient of a base goes to; one that drops it if it needs none."""
+    if not base._requires_grad:
+        return Nowhere()
+    return base._current_node() or base._accumulator()
+
+
 def renew(tensor: Tensor, view: View) -> None:
     """Derive the place of an outdated view in the graph from its base."""
     base = view.base
-    tensor._node = ViewAgain(base._current_node() or base._accumulator(), view)
+    tensor._node = ViewAgain(end_of(base), view)
     tensor._requires_grad = True
     view.version = tensor._shared_storage().version
     outdated, view.outdated = view.outdated, None

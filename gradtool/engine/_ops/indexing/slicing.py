@@ -196,10 +196,7 @@ def take(x: Tensor, index: Tensor) -> Tensor:
     return _take(x, index)
 
 
-@op(
-    method=True,
-    node=lambda _x, repeats=None, *_, **__: "ViewBackward0" if isinstance(repeats, int) else None,
-)
+@op(method=True)
 def repeat_interleave(
     x: Tensor,
     repeats: int | Tensor | None = None,
@@ -215,8 +212,11 @@ def repeat_interleave(
         positions = x.new_tensor(range(len(x)))
         return repeat_interleave(positions, x, 0)
     if dim is None:
-        x, dim = x.reshape(-1), 0
-    extent = x.shape[wrap_dim(dim, x.ndim)]
+        x, dim = x.flatten(), 0
+    dim = wrap_dim(dim, x.ndim)
+    if isinstance(repeats, int):
+        return _each_repeated(x, repeats, dim)
+    extent = x.shape[dim]
     counts = to_numpy(repeats._array) if isinstance(repeats, Tensor) else np.asarray(repeats)
     if counts.ndim == 1 and counts.size not in (1, extent):
         raise RuntimeError(
@@ -225,3 +225,13 @@ def repeat_interleave(
         )
     repeated = np.repeat(np.arange(extent), np.broadcast_to(counts, (extent,)))
     return index_select(x, dim, x.new_tensor(repeated, dtype=_dtypes.int64))
+
+
+def _each_repeated(x: Tensor, repeats: int, dim: int) -> Tensor:
+    """Return a view of the copies, as in torch: in the graph, they are expanded."""
+    if repeats < 0:
+        raise RuntimeError("Repeats must be non-negative")
+    extents = (*x.shape[: dim + 1], repeats, *x.shape[dim + 1 :])
+    copies = x.unsqueeze(dim + 1).expand(extents).clone(memory_format=contiguous_format)
+    repeated: Tensor = copies.flatten(dim, dim + 1)
+    return repeated

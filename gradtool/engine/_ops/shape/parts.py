@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import Any
 
+from gradtool.engine._levels import BatchLevel
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.dims import as_ints, wrap_dim
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.indexing.views import take_slice
 from gradtool.engine._ops.shape.joining import cat, stack
-from gradtool.engine._tensor import Size, Tensor, alias
+from gradtool.engine._tensor import Size, Tensor, wrap
 from gradtool.engine._views import SEVERAL, Storage
 from gradtool.engine.autograd._node import (
     Gradients,
@@ -80,7 +82,18 @@ def _as_outputs(x: Tensor, parts: Sequence[Tensor], dim: int, title: str) -> tup
             part._node = OutputEdge(node, number)
     if node is not None and modes.watch is not None:
         modes.watch(node)
+    _mark_below(x, parts, dim, title)
     return tuple(parts)
+
+
+def _mark_below(x: Any, parts: Sequence[Any], dim: int, title: str) -> None:
+    """Do the same with what the parts hold, if they are of a level with a graph of its own."""
+    level = x._level
+    if level is None or any(part._level is not level for part in parts):
+        return
+    if parts and parts[0]._value._view is not parts[0]._view:
+        dim += isinstance(level, BatchLevel)
+        _as_outputs(x._value, [part._value for part in parts], dim, title)
 
 
 # ---- the ways -------------------------------------------------------------------------------
@@ -177,8 +190,9 @@ def _uncounted(part: Tensor) -> Tensor:
     if part._level is not None:
         copied: Tensor = part.clone()
         return copied
-    out = alias(part._array, Storage())
-    out._node, out._requires_grad = part._node, part._requires_grad
+    out = wrap(part._array)
+    out._storage = out._storage or Storage()
+    out._node, out._requires_grad = part._node, part._node is not None
     return out
 
 
