@@ -114,7 +114,9 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             "supported."
         )
     primal = current.below(tensor)
-    return apart_view(primal) if modes.inference else current.make_dual(primal, current.below(tangent))
+    if modes.inference:
+        return apart_view(primal)
+    return current.make_dual(primal, current.below(tangent))
 
 
 def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:

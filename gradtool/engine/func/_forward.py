@@ -124,6 +124,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         RuntimeError: the tangents do not fit the primals.
     """
     output = func(*primals)
+    if modes.dual_level is not None:
+        raise RuntimeError(NESTED)
     leaves, spec = _pytree.tree_flatten(primals)
 
     def push(*tangents: Any) -> Any:

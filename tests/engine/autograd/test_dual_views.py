@@ -173,3 +173,44 @@ def test_a_batch_of_tangents_keeps_to_the_memory_of_its_primal(torch: Any) -> No
             return tangent_of(torch, dual * 2)
 
     assert vmap(jvp, 0, 0)(tangents).tolist() == [[2.0] * 4] * 3
+
+
+def test_a_tangent_laid_out_anew_has_the_dtype_of_its_primal(torch: Any) -> None:
+    x = torch.ones(2, dtype=torch.float64)
+    with torch.autograd.forward_ad.dual_level():
+        for tangent, dtype in (
+            (torch.ones(()).expand(2), torch.float64),
+            (torch.ones(4)[::2], torch.float64),
+            (torch.ones(2), torch.float32),
+        ):
+            dual = torch.autograd.forward_ad.make_dual(x, tangent)
+            assert torch.autograd.forward_ad.unpack_dual(dual).tangent.dtype == dtype
+
+
+def test_inference_mode_hides_tangents(torch: Any) -> None:
+    fw, x = torch.autograd.forward_ad, torch.ones(2)
+    with fw.dual_level():
+        dual = fw.make_dual(x, x.clone())
+        with torch.inference_mode():
+            assert fw.unpack_dual(dual).tangent is None
+            assert fw.unpack_dual(fw.make_dual(x, x.clone())).tangent is None
+        assert fw.unpack_dual(dual).tangent is not None
+
+
+def test_a_tangent_that_is_a_leaf_may_not_be_changed_in_place(torch: Any) -> None:
+    fw, x = torch.autograd.forward_ad, torch.ones(2)
+    with fw.dual_level():
+        dual = fw.make_dual(x, torch.ones(2, requires_grad=True))
+        with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+            dual.sub_(1)
+
+
+def test_changes_of_the_data_of_a_dual_tensor_are_not_counted(torch: Any) -> None:
+    fw, x = torch.autograd.forward_ad, torch.ones(2)
+    with fw.dual_level():
+        dual = fw.make_dual(x, x.clone())
+        dual.data.mul_(2)
+        assert (x._version, dual._version) == (0, 0)
+        dual.data = dual.data * 2
+        assert dual.tolist() == [4.0, 4.0]
+        assert x.tolist() == [2.0, 2.0]

@@ -355,3 +355,43 @@ def test_views_among_several_outputs_may_not_be_changed(torch: Any) -> None:
     seen, _ = Two.apply(recorded(torch))
     with pytest.raises(RuntimeError, match=r"Output 0 of Two is a view.*returns multiple views"):
         seen.add_(1)
+
+
+def test_a_view_of_a_base_that_was_detached_keeps_a_node(torch: Any) -> None:
+    base = torch.ones(3, requires_grad=True)
+    view = base[1:]
+    base.detach_()
+    with torch.no_grad():
+        base.mul_(2)
+    assert view.requires_grad
+    assert view.grad_fn.name() == "AsStridedBackward0"
+    assert view.grad_fn.next_functions == ((None, 0),)
+
+
+def test_a_leaf_that_was_detached_takes_its_plain_views_along(torch: Any) -> None:
+    base = torch.ones(3)
+    view = base[1:]
+    base.requires_grad = True
+    assert view.requires_grad
+    base.detach_()
+    assert not view.requires_grad
+
+
+def test_repeated_elements_are_a_view_of_copies(torch: Any) -> None:
+    x = torch.tensor([[1.0, 2.0]], requires_grad=True)
+    y = x.repeat_interleave(2, -1)
+    assert y._base.shape == (1, 2, 2)
+    y.sum().backward(retain_graph=True)
+    y.sum().backward()  # nothing was saved, and so nothing freed
+    assert x.grad.tolist() == [[4.0, 4.0]]
+    with pytest.raises(RuntimeError, match="Repeats must be non-negative"):
+        x.repeat_interleave(-1)
+
+
+def test_unsafe_parts_made_without_recording_require_no_gradient(torch: Any) -> None:
+    with torch.no_grad():
+        part, _ = torch.ones(4, requires_grad=True).unsafe_chunk(2)
+    assert not part.requires_grad
+    with torch.inference_mode():
+        part, _ = torch.ones(4).unsafe_chunk(2)
+    assert part.is_inference()

@@ -23,6 +23,7 @@ from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import Operation, Product, conjugate, general, unary
 from gradtool.engine._ops.core.node_names import with_node_name
 from gradtool.engine._ops.core.op import op
+from gradtool.engine._ops.elementwise import gates
 from gradtool.engine._tensor import Tensor
 
 # ---- exponentials, logarithms and roots -----------------------------------------------------
@@ -139,7 +140,7 @@ relu = op(
     unary(
         "relu",
         _rectified,
-        Product(lambda g, out: g.masked_fill(out <= 0, 0)),
+        Product(lambda g, out: gates.above(g, out, level=0)),
         of_integers="keep",
         dtypes=MEASURED,
     ),

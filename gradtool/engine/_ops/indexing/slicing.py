@@ -22,6 +22,7 @@ from gradtool.engine._ops.indexing.batch_rules import (
     write_slices_rule,
 )
 from gradtool.engine._ops.indexing.indexing import added_to_zeros, check_bounds
+from gradtool.engine._ops.shape.expansion import contiguous_copy
 from gradtool.engine._ops.shape.shape import reshape
 from gradtool.engine._tensor import Tensor, to_numpy
 
@@ -232,6 +233,6 @@ def _each_repeated(x: Tensor, repeats: int, dim: int) -> Tensor:
     if repeats < 0:
         raise RuntimeError("Repeats must be non-negative")
     extents = (*x.shape[: dim + 1], repeats, *x.shape[dim + 1 :])
-    copies = x.unsqueeze(dim + 1).expand(extents).clone(memory_format=contiguous_format)
+    copies = contiguous_copy(x.unsqueeze(dim + 1).expand(extents))
     repeated: Tensor = copies.flatten(dim, dim + 1)
     return repeated

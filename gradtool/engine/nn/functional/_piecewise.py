@@ -13,7 +13,7 @@ import numpy as np
 
 from gradtool.engine._dtypes import float64
 from gradtool.engine._ops.core.choice import chosen
-from gradtool.engine._ops.core.dtype_support import FLOATS, MEASURED, REAL, takes
+from gradtool.engine._ops.core.dtype_support import FLOATS, INTEGERS, MEASURED, REAL, takes
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.inplace import in_place
 from gradtool.engine._ops.core.kinds import Product
@@ -22,7 +22,7 @@ from gradtool.engine._ops.core.node_names import node_name, with_node_name
 from gradtool.engine._ops.core.stepwise import stepwise
 from gradtool.engine._ops.creation.creation import ones_like
 from gradtool.engine._ops.creation.random import rand
-from gradtool.engine._ops.elementwise import elementwise
+from gradtool.engine._ops.elementwise import elementwise, gates
 from gradtool.engine._ops.elementwise.selection import where
 from gradtool.engine._tensor import Tensor
 
@@ -74,7 +74,7 @@ def _clip_entries(x: Any, *, low: float, high: float) -> Any:
 _between = elementwise_primitive(
     "hardtanh",
     _clip_entries,
-    Product(lambda g, x, low, high: g.masked_fill((x <= low) | (x >= high), 0)),
+    Product(lambda g, x, low, high: gates.between(g, x, low=low, high=high)),
     arguments=("x",),
     dtypes=MEASURED,
 )
@@ -109,7 +109,7 @@ def _sixths(x: Any) -> Any:
 _hardsigmoid = elementwise_primitive(
     "hardsigmoid",
     _sixths,
-    Product(lambda g, x: (g * (1 / 6)).masked_fill(x.abs() >= 3, 0)),
+    Product(lambda g, x: gates.between(g * (1 / 6), x, low=-3, high=3)),
     arguments=("x",),
     dtypes=REAL,
 )
@@ -260,36 +260,33 @@ _prelu_over = in_place(_prelu, "rrelu_")
 # ---- flat in part ---------------------------------------------------------------------------
 
 
-@node_name("ThresholdBackward0")
 @takes(MEASURED, "threshold_cpu", fused=True)
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """Replace entries not above the threshold by `value`."""
-    return (_threshold_over if inplace else _threshold)(input, threshold, value)
+    return (_threshold_over if inplace else _threshold)(input, level=threshold, value=value)
 
 
-def _threshold(input: Tensor, threshold: float, value: float) -> Tensor:
-    return input.masked_fill(input <= threshold, value)
-
-
+_threshold = elementwise_primitive(
+    "threshold",
+    lambda x, *, level, value: chosen(x <= level, x.dtype.type(value), x),
+    Product(lambda g, x, level: gates.above(g, x, level=level)),
+    arguments=("x",),
+    dtypes=INTEGERS | FLOATS,
+)
 _threshold_over = in_place(_threshold, "threshold_")
-
-
-def _zero_within(g: Tensor, x: Tensor, bound: float) -> Tensor:
-    """The gradient of both kinds of shrinking."""
-    return g.masked_fill((x >= -bound) & (x <= bound), 0)
-
+_zero_within = Product(lambda g, x, bound: gates.outside(g, x, bound=bound))
 
 _hardshrink = elementwise_primitive(
     "hardshrink",
     lambda x, *, bound: chosen((x >= -bound) & (x <= bound), x.dtype.type(0), x),
-    Product(_zero_within),
+    _zero_within,
     arguments=("x",),
     dtypes=FLOATS,
 )
 _softshrink = elementwise_primitive(
     "softshrink",
     stepwise(lambda x, *, bound: x - np.clip(x, -bound, bound)),
-    Product(_zero_within),
+    _zero_within,
     arguments=("x",),
     dtypes=FLOATS,
 )
