@@ -133,14 +133,14 @@ class DualLevel(Level):
         from gradtool.engine._ops.core.kinds import zeros_like
 
         tangent = self.tangent_of(result)
-        if not modes.forward or tangent is x._tangent is None:
+        if not modes.forward:
             return
-        if x._tangent is None:
+        if x._tangent is not None:
+            check_in_place(x._tangent)
+            replace(x._tangent, zeros_like(x._tangent) if tangent is None else tangent)
+        elif tangent is not None:
             # A copy: later changes of `x` must not reach that of the result.
             self._give_tangent(x, tangent.to(x.dtype).clone())
-            return
-        check_in_place(x._tangent)
-        replace(x._tangent, zeros_like(x._tangent) if tangent is None else tangent)
 
     def _give_tangent(self, x: Any, tangent: Tensor) -> None:
         """Give a constant of this level a tangent."""
