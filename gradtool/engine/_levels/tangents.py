@@ -39,6 +39,9 @@ def in_layout_of(primal: Tensor, tangent: Tensor) -> Tensor:
 
     As in torch, the copy has the dtype of the primal too.
     """
+    from gradtool.engine._ops.core.overlap import repeats
+
+    repeats(primal)
     if _same_layout(primal, tangent):
         return tangent
     copied: Tensor
@@ -46,6 +49,7 @@ def in_layout_of(primal: Tensor, tangent: Tensor) -> Tensor:
         copied = tangent.clone()
     else:
         copied = zeros_in_layout_of(primal, tangent)
+        copied._shared_storage()  # So that it is refused where the primal is expanded.
         copied.copy_(tangent)
     return copied
 

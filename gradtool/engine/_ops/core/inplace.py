@@ -17,7 +17,15 @@ from gradtool.engine._levels.mutation import check_change
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.dtype_support import TYPE_NAMES
 from gradtool.engine._ops.core.kinds import zeros_like
-from gradtool.engine._ops.core.overlap import check_overlap
+from gradtool.engine._ops.core.overlap import (
+    APART,
+    REPEATING,
+    UNCHECKED,
+    check_apart,
+    check_distinct_elements,
+    check_overlap,
+    repeats,
+)
 from gradtool.engine._ops.core.primitive import Primitive, vjp_of
 from gradtool.engine._ops.core.primitive_node import PrimitiveNode
 from gradtool.engine._ops.core.view_nodes import CopySlices, ViewAgain, keep_retaining
@@ -57,16 +65,22 @@ def check_followed(tensor: Tensor, was: str = "is being") -> None:
 
 def in_place(operation: Callable[..., Tensor], name: str) -> InPlace:
     """The in-place form of an operation whose first argument is the tensor to change."""
+    apart, repeating = name in APART, name in REPEATING
+    may_overlap = apart or name in UNCHECKED
 
     @functools.wraps(operation)
     def method(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         check_in_place(x)
         if modes.levels:
             check_change(x, name, args)
-        if x._storage is not None:
+        if x._storage is not None and not may_overlap:
             for each in args:
                 check_overlap(x, each)
-        return replace(x, operation(before_change(x, args), *args, **kwargs))
+        result = operation(before_change(x, args), *args, **kwargs)
+        if apart:  # As in torch, after the shapes were found to fit.
+            for each in (*args, *kwargs.values()):
+                check_apart(x, each)
+        return replace(x, result, repeating)
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"`{name[:-1]}`, written over the tensor itself."
@@ -108,16 +122,16 @@ def _is_kept(others: Sequence[Any]) -> bool:
     )
 
 
-def replace(x: Tensor, result: Tensor) -> Tensor:
+def replace(x: Tensor, result: Tensor, repeating: bool = False) -> Tensor:
     """Let `x` have the values, and when recording the history, of `result`.
 
     Raises:
         RuntimeError: the result has another shape, a dtype that does not cast to that of `x`,
-            or the elements of `x` share memory among themselves.
+            or the elements of `x` share memory among themselves, and not `repeating`.
     """
     if x._view is not None and result._requires_grad and modes.grad:
         check_followed(x)
-    write(x, result)
+    write(x, result, repeating)
     x._bump()
     if result._requires_grad and modes.grad:
         if result._array.dtype != x._array.dtype:
@@ -129,7 +143,7 @@ def replace(x: Tensor, result: Tensor) -> Tensor:
     return x
 
 
-def write(x: Tensor, result: Tensor) -> None:
+def write(x: Tensor, result: Tensor, repeating: bool = False) -> None:
     """Copy the values of `result` over those of `x`."""
     level = highest((x, result))
     if level is not None:
@@ -144,8 +158,12 @@ def write(x: Tensor, result: Tensor) -> None:
             f"{list(source.shape)}"
         )
     check_cast(result, x)
-    check_distinct_elements(target)
-    target[...] = source
+    if repeating and repeats(x):
+        changed = (source != target) & ((source == source) | (target == target))  # NaN stays NaN
+        target[changed] = source[changed]
+        return
+    check_distinct_elements(x)
+    x._array[...] = source
 
 
 def check_cast(result: Tensor, x: Tensor) -> None:
@@ -155,20 +173,6 @@ def check_cast(result: Tensor, x: Tensor) -> None:
         raise RuntimeError(
             f"result type {TYPE_NAMES[source.name]} can't be cast to the desired output type "
             f"{TYPE_NAMES[target.name]}"
-        )
-
-
-def check_distinct_elements(array: Any) -> None:
-    """Refuse to write to an expanded tensor, whose elements share memory."""
-    # CuPy's flags do not have `writeable`; NumPy's `broadcast_to` returns read-only arrays.
-    if not getattr(array.flags, "writeable", True) or (
-        0 in array.strides
-        and array.size
-        and any(step == 0 and extent > 1 for step, extent in zip(array.strides, array.shape))
-    ):
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a "
-            "single memory location. Please clone() the tensor before performing the operation."
         )
 
 

@@ -27,6 +27,7 @@ from gradtool.engine._ops.elementwise import (
     special,
 )
 from gradtool.engine._ops.indexing import (
+    assignment,
     gathering,
     indexing,
     overwriting,
@@ -36,7 +37,6 @@ from gradtool.engine._ops.indexing import (
     view_copies,
     views,
 )
-from gradtool.engine._ops.indexing.overwriting import setitem
 from gradtool.engine._ops.linalg import (
     cholesky,
     contraction,
@@ -78,7 +78,7 @@ from gradtool.engine._ops.signal import spectrograms
 from gradtool.engine._tensor import Tensor
 
 FAMILIES = (
-    arithmetic, axes, comparison, complex_parts, contraction, conversion, counting, creation,
+    arithmetic, assignment, axes, comparison, complex_parts, contraction, conversion, counting, creation,
     cumulative, diagonals, distributions, einsum, elementwise, expansion, extremum, gamma,
     gathering, generators, gradient, histograms, indexing, inverses, joining, linalg, literals, lu,
     cholesky, householder,
@@ -135,7 +135,7 @@ def attach() -> None:
 
 def _operators() -> Iterator[tuple[str, Callable[..., Any]]]:
     """Yield each operator's method under Python's name for it."""
-    yield from (("__getitem__", indexing.getitem), ("__setitem__", setitem))
+    yield from (("__getitem__", indexing.getitem), ("__setitem__", assignment.setitem))
     bare = FUNCTIONS | arithmetic.OPERATORS
     for dunder, name in OPERATORS.items():
         yield dunder, getattr(bare[name], "operator", bare[name])

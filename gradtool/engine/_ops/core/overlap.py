@@ -1,4 +1,8 @@
-"""Refusal to write over memory that another operand reads from, in part."""
+"""Refusal to write over memory that another operand reads from, or that an element shares.
+
+These are torch's rules: where a tensor has gaps or an order of its own there is no telling which
+of its elements meet those of another, and nothing is refused.
+"""
 
 from __future__ import annotations
 
@@ -6,35 +10,99 @@ from typing import Any
 
 from gradtool.engine._tensor import Tensor, data_pointer, is_dense
 
+REPEATING = frozenset((
+    "index_fill_", "index_put_", "masked_fill_", "threshold_", "tril_", "triu_",
+))  # fmt: skip
+"""What may be written to a tensor whose elements share memory."""
+
+APART = frozenset((
+    "index_add_", "index_copy_", "index_put_", "index_reduce_", "put_", "scatter_",
+    "scatter_add_", "scatter_reduce_",
+))  # fmt: skip
+"""What reads from no memory that it writes to, be it exactly the same."""
+
+UNCHECKED = frozenset((
+    "addbmm_", "addmm_", "addmv_", "addr_", "baddbmm_", "masked_scatter_",
+))  # fmt: skip
+"""What computes from a copy wherever memory is shared."""
+
+
+def has_repeats(array: Any) -> bool:
+    """Return True where elements of an array are known to share memory: it was expanded."""
+    return (
+        0 in array.strides
+        and array.size > 0
+        and any(step == 0 and extent > 1 for step, extent in zip(array.strides, array.shape))
+    )
+
+
+def repeats(x: Tensor) -> bool:
+    """Return True where elements of a tensor are known to share memory.
+
+    What no other tensor shares was computed as if it had memory of its own, and now gets it.
+    """
+    if not has_repeats(x._array):
+        return False
+    if x._storage is not None:
+        return True
+    x._array = x._array.copy()
+    return False
+
+
+def check_distinct_elements(x: Tensor, part: Any = None) -> None:
+    """Refuse to write to an expanded tensor, or a part of one, whose elements share memory."""
+    if repeats(x) and (part is None or has_repeats(part)):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location. Please clone() the tensor before performing the operation."
+        )
+
 
 def check_overlap(target: Tensor, source: Any) -> None:
     """Refuse a source that has some of the target's memory, but not exactly all of it.
 
-    Where either has gaps or an order of its own there is no telling, and torch does not refuse.
-
     Raises:
         RuntimeError: the memory of the two overlaps in part.
     """
+    if source is not target and _overlap(target, source) == "part":
+        raise _shared()
+
+
+def check_apart(target: Tensor, source: Any) -> None:
+    """Refuse a source that has any of the target's memory, or is the target.
+
+    Raises:
+        RuntimeError: the memory of the two overlaps.
+    """
+    if source is target or _overlap(target, source) is not None:
+        raise _shared()
+
+
+def _overlap(target: Tensor, source: Any) -> str | None:
+    """How much memory two tensors are known to have in common: a ``part``, ``all`` or none."""
     if not (
         isinstance(source, Tensor)
-        and source is not target
         and target._storage is not None
         and source._storage is target._storage
     ):
-        return
+        return None
     one, other = target._array, source._array
     if not (one.size and other.size and is_dense(one) and is_dense(other)):
-        return
+        return None
     first, start = data_pointer(one), data_pointer(other)
-    if first == start and one.nbytes == other.nbytes and _steps(one) == _steps(other):
-        return
-    if first < start + other.nbytes and start < first + one.nbytes:
-        raise RuntimeError(
-            "unsupported operation: some elements of the input tensor and the written-to tensor "
-            "refer to a single memory location. Please clone() the tensor before performing the "
-            "operation."
-        )
+    if first == start and one.nbytes == other.nbytes:
+        return "all" if one.ndim == other.ndim and _steps(one) == _steps(other) else "part"
+    return "part" if first < start + other.nbytes and start < first + one.nbytes else None
 
 
 def _steps(array: Any) -> list[int]:
+    """The strides, but for those of extents of one, which NumPy does not keep as torch does."""
     return [step for step, extent in zip(array.strides, array.shape) if extent != 1]
+
+
+def _shared() -> RuntimeError:
+    return RuntimeError(
+        "unsupported operation: some elements of the input tensor and the written-to tensor "
+        "refer to a single memory location. Please clone() the tensor before performing the "
+        "operation."
+    )

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from gradtool.engine import _dtypes
+from gradtool.engine._levels import Outline
 
 _CPP_NAMES = {
     "int64": "int64_t", "int32": "int", "int16": "int16_t", "int8": "int8_t", "uint8": "uint8_t",
@@ -59,3 +60,16 @@ def _refuse(dtype: _dtypes.dtype) -> Any:
 def scalar_for(x: Any, value: Any) -> Any:
     """`number_for` the dtype of a tensor; a tensor, or a number of NumPy's, is left as it is."""
     return number_for(x.dtype, value) if isinstance(value, int | float | complex) else value
+
+
+def element_for(x: Any, value: Any) -> Any:
+    """A tensor of one element as one without dimensions of the dtype of `x`, refused as a number.
+
+    Raises:
+        RuntimeError: it has an imaginary part or a magnitude that the dtype does not have.
+    """
+    if value._array.dtype == x._array.dtype:
+        return value.reshape(()) if value.ndim else value
+    if not isinstance(value._array, Outline):
+        number_for(x.dtype, value._array.item())
+    return value.reshape(()).to(x.dtype)

@@ -23,7 +23,7 @@ from gradtool.engine._ops.core.node_names import numbered
 from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._ops.core.primitive import Primitive, vjp_of
 from gradtool.engine._ops.core.promotion import cast, result_type
-from gradtool.engine._ops.core.scalars import scalar_for
+from gradtool.engine._ops.core.scalars import element_for, scalar_for
 from gradtool.engine._ops.elementwise.comparison import isneginf, isposinf
 from gradtool.engine._ops.shape.expansion import broadcast_tensors
 from gradtool.engine._tensor import Tensor, wrap
@@ -327,7 +327,10 @@ def masked_fill(x: Tensor, mask: Tensor, value: Any) -> Tensor:
             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
             f"{value.ndim} dimension(s)."
         )
-    fill = value.to(x.dtype) if isinstance(value, Tensor) else x.new_tensor(scalar_for(x, value))
+    if isinstance(value, Tensor):
+        fill = element_for(x, value)
+    else:
+        fill = x.new_tensor(scalar_for(x, value))
     return _masked_fill(x, fill, mask)
 
 

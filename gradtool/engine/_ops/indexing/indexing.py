@@ -14,7 +14,7 @@ from gradtool.engine._ops.core.dtype_support import SMOOTH, TYPE_NAMES
 from gradtool.engine._ops.core.node_names import give_name
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive, Vjp
-from gradtool.engine._ops.core.scalars import scalar_for
+from gradtool.engine._ops.core.scalars import element_for
 from gradtool.engine._ops.indexing.batch_rules import (
     index_backward_rule,
     index_put_rule,
@@ -38,14 +38,39 @@ def _key_of(arrays: Sequence[Any], dims: Ints, shape: Ints) -> tuple[Any, ...]:
     return tuple(key)
 
 
-def _worded(arrays: Sequence[Any], dims: Ints, shape: Ints) -> IndexError:
-    """Torch's error for what NumPy refused."""
+def _indexed_shape(shape: Ints, arrays: Sequence[Any], dims: Ints) -> Ints:
+    """The shape of what index arrays at these dimensions pick.
+
+    Raises:
+        IndexError: the indices do not broadcast, or there is nothing to pick from.
+    """
+    shapes = [array.shape for array in arrays]
+    try:
+        found = np.broadcast_shapes(*shapes)
+    except ValueError:
+        worded = ", ".join(str(list(each)) for each in shapes)
+        raise IndexError(
+            "shape mismatch: indexing tensors could not be broadcast together with shapes "
+            f"{worded}"
+        ) from None
+    if 0 in [shape[dim] for dim in dims] and 0 not in found:
+        raise IndexError("index is out of bounds for dimension with size 0")
+    rest = [extent for dim, extent in enumerate(shape) if dim not in dims]
+    front = dims[0] if dims[-1] - dims[0] + 1 == len(dims) else 0
+    return (*rest[:front], *found, *rest[front:])
+
+
+def _is_nothing(shape: Ints, arrays: Sequence[Any], dims: Ints) -> bool:
+    """Return True where NumPy refused indices of which none is looked at.
+
+    Raises:
+        IndexError: (torch's) the indices do not broadcast, or one is out of bounds.
+    """
+    if 0 in _indexed_shape(shape, arrays, dims):
+        return True
     for dim, array in zip(dims, arrays, strict=True):
         check_bounds(array, shape[dim], dim)
-    shapes = ", ".join(str(list(array.shape)) for array in arrays)
-    return IndexError(
-        f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
-    )
+    return False
 
 
 def check_bounds(
@@ -73,7 +98,9 @@ def _indexed(x: Any, *indices: Any, dims: Ints) -> Any:
     try:
         return x[_key_of(indices, dims, x.shape)]
     except IndexError:
-        raise _worded(indices, dims, x.shape) from None
+        if not _is_nothing(x.shape, indices, dims):
+            raise
+        return np.empty_like(x, shape=_indexed_shape(x.shape, indices, dims))
 
 
 @functools.cache
@@ -98,7 +125,8 @@ def _index_backward_of(count: int) -> Primitive:
 
     def added(g: Any, *indices: Any, shape: Ints, dims: Ints) -> Any:
         out = np.zeros_like(g, shape=shape)
-        add_at(out, _key_of(indices, dims, shape), g)
+        if g.size:
+            add_at(out, _key_of(indices, dims, shape), g)
         return out
 
     names = tuple(f"i{position}" for position in range(count))
@@ -130,14 +158,15 @@ def _index_put_of(count: int) -> Primitive:
     def put(x: Any, values: Any, *indices: Any, basic: Any, dims: Ints, accumulate: bool) -> Any:
         out = x.copy()
         target = out[(*basic, Ellipsis)]
-        key = _key_of(indices, dims, target.shape) or Ellipsis
         try:
+            key = _key_of(indices, dims, target.shape) or Ellipsis
             if accumulate:
                 add_at(target, key, values)
             else:
                 target[key] = values
         except IndexError:
-            raise _worded(indices, dims, target.shape) from None
+            if not _is_nothing(target.shape, indices, dims):
+                raise
         return out
 
     def of_x(g: Tensor, basic: Any, dims: Ints, accumulate: bool, *indices: Tensor) -> Tensor:
@@ -203,7 +232,7 @@ def _name_whole(out: Tensor, x: Tensor, key: tuple[Any, ...]) -> None:
         give_name(out, "AliasBackward0")
 
 
-@op(in_place=True)
+@op(method=True)
 def index_put(x: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
     """A copy of `x` with `values` at ``x[indices]``, or added to what is there.
 
@@ -213,51 +242,39 @@ def index_put(x: Tensor, indices: Any, values: Any, accumulate: bool = False) ->
         IndexError: the key is out of range.
         RuntimeError: the values have another dtype, or do not broadcast to what the key picks.
     """
-    tensors = isinstance(indices, list) and all(isinstance(each, Tensor) for each in indices)
-    key = parsed(x, tuple(indices) if tensors and indices else indices)
+    key = put_key(x, indices)
     if not isinstance(values, Tensor):
         values = x.new_tensor(values)
-    if not accumulate:
-        values = one_for_mask(x, key, values)
-    if values._array.dtype != x._array.dtype:
-        if key.indices and not (key.is_mask and values.ndim == 0):
-            raise unlike_dtypes(x, values)
-        values = values.to(x.dtype)
-    put = _index_put_of(len(key.indices))
-    values = fitted(x, key, values)
-    return put(x, values, *key.indices, basic=key.basic, dims=key.dims, accumulate=accumulate)
+    return put(x, key, fitted(x, key, values, accumulate), accumulate)
 
 
-def one_for_mask(x: Tensor, key: Key, values: Tensor) -> Tensor:
-    """A single element for all that one mask picks, as a number: of any dtype, as torch has it.
-
-    Raises:
-        RuntimeError: it is complex where `x` is real.
-    """
-    if not (key.is_mask and values.ndim and values.numel() == 1):
-        return values
-    if values.is_complex() and not x.is_complex():
-        scalar_for(x, complex(values))
-    return values.reshape(())
+def put_key(x: Tensor, indices: Any) -> Key:
+    """The key that `index_put` is given, in which a list of tensors is as good as a tuple."""
+    tensors = isinstance(indices, list) and all(isinstance(each, Tensor) for each in indices)
+    return parsed(x, tuple(indices) if tensors and indices else indices)
 
 
-def unlike_dtypes(x: Tensor, values: Tensor) -> RuntimeError:
-    """The error for values of another dtype at tensors of indices, worded as torch's."""
-    have, given = (TYPE_NAMES[each._array.dtype.name] for each in (x, values))
-    return RuntimeError(
-        "Index put requires the source and destination dtypes match, got "
-        f"{have} for the destination and {given} for the source."
+def put(x: Tensor, key: Key, values: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with values that fit written, or added, where a key points."""
+    primitive = _index_put_of(len(key.indices))
+    out: Tensor = primitive(
+        x, values, *key.indices, basic=key.basic, dims=key.dims, accumulate=accumulate
     )
+    return out
 
 
-def fitted(x: Tensor, key: Key, values: Tensor) -> Tensor:
-    """`values` without leading extents of one that the key's result has no dimension for.
+def fitted(x: Tensor, key: Key, values: Tensor, accumulate: bool = False) -> Tensor:
+    """`values` as they are written: of the dtype of `x`, without leading extents of one.
 
     Raises:
-        RuntimeError: they do not broadcast to what the key picks.
+        IndexError: the indices of the key do not broadcast.
+        RuntimeError: the values do not broadcast to what the key picks, or tensors pick it and
+            the values are of another dtype.
     """
+    if key.is_mask and not accumulate and values.numel() == 1:
+        return element_for(x, values)  # As torch has it: `masked_fill` of a number.
     shape = _result_shape(x, key)
-    while values.ndim > len(shape) and values.shape[0] == 1:
+    while values.ndim > len(shape) and values.shape[0] == 1 and not key.indices:
         values = values.squeeze(0)
     extents = zip(reversed(values.shape), reversed(shape), strict=False)
     if values.ndim > len(shape) or any(have not in (1, want) for have, want in extents):
@@ -267,39 +284,48 @@ def fitted(x: Tensor, key: Key, values: Tensor) -> Tensor:
             f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to "
             f"indexing result of shape {list(shape)}"
         )
-    return values
+    if values._array.dtype == x._array.dtype:
+        return values
+    if key.indices:
+        have, given = (TYPE_NAMES[each._array.dtype.name] for each in (x, values))
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, got "
+            f"{have} for the destination and {given} for the source."
+        )
+    return values.to(x.dtype)
 
 
 def _result_shape(x: Tensor, key: Key) -> Ints:
     """The shape of ``x[key]``, found on a stand-in that takes no memory."""
-    stand_in = np.broadcast_to(np.False_, x._array.shape)[(*key.basic, Ellipsis)]
+    shape = _sliced_shape(x, key)
     if not key.indices:
-        return stand_in.shape
-    shape = np.broadcast_shapes(*[each._array.shape for each in key.indices])
-    rest = [extent for dim, extent in enumerate(stand_in.shape) if dim not in key.dims]
-    first, last = key.dims[0], key.dims[-1]
-    front = first if last - first + 1 == len(key.dims) else 0
-    return (*rest[:front], *shape, *rest[front:])
+        return shape
+    return _indexed_shape(shape, [each._array for each in key.indices], key.dims)
 
 
-def normalise_key(x: Tensor, key: Any) -> Any:
-    """A key that does to the array of `x` what `key` does to `x`.
+def _sliced_shape(x: Tensor, key: Key) -> Ints:
+    if key.is_trivial:
+        return x._array.shape
+    return np.broadcast_to(np.False_, x._array.shape)[(*key.basic, Ellipsis)].shape
+
+
+def place_of(x: Tensor, key: Key) -> Any:
+    """A key that does to the array of `x` what `key` does to `x`, or None if that is nothing.
 
     Raises:
-        IndexError: the key is out of range, has too many parts, or a part of it is no index.
+        IndexError: a position is out of range.
     """
-    found = parsed(x, key)
-    if not found.indices:
-        return (*found.basic, Ellipsis)
-    arrays = [each._array for each in found.indices]
-    shape = _result_shape(x, found._replace(dims=(), indices=()))
-    for dim, array in zip(found.dims, arrays, strict=True):
-        check_bounds(array, shape[dim], dim)
-    if found.is_trivial:
-        return _key_of(arrays, found.dims, x._array.shape)
+    if not key.indices:
+        return (*key.basic, Ellipsis)
+    arrays = [each._array for each in key.indices]
+    shape = _sliced_shape(x, key)
+    if _is_nothing(shape, arrays, key.dims):
+        return None
+    if key.is_trivial:
+        return _key_of(arrays, key.dims, shape)
     library = module_of(x._array)
-    positions = library.arange(x.numel()).reshape(x.shape)[(*found.basic, Ellipsis)]
-    picked = positions[_key_of(arrays, found.dims, positions.shape)]
-    if x.ndim == 0:  # There is one element, picked or not.
-        return picked.size > 0
+    positions = library.arange(x.numel()).reshape(x.shape)[(*key.basic, Ellipsis)]
+    picked = positions[_key_of(arrays, key.dims, positions.shape)]
+    if x.ndim == 0:  # There is one element, which is picked.
+        return True
     return library.unravel_index(picked, x._array.shape)

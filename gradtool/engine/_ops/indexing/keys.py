@@ -35,6 +35,8 @@ class Key(NamedTuple):
     """The dimensions of that view that `indices` index."""
     indices: tuple[Tensor, ...]
     """Integer tensors."""
+    given: tuple[Tensor, ...] = ()
+    """The tensors that they come from, masks among them."""
     is_mask: bool = False
     """Whether these are where one boolean tensor is true."""
 
@@ -82,8 +84,9 @@ def parsed(x: Tensor, key: Any) -> Key:
     indices = tuple(reader.indices)
     if x.is_cuda:  # positions may lie in host memory, but are checked against what is indexed
         indices = tuple(each.to(x.device) for each in indices)
-    is_mask = len(indices) == sum(reader.masked) == max(reader.masked, default=0) > 0
-    return Key(tuple(reader.basic), tuple(reader.dims), indices, is_mask)
+    is_mask = len(reader.masks) == 1 and len(indices) == reader.masks[0].ndim
+    given = (*indices, *reader.masks)
+    return Key(tuple(reader.basic), tuple(reader.dims), indices, given, is_mask)
 
 
 def _stands_for_tuple(key: Any) -> bool:
@@ -168,15 +171,13 @@ class _Reader:
         self.basic: list[Any] = []
         self.dims: list[int] = []
         self.indices: list[Tensor] = []
-        self.masked: list[int] = []
-        """How many dimensions each boolean tensor, or flag that stands for one, indexes."""
+        self.masks: list[Tensor] = []
 
     def read(self, part: Any) -> None:
         """Read one part."""
         if isinstance(part, Tensor):
             self._read_tensor(part)
         elif isinstance(part, bool):
-            self.masked.append(1)
             self._read_flag(part)
         elif part is None:
             self._keep(None)
@@ -241,7 +242,7 @@ class _Reader:
                 f"The shape of the mask {list(mask.shape)} at index {self.axis} does not match "
                 f"the shape of the indexed tensor {list(self.shape)} at index {self.axis}"
             )
-        self.masked.append(mask.ndim)
+        self.masks.append(mask)
         for positions in mask._array.nonzero():
             self._index_by(wrap(positions), slice(None))
 

@@ -1,4 +1,4 @@
-"""Elements overwritten: item assignment, fills, and copies with a part replaced."""
+"""Elements overwritten: fills, and copies with a part replaced."""
 
 from __future__ import annotations
 
@@ -6,118 +6,25 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.engine._levels import Outline, highest
+from gradtool.engine._levels import Outline
 from gradtool.engine._levels.mutation import check_change
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.dims import wrap_dim
 from gradtool.engine._ops.core.dtype_support import check_positions
-from gradtool.engine._ops.core.inplace import (
-    before_change,
-    check_distinct_elements,
-    check_in_place,
-    replace,
-)
+from gradtool.engine._ops.core.inplace import check_in_place, replace
 from gradtool.engine._ops.core.node_names import give_name
 from gradtool.engine._ops.core.op import method, op
-from gradtool.engine._ops.core.overlap import check_overlap
+from gradtool.engine._ops.core.overlap import repeats
 from gradtool.engine._ops.core.scalars import scalar_for
-from gradtool.engine._ops.creation.creation import arange
 from gradtool.engine._ops.elementwise.selection import masked_fill, where
-from gradtool.engine._ops.indexing.indexing import (
-    fitted,
-    getitem,
-    index_put,
-    normalise_key,
-    one_for_mask,
-    unlike_dtypes,
-)
-from gradtool.engine._ops.indexing.keys import Key, parsed
+from gradtool.engine._ops.indexing.assignment import beside, is_followed
+from gradtool.engine._ops.indexing.indexing import index_put
 from gradtool.engine._ops.indexing.views import narrow
 from gradtool.engine._ops.shape.diagonals import _embed, diagonal
 from gradtool.engine._ops.shape.expansion import broadcast_shapes
 from gradtool.engine._tensor import Tensor
 
-# ---- item assignment and fills ---------------------------------------------------------------
-
-
-def setitem(x: Tensor, key: Any, value: Any) -> None:
-    """Write `value`, broadcast, over the elements that `key` picks.
-
-    Raises:
-        IndexError: the key is out of range or has too many indices.
-        RuntimeError: `x` is a leaf that requires a gradient, or is expanded; or the value is
-            of another dtype where tensors of indices pick, or is complex where `x` is real.
-    """
-    if modes.grad and x._requires_grad and x._current_node() is None:
-        raise RuntimeError(
-            "a view of a leaf Variable that requires grad is being used in an in-place operation."
-        )
-    check_in_place(x)
-    if modes.levels:
-        found = parsed(x, key)
-        check_change(x, "index_put_" if found.indices else "copy_", (value, *found.indices))
-    value = _beside(x, scalar_for(x, value))
-    if isinstance(value, Tensor):
-        _check_source(x, key, value)
-    if _is_followed(x, value):
-        replace(x, index_put(before_change(x), key, value))
-        give_name(x, _node_of(parsed(x, key), value))
-        return
-    place = normalise_key(x, key)
-    is_view = place.__class__ is tuple and len(place) > 0 and place[-1] is Ellipsis
-    check_distinct_elements(x._array[place] if is_view else x._array)
-    if isinstance(value, Tensor) and value.ndim and value.numel() == 1:
-        value = one_for_mask(x, parsed(x, key), value)
-    _check_dtype(x, key, value)
-    if not isinstance(value, Tensor):
-        x._array[place] = value
-    else:
-        try:
-            x._array[place] = value._array
-        except ValueError:
-            fitted(x, parsed(x, key), value)
-            raise
-    x._bump()
-
-
-def _check_source(x: Tensor, key: Any, value: Tensor) -> None:
-    """Refuse a value that has some of the memory that is written, as ``x[key]`` itself has all."""
-    if value._storage is None or value._storage is not x._storage:
-        return
-    if not parsed(x, key).indices:
-        check_overlap(getitem(x.detach(), key), value)
-    elif value.numel() > 1:
-        check_overlap(x, value)
-
-
-def _node_of(key: Key, value: Any) -> str:
-    """Return torch's name for it: a change of the view that the key picks, or of the whole."""
-    if key.indices and key.is_trivial:
-        return "IndexPutBackward0"
-    if key.is_trivial:
-        return "CopyBackwards" if isinstance(value, Tensor) else "FillBackward3"
-    return "CopySlices"
-
-
-def _check_dtype(x: Tensor, key: Any, value: Any) -> None:
-    if isinstance(value, Tensor) and value._array.dtype != x._array.dtype:
-        found = parsed(x, key)
-        if found.indices and not (found.is_mask and value.ndim == 0):
-            raise unlike_dtypes(x, value)
-
-
-def _beside(x: Tensor, value: Any) -> Any:
-    """The value on the device of `x`, to which it is copied from wherever it lies."""
-    if isinstance(value, Tensor) and value._array.__class__ is not x._array.__class__:
-        return value.to(x.device)
-    return value
-
-
-def _is_followed(x: Tensor, value: Any) -> bool:
-    """Return True where a graph or a transform has to see the change."""
-    if modes.grad and (x._requires_grad or (isinstance(value, Tensor) and value._requires_grad)):
-        return True
-    return bool(modes.levels) and highest((x, value)) is not None
+# ---- fills -----------------------------------------------------------------------------------
 
 
 @op(node=lambda _x, value: f"FillBackward{int(isinstance(value, Tensor))}")
@@ -142,13 +49,13 @@ def fill_(x: Tensor, value: Any) -> Tensor:
     check_in_place(x)
     if modes.levels:
         check_change(x, "fill_", (value,))
-    value = _beside(x, scalar_for(x, value))
-    if _is_followed(x, value):
+    value = beside(x, scalar_for(x, value))
+    if is_followed(x, value):
         filled = x.detach().new_zeros(x.shape) + value
-        out = replace(x, filled.to(x.dtype))
+        out = replace(x, filled.to(x.dtype), True)
         give_name(out, "FillBackward3" if isinstance(value, Tensor) else "FillBackward2")
         return out
-    check_distinct_elements(x._array)
+    repeats(x)
     x._array[...] = value._array if isinstance(value, Tensor) else value
     x._bump()
     return x
@@ -165,14 +72,13 @@ def fill_diagonal_(x: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
         raise RuntimeError("dimensions must larger than 1")
     if x.ndim > 2 and len(set(x.shape)) > 1:
         raise RuntimeError("all dimensions of input must be of equal length")
-    if wrap and x.ndim == 2:
-        places = arange(x.numel(), device=x.device)
-        rows, columns = places // x.shape[1], places % x.shape[1]
-        on_diagonal = rows % (x.shape[1] + 1) == columns
-        mask = on_diagonal.reshape(x.shape)
-        setitem(x, mask, fill_value)
-        return x
-    setitem(x, (arange(min(x.shape), device=x.device),) * x.ndim, fill_value)
+    extent, step, offset = min(x.shape[:2]), (sum(x.stride()),), x.storage_offset()
+    x.as_strided((extent,), step, offset).fill_(fill_value)
+    rows, columns = x.shape[:2]
+    if wrap and x.ndim == 2 and rows > columns + 1:
+        count = -(-x.numel() // (columns + 1)) - extent
+        below = offset + x.stride(0) * (columns + 1)
+        x.as_strided((count,), step, below).fill_(fill_value)
     return x
 
 

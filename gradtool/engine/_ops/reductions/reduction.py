@@ -72,9 +72,7 @@ def count_over(shape: Ints, dims: Ints) -> int:
 def _spread_out(x: Any, *, shape: Ints, dims: Ints) -> Any:
     if x.__class__ is np.ndarray and x.size == 1:
         # What broadcast_to would return, at a seventh of its price.
-        everywhere = np.ndarray(shape, x.dtype, x, 0, (0,) * len(shape))
-        everywhere.setflags(write=False)
-        return everywhere
+        return np.ndarray(shape, x.dtype, x, 0, (0,) * len(shape))
     return np.broadcast_to(x.reshape(kept_shape(shape, dims)), shape)
 
 
@@ -187,10 +185,18 @@ def _averaged(x: Any, *, dims: Ints, keepdim: bool) -> Any:
     return (total / np.float64(count_over(x.shape, dims))).astype(x.dtype)
 
 
+def _mean_vjp(g: Tensor, shape: Ints, dims: Ints) -> Tensor:
+    """An equal part everywhere: in torch in memory of its own, here once that is written to."""
+    count = count_over(shape, dims) or 1
+    if dims and g.__class__ is Tensor and not modes.grad:
+        return wrap(_spread_out((g / count)._array, shape=shape, dims=dims))
+    return spread(g, shape, dims) / count
+
+
 _mean = linear(
     "mean",
     _averaged,
-    lambda g, x_shape, dims: spread(g / (count_over(x_shape, dims) or 1), x_shape, dims),
+    lambda g, x_shape, dims: _mean_vjp(g, x_shape, dims),
     dtypes=SMOOTH,
     batch=over_dims,
 )

@@ -1,0 +1,130 @@
+"""``x[key] = value``, and `index_put_`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gradtool.engine._levels import highest
+from gradtool.engine._levels.mutation import check_change
+from gradtool.engine._modes import modes
+from gradtool.engine._ops.core.inplace import before_change, check_in_place, replace
+from gradtool.engine._ops.core.node_names import give_name
+from gradtool.engine._ops.core.op import method
+from gradtool.engine._ops.core.overlap import (
+    check_apart,
+    check_distinct_elements,
+    check_overlap,
+    repeats,
+)
+from gradtool.engine._ops.core.scalars import scalar_for
+from gradtool.engine._ops.indexing.indexing import fitted, place_of, put, put_key
+from gradtool.engine._ops.indexing.keys import Key, parsed
+from gradtool.engine._ops.indexing.views import take_slice
+from gradtool.engine._tensor import Tensor
+
+
+def setitem(x: Tensor, key: Any, value: Any) -> None:
+    """Write `value`, broadcast, over the elements that `key` picks.
+
+    Raises:
+        IndexError: the key is out of range or has too many indices.
+        RuntimeError: `x` is a leaf that requires a gradient, or is expanded; or the value is
+            of another dtype where tensors of indices pick, or is complex where `x` is real.
+    """
+    value = beside(x, scalar_for(x, value))
+    if key is False:
+        return
+    if modes.grad and x._requires_grad and x._current_node() is None:
+        raise RuntimeError(
+            "a view of a leaf Variable that requires grad is being used in an in-place operation."
+        )
+    check_in_place(x)
+    found = parsed(x, None if key is True else key)
+    if modes.levels:
+        check_change(x, "index_put_" if found.indices else "copy_", (value, *found.indices))
+    if isinstance(value, Tensor) and found.indices:
+        value = _without_leading_ones(value)
+    _assign(x, found, value)
+
+
+@method()
+def index_put_(x: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
+    """`index_put`, written over the tensor itself."""
+    check_in_place(x)
+    found = put_key(x, indices)
+    if modes.levels:
+        check_change(x, "index_put_", (values, *found.indices))
+    if not isinstance(values, Tensor):
+        values = x.new_tensor(values)
+    if accumulate:
+        _check_memory(x, found, values)
+        values = fitted(x, found, values, accumulate)
+        return replace(x, put(before_change(x, (values,)), found, values, accumulate), True)
+    _assign(x, found, values)
+    return x
+
+
+def _assign(x: Tensor, key: Key, value: Any) -> None:
+    if isinstance(value, Tensor):
+        _check_memory(x, key, value)
+        given, value = value, fitted(x, key, value)
+    else:
+        given = value
+    if is_followed(x, value):
+        values = value if isinstance(value, Tensor) else x.new_tensor(value)
+        replace(x, put(before_change(x), key, values), bool(key.indices))
+        give_name(x, _node_of(key, given))
+        return
+    place = place_of(x, key)
+    if not key.indices:
+        check_distinct_elements(x, x._array[place])
+    elif place is not None:
+        repeats(x)
+    if place is not None:
+        x._array[place] = value._array if isinstance(value, Tensor) else value
+    x._bump()
+
+
+def _check_memory(x: Tensor, key: Key, value: Tensor) -> None:
+    """Refuse a value, or positions, with some of the memory that is written."""
+    read: Sequence[Tensor] = (value, *key.given)
+    if not any(each is x or (each._storage and each._storage is x._storage) for each in read):
+        return
+    target = x if key.indices and key.is_trivial else take_slice(x.detach(), key=key.basic)
+    if key.is_mask and value.numel() == 1:
+        check_overlap(target, key.given[-1])
+    elif key.indices:
+        for each in read:
+            check_apart(target, each)
+    elif value.numel() == target.numel():
+        check_overlap(target, _without_leading_ones(value).expand(target.shape))
+
+
+def _without_leading_ones(value: Tensor) -> Tensor:
+    while value.ndim and value.shape[0] == 1:
+        value = value.squeeze(0)
+    return value
+
+
+def _node_of(key: Key, value: Any) -> str:
+    """Return torch's name for it: a change of the view that the key picks, or of the whole."""
+    if key.indices and key.is_trivial:
+        return "IndexPutBackward0"
+    if key.is_trivial:
+        return "CopyBackwards" if isinstance(value, Tensor) else "FillBackward3"
+    return "CopySlices"
+
+
+def beside(x: Tensor, value: Any) -> Any:
+    """The value on the device of `x`, to which it is copied from wherever it lies."""
+    if isinstance(value, Tensor) and value._array.__class__ is not x._array.__class__:
+        return value.to(x.device)
+    return value
+
+
+def is_followed(x: Tensor, value: Any) -> bool:
+    """Return True where a graph or a transform has to see the change."""
+    if modes.grad and (x._requires_grad or (isinstance(value, Tensor) and value._requires_grad)):
+        return True
+    return bool(modes.levels) and highest((x, value)) is not None
