@@ -50,8 +50,7 @@ def _indexed_shape(shape: Ints, arrays: Sequence[Any], dims: Ints) -> Ints:
     except ValueError:
         worded = ", ".join(str(list(each)) for each in shapes)
         raise IndexError(
-            "shape mismatch: indexing tensors could not be broadcast together with shapes "
-            f"{worded}"
+            f"shape mismatch: indexing tensors could not be broadcast together with shapes {worded}"
         ) from None
     if 0 in [shape[dim] for dim in dims] and 0 not in found:
         raise IndexError("index is out of bounds for dimension with size 0")
