@@ -78,8 +78,8 @@ from gradtool.engine._ops.signal import spectrograms
 from gradtool.engine._tensor import Tensor
 
 FAMILIES = (
-    arithmetic, assignment, axes, comparison, complex_parts, contraction, conversion, counting, creation,
-    cumulative, diagonals, distributions, einsum, elementwise, expansion, extremum, gamma,
+    arithmetic, assignment, axes, comparison, complex_parts, contraction, conversion, counting,
+    creation, cumulative, diagonals, distributions, einsum, elementwise, expansion, extremum, gamma,
     gathering, generators, gradient, histograms, indexing, inverses, joining, linalg, literals, lu,
     cholesky, householder,
     low_rank, matrix_functions, memory, metadata, norm, norms, legacy, overwriting, parts, powers,
