@@ -558,19 +558,24 @@ class Tensor(TensorMethods):
         return bool(self._array)
 
     def __float__(self) -> float:
-        return float(self._number())
+        return float(self._number("double"))
 
     def __int__(self) -> int:
-        return int(self._number())
+        return int(self._number("int64_t"))
 
     def __complex__(self) -> complex:
         return complex(self._number())
 
-    def _number(self) -> Any:
-        """The only element, for Python to convert."""
+    def _number(self, real: str = "") -> Any:
+        """The only element, for Python to convert; without its imaginary part, if it has none."""
         if self._array.size != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
-        return self.item()
+        number = self.item()
+        if real and number.__class__ is complex:
+            if number.imag:
+                raise RuntimeError(f"value cannot be converted to type {real} without overflow")
+            return number.real
+        return number
 
     def __index__(self) -> int:
         if self._array.dtype.kind not in "iub" or self._array.size != 1:

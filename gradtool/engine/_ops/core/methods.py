@@ -94,7 +94,7 @@ OPERATORS = {
     "__pow__": "pow", "__matmul__": "matmul", "__neg__": "neg", "__abs__": "abs",
     "__and__": "bitwise_and", "__rand__": "bitwise_and", "__or__": "bitwise_or",
     "__ror__": "bitwise_or", "__xor__": "bitwise_xor", "__rxor__": "bitwise_xor",
-    "__invert__": "bitwise_not", "__lshift__": "bitwise_left_shift",
+    "__lshift__": "bitwise_left_shift",
     "__rshift__": "bitwise_right_shift", "__pos__": "positive",
 }  # fmt: skip
 

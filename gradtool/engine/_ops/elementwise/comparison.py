@@ -34,7 +34,7 @@ from gradtool.engine._ops.core.kinds import (
     without_derivative,
 )
 from gradtool.engine._ops.core.node_names import numbered
-from gradtool.engine._ops.core.op import op
+from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._ops.core.promotion import require_tensor
 from gradtool.engine._ops.core.return_types import return_type
 from gradtool.engine._tensor import Tensor
@@ -215,26 +215,26 @@ def _shifting(name: str, compute: Callable[..., Any]) -> Callable[..., Any]:
 
 
 bitwise_and = op(
-    _bitwise("bitwise_and", refusing_floats("bitwise_and", np.bitwise_and), dtypes=BITS),
+    _bitwise("bitwise_and", refusing_floats("bitwise_and_cpu", np.bitwise_and), dtypes=BITS),
     in_place=True,
 )
 bitwise_or = op(
-    _bitwise("bitwise_or", refusing_floats("bitwise_or", np.bitwise_or), dtypes=BITS), in_place=True
+    _bitwise("bitwise_or", refusing_floats("bitwise_or_cpu", np.bitwise_or), dtypes=BITS), in_place=True
 )
 bitwise_xor = op(
-    _bitwise("bitwise_xor", refusing_floats("bitwise_xor", np.bitwise_xor), dtypes=BITS),
+    _bitwise("bitwise_xor", refusing_floats("bitwise_xor_cpu", np.bitwise_xor), dtypes=BITS),
     in_place=True,
 )
 bitwise_left_shift = op(
-    _bitwise("bitwise_left_shift", _shifting("lshift", np.left_shift), dtypes=INTEGERS),
+    _bitwise("bitwise_left_shift", _shifting("lshift_cpu", np.left_shift), dtypes=INTEGERS),
     in_place=True,
 )
 bitwise_right_shift = op(
-    _bitwise("bitwise_right_shift", _shifting("rshift", np.right_shift), dtypes=INTEGERS),
+    _bitwise("bitwise_right_shift", _shifting("rshift_cpu", np.right_shift), dtypes=INTEGERS),
     in_place=True,
 )
 _bitwise_not = elementwise(
-    "bitwise_not", refusing_floats("bitwise_not", np.invert), arguments=("x",), dtypes=BITS
+    "bitwise_not", refusing_floats("bitwise_not_cpu", np.invert), arguments=("x",), dtypes=BITS
 )
 
 
@@ -242,6 +242,15 @@ _bitwise_not = elementwise(
 def bitwise_not(x: Tensor) -> Tensor:
     """Every bit of the integers turned over; of truth values, the opposite."""
     require_tensor("bitwise_not", x)
+    return _bitwise_not(x)
+
+
+@method("__invert__")
+def _inverted(x: Tensor) -> Tensor:
+    if x._array.dtype.kind not in "biu":
+        raise TypeError(
+            "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
+        )
     return _bitwise_not(x)
 
 

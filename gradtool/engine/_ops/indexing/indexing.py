@@ -271,7 +271,8 @@ def fitted(x: Tensor, key: Key, values: Tensor, accumulate: bool = False) -> Ten
             the values are of another dtype.
     """
     if key.is_mask and not accumulate and values.numel() == 1:
-        return element_for(x, values)  # As torch has it: `masked_fill` of a number.
+        number: Tensor = element_for(x, values)  # As torch has it: `masked_fill`.
+        return number
     shape = _result_shape(x, key)
     while values.ndim > len(shape) and values.shape[0] == 1 and not key.indices:
         values = values.squeeze(0)
@@ -303,9 +304,12 @@ def _result_shape(x: Tensor, key: Key) -> Ints:
 
 
 def _sliced_shape(x: Tensor, key: Key) -> Ints:
+    shape: Ints = x._array.shape
     if key.is_trivial:
-        return x._array.shape
-    return np.broadcast_to(np.False_, x._array.shape)[(*key.basic, Ellipsis)].shape
+        return shape
+    stand_in = np.broadcast_to(np.False_, shape)
+    shape = stand_in[(*key.basic, Ellipsis)].shape
+    return shape
 
 
 def place_of(x: Tensor, key: Key) -> Any:

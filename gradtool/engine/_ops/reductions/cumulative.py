@@ -11,10 +11,17 @@ from gradtool.device import accumulated, module_of
 from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.batching import along_dim
 from gradtool.engine._ops.core.dims import wrap_dim
-from gradtool.engine._ops.core.dtype_support import NUMBERS, ORDERED, SMOOTH, not_implemented, takes
+from gradtool.engine._ops.core.dtype_support import (
+    C_NAMES,
+    NUMBERS,
+    ORDERED,
+    SMOOTH,
+    not_implemented,
+    takes,
+)
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import constant, general, linear
-from gradtool.engine._ops.core.op import op
+from gradtool.engine._ops.core.op import FUNCTIONS, op
 from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._ops.core.return_types import ValuesAndIndices, return_type
 from gradtool.engine._ops.elementwise.arithmetic import mul
@@ -25,6 +32,33 @@ from gradtool.engine._ops.reductions.extremum import amax
 from gradtool.engine._ops.reductions.reduction import accumulating, numpy_names
 from gradtool.engine._ops.shape.joining import cat
 from gradtool.engine._tensor import Tensor
+
+# ---- in a dtype ------------------------------------------------------------------------------
+
+
+def _in_own_dtype(name: str) -> Callable[..., Tensor]:
+    """The form that is written over the tensor itself, in whose dtype it computes."""
+
+    def own(x: Tensor, *args: Any, dtype: _dtypes.dtype | None = None, **named: Any) -> Tensor:
+        if dtype not in (None, x.dtype):
+            have, given = (C_NAMES[each.name] for each in (x.dtype, dtype))
+            raise RuntimeError(
+                f"Bad in-place call: input tensor dtype {have} and output tensor dtype {given} "
+                "should match"
+            )
+        if x.dtype is _dtypes.bool_:
+            dtype = x.dtype
+        out: Tensor = FUNCTIONS[name](x, *args, dtype=dtype, **named)
+        return out
+
+    own.__name__ = name
+    return own
+
+
+def _check_dtype(name: str, x: Tensor, dtype: _dtypes.dtype | None) -> None:
+    if dtype is _dtypes.bool_ and x.ndim and x.numel():
+        raise not_implemented(f"{name}_out_cpu", dtype.numpy)
+
 
 # ---- cumulative sum --------------------------------------------------------------------------
 
@@ -47,7 +81,7 @@ _cumsum: Primitive = linear(
 )
 
 
-@op(in_place=True)
+@op(in_place=_in_own_dtype("cumsum"))
 @numpy_names
 def cumsum(x: Tensor, dim: int, *, dtype: _dtypes.dtype | None = None) -> Tensor:
     """At each place along a dimension the sum up to it. Integers add up to int64.
@@ -55,9 +89,11 @@ def cumsum(x: Tensor, dim: int, *, dtype: _dtypes.dtype | None = None) -> Tensor
     Raises:
         IndexError: there is no such dimension.
     """
+    dim = wrap_dim(dim, x._array.ndim)
     if dtype is not None:
+        _check_dtype("cumsum", x, dtype)
         x = x.to(dtype)
-    found = _cumsum(x, dim=wrap_dim(dim, x._array.ndim), backwards=False)
+    found = _cumsum(x, dim=dim, backwards=False)
     return found if dtype is None else found.to(dtype)
 
 
@@ -80,7 +116,7 @@ def _doubling(x: Tensor, dim: int, combine: Callable[[Tensor, Tensor], Tensor]) 
     return out
 
 
-@op(in_place=True, node="CumprodBackward0")
+@op(in_place=_in_own_dtype("cumprod"), node="CumprodBackward0")
 @numpy_names
 def cumprod(x: Tensor, dim: int, *, dtype: _dtypes.dtype | None = None) -> Tensor:
     """At each place along a dimension the product up to it. Integers multiply to int64.
@@ -88,6 +124,8 @@ def cumprod(x: Tensor, dim: int, *, dtype: _dtypes.dtype | None = None) -> Tenso
     Raises:
         IndexError: there is no such dimension.
     """
+    dim = wrap_dim(dim, x.ndim)
+    _check_dtype("cumprod", x, dtype)
     if dtype is None and not x.dtype.is_differentiable:
         dtype = _dtypes.int64
     return _doubling(x if dtype is None else x.to(dtype), dim, mul)
