@@ -219,7 +219,8 @@ bitwise_and = op(
     in_place=True,
 )
 bitwise_or = op(
-    _bitwise("bitwise_or", refusing_floats("bitwise_or_cpu", np.bitwise_or), dtypes=BITS), in_place=True
+    _bitwise("bitwise_or", refusing_floats("bitwise_or_cpu", np.bitwise_or), dtypes=BITS),
+    in_place=True,
 )
 bitwise_xor = op(
     _bitwise("bitwise_xor", refusing_floats("bitwise_xor_cpu", np.bitwise_xor), dtypes=BITS),
