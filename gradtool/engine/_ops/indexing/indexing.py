@@ -304,12 +304,9 @@ def _result_shape(x: Tensor, key: Key) -> Ints:
 
 
 def _sliced_shape(x: Tensor, key: Key) -> Ints:
-    shape: Ints = x._array.shape
     if key.is_trivial:
-        return shape
-    stand_in = np.broadcast_to(np.False_, shape)
-    shape = stand_in[(*key.basic, Ellipsis)].shape
-    return shape
+        return tuple(x._array.shape)
+    return tuple(np.broadcast_to(np.False_, x._array.shape)[(*key.basic, Ellipsis)].shape)
 
 
 def place_of(x: Tensor, key: Key) -> Any:
