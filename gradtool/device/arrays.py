@@ -46,13 +46,24 @@ def module_of(array: Any) -> Any:
 def add_at(array: Any, key: Any, values: Any) -> None:
     """Add `values` to ``array[key]`` in place; repeated positions accumulate."""
     module = module_of(array)
-    if module is np or array.dtype.char in ADDED_ATOMICALLY:
+    if module is np:
+        _add_on_host(array, key, values)
+    elif array.dtype.char in ADDED_ATOMICALLY:
         module.add.at(array, key, values)
     elif array.dtype.kind == "c":
         module.add.at(array.real, key, values.real)
         module.add.at(array.imag, key, values.imag)
     else:
         _add_integers_at(module, array, key, values)
+
+
+def _add_on_host(array: Any, key: Any, values: Any) -> None:
+    """Add in one dimension, where NumPy is several times as fast."""
+    if array.ndim > 1 and array.flags.c_contiguous:
+        key = np.arange(array.size).reshape(array.shape)[key]
+        array, values = array.reshape(-1), np.broadcast_to(values, key.shape).reshape(-1)
+        key = key.reshape(-1)
+    np.add.at(array, key, values)
 
 
 def combine_at(ufunc: Any, array: Any, key: Any, values: Any) -> None:

@@ -21,28 +21,31 @@ from gradtool.engine._ops.shape.shape import reshape, reshape_own
 from gradtool.engine._tensor import Tensor
 
 
-def _along(index: Any, dim: int, extent: int) -> tuple[Any, ...]:
-    """The key that picks ``[i, index[i, j], …]``: `index` at `dim`, own positions elsewhere."""
-    check_bounds(index, extent, dim, error=RuntimeError, lowest=0)
+def flat_places(index: Any, dim: int, shape: Ints) -> Any:
+    """Positions in a contiguous array of this shape: `index` at `dim`, own positions elsewhere."""
+    check_bounds(index, shape[dim], dim, error=RuntimeError, lowest=0)
+    if index.size == 0:
+        return index
     library, last = module_of(index), index.ndim - 1
-    return tuple(
-        [
-            index
-            if axis == dim
-            else library.arange(count).reshape(*[1] * axis, count, *[1] * (last - axis))
-            for axis, count in enumerate(index.shape)
-        ]
-    )
+    apart, start = 1, 0
+    for axis in range(last, -1, -1):
+        if axis == dim:
+            places = index * apart if apart > 1 else index
+        elif index.shape[axis] > 1:
+            own = library.arange(0, apart * index.shape[axis], apart)
+            start = start + own.reshape(index.shape[axis], *[1] * (last - axis))
+        apart *= shape[axis]
+    return places + start if start.__class__ is not int else places
 
 
 def _gathered(x: Any, index: Any, *, dim: int) -> Any:
-    return x[_along(index, dim, x.shape[dim])]
+    return x.reshape(-1).take(flat_places(index, dim, x.shape))
 
 
 def _spread(g: Any, index: Any, *, shape: Ints, dim: int) -> Any:
     """Zeros with elements added at positions along a dimension: the transpose of gathering."""
-    out = np.zeros_like(g, shape=shape)
-    add_at(out, _along(index, dim, shape[dim]), g)
+    out = np.zeros_like(g, shape=shape, order="C")
+    add_at(out.reshape(-1), flat_places(index, dim, shape).reshape(-1), g.reshape(-1))
     return out
 
 
@@ -82,13 +85,13 @@ _gather_backward: Primitive = linear(
 
 def _scattered(x: Any, src: Any, index: Any, *, dim: int) -> Any:
     out = x.copy()
-    out[_along(index, dim, x.shape[dim])] = src
+    out.reshape(-1)[flat_places(index, dim, x.shape)] = src
     return out
 
 
 def _scattered_sum(x: Any, src: Any, index: Any, *, dim: int) -> Any:
     out = x.copy()
-    add_at(out, _along(index, dim, x.shape[dim]), src)
+    add_at(out.reshape(-1), flat_places(index, dim, x.shape).reshape(-1), src.reshape(-1))
     return out
 
 

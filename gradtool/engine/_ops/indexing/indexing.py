@@ -87,6 +87,8 @@ def check_bounds(
     """
     if positions.size == 0:
         return
+    if lowest == 0 and positions.dtype == np.int64 and positions.view(np.uint64).max() < extent:
+        return  # as unsigned numbers, negative ones are large
     least, largest = int(positions.min()), int(positions.max())
     wrong = largest if largest >= extent else least
     if largest >= extent or least < (-extent if lowest is None else lowest):

@@ -25,7 +25,7 @@ from gradtool.engine._ops.creation.creation import arange, ones_like
 from gradtool.engine._ops.elementwise.arithmetic import div
 from gradtool.engine._ops.elementwise.selection import where
 from gradtool.engine._ops.indexing.gathering import (
-    _along,
+    flat_places,
     gather,
     scatter,
     scatter_add,
@@ -46,7 +46,7 @@ from gradtool.engine._tensor import Tensor
 @ignore_fp_warnings
 def _multiplied_at(x: Any, src: Any, index: Any, *, dim: int) -> Any:
     out = x.copy()
-    combine_at(np.multiply, out, _along(index, dim, x.shape[dim]), src)
+    combine_at(np.multiply, out.reshape(-1), flat_places(index, dim, x.shape), src)
     return out
 
 
@@ -93,7 +93,7 @@ def _extreme(name: str) -> Primitive:
     def compute(x: Any, src: Any, index: Any, *, dim: int) -> Any:
         refuse("c", f"scatter_gather_tensor_cpu_reduce_{name.removeprefix('scatter_')}", x)
         out = x.copy()
-        combine_at(ufunc, out, _along(index, dim, x.shape[dim]), src)
+        combine_at(ufunc, out.reshape(-1), flat_places(index, dim, x.shape), src)
         return out
 
     return general(

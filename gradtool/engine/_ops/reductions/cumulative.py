@@ -13,6 +13,7 @@ from gradtool.engine._ops.core.batching import along_dim
 from gradtool.engine._ops.core.dims import wrap_dim
 from gradtool.engine._ops.core.dtype_support import (
     C_NAMES,
+    INT64,
     NUMBERS,
     ORDERED,
     SMOOTH,
@@ -20,11 +21,11 @@ from gradtool.engine._ops.core.dtype_support import (
     takes,
 )
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
-from gradtool.engine._ops.core.kinds import constant, general, linear
+from gradtool.engine._ops.core.kinds import conjugate, constant, general, linear
 from gradtool.engine._ops.core.op import FUNCTIONS, op
 from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._ops.core.return_types import ValuesAndIndices, return_type
-from gradtool.engine._ops.elementwise.arithmetic import mul
+from gradtool.engine._ops.creation.creation import ones_like
 from gradtool.engine._ops.elementwise.complex_parts import conj
 from gradtool.engine._ops.elementwise.elementwise import exp, log
 from gradtool.engine._ops.indexing.gathering import gathering
@@ -98,25 +99,54 @@ def cumsum(x: Tensor, dim: int, *, dtype: _dtypes.dtype | None = None) -> Tensor
 
 
 # ---- cumulative products ---------------------------------------------------------------------
-#
-# Products are built by doubling: after n steps each place holds what its last 2**n elements make.
-# Nothing is divided by, so zeros need no exception, at any order.
 
 
-def _doubling(x: Tensor, dim: int, combine: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
-    """The running form of an associative function."""
-    dim = wrap_dim(dim, x.ndim)
-    extent = x.shape[dim] if x.ndim else 1
-    out, reach = x.clone(), 1
+@accumulating
+def _running_product(x: Any, *, dim: int) -> Any:
+    return np.cumprod(x, axis=dim, dtype=x.dtype) if x.ndim else x.copy()
+
+
+def _running_product_vjp(g: Tensor, x: Tensor, out: Tensor, dim: int) -> Tensor:
+    """The sum, from each place on, of ``g`` times the products without the element there."""
+    if x.ndim == 0 or x.shape[dim] <= 1:
+        return g
+    if g._level is None and x._level is None and x._array.all():
+        weighed: Tensor = _cumsum(g * conjugate(out), dim=dim, backwards=True) / conjugate(x)
+        return weighed
+    # Nothing is divided by, so zeros need no exception, at any order.
+    x = conjugate(x)
+    one = ones_like(x.narrow(dim, 0, 1))
+    rest = x.shape[dim] - 1
+    before = cat([one, cumprod(x.narrow(dim, 0, rest), dim)], dim)
+    factors = cat([x.narrow(dim, 1, rest), one], dim)
+    found: Tensor = before * _suffix_sums(g, factors, dim)
+    return found
+
+
+def _suffix_sums(terms: Tensor, factors: Tensor, dim: int) -> Tensor:
+    """The solution of ``s[i] = terms[i] + factors[i] * s[i + 1]``, by doubling."""
+    extent, reach = terms.shape[dim], 1
     while reach < extent:
         rest = extent - reach
-        combined = combine(out.narrow(dim, 0, rest), out.narrow(dim, reach, rest))
-        out = cat([out.narrow(dim, 0, reach), combined], dim)
+        near, last = factors.narrow(dim, 0, rest), terms.narrow(dim, rest, reach)
+        later = terms.narrow(dim, reach, rest)
+        terms = cat([terms.narrow(dim, 0, rest) + near * later, last], dim)
+        further = near * factors.narrow(dim, reach, rest)
+        factors = cat([further, factors.narrow(dim, rest, reach)], dim)
         reach *= 2
-    return out
+    return terms
 
 
-@op(in_place=_in_own_dtype("cumprod"), node="CumprodBackward0")
+_cumprod: Primitive = general(
+    "cumprod",
+    _running_product,
+    _running_product_vjp,
+    dtypes=SMOOTH | INT64,
+    batch=along_dim,
+)
+
+
+@op(in_place=_in_own_dtype("cumprod"))
 @numpy_names
 def cumprod(x: Tensor, dim: int, *, dtype: _dtypes.dtype | None = None) -> Tensor:
     """At each place along a dimension the product up to it. Integers multiply to int64.
@@ -128,7 +158,8 @@ def cumprod(x: Tensor, dim: int, *, dtype: _dtypes.dtype | None = None) -> Tenso
     _check_dtype("cumprod", x, dtype)
     if dtype is None and not x.dtype.is_differentiable:
         dtype = _dtypes.int64
-    return _doubling(x if dtype is None else x.to(dtype), dim, mul)
+    found = x if dtype is None else x.to(dtype)
+    return _cumprod(found, dim=wrap_dim(dim, x.ndim))
 
 
 # ---- cumulative log-sums ---------------------------------------------------------------------
@@ -218,11 +249,12 @@ def _latest(extreme: Any) -> Callable[..., Any]:
     """Return the place where the running extreme was last met; NaN, once met, stays."""
 
     def find(x: Any, *, dim: int) -> Any:
-        met = accumulated(extreme, x, dim) == x
-        if x.dtype.kind == "f":
+        running = accumulated(extreme, x, dim)
+        met = running == x
+        if x.dtype.kind == "f" and np.isnan(running.take(-1, axis=dim)).any():
             met |= np.isnan(x)
         places = module_of(x).arange(x.shape[dim]).reshape(-1, *[1] * (x.ndim - 1 - dim))
-        return accumulated(np.maximum, np.where(met, places, 0), dim)
+        return accumulated(np.maximum, met * places, dim)
 
     return find
 

@@ -134,14 +134,14 @@ def _hardswish_slope_of(x: Any) -> Any:
     out *= 1 / 3
     out += 0.5
     # The slope jumps where the pieces meet: from zero, and to one.
-    out += ((x < -3).view(np.int8) - (x > 3).view(np.int8)) * x.dtype.type(0.5)
+    out += ((x <= -3).view(np.int8) - (x >= 3).view(np.int8)) * x.dtype.type(0.5)
     return out
 
 
 _hardswish_slope = elementwise_primitive(
     "hardswish_backward",
     _hardswish_slope_of,
-    Product(lambda g, x: (g * (1 / 3)).masked_fill(x.abs() >= 3, 0)),
+    Product(lambda g, x: (g * (1 / 3)).masked_fill(~(x.abs() < 3), 0)),
     arguments=("x",),
     dtypes=REAL,
 )
