@@ -4,24 +4,76 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from gradtool.engine import _dtypes
 from gradtool.engine._levels import BatchLevel, Wrapped
 from gradtool.engine._modes import modes
+from gradtool.engine._ops.core.batching import over_dims
+from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import REAL, SMOOTH, takes
+from gradtool.engine._ops.core.final import is_final
+from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.inplace import replace
+from gradtool.engine._ops.core.kinds import general
 from gradtool.engine._ops.core.node_names import node_name
 from gradtool.engine._ops.elementwise.elementwise import rsqrt
 from gradtool.engine._ops.reductions.norm import norm
+from gradtool.engine._ops.reductions.reduction import accumulating, count_over
 from gradtool.engine._ops.reductions.statistics import var_mean
-from gradtool.engine._tensor import Tensor
+from gradtool.engine._tensor import Tensor, wrap
+
+
+def _centred(x: Any, dims: Ints, eps: float) -> tuple[Any, Any]:
+    """The deviation from the mean over some dimensions, and what it is to be multiplied by."""
+    count = count_over(x.shape, dims)
+    out = x - x.sum(axis=dims, keepdims=True) / count
+    rate = (out * out).sum(axis=dims, keepdims=True)
+    rate /= count
+    rate += eps
+    np.sqrt(rate, out=rate)
+    return out, np.reciprocal(rate, out=rate)
+
+
+@accumulating
+def _standardized(x: Any, *, dims: Ints, eps: float) -> Any:
+    out, rate = _centred(x, dims, eps)
+    out *= rate
+    return out
+
+
+@ignore_fp_warnings
+def _standardized_back(g: Any, x: Any, dims: Ints, eps: float) -> Any:
+    count = count_over(x.shape, dims)
+    standard, rate = _centred(x, dims, eps)
+    standard *= rate
+    out = standard * g
+    along = out.sum(axis=dims, keepdims=True) / count
+    np.multiply(standard, along, out=standard)
+    standard += g.sum(axis=dims, keepdims=True) / count
+    np.subtract(g, standard, out=out)
+    out *= rate
+    return out
+
+
+def _standardized_vjp(g: Tensor, x: Tensor, dims: Ints, eps: float) -> Tensor:
+    """The part of `g` that changes neither mean nor variance, scaled as the deviations are."""
+    if is_final(g, x):
+        return wrap(_standardized_back(g._array, x._array, dims, eps))
+    variance, mean = var_mean(x, dims, correction=0, keepdim=True)
+    rate = rsqrt(variance + eps)
+    standard = (x - mean) * rate
+    along = (g * standard).mean(dims, keepdim=True)
+    return (g - g.mean(dims, keepdim=True) - standard * along) * rate
+
+
+_standard = general("standardize", _standardized, _standardized_vjp, dtypes=REAL, batch=over_dims)
 
 
 def _standardize(input: Tensor, dims: Sequence[int], eps: float) -> Tensor:
-    if not input.numel():
-        return input.clone()
-    variance, mean = var_mean(input, tuple(dims), correction=0, keepdim=True)
-    return (input - mean) * rsqrt(variance + eps)
+    return _standard(input, dims=tuple(dims), eps=eps) if input.numel() else input.clone()
 
 
 def _affine(x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
