@@ -41,6 +41,31 @@ def rules(report: Report) -> set[str]:
     return {finding.rule for finding in report.findings()}
 
 
+def test_the_line_where_forward_leaves_pytorch_is_named() -> None:
+    import torch
+
+    class ThroughNumpy(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return torch.from_numpy(x.detach().numpy() * 2)
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * 2
+
+    def evidence(function: Any) -> str:
+        report = gradtool.check(function, select=["GT101"])
+        ((case,),) = (each.cases for _, each in report.functions())
+        assert case.basis is not None
+        return case.basis.reason or case.basis.evidence
+
+    line = ThroughNumpy.forward.__code__.co_firstlineno + 2
+    assert evidence(scale(2.0)) == "exact and numeric"
+    assert evidence(ThroughNumpy) == (
+        f"forward leaves the engine at line {line} of test_testing_torch.py: `numpy()`"
+    )
+
+
 @pytest.mark.parametrize(("factor", "found"), [(2.0, set()), (3.0, {"GT101"})])
 def test_a_function(factor: float, found: set[str]) -> None:
     function = scale(factor)

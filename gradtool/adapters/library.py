@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from gradtool.verify.protocol.observation import Array, Cotangents, FailureKind, Primals
+from gradtool.verify.protocol.observation import Array, Cotangents, Cut, FailureKind, Primals
 
 Arrays = tuple[Array | None, ...]
 Outputs = tuple[Any, ...]
@@ -110,10 +110,11 @@ class Library(Protocol):
     def contract(self, error: Exception) -> FailureKind:
         """Return the contract that the library reports broken; ``raised`` for user code."""
 
-    def record(self, bound: BoundCall, tensors: Sequence[Any]) -> Outputs:
+    def record(self, bound: BoundCall, tensors: Sequence[Any], cuts: list[Cut]) -> Outputs:
         """Return the outputs, differentiated by the steps of forward and never by a backward.
 
-        Functions inside are treated alike. No step is hidden by `no_grad` or `detach`.
+        Functions inside are treated alike. No step is hidden by `no_grad` or `detach`. Where
+        tensors that are differentiated turn into plain numbers is added to `cuts`.
         """
 
     def evaluate_batch(self, bound: BoundCall, primals: Primals, stacked: Sequence[bool]) -> Arrays:

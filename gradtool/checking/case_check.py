@@ -30,9 +30,10 @@ from gradtool.results.report import (
 from gradtool.sandbox.termination import Terminated, user_code
 from gradtool.sandbox.timeout import time_limit
 from gradtool.sandbox.user_errors import user_method
-from gradtool.verify.examine import Outcome, examine
+from gradtool.verify.examine import Outcome, outcomes_for
 from gradtool.verify.protocol.observation import SourceLine
 from gradtool.verify.rules import RULES, codes
+from gradtool.verify.subject import Subject
 
 
 def listed_case(case: ResolvedCase) -> CaseResult:
@@ -102,23 +103,29 @@ def _examined(
     reported, executed = _reported(case, settings), set[SourceLine]()
     codes_to_check = reported | _only_asked(settings)
     with user_code(settings, checkable.folder), time_limit(limit):
-        outcomes, cost = examine(
+        subject = Subject(
             differentiable,
-            codes=sorted(codes_to_check),
             seed=case.seed,
             atol=case.atol,
             rtol=case.rtol,
-            executed=executed if codes.NOT_EXECUTED in settings.codes else None,
             twin=None if settings.device == "cpu" else _on_host(checkable, case),
             witness=settings.witness,
         )
+        outcomes = outcomes_for(
+            subject,
+            codes=sorted(codes_to_check),
+            executed=executed if codes.NOT_EXECUTED in settings.codes else None,
+        )
+        basis = subject.basis
     checks = {
         each.rule.code: check_result(node, checkable, each, settings)
         for each in outcomes
         if each.rule.code in reported
     }
     loose = checks.pop(codes.NEEDLESS, None) if not _is_own(case, settings) else None
-    result = msgspec.structs.replace(listed_case(case), checks=tuple(checks.values()), cost=cost)
+    result = msgspec.structs.replace(
+        listed_case(case), checks=tuple(checks.values()), basis=basis, cost=subject.cost
+    )
     return Checked(
         result,
         silenced=frozenset(each.rule.code for each in outcomes if _is_in_doubt(each)),

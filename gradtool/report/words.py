@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtool.results.report import Cost
+from gradtool.results.report import Basis, Cost
 
 
 def plural(count: int, noun: str, nouns: str | None = None) -> str:
@@ -43,6 +43,11 @@ def is_nan(value: float | str) -> bool:
 def evaluations(cost: Cost) -> str:
     """The cost of a case or a run: ``21 forward and 10 backward evaluations``."""
     return f"{cost.forward} forward and {plural(cost.backward, 'backward evaluation')}"
+
+
+def evidence(basis: Basis) -> str:
+    """The evidence of a case: ``numeric only: forward leaves the engine at line 8 ...``."""
+    return basis.evidence + (f": {basis.reason}" if basis.reason else "")
 
 
 def duration(seconds: float) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator
+from typing import Literal
 
 import msgspec
 
@@ -19,6 +20,7 @@ from gradtool.results.rules import DOUBLE_BACKWARD, Family, RuleInfo, Severity, 
 __all__ = [
     "DOUBLE_BACKWARD",
     "SCHEMA_VERSION",
+    "Basis",
     "CaseResult",
     "CheckResult",
     "Cost",
@@ -138,6 +140,16 @@ def skipped(check: CheckResult, skip: Skip) -> CheckResult:
     return CheckResult(rule=check.rule, verdict=Verdict.SKIPPED, skip=skip, proves=check.proves)
 
 
+class Basis(Struct, frozen=True, kw_only=True):
+    """The evidence that the verdicts on derivatives rest on."""
+
+    evidence: Literal["exact and numeric", "numeric only"]
+    """Evaluations of the function, and the exact derivative of its recorded forward where they
+    agree with it."""
+    reason: str | None = None
+    """Why there is no exact derivative that evaluations agree with."""
+
+
 class CaseResult(Struct, frozen=True, kw_only=True):
     """One set of arguments for one Function, and every check made with it."""
 
@@ -149,6 +161,8 @@ class CaseResult(Struct, frozen=True, kw_only=True):
     relaxed: Relaxation | None = None
     """The tolerance that holds for it, where one was given."""
     checks: tuple[CheckResult, ...] = ()
+    basis: Basis | None = None
+    """The evidence that they rest on; None where no derivatives were compared."""
     cost: Cost = Cost()
     seconds: float = 0.0
 

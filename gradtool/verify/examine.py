@@ -12,7 +12,7 @@ from gradtool.verify.rules import RULES, Answer, Flaw, Rule
 from gradtool.verify.rules._rule import blocked, reported_by, skipped
 from gradtool.verify.subject import Subject
 
-__all__ = ["Flaw", "Outcome", "examine"]
+__all__ = ["Flaw", "Outcome", "examine", "outcomes_for"]
 
 _BROKEN = (Verdict.FAIL, Verdict.ERROR)
 _FINE = (Verdict.PASS, Verdict.SKIPPED)
@@ -61,15 +61,21 @@ def examine(
         KeyError: There is no rule with one of these codes.
     """
     subject = Subject(differentiable, seed=seed, atol=atol, rtol=rtol, twin=twin, witness=witness)
+    return outcomes_for(subject, codes=codes, executed=executed), subject.cost
+
+
+def outcomes_for(
+    subject: Subject, *, codes: Collection[str], executed: set[SourceLine] | None = None
+) -> list[Outcome]:
+    """Check the rules with these `codes` for a subject. See `examine`."""
     found = _Answers(subject, executed)
     rules = [RULES[code] for code in sorted(codes) if RULES[code].check]
     answers = {rule.code: found.answer(rule) for rule in rules}
     settled = _report_doubts_once(answers)
-    outcomes = [
+    return [
         Outcome(rule, answer.verdict, answer.reason, answer.flaws, answer.skip)
         for rule, answer in zip(rules, settled, strict=True)
     ]
-    return outcomes, subject.cost
 
 
 class _Answers:

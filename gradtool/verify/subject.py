@@ -11,7 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from gradtool.results.report import Cost
+from gradtool.results.report import Basis, Cost
+from gradtool.verify.basis import basis_of
 from gradtool.verify.comparison.derivatives import Derivatives
 from gradtool.verify.comparison.forward_mode import JvpComparison, JvpError, compare_jvps
 from gradtool.verify.comparison.judgement import Judgement, judge
@@ -64,6 +65,11 @@ class Subject:
     def cost(self) -> Cost:
         """Calls of the user's code so far."""
         return self._counter.cost
+
+    @property
+    def basis(self) -> Basis | None:
+        """The evidence behind all judgements so far; None where nothing was compared."""
+        return basis_of(self.judgements, self.recorded.cuts if self.recorded else ())
 
     @cached_property
     def first(self) -> Derivatives:

@@ -343,6 +343,30 @@ inside such a blunt estimate is *unverified* (GT603), neither right nor wrong.
 As soon as one entry has certainly failed no further columns are refined: a wrong `backward` costs
 a few ladders, a right one mostly cheap quotients.
 
+## The witness
+
+The engine that runs `forward` knows the derivative of every operation that it runs. So gradtool
+also runs `forward` *recorded*: with gradients on, on copies of the inputs, where neither `no_grad`
+nor `detach` hides a step and no custom Function inside is asked for its `backward`. The derivative
+of these steps is exact to rounding, for this entry -0.6144 in all digits. It is the *witness*.
+
+A witness is never believed alone. It must have the outputs of the Function, and no entry of it may
+lie outside of what the evaluations of steps 2 to 5 allow. Where it agrees, it sharpens them: a
+value that they know gets its digits, and a gradient that equals it passes where they are too blunt
+to tell, as close to a kink. Where it does not agree, evaluations alone decide, as if there were no
+witness. So it can acquit a gradient and never condemns one that evaluations find right.
+
+`-v`, the JSON and the HTML report say for each case on which evidence its verdicts rest:
+
+- *exact and numeric*: each derivative that was compared has an exact one, and evaluations confirm
+  what it says;
+- *numeric only*: evaluations alone decide some derivative, and a reason follows. A `forward` that
+  computes a part with NumPy or `.item()` leaves the engine, and the line where it does is named.
+  Some cannot be recorded or have a step without a derivative. And evaluations may contradict the
+  recorded forward.
+
+`--no-witness` relies on evaluations alone, and so does `witness: false` in the configuration.
+
 This page is written by `python tests/docs/write_verdicts.py`."""
 
 

@@ -14,7 +14,7 @@ from gradtool.adapters.library import Arrays, BoundCall, Library, Outputs, Snaps
 from gradtool.engine._errors import ContractError
 from gradtool.engine._tensor import to_numpy, wrap
 from gradtool.engine.autograd._recording import recording
-from gradtool.verify.protocol.observation import Array, Cotangents, FailureKind, Primals
+from gradtool.verify.protocol.observation import Array, Cotangents, Cut, FailureKind, Primals
 
 
 class _Bundled:
@@ -60,9 +60,12 @@ class _Bundled:
     def contract(self, error: Exception) -> FailureKind:
         return error.kind if isinstance(error, ContractError) else "raised"
 
-    def record(self, bound: BoundCall, tensors: Sequence[Any]) -> Outputs:
-        with recording():
-            return bound(tensors)
+    def record(self, bound: BoundCall, tensors: Sequence[Any], cuts: list[Cut]) -> Outputs:
+        with recording() as record:
+            try:
+                return bound(tensors)
+            finally:
+                cuts += [Cut(*each) for each in record.cuts]
 
     def evaluate_batch(self, bound: BoundCall, primals: Primals, stacked: Sequence[bool]) -> Arrays:
         size = next(len(primal) for primal, flag in zip(primals, stacked, strict=True) if flag)

@@ -24,6 +24,7 @@ from gradtool.verify.protocol.observation import (
     Array,
     ChangedByJvp,
     Cotangents,
+    Cut,
     Leak,
     MemoryLayout,
     Observation,
@@ -85,6 +86,12 @@ class FunctionDifferentiable:
     def draws_random_numbers(self) -> bool:
         """True if a call drew from a global generator; every call draws the same numbers."""
         return self._bound.draws.is_needed
+
+    @property
+    def cuts(self) -> Sequence[Cut]:
+        """Of a function from `recorded`: where its last call left the library."""
+        recorded = self._bound.callable
+        return recorded.cuts if isinstance(recorded, RecordedForward) else ()
 
     # ---- values -----------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from gradtool.adapters.common.bound_function import BoundFunction
 from gradtool.adapters.library import Outputs, library
+from gradtool.verify.protocol.observation import Cut
 
 
 class RecordedForward:
@@ -17,7 +18,10 @@ class RecordedForward:
     def __init__(self, bound: BoundFunction) -> None:
         self.apply = bound
         """The function that is recorded."""
+        self.cuts: list[Cut] = []
+        """Places where the last call turned differentiated tensors into plain numbers."""
 
     def __call__(self, *tensors: Any) -> Outputs:
         """Return the outputs, with the graph of all that led to them."""
-        return library().record(self.apply, tensors)
+        self.cuts = []
+        return library().record(self.apply, tensors, self.cuts)

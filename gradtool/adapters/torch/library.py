@@ -19,7 +19,7 @@ import numpy as np
 from gradtool.adapters.common.vjp import vjp
 from gradtool.adapters.library import Arrays, BoundCall, Library, Outputs, Snapshot
 from gradtool.adapters.torch.recording import recording, values_of
-from gradtool.verify.protocol.observation import Array, Cotangents, FailureKind, Primals
+from gradtool.verify.protocol.observation import Array, Cotangents, Cut, FailureKind, Primals
 
 _CONTRACTS: tuple[tuple[str, FailureKind], ...] = (
     (r"returned an incorrect number of gradients", "gradient-count"),
@@ -117,8 +117,8 @@ class _PyTorch:
                 return kind
         return "raised"
 
-    def record(self, bound: BoundCall, tensors: Sequence[Any]) -> Outputs:
-        with recording(self.torch):
+    def record(self, bound: BoundCall, tensors: Sequence[Any], cuts: list[Cut]) -> Outputs:
+        with recording(self.torch, cuts):
             return bound.through(values_of(bound), tensors)
 
     def evaluate_batch(self, bound: BoundCall, primals: Primals, stacked: Sequence[bool]) -> Arrays:

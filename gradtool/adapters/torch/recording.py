@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from gradtool.adapters.common.binding import takes_ctx
 from gradtool.adapters.library import BoundCall
+from gradtool.verify.protocol.observation import Cut
+
+_CONVERSIONS = {
+    "item": "item()",
+    "tolist": "tolist()",
+    "numpy": "numpy()",
+    "__array__": "numpy()",
+    "__float__": "item()",
+    "__int__": "item()",
+    "__complex__": "item()",
+}
+"""Methods of a tensor that return plain numbers, as the bundled engine calls them."""
 
 
 class _SilentCtx:
@@ -44,16 +58,17 @@ def values_of(bound: BoundCall) -> Callable[..., Any]:
 
 
 @contextmanager
-def recording(torch: Any) -> Iterator[None]:
+def recording(torch: Any, cuts: list[Cut]) -> Iterator[None]:
     """Differentiate what Functions compute in the block by its steps, and not by their backward.
 
-    A Function whose ``apply`` the user's code took earlier keeps its backward.
+    A Function whose ``apply`` the user's code took earlier keeps its backward. Conversions of
+    differentiated tensors to plain numbers are added to `cuts`.
     """
     function = torch.autograd.Function
     before = function.__dict__["apply"]
     function.apply = classmethod(_forward_alone)
     try:
-        with _transparent(torch), torch.autograd.graph.saved_tensors_hooks(_copy, _unchanged):
+        with _transparent(torch, cuts), torch.autograd.graph.saved_tensors_hooks(_copy, _unchanged):
             yield
     finally:
         function.apply = before
@@ -66,6 +81,15 @@ def _forward_alone(cls: type[Any], *args: Any, **kwargs: Any) -> Any:
     return cls.forward(_SilentCtx(needs), *args, **kwargs)
 
 
+def _caller(torch: Any) -> tuple[str, int]:
+    """The file and the line that called PyTorch."""
+    own = (__file__, str(Path(torch.__file__).parent))
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(own):
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno
+
+
 def _copy(tensor: Any) -> Any:
     return tensor.clone()
 
@@ -74,9 +98,13 @@ def _unchanged(packed: Any) -> Any:
     return packed
 
 
-def _transparent(torch: Any) -> Any:
+def _transparent(torch: Any, cuts: list[Cut]) -> Any:
     """The mode in which neither `no_grad` nor `detach` hides a step."""
     kept = (torch.Tensor.detach, torch.detach, torch.Tensor.data.__get__)
+    conversions = {
+        getattr(torch.Tensor, name): shown
+        for name, shown in _CONVERSIONS.items()
+    }
 
     class Transparent(torch.overrides.TorchFunctionMode):  # type: ignore[misc]  # known at run time
         def __torch_function__(
@@ -86,6 +114,9 @@ def _transparent(torch: Any) -> Any:
                 return None
             if function in kept:
                 return args[0].view_as(args[0])
+            if function in conversions and args[0].requires_grad:
+                cuts.append(Cut(conversions[function], *_caller(torch)))
+                args = (args[0].detach(), *args[1:])
             return function(*args, **(kwargs or {}))
 
     return Transparent()

@@ -7,9 +7,11 @@ record too, and `detach` and `data` keep their place in the graph.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradtool.engine._modes import modes
 from gradtool.engine.autograd.graph import saved_tensors_hooks
@@ -18,11 +20,23 @@ if TYPE_CHECKING:
     from gradtool.engine._tensor import Tensor
 
 
+_ENGINE = str(Path(__file__).parents[1])
+"""The folder of the engine, whose frames are not the user's."""
+
+
+class Cut(NamedTuple):
+    """A conversion of a tensor of the graph to plain numbers."""
+
+    conversion: str
+    path: str
+    line: int
+
+
 class Recording:
-    """What left the graph in a block."""
+    """Record of what left the graph in a block."""
 
     def __init__(self) -> None:
-        self.cuts: list[str] = []
+        self.cuts: list[Cut] = []
         """The conversions of tensors of the graph to plain numbers, in order."""
 
     def keep(self, tensor: Tensor) -> Tensor:
@@ -32,7 +46,7 @@ class Recording:
     def leave(self, tensor: Tensor, conversion: str) -> None:
         """Note that the elements of a tensor leave the graph, if it is part of one."""
         if tensor._requires_grad:
-            self.cuts.append(conversion)
+            self.cuts.append(Cut(conversion, *_caller()))
 
 
 @contextmanager
@@ -47,6 +61,14 @@ def recording() -> Iterator[Recording]:
             yield modes.recording
     finally:
         modes.recording = before
+
+
+def _caller() -> tuple[str, int]:
+    """The file and the line that called the engine."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_ENGINE):
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno
 
 
 def _copy(tensor: Tensor) -> Tensor:

@@ -22,7 +22,7 @@ from gradtool.report.summary import (
     total_cost,
 )
 from gradtool.report.verdicts import STOPPING, overall
-from gradtool.report.words import duration, evaluations
+from gradtool.report.words import duration, evaluations, evidence
 from gradtool.results.report import CheckResult, Finding, Report, RuleInfo, Verdict
 
 _MOST_FIGURES = 200
@@ -156,6 +156,7 @@ def _row(row: Row, rules: Mapping[str, RuleInfo], strict: bool, *, figures: bool
         "details",
         summary,
         _arguments(row),
+        _evidence(row),
         *(finding_section(each, rules, with_figures=figures) for each in found),
         _checks(row.checks, strict),
         class_=f"row {row.verdict.value}",
@@ -184,6 +185,12 @@ def _arguments(row: Row) -> ET.Element | None:
         return None
     source = f" ({row.case.source})" if row.case.source else ""
     return element("p", f"Arguments{source}: ", element("code", ", ".join(row.case.arguments)))
+
+
+def _evidence(row: Row) -> ET.Element | None:
+    if row.case is None or row.case.basis is None:
+        return None
+    return element("p", f"Evidence: {evidence(row.case.basis)}")
 
 
 def _checks(checks: tuple[CheckResult, ...], strict: bool) -> ET.Element | None:

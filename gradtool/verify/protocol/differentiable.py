@@ -17,6 +17,7 @@ from gradtool.verify.protocol.observation import (
     Array,
     ChangedByJvp,
     Cotangents,
+    Cut,
     Leak,
     MemoryLayout,
     Observation,
@@ -135,6 +136,10 @@ class Examinable(Differentiable, Protocol):
         Its derivatives are exact to rounding where forward consists of operations that the engine
         differentiates. Where it leaves the engine a part of them is missing, or a call raises.
         """
+
+    @property
+    def cuts(self) -> Sequence[Cut]:
+        """Of a function from `recorded`: where its last call left the engine."""
 
     # ---- layouts ----------------------------------------------------------------------
 

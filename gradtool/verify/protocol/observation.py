@@ -179,6 +179,15 @@ class SourceLine(NamedTuple):
     line: int
 
 
+class Cut(NamedTuple):
+    """A place where a recorded forward turns a differentiated tensor into plain numbers."""
+
+    conversion: str
+    """The call that does, such as ``item()``."""
+    path: str
+    line: int
+
+
 class ChangedByJvp(NamedTuple):
     """Tensors that a call in forward mode changes in place, by index."""
 

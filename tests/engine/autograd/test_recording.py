@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import gradtool.engine as torch
@@ -75,7 +76,15 @@ def test_conversions_to_numbers_are_noted() -> None:
     x = torch.tensor([0.3], requires_grad=True)
     with recording() as record:
         _ = x.item(), x.detach().numpy(), torch.ones(1).item()
-    assert record.cuts == ["item()", "numpy()"]
+    assert [cut.conversion for cut in record.cuts] == ["item()", "numpy()"]
+
+
+def test_a_conversion_is_noted_with_the_line_of_the_caller() -> None:
+    x = torch.tensor([0.3], requires_grad=True)
+    with recording() as record:
+        _ = float(x), np.asarray(x)
+    first = test_a_conversion_is_noted_with_the_line_of_the_caller.__code__.co_firstlineno
+    assert [(cut.path, cut.line) for cut in record.cuts] == 2 * [(__file__, first + 3)]
 
 
 def test_afterwards_backward_counts_again() -> None:

@@ -1,0 +1,71 @@
+"""The evidence that the verdicts of a case rest on: evaluations, and the exact derivative."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from gradtool.results.report import Basis
+from gradtool.verify.comparison.derivatives import Comparison
+from gradtool.verify.comparison.judgement import Judgement
+from gradtool.verify.protocol.observation import Cut
+
+EXACT = Basis(evidence="exact and numeric")
+
+
+def basis_of(judgements: Sequence[Judgement], cuts: Sequence[Cut]) -> Basis | None:
+    """Return the evidence behind all of these; None where nothing was compared.
+
+    Args:
+        judgements: Those of a case.
+        cuts: Where its recorded forward left the engine.
+    """
+    numeric_only, compared = False, False
+    for judgement in judgements:
+        for comparison in judgement.comparisons:
+            compared = compared or comparison.analytic.size > 0
+            if not comparison.analytic.size or is_confirmed(comparison):
+                continue
+            numeric_only = True
+            reason = _reason(judgement, comparison, cuts)
+            if reason:
+                return Basis(evidence="numeric only", reason=reason)
+    if numeric_only:
+        return Basis(evidence="numeric only")
+    return EXACT if compared else None
+
+
+def is_confirmed(comparison: Comparison) -> bool:
+    """Return True if evaluations show what the exact derivative says, and not only that it is 0.
+
+    An exact derivative of zero needs evaluations that do not move.
+    """
+    exact, tolerance = comparison.exact, comparison.tolerance
+    if exact is None:
+        return False
+    scale = np.abs(exact).max(axis=1, initial=0.0)
+    allowed = np.maximum(tolerance.meaningful_error(scale)[:, None], tolerance.zero_tolerance())
+    with np.errstate(invalid="ignore"):  # What is not known at all has no error either.
+        seen = comparison.oracle_error <= allowed
+    return bool((seen & (exact != 0)).any() if exact.any() else seen.any())
+
+
+def _reason(judgement: Judgement, comparison: Comparison, cuts: Sequence[Cut]) -> str | None:
+    """The reason why evaluations alone decided; None where no forward was recorded."""
+    witness = judgement.at.witness
+    if witness is None:
+        return None
+    if cuts:
+        return _cut_words(cuts[0])
+    if witness.silence:
+        return witness.silence
+    if comparison.exact is None:
+        return "evaluations contradict the recorded forward"
+    return "evaluations are too blunt to confirm the recorded forward"
+
+
+def _cut_words(cut: Cut) -> str:
+    place = f"line {cut.line} of {Path(cut.path).name}"
+    return f"forward leaves the engine at {place}: `{cut.conversion}`"
