@@ -101,10 +101,7 @@ def _unchanged(packed: Any) -> Any:
 def _transparent(torch: Any, cuts: list[Cut]) -> Any:
     """The mode in which neither `no_grad` nor `detach` hides a step."""
     kept = (torch.Tensor.detach, torch.detach, torch.Tensor.data.__get__)
-    conversions = {
-        getattr(torch.Tensor, name): shown
-        for name, shown in _CONVERSIONS.items()
-    }
+    conversions = {getattr(torch.Tensor, name): shown for name, shown in _CONVERSIONS.items()}
 
     class Transparent(torch.overrides.TorchFunctionMode):  # type: ignore[misc]  # known at run time
         def __torch_function__(
