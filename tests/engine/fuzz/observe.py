@@ -51,7 +51,7 @@ def value(tensor: Any) -> Any:
     plain = tensor.detach().resolve_conj().resolve_neg()
     if getattr(plain, "_is_zerotensor", bool)():  # PyTorch's zeros without memory
         plain = plain.clone()
-    return np.array(plain.numpy(), copy=True)
+    return np.asarray(plain.clone().numpy())  # That of what is shared cannot be resized any more.
 
 
 def _strides(tensor: Any) -> tuple[int | None, ...]:

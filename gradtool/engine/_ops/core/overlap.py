@@ -21,6 +21,11 @@ APART = frozenset((
 ))  # fmt: skip
 """What reads from no memory that it writes to, be it exactly the same."""
 
+APART_FROM_OUT = frozenset((
+    "cat", "gather", "index_select", "masked_select", "max", "min", "sort", "stack", "take",
+))  # fmt: skip
+"""What writes to an ``out=`` that shares no memory with what it reads."""
+
 UNCHECKED = frozenset((
     "addbmm_", "addmm_", "addmv_", "addr_", "baddbmm_", "masked_scatter_",
 ))  # fmt: skip

@@ -186,13 +186,13 @@ def _resize(x: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
         raise RuntimeError("cannot resize variables that require grad")
     wanted = as_ints(size[0]) if len(size) == 1 and not isinstance(size[0], int) else as_ints(size)
     if wanted != tuple(x.shape):
-        x._array = _resized(x._array, wanted)
+        x._array = resized(x._array, wanted)
         x._bump()
         x._leaf_node = None
     return x
 
 
-def _resized(array: Any, shape: Ints) -> Any:
+def resized(array: Any, shape: Ints) -> Any:
     """The memory of an array in another shape; a larger one, with the same elements, if need be."""
     flat, start, count = memory_of(array), offset_of(array), prod(shape)
     if start + count > flat.size:

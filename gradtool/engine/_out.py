@@ -1,0 +1,129 @@
+"""Results written to the tensors of ``out=``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from gradtool.engine._modes import modes
+from gradtool.engine._ops.core.dtype_support import C_NAMES, TYPE_NAMES
+from gradtool.engine._ops.core.inplace import check_cast, check_in_place, replace, write
+from gradtool.engine._ops.core.overlap import APART_FROM_OUT, check_apart, check_overlap
+from gradtool.engine._ops.shape.memory import resized
+from gradtool.engine._tensor import Tensor
+
+IN_DTYPE_OF_OUT = frozenset((
+    "cumprod", "cumsum", "empty", "eye", "full", "linspace", "logspace", "ones", "prod", "sum",
+    "zeros",
+))  # fmt: skip
+"""Functions that compute in the dtype of ``out=``."""
+
+_OF_ONE_DTYPE = (
+    "abs", "bitwise_not", "ceil", "clamp", "conj_physical", "floor", "frac", "neg", "negative",
+    "round", "sgn", "sign", "trunc",
+)  # fmt: skip
+_LIKE_INPUT = (
+    "argmax", "argmin", "diag", "gather", "max", "min", "norm", "softmax", "sort", "tril", "triu",
+)  # fmt: skip
+_PRODUCTS = ("bmm", "dot", "matmul", "mm", "mv")
+
+_REFUSALS: dict[str, str] = {
+    **dict.fromkeys(_OF_ONE_DTYPE, "Found dtype {out} but expected {result}"),
+    **dict.fromkeys(
+        _LIKE_INPUT, "Expected out tensor to have dtype {c_result}, but got {c_out} instead"
+    ),
+    **dict.fromkeys(_PRODUCTS, "result dtype {out} does not match input dtype {result}"),
+    **dict.fromkeys(
+        ("amax", "amin"),
+        "Expected the dtype for input and out to match, but got {result} for input's dtype and "
+        "{out} for out's dtype.",
+    ),
+    **dict.fromkeys(
+        ("index_select", "masked_select"),
+        "{name}(): self and result must have the same scalar type",
+    ),
+    **dict.fromkeys(("isneginf", "isposinf"), "{name} does not support non-boolean outputs."),
+    **dict.fromkeys(("all", "any"), "{name} only supports bool tensor for result, got: {out}"),
+    "nan_to_num": "nan_to_num: dtype of out: {out} should be same as input: {result}",
+    "take": "take(): self and out expected to have the same dtype, but got self.dtype = {result} "
+    "and out.dtype = {out}",
+    "where": "Expected out type to be {result} but got {out}",
+}
+"""What functions say that write to no dtype but that of the result."""
+
+
+def written(name: str, out: Any, result: Any, args: Any, params: dict[str, Any]) -> Any:
+    """The results, written to the tensors that were given for them.
+
+    Raises:
+        RuntimeError: a gradient would have to flow through, or the shape or dtype does not fit.
+    """
+    read = list(_tensors((args, tuple(params.values()))))
+    given = [*read, *_tensors((out,))]
+    if any(getattr(each, "_tangent", None) is not None for each in given):
+        raise NotImplementedError(
+            f"Trying to use forward AD with {name}_out that does not support it because it is an "
+            "out= function"
+        )
+    single = isinstance(result, Tensor)
+    if (
+        modes.grad
+        and any(each.requires_grad for each in given)
+        and (result if single else result[0]).dtype.is_differentiable
+    ):
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, "
+            "but one of the arguments requires grad."
+        )
+    if single:
+        check = check_apart if name in APART_FROM_OUT else check_overlap
+        for each in read:
+            check(out, each)
+        return _fill(name, out, result, of_complex=any(each.is_complex() for each in read))
+    return type(result)(*[_fill(name, *pair) for pair in zip(out, result, strict=True)])
+
+
+def _tensors(values: Any) -> Iterator[Tensor]:
+    for each in values:
+        if isinstance(each, Tensor):
+            yield each
+        elif isinstance(each, tuple | list):
+            yield from _tensors(each)
+
+
+def _fill(name: str, out: Tensor, result: Tensor, *, of_complex: bool = False) -> Tensor:
+    differentiable = result.dtype.is_differentiable
+    if differentiable:
+        check_in_place(out)
+    _check_dtype(name, out, result, of_complex)
+    if out.shape != result.shape:
+        out._array = resized(out._array, tuple(result.shape))
+    if not differentiable:
+        write(out, result)
+        out._bump()
+        return out
+    return replace(out, result)
+
+
+def _check_dtype(name: str, out: Tensor, result: Tensor, of_complex: bool) -> None:
+    words = _REFUSALS.get(name)
+    if words is not None and out.dtype is not result.dtype and not (name == "abs" and of_complex):
+        names = {"out": _name(out), "result": _name(result)}
+        c_names = {"c_out": _c_name(out), "c_result": _c_name(result)}
+        raise RuntimeError(words.format(name=name, **names, **c_names))
+    try:
+        check_cast(result, out)
+    except RuntimeError:
+        if name not in ("cat", "stack"):
+            raise
+        raise TypeError(
+            f"torch.cat(): input types can't be cast to the desired output type {_name(out)}"
+        ) from None
+
+
+def _name(x: Tensor) -> str:
+    return str(TYPE_NAMES[x._array.dtype.name])
+
+
+def _c_name(x: Tensor) -> str:
+    return str(C_NAMES.get(x._array.dtype.name, x._array.dtype.name))
