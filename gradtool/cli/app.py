@@ -13,6 +13,7 @@ import typer
 
 from gradtool.cli.commands.check import check
 from gradtool.cli.commands.config import config
+from gradtool.cli.commands.derive import derive
 from gradtool.cli.commands.doctor import doctor
 from gradtool.cli.commands.explain import explain
 from gradtool.cli.commands.init import init
@@ -39,6 +40,7 @@ app = typer.Typer(
 )
 app.command()(check)
 app.command()(config)
+app.command()(derive)
 app.command()(doctor)
 app.command()(explain)
 app.command()(init)

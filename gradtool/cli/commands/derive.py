@@ -1,0 +1,75 @@
+"""``gradtool derive``: a right backward for a Function, written and checked."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gradtool.cli.exit_codes import ExitCode
+from gradtool.cli.options import declared as cli
+from gradtool.cli.options.groups import configured
+from gradtool.config.resources import DTYPES
+
+if TYPE_CHECKING:
+    from gradtool.config.options import CheckOptions
+    from gradtool.run.derive_runner import Answer
+
+
+def derive(
+    context: typer.Context,
+    paths: cli.Paths,
+    config: cli.Config = None,
+    isolated: cli.Isolated = False,
+    jvp: Annotated[bool, typer.Option("--jvp", help="Write a jvp for forward mode too.")] = False,
+    vmap: Annotated[
+        bool, typer.Option("--vmap", help="Let the Function run under torch.vmap too.")
+    ] = False,
+    seed: cli.Seed = None,
+    dtype: cli.Dtype = None,
+) -> Callable[[], ExitCode]:
+    """Write a right backward for Functions."""
+    from gradtool.cli.options.choices import choose
+    from gradtool.config.options import (
+        CheckOptions,
+        ExecutionOptions,
+        NumericOptions,
+        SelectionOptions,
+    )
+
+    options = CheckOptions(
+        config=configured(config, isolated),
+        selection=SelectionOptions(paths=tuple(paths)),
+        numeric=NumericOptions(
+            seed=seed, dtype=dtype and choose(dtype, DTYPES, "value of --dtype:")
+        ),
+        execution=ExecutionOptions(isolation=False),
+        command=context.obj,
+    )
+    return partial(_derive, options, jvp, vmap)
+
+
+def _derive(options: CheckOptions, jvp: bool, vmap: bool) -> ExitCode:
+    from contextlib import redirect_stdout
+
+    from gradtool.cli.output.streams import reader_may_leave
+    from gradtool.run.derive_runner import derive
+
+    with redirect_stdout(sys.stderr):
+        answers = derive(options, jvp=jvp, vmap=vmap)
+    with reader_may_leave(sys.stdout):
+        sys.stdout.write("\n\n".join(_shown(each) for each in answers if each.text))
+    for each in answers:
+        if each.problem:
+            print(f"{each.node}: {each.problem}", file=sys.stderr)
+    if not answers:
+        return ExitCode.NOTHING_CHECKED
+    return ExitCode.FAILED if any(each.problem for each in answers) else ExitCode.PASSED
+
+
+def _shown(answer: Answer) -> str:
+    cases = "; ".join(f"{name}: {', '.join(arguments)}" for name, arguments in answer.cases)
+    return f"# {answer.node}: passes gradtool check at {cases}\n{answer.text}"

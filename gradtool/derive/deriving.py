@@ -1,0 +1,141 @@
+"""One Function: recorded at its case, reversed, written, and checked by the gate at every case."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gradtool.adapters.common.binding import bind, names_of
+from gradtool.adapters.common.random_state import global_generators
+from gradtool.adapters.library import library
+from gradtool.cases.sources import ResolvedCase
+from gradtool.checking.case_check import check_case
+from gradtool.checking.plan import PlannedFunction
+from gradtool.derive.expression import Graph
+from gradtool.derive.problem import NotDerivable
+from gradtool.derive.trace import Recorded, record
+from gradtool.derive.writing import Wanted, Writer
+from gradtool.results.report import Severity, Verdict
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A class that the gate passed.
+
+    Args:
+        text: Its source.
+        cases: The names of the cases, each with its arguments, at which it was checked.
+    """
+
+    text: str
+    cases: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+def derive(planned: PlannedFunction, wanted: Wanted | None = None) -> Derived:
+    """Write a right backward for a Function.
+
+    Raises:
+        NotDerivable: Forward cannot be recorded, or the gate finds fault with what was written.
+    """
+    wanted = wanted or Wanted()
+    cls = planned.checkable.obj
+    if not planned.checkable.is_function:
+        raise NotDerivable("is no Function: it has no backward to write")
+    if planned.problem is not None or not planned.cases:
+        finding = (
+            planned.problem.findings[0].message
+            if planned.problem and planned.problem.findings
+            else "has no case"
+        )
+        raise NotDerivable(finding)
+    problems: list[str] = []
+    tried: set[str] = set()
+    for means in (wanted, replace(wanted, saves_outputs=False)):
+        for case in planned.cases:
+            text = Writer(cls, _recorded(cls, case), means).text()
+            if text in tried:
+                continue
+            tried.add(text)
+            found = faults(planned, compiled(cls, text))
+            if not found:
+                return Derived(text, tuple((each.name, each.arguments) for each in planned.cases))
+            problems.append(found[0])
+    raise NotDerivable(f"what was derived does not pass the gate: {problems[0]}")
+
+
+def _recorded(cls: Any, case: ResolvedCase) -> Recorded:
+    torch = library().torch
+    args, kwargs = bind(cls, case.args, case.kwargs)
+    args = tuple(_copy(each) for each in args)
+    needs = [isinstance(each, library().Tensor) and each.requires_grad for each in args]
+    if not any(needs):
+        for place, each in enumerate(args):
+            if isinstance(each, library().Tensor) and (
+                each.dtype.is_floating_point or each.dtype.is_complex
+            ):
+                each.requires_grad_()
+                needs[place] = True
+    names = names_of(cls, len(args))
+    graph = Graph(torch, _torch_name(cls))
+    with global_generators(case.seed):
+        recorded = record(cls, graph, args, kwargs, needs, names)
+    recorded.argument_names = list(names)
+    return recorded
+
+
+def _copy(value: Any) -> Any:
+    if not isinstance(value, library().Tensor):
+        return value
+    return value.detach().clone().requires_grad_(value.requires_grad)
+
+
+def _torch_name(cls: Any) -> str:
+    """The name of the library in the user's module."""
+    names = vars(sys.modules[cls.__module__])
+    return next((name for name, each in names.items() if each is library().torch), "torch")
+
+
+def compiled(cls: Any, text: str) -> Any:
+    """Return the class of a text, in the module of the one it was derived from.
+
+    Raises:
+        NotDerivable: It does not run.
+    """
+    names = dict(vars(sys.modules[cls.__module__]))
+    names.setdefault("torch", library().torch)
+    path = f"<derived {cls.__name__}>"
+    linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
+    try:
+        exec(compile(text, path, "exec"), names)
+    except Exception as error:  # Of any type: the body of a class is code.
+        raise NotDerivable(f"what was derived does not run: {error}") from None
+    made = names[cls.__name__]
+    for name in ("forward", "backward", "setup_context", "jvp"):
+        function = made.__dict__.get(name)
+        if function is not None:
+            function.__func__.__globals__[cls.__name__] = made
+    return made
+
+
+def faults(planned: PlannedFunction, made: Any) -> list[str]:
+    """Return what the gate finds wrong with a class at the cases of a Function."""
+    checkable = replace(planned.checkable, obj=made)
+    found: list[str] = []
+    for case in planned.cases:
+        checked = check_case(planned.unit, checkable, case, planned.unit.settings.timeout)
+        found += _faults(case.name, checked.result.checks)
+        if found:
+            break
+    return found
+
+
+def _faults(case: str, checks: Sequence[Any]) -> list[str]:
+    return [
+        f"{check.rule} at {case}: {check.findings[0].message if check.findings else check.reason}"
+        for check in checks
+        if check.verdict in {Verdict.FAIL, Verdict.ERROR, Verdict.UNVERIFIED}
+        and (not check.findings or any(each.severity is Severity.ERROR for each in check.findings))
+    ]

@@ -1,0 +1,111 @@
+"""Rewriting of an operation as it is made: ones and double negations go, numbers are gathered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gradtool.derive.expression import Expression, Graph
+
+
+def simplified(
+    graph: Graph, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Expression | None:
+    """Return a simpler expression for the same value; None if there is none."""
+    if name in _RULES and not kwargs:
+        found = _RULES[name](graph, *args)
+        return found if isinstance(found, Expression) else None
+    return None
+
+
+def _number(value: Any) -> bool:
+    return type(value) in {int, float}
+
+
+def _is(value: Any, name: str) -> bool:
+    return isinstance(value, Expression) and value.kind == "operator" and value.name == name
+
+
+def _add(graph: Graph, left: Any, right: Any) -> Any:
+    if _number(right) and right == 0:
+        return left
+    if _number(left) and left == 0:
+        return right
+    if left is right:
+        return graph.operator("mul", 2, left)
+    if _is(right, "neg"):
+        return graph.operator("sub", left, right.args[0])
+    if _is(left, "neg"):
+        return graph.operator("sub", right, left.args[0])
+    return None
+
+
+def _sub(graph: Graph, left: Any, right: Any) -> Any:
+    if _number(right) and right == 0:
+        return left
+    if _is(right, "neg"):
+        return graph.operator("add", left, right.args[0])
+    return None
+
+
+def _mul(graph: Graph, left: Any, right: Any) -> Any:
+    if _number(right) and not _number(left):
+        left, right = right, left
+        if left == 1:
+            return right
+        return graph.operator("mul", left, right)
+    if _number(left):
+        return _times(graph, left, right)
+    if _is(left, "neg") or _is(right, "neg"):
+        sides = [each.args[0] if _is(each, "neg") else each for each in (left, right)]
+        product = graph.operator("mul", *sides)
+        return product if _is(left, "neg") and _is(right, "neg") else graph.operator("neg", product)
+    for one, other in ((left, right), (right, left)):
+        if _is(one, "mul") and _number(one.args[0]):
+            inner = (one.args[1], other) if one is left else (other, one.args[1])
+            return graph.operator("mul", one.args[0], graph.operator("mul", *inner))
+    if _is(left, "div") and not _is(right, "div") and _number(left.args[1]):
+        return graph.operator("div", graph.operator("mul", left.args[0], right), left.args[1])
+    return None
+
+
+def _times(graph: Graph, number: Any, other: Any) -> Any:
+    if number == 1:
+        return other
+    if number == -1:
+        return graph.operator("neg", other)
+    if _is(other, "mul") and _number(other.args[0]):
+        return graph.operator("mul", number * other.args[0], other.args[1])
+    if _is(other, "neg"):
+        return graph.operator("neg", graph.operator("mul", number, other.args[0]))
+    return None
+
+
+def _div(graph: Graph, left: Any, right: Any) -> Any:
+    if _number(right) and right == 1:
+        return left
+    if _is(left, "neg"):
+        return graph.operator("neg", graph.operator("div", left.args[0], right))
+    return None
+
+
+def _neg(graph: Graph, value: Any) -> Any:
+    if _is(value, "neg"):
+        return value.args[0]
+    if _is(value, "sub"):
+        return graph.operator("sub", value.args[1], value.args[0])
+    return None
+
+
+def _pow(_: Graph, base: Any, exponent: Any) -> Any:
+    return base if _number(exponent) and exponent == 1 else None
+
+
+_RULES: dict[str, Callable[..., Any]] = {
+    "add": _add,
+    "sub": _sub,
+    "mul": _mul,
+    "div": _div,
+    "neg": _neg,
+    "pow": _pow,
+}
