@@ -471,7 +471,8 @@ class Tracer:
             path = f"{self._graph.torch_name}.zeros_like"
             return self._graph.call("function", "zeros_like", (old,), {}, path, zeros)
         if name == "fill":
-            return self._graph.call("operator", "mul", (0, old), {}) + operands[1]
+            zero = self._graph.call("operator", "mul", (0, old), {})
+            return self._graph.call("operator", "add", (zero, operands[1]), {}, computed=found)
         return self._graph.call(kind, name, operands, kwargs, computed=found)
 
     def _tensor_operand(self, value: Any, site: int) -> Any:
