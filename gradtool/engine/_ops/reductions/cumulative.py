@@ -159,7 +159,7 @@ def cumprod(x: Tensor, dim: int, *, dtype: _dtypes.dtype | None = None) -> Tenso
     if dtype is None and not x.dtype.is_differentiable:
         dtype = _dtypes.int64
     found = x if dtype is None else x.to(dtype)
-    return _cumprod(found, dim=wrap_dim(dim, x.ndim))
+    return _cumprod(found, dim=dim)
 
 
 # ---- cumulative log-sums ---------------------------------------------------------------------

@@ -11,18 +11,12 @@ from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import MEASURED, REAL, TYPE_NAMES, check_taken, takes
 from gradtool.engine._ops.core.node_names import node_name
-from gradtool.engine._ops.creation.creation import arange
 from gradtool.engine._ops.creation.literals import tensor
 from gradtool.engine._ops.reductions.extremum import max as max_along
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.nn.functional._folding import for_each, product
-from gradtool.engine.nn.functional._pooling import (
-    Pooling,
-    WindowPlan,
-    plan_windows,
-    wanted_extents,
-    windows_of,
-)
+from gradtool.engine.nn.functional._pooling import Pooling, wanted_extents
+from gradtool.engine.nn.functional._windows import largest_of, plan_windows
 
 _LARGEST_OF = {
     1: (REAL, "max_pool1d_impl"), 2: (MEASURED, "max_pool2d"), 3: (MEASURED, "max_pool3d"),
@@ -31,6 +25,8 @@ _LARGEST_OF = {
 
 
 def _max_pool(spatial: int) -> Pooling:
+    largest = largest_of(f"max_pool{spatial}d_with_indices")
+
     def pool(
         input: Tensor,
         kernel_size: Any,
@@ -42,11 +38,8 @@ def _max_pool(spatial: int) -> Pooling:
     ) -> Any:
         check_taken(input, *_LARGEST_OF[max(spatial, 2) if return_indices else spatial])
         plan = plan_windows(input, spatial, kernel_size, stride, padding, dilation, ceil_mode)
-        lowest = -np.inf if input.is_floating_point() else np.iinfo(input._array.dtype).min
-        found = max_along(windows_of(input, plan, lowest), -1)
-        if not return_indices:
-            return found.values
-        return found.values, _indices(found.indices, plan)
+        found = largest(input, plan)
+        return found if return_indices else found[0]
 
     pool.__name__ = pool.__qualname__ = f"max_pool{spatial}d"
     pool.__doc__ = f"""The largest element of each window over the last {spatial} dimensions.
@@ -69,22 +62,6 @@ def with_indices(pool: Pooling) -> Pooling:
     pooled.__name__ = pooled.__qualname__ = f"{pool.__name__}_with_indices"
     pooled.__doc__ = f"`{pool.__name__}` with ``return_indices=True``."
     return pooled
-
-
-def _indices(within: Tensor, plan: WindowPlan) -> Tensor:
-    """Convert indices within the windows to row-major indices of the input."""
-    spatial = len(plan.size)
-    place: Any = 0
-    weight = 1
-    for at in reversed(range(spatial)):
-        offset = within % plan.size[at] * plan.dilation[at]
-        within = within // plan.size[at]
-        start = arange(plan.counts[at], device=within.device) * plan.step[at] - plan.padding[at]
-        own = start.reshape(-1, *[1] * (spatial - 1 - at)) + offset
-        place = place + own * weight
-        weight *= plan.extents[at]
-    flat: Tensor = place.to(_dtypes.int64)
-    return flat
 
 
 def _adaptive(spatial: int) -> Callable[..., Any]:
@@ -257,8 +234,6 @@ max_unpool1d, max_unpool2d, max_unpool3d = (_max_unpool(spatial) for spatial in 
 
 for _function, _node in (
     (max_pool1d, "SqueezeBackward1"),
-    (max_pool2d, "MaxPool2DWithIndicesBackward0"),
-    (max_pool3d, "MaxPool3DWithIndicesBackward0"),
     (adaptive_max_pool1d, "SqueezeBackward1"),
     (adaptive_max_pool2d, "AdaptiveMaxPool2DBackward0"),
     (adaptive_max_pool3d, "AdaptiveMaxPool3DBackward0"),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,8 +15,9 @@ from gradtool.engine._ops.core.node_names import node_name
 from gradtool.engine._ops.elementwise.elementwise import relu, sign
 from gradtool.engine._ops.linalg.linalg import matmul
 from gradtool.engine._tensor import Tensor
-from gradtool.engine.nn.functional._folding import for_each, positions, product, windows
+from gradtool.engine.nn.functional._folding import for_each, product
 from gradtool.engine.nn.functional._padding import pad
+from gradtool.engine.nn.functional._windows import WindowPlan, means_of, plan_windows
 
 Pooling = Callable[..., Any]
 
@@ -28,80 +30,12 @@ _AVERAGED = {
 """Dimensions -> the dtypes that torch averages, and the name of its kernel."""
 
 
-class WindowPlan(NamedTuple):
-    """Windows over the last dimensions, one entry for each of these."""
-
-    size: Ints
-    step: Ints
-    padding: Ints
-    dilation: Ints
-    extents: Ints
-    """Extents of the input."""
-    counts: Ints
-    """Number of windows."""
-
-    @property
-    def ends(self) -> list[int]:
-        """Padding of the input that makes all windows fit, the last dimension first."""
-        ends = []
-        for extent, size, step, padding, apart, count in reversed(
-            [*zip(self.extents, self.size, self.step, self.padding, self.dilation, self.counts)]
-        ):
-            reach = (count - 1) * step + apart * (size - 1) + 1
-            ends += [padding, reach - extent - padding]
-        return ends
-
-
-def plan_windows(
-    input: Tensor, spatial: int, size: Any, step: Any, padding: Any, dilation: Any, ceil_mode: bool
-) -> WindowPlan:
-    if input.ndim not in (spatial + 1, spatial + 2):
-        raise RuntimeError(
-            f"Expected {spatial + 1}D or {spatial + 2}D input for pooling over {spatial} "
-            f"dimensions, but got input of size: {list(input.shape)}"
-        )
-    sizes = for_each(size, spatial, "kernel_size")
-    steps = for_each(sizes if step is None or step in ([], ()) else step, spatial, "stride")
-    pads, apart = for_each(padding, spatial, "padding"), for_each(dilation, spatial, "dilation")
-    if 0 in steps:
-        raise RuntimeError("stride should not be zero")
-    if any(each > extent // 2 for each, extent in zip(pads, sizes)):
-        raise RuntimeError(
-            f"pad should be at most half of effective kernel size, but got pad={pads[0]}, "
-            f"kernel_size={sizes[0]} and dilation={apart[0]}"
-        )
-    extents = tuple(input.shape[-spatial:])
-    counts = tuple(
-        [_count(*numbers, ceil_mode) for numbers in zip(extents, sizes, steps, pads, apart)]
-    )
-    if any(count < 1 for count in counts):
-        raise RuntimeError(
-            f"Given input size: {extents}. Calculated output size: {counts}. Output size is too "
-            "small"
-        )
-    return WindowPlan(sizes, steps, pads, apart, extents, counts)
-
-
-def _count(extent: int, size: int, step: int, padding: int, apart: int, ceil_mode: bool) -> int:
-    """Number of windows; with `ceil_mode` the last may reach beyond the end."""
-    padded = extent + 2 * padding
-    if not ceil_mode:
-        return positions(padded, size, step, apart)
-    count = -(-(padded - apart * (size - 1) - 1) // step) + 1
-    return count - 1 if (count - 1) * step >= extent + padding else count
-
-
-def windows_of(input: Tensor, plan: WindowPlan, value: float) -> Tensor:
-    """Put the elements of every window in one last dimension."""
-    padded = pad(input, plan.ends, value=value)
-    taken = windows(padded, plan.size, plan.step, plan.dilation)
-    return taken.reshape(*input.shape[: -len(plan.size)], *plan.counts, product(plan.size))
-
-
 # ---- means ----------------------------------------------------------------------------------
 
 
 def _avg_pool(spatial: int) -> Pooling:
+    means = means_of(f"avg_pool{spatial}d", FLOATS | _LONG)
+
     @takes(*_AVERAGED[spatial], fused=True)
     def pool(
         input: Tensor,
@@ -113,12 +47,11 @@ def _avg_pool(spatial: int) -> Pooling:
         divisor_override: int | None = None,
     ) -> Tensor:
         plan = plan_windows(input, spatial, kernel_size, stride, padding, 1, ceil_mode)
-        total = windows_of(input, plan, 0.0).sum(-1)
-        if divisor_override is not None:
-            if divisor_override == 0:
-                raise RuntimeError("divisor must be not zero")
-            return _divide(total, divisor_override)
-        return _divide(total, input.new_tensor(_divisors(plan, count_include_pad)))
+        if divisor_override is None:
+            return means(input, plan=plan, divisor=_divisor(plan, count_include_pad))
+        if divisor_override == 0:
+            raise RuntimeError("divisor must be not zero")
+        return means(input, plan=plan, divisor=divisor_override)
 
     pool.__name__ = pool.__qualname__ = f"avg_pool{spatial}d"
     pool.__doc__ = f"""The mean of each window over the last {spatial} dimensions.
@@ -133,11 +66,12 @@ def _avg_pool(spatial: int) -> Pooling:
     return pool
 
 
-def _divide(total: Tensor, count: Any) -> Tensor:
-    """Divide; integers are truncated."""
-    rounding = None if total.dtype.is_differentiable else "trunc"
-    shared: Tensor = total.div(count, rounding_mode=rounding)
-    return shared
+@functools.lru_cache(maxsize=64)
+def _divisor(plan: WindowPlan, padding_counts: bool) -> Any:
+    """The number of elements that count in each window, as one number where it is that of all."""
+    counts = _divisors(plan, padding_counts)
+    least = counts.min(initial=product(plan.size))
+    return float(least) if (counts == least).all() else counts
 
 
 def _divisors(plan: WindowPlan, padding_counts: bool) -> Any:
@@ -277,8 +211,6 @@ def _around(size: int) -> list[int]:
 
 for _function, _node in (
     (avg_pool1d, "SqueezeBackward1"),
-    (avg_pool2d, "AvgPool2DBackward0"),
-    (avg_pool3d, "AvgPool3DBackward0"),
     (adaptive_avg_pool1d, "SqueezeBackward1"),
 ):
     node_name(_node)(_function)
