@@ -25,7 +25,7 @@ _LARGEST_OF = {
 
 
 def _max_pool(spatial: int) -> Pooling:
-    largest = largest_of(f"max_pool{spatial}d_with_indices")
+    largest = largest_of(f"max_pool{spatial}d_with_indices", _LARGEST_OF[spatial][0])
 
     def pool(
         input: Tensor,

@@ -256,18 +256,18 @@ def _taken_back(g: Any, index: Any, *, spatial: int, shape: Ints) -> Any:
     return out
 
 
-def _largest(name: str) -> Primitive:
+def _largest(name: str, dtypes: Dtypes) -> Primitive:
     """Return the primitive that takes the largest elements of windows from their places."""
     return linear(
         name,
         _taken,
         lambda g, x_shape, index, spatial: _untaken(g, index, spatial=spatial, shape=x_shape),
-        dtypes=MEASURED,
+        dtypes=dtypes,
         batch=_shape_of_examples,
     )
 
 
-_largest_again = _largest("max_pool_with_indices")
+_largest_again = _largest("max_pool_with_indices", REAL)
 _untaken: Primitive = linear(
     "max_pool_with_indices_backward",
     _taken_back,
@@ -280,9 +280,9 @@ _places_of_largest = constant(
 )
 
 
-def largest_of(name: str) -> Callable[[Tensor, WindowPlan], tuple[Tensor, Tensor]]:
+def largest_of(name: str, dtypes: Dtypes) -> Callable[[Tensor, WindowPlan], tuple[Tensor, Tensor]]:
     """Return the function that finds the largest elements of windows, and their places."""
-    taken = _largest(name)
+    taken = _largest(name, dtypes)
 
     def largest(input: Tensor, plan: WindowPlan) -> tuple[Tensor, Tensor]:
         index = _places_of_largest(input, plan=plan)
