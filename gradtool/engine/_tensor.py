@@ -63,7 +63,7 @@ class Size(tuple[int, ...]):
 def _own_storage() -> Storage | None:
     """The storage of a new tensor, where it is to tell how the tensor was made."""
     if modes.inference:
-        return InferenceStorage()
+        return InferenceStorage(modes.levels)
     return TransformStorage(modes.levels) if modes.levels else None
 
 

@@ -71,7 +71,12 @@ class Storage:
 class InferenceStorage(Storage):
     """Memory of a tensor made in inference mode, whose changes are not counted."""
 
-    __slots__ = ()
+    __slots__ = ("levels",)
+
+    def __init__(self, levels: tuple[Any, ...] = ()) -> None:
+        super().__init__()
+        self.levels = levels
+        """The transforms that were under way."""
 
     @property
     def version(self) -> int:

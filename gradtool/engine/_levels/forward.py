@@ -60,12 +60,15 @@ class ForwardTensor(DualTensor):
     @property
     def data(self) -> Tensor:
         """The primal outside the graph; in-place changes through it go uncounted."""
-        return self._value.data
+        return self._value.data if modes.recording is None else modes.recording.keep(self)
 
     @data.setter
     def data(self, value: Tensor) -> None:
         self._value.data = value
         self._array = self._value._array
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        return self._value.__deepcopy__(memo)
 
     def _accumulator(self) -> Any:
         return self._value._accumulator()

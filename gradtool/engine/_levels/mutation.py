@@ -10,7 +10,7 @@ import numpy as np
 from gradtool.engine._levels import NotBatchableError
 from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor
-from gradtool.engine._views import TransformStorage
+from gradtool.engine._views import InferenceStorage, TransformStorage
 
 if TYPE_CHECKING:
     from gradtool.engine._levels import Level
@@ -56,7 +56,7 @@ def refuse_captured(level: Level, x: Any, name: str) -> None:
     while x._level is not None:
         x = x._value
     storage = x._storage
-    if storage.__class__ is TransformStorage and level in storage.levels:
+    if isinstance(storage, TransformStorage | InferenceStorage) and level in storage.levels:
         return
     raise RuntimeError(
         "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call "

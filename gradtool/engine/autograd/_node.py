@@ -235,6 +235,8 @@ class AccumulateGrad(Node):
         if not variable._requires_grad:
             return ()
         if grad is not None:
+            if variable._node is not None:
+                raise RuntimeError("leaf variable has been moved into the graph interior")
             variable._accumulate(grad)
         # torch calls them after an undefined gradient too.
         if self.accumulated:

@@ -212,18 +212,20 @@ class _Walker:
         Raises:
             RuntimeError: it is a leaf whose gradient is only returned.
         """
-        if self.wanted is not None:
-            if node._order in self.wanted and not (node._edges or self.accumulate):
-                raise RuntimeError(
-                    "A leaf node was passed to _will_engine_execute_node but we are currently "
-                    "running autograd.grad(). This is currently not supported."
-                )
-            return node._order in self.wanted
         if self._reachable is None:
             self._reachable = set(_reachable(self.roots, oldest=None))
             if len(self.roots) == 1:
                 self._reachable.remove(self.roots[0]._order)
-        return node._order in self._reachable
+        if node._order not in self._reachable:
+            return False
+        if self.wanted is None:
+            return True
+        if node._order in self.wanted and not (node._edges or self.accumulate):
+            raise RuntimeError(
+                "A leaf node was passed to _will_engine_execute_node but we are currently "
+                "running autograd.grad(). This is currently not supported."
+            )
+        return node._order in self.wanted
 
     def in_order(self) -> list[Node]:
         """The nodes that this walk runs, in the order in which torch runs them."""

@@ -11,7 +11,13 @@ from typing import Any
 from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd import _new_nodes
-from gradtool.engine.autograd._node import GradientEdge, Node, RemovableHandle, node_and_number
+from gradtool.engine.autograd._node import (
+    GradientEdge,
+    Node,
+    Nowhere,
+    RemovableHandle,
+    node_and_number,
+)
 
 __all__ = [
     "GradientEdge",
@@ -153,7 +159,10 @@ def _get_grad_fn_or_grad_acc(tensor: Tensor | GradientEdge) -> Node:
         return tensor.node
     if not tensor._requires_grad:
         raise AssertionError("Expected gradient function to be set")
-    return node_and_number(tensor)[0].shown()
+    node = node_and_number(tensor)[0]
+    if isinstance(node, Nowhere):
+        raise AssertionError("Expected gradient function to be set")
+    return node.shown()
 
 
 class _MultiHandle:

@@ -209,3 +209,32 @@ def test_a_gradient_is_laid_out_as_its_leaf(torch: Any) -> None:
         x = of.requires_grad_()
         (x * 2).sum().backward()
         assert x.grad.stride() == strides
+
+
+def test_an_only_root_does_not_count_among_the_hooks_of_several(torch: Any) -> None:
+    x = torch.tensor(2.0, requires_grad=True)
+    y = x * 1
+    seen: list[Any] = []
+    torch.autograd.graph.register_multi_grad_hook([y, y], seen.append, mode="all")
+    torch.autograd.grad(y, y)
+    assert seen == []
+    torch.autograd.graph.register_multi_grad_hook([x, y], seen.append, mode="all")
+    (x * 1 + 0).backward(inputs=[x])
+    assert len(seen) == 1
+
+
+def test_a_view_outside_of_the_graph_cannot_be_among_several_with_hooks(torch: Any) -> None:
+    x = torch.tensor([2.0], requires_grad=True)
+    with torch.no_grad():
+        view = x[:1]
+    with pytest.raises(AssertionError, match="Expected gradient function to be set"):
+        torch.autograd.graph.register_multi_grad_hook([view], print)
+
+
+def test_a_leaf_that_moved_into_the_graph_takes_no_gradient(torch: Any) -> None:
+    x = torch.tensor(2.0, requires_grad=True)
+    y = x * 2
+    x.detach_()
+    x.mul_(torch.tensor(1.0, requires_grad=True))
+    with pytest.raises(RuntimeError, match="leaf variable has been moved into the graph interior"):
+        y.backward()

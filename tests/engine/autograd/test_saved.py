@@ -139,3 +139,49 @@ def _core() -> Any:
     from gradtool.engine import _C
 
     return _C
+
+
+SAVED: dict[str, tuple[Any, bool, bool]] = {
+    "sgn": (lambda t, x: x.sgn(), True, True),
+    "angle": (lambda t, x: x.angle(), True, False),
+    "gather": (lambda t, x: x.gather(0, t.tensor([0])), True, False),
+    "take": (lambda t, x: x.take(t.tensor([0])), True, False),
+    "cummax": (lambda t, x: x.cummax(0)[0], True, False),
+    "index_add": (lambda t, x: (x * 2).index_add(0, t.tensor([0]), x[:1]), True, False),
+    "deg2rad": (lambda t, x: x.deg2rad(), False, False),
+    "sub": (lambda t, x: t.sub(x, x, alpha=2), False, False),
+}
+"""An operation, and whether it saves its argument and its result, as torch does needed or not."""
+
+
+@pytest.mark.parametrize("changed", ["argument", "result"])
+@pytest.mark.parametrize("name", SAVED)
+def test_what_torch_saves_may_not_be_changed(torch: Any, name: str, changed: str) -> None:
+    operation, *saved = SAVED[name]
+    leaf = torch.tensor([-1.0, 0.5], requires_grad=True)
+    x = leaf * 1
+    y = operation(torch, x)
+    with torch.no_grad():
+        (x if changed == "argument" else y).add_(1)
+    if saved[changed == "result"]:
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            y.sum().backward()
+    else:
+        y.sum().backward()
+
+
+@pytest.mark.parametrize("name", ["exp_", "tanh_", "elu", "leaky_relu", "celu"])
+@pytest.mark.parametrize("of_view", [True, False])
+def test_a_result_written_over_its_input_may_not_be_changed_again(
+    torch: Any, name: str, of_view: bool
+) -> None:
+    base = torch.tensor([-1.0, 0.5], requires_grad=True) * 1
+    x = base[:1] if of_view else base
+    if name.endswith("_"):
+        getattr(x, name)()
+    else:
+        getattr(torch.nn.functional, name)(x, inplace=True)
+    with torch.no_grad():
+        base.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        base.sum().backward()

@@ -186,7 +186,7 @@ def _rewrite_history(x: Tensor, result: Tensor | None) -> None:
     if result is None and x._view is None:
         result = _overwritten(x)
     node = None if result is None else result._node
-    if x._view is None and isinstance(node, PrimitiveNode):
+    if isinstance(node, PrimitiveNode):
         node.keep_output(x)
     overwrite_history(x, node)
 

@@ -143,15 +143,17 @@ def unary(
     *,
     of_integers: str = "float",
     dtypes: Dtypes = EVERY,
+    keeps: tuple[str, ...] = (),
 ) -> Operation:
     """An elementwise function of one tensor, given its derivative as a function of x and out.
 
     `of_integers` says what becomes of integer input: ``float`` (torch's default dtype) or
-    ``keep``.
+    ``keep``. `keeps` names what is saved besides what the derivative needs.
     """
     if of_integers == "float":
         compute = of_floats(compute)
     primitive = elementwise(name, compute, derivative, arguments=("x",), dtypes=dtypes)
+    primitive.keeps = keeps
 
     def operation(x: Tensor) -> Tensor:
         if x.__class__ is not Tensor:

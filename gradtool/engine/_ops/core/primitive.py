@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from gradtool.engine import _dtypes
 from gradtool.engine._levels import alive, highest
@@ -54,7 +54,8 @@ class Plan:
         self.primitive = primitive
         self.needed = needed
         vjps = [primitive.vjps[position] for position in needed]
-        names = list(dict.fromkeys(name for vjp in vjps for name in vjp.needs))
+        needs = (name for vjp in vjps for name in vjp.needs)
+        names = list(dict.fromkeys((*needs, *primitive.keeps)))
         self.names = names
         """What is saved, in this order."""
         self.rules = tuple(_rule(vjp.apply, vjp.needs, names) for vjp in vjps)
@@ -152,8 +153,8 @@ class Primitive:
     """One entry of the op table."""
 
     __slots__ = (
-        "arguments", "batch", "compute", "dtypes", "is_view", "jvp", "kind", "name", "operation",
-        "plans", "vjps",
+        "arguments", "batch", "compute", "dtypes", "is_view", "jvp", "keeps", "kind", "name",
+        "operation", "plans", "vjps",
     )  # fmt: skip
 
     def __init__(
@@ -188,6 +189,8 @@ class Primitive:
         """How it computes all examples of a batch; None to compute them one by one."""
         self.operation: Callable[..., Tensor] = self
         """What applies it with promotion and broadcasting, where that is more than itself."""
+        self.keeps: tuple[str, ...] = ()
+        """What torch saves besides what the vjps need, so that changes of it are refused."""
         self.plans: dict[tuple[int, ...], Plan] = {}
         PRIMITIVES.append(self)
         if _meets_narrow:
@@ -383,6 +386,11 @@ class Primitive:
         if name == "out":
             return lambda _args, _params: None
         return lambda _args, params: params[name]
+
+    def keeping(self, *names: str) -> Self:
+        """Save these values too, as torch does."""
+        self.keeps = names
+        return self
 
     def __repr__(self) -> str:
         return f"<primitive {self.name}>"

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.engine._ops.core.batching import unchanged
 from gradtool.engine._ops.core.dtype_support import (
     C_NAMES,
     MEASURED,
@@ -17,9 +18,17 @@ from gradtool.engine._ops.core.dtype_support import (
     takes,
 )
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
-from gradtool.engine._ops.core.kinds import Operation, Product, binary, elementwise, promoted
+from gradtool.engine._ops.core.kinds import (
+    Operation,
+    Product,
+    binary,
+    elementwise,
+    linear,
+    promoted,
+)
 from gradtool.engine._ops.core.node_names import give_name, numbered
 from gradtool.engine._ops.core.op import op
+from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._ops.core.promotion import require_tensor, result_type
 from gradtool.engine._ops.elementwise.elementwise import reciprocal
 from gradtool.engine._tensor import Tensor
@@ -84,7 +93,18 @@ def _scaled(x: Any, y: Any, alpha: Any) -> Any:
         return y
     if isinstance(y, Tensor) and not common.is_differentiable:
         return y.to(common) * (bool(alpha) if common.name == "bool" else alpha)
+    if isinstance(y, Tensor) and y.dtype.is_differentiable and isinstance(alpha, int | float):
+        return _multiple(y, alpha=alpha)
     return y * alpha
+
+
+# Unlike a product, it saves nothing.
+_multiple: Primitive = linear(
+    "multiple",
+    lambda x, *, alpha: x * alpha,
+    lambda g, alpha: _multiple(g, alpha=alpha),
+    batch=unchanged,
+)
 
 
 @op(aliases=("divide",), in_place=True)

@@ -238,7 +238,7 @@ def _phase_vjp(g: Tensor, x: Tensor) -> Tensor:
 
 
 _angle = general("angle", lambda x: np.angle(x), _phase_vjp, batch=unchanged)
-_angle_of_real = unary("angle", _phase_of_real, 0.0)
+_angle_of_real = unary("angle", _phase_of_real, 0.0, keeps=("x",))
 
 
 @op(method=True)

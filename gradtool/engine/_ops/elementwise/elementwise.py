@@ -190,7 +190,7 @@ _phase = general("sgn", _phases, _phase_vjp, dtypes=COMPLEX, batch=unchanged)
 @op(in_place=True, node="SgnBackward0")
 def sgn(x: Tensor) -> Tensor:
     """The sign; of complex numbers ``x / |x|``, and zero at zero."""
-    return _phase(x) if x.is_complex() else sign(x)
+    return _phase(x) if x.is_complex() else _sgn(x)
 
 
 neg = op(
@@ -221,6 +221,7 @@ def abs(x: Tensor) -> Tensor:
 
 
 sign = op(unary("sign", _signs, 0.0, of_integers="keep", dtypes=ORDERED), in_place=True)
+_sgn = unary("sgn", _signs, 0.0, of_integers="keep", dtypes=ORDERED, keeps=("x", "out"))
 
 
 def _squared(x: Any) -> Any:

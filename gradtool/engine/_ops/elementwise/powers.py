@@ -286,14 +286,18 @@ sinc = op(
 @takes(ORDERED, "deg2rad")
 def deg2rad(x: Tensor) -> Tensor:
     """Degrees in radians."""
-    return x * (math.pi / 180)
+    return _degrees(x)
 
 
 @op(in_place=True, node="Rad2DegBackward0")
 @takes(ORDERED, "rad2deg")
 def rad2deg(x: Tensor) -> Tensor:
     """Radians in degrees."""
-    return x * (180 / math.pi)
+    return _radians(x)
+
+
+_degrees = unary("deg2rad", lambda x: x * (math.pi / 180), math.pi / 180)
+_radians = unary("rad2deg", lambda x: x * (180 / math.pi), 180 / math.pi)
 
 
 # ---- powers of two, and in double precision --------------------------------------------------

@@ -73,7 +73,7 @@ def picking(name: str, *, dtypes: Dtypes = EVERY) -> Primitive:
     )
 
 
-_gather = gathering("gather")
+_gather = gathering("gather").keeping("x")
 _gather_backward: Primitive = linear(
     "gather_backward",
     _spread,

@@ -71,7 +71,7 @@ _index_add = Primitive(
     (vjp_of(lambda g: g), vjp_of(lambda g, index, dim: g.index_select(dim, index))),
     kind="linear",
     batch=write_slices_rule,
-)
+).keeping("source")
 _index_copy = Primitive(
     "index_copy",
     _slices_copied,
@@ -83,7 +83,7 @@ _index_copy = Primitive(
     ),
     kind="linear",
     batch=write_slices_rule,
-)
+).keeping("source")
 
 
 def _taken(x: Any, index: Any) -> Any:
@@ -101,7 +101,7 @@ _take = linear(
     _taken,
     lambda g, x_shape, index: added_to_zeros(g, (prod(x_shape),), (0,), [index]).reshape(x_shape),
     batch=take_rule,
-)
+).keeping("x")
 
 
 @op(method=True, node="IndexSelectBackward0")

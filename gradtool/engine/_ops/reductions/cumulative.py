@@ -261,7 +261,8 @@ def _latest(extreme: Any) -> Callable[..., Any]:
 
 _last_largest = constant("cummax", _latest(np.maximum), dtypes=ORDERED, batch=along_dim)
 _last_smallest = constant("cummin", _latest(np.minimum), dtypes=ORDERED, batch=along_dim)
-_largest, _smallest = gathering("cummax", dtypes=ORDERED), gathering("cummin", dtypes=ORDERED)
+_largest = gathering("cummax", dtypes=ORDERED).keeping("x")
+_smallest = gathering("cummin", dtypes=ORDERED).keeping("x")
 
 
 @return_type("cummax")

@@ -51,6 +51,8 @@ _ISSUE = (
 )
 _unknown_to_leaky_relu = _not_invertible(_NEGATIVE.format("leakyReLu", _ISSUE))
 _unknown_to_elu = _not_invertible(_NEGATIVE.format("elu", ""))
+# As in torch, the gradient is refused if the result is changed again.
+_final = elementwise_primitive("identity", lambda x: x, 1.0, arguments=("x",)).keeping("out")
 
 
 def _numbered(function: Activation, name: str) -> Activation:
@@ -195,7 +197,7 @@ _leaky_relu = elementwise_primitive(
 def _bent_for_good(x: Tensor, *, slope: float) -> Tensor:
     """Bend entries such that their sign is lost where the result replaces them."""
     result = _leaky_relu(x, slope=slope)
-    return _unknown_to_leaky_relu(result) if slope < 0 else result
+    return (_unknown_to_leaky_relu if slope < 0 else _final)(result)
 
 
 _leaky_relu_over = _numbered(_bent_for_good, "LeakyRelu")
@@ -352,7 +354,7 @@ _elu = elementwise_primitive(
 def _elu_for_good(x: Tensor, *, alpha: float, scale: float, rate: float) -> Tensor:
     """Apply `elu` such that signs are lost where the result replaces the input."""
     result = _elu(x, alpha=alpha, scale=scale, rate=rate)
-    return _unknown_to_elu(result) if alpha < 0 else result
+    return (_unknown_to_elu if alpha < 0 else _final)(result)
 
 
 _elu_over, _celu_over = _numbered(_elu_for_good, "Elu"), _numbered(_elu_for_good, "Celu")
