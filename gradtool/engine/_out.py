@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from gradtool.engine._lazy import hold, memory
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.dtype_support import C_NAMES, TYPE_NAMES
 from gradtool.engine._ops.core.inplace import check_cast, check_in_place, replace, write
@@ -97,7 +98,7 @@ def _fill(name: str, out: Tensor, result: Tensor, *, of_complex: bool = False) -
         check_in_place(out)
     _check_dtype(name, out, result, of_complex)
     if out.shape != result.shape:
-        out._array = resized(out._array, tuple(result.shape))
+        hold(out, resized(memory(out), tuple(result.shape)))
     if not differentiable:
         write(out, result)
         out._bump()

@@ -102,6 +102,8 @@ class Tensor(TensorMethods):
 
     _level: Any = None
     """The `Level` of the transform that it belongs to; None for a plain tensor."""
+    _lazy: Any = None
+    """For a conjugate or negative as a view: what is left to do, as `_lazy` has it."""
 
     def __init__(self, *given: Any, device: Any = None) -> None:
         """A tensor of the default dtype: of data, which is copied, or of a size, zeros.
@@ -330,6 +332,8 @@ class Tensor(TensorMethods):
                 self._grad = _copied_with_graph(grad, self._array)
             elif getrefcount(grad) <= unshared.count and _may_take(grad, self._array):
                 self._grad = grad
+            elif grad._lazy is not None and getrefcount(grad) <= unshared.count:
+                self._grad = _copied_lazily(grad, self._array)
             else:
                 # Other leaves, hooks or the caller may hold the same gradient.
                 self._grad = wrap(_copied_like(grad._array, self._array))
@@ -337,7 +341,7 @@ class Tensor(TensorMethods):
             self._grad = held + grad
         else:
             # In place, as torch does: references to ``.grad`` see the sum.
-            held._array[...] = held._array + grad._array
+            held._put(..., held._array + grad._array)
             held._bump()
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
@@ -428,9 +432,21 @@ class Tensor(TensorMethods):
     def _is_view(self) -> bool:
         return self._view is not None
 
+    def _put(self, key: Any, values: Any) -> None:
+        """Write an array or a number over the elements that `key` picks."""
+        self._array[key] = values
+
+    def _alias(self, storage: Storage | None) -> Tensor:
+        """The same memory outside the graph, with this count of its versions."""
+        if self._lazy is None:
+            return alias(self._array, storage)
+        from gradtool.engine._lazy import alias_of
+
+        return alias_of(self, storage)
+
     def _bare(self) -> Tensor:
         """The same tensor without its place in the graph."""
-        return alias(self._array, self._shared_storage())
+        return self._alias(self._shared_storage())
 
     def is_inference(self) -> bool:
         """True if it was made in inference mode."""
@@ -440,6 +456,8 @@ class Tensor(TensorMethods):
         """The same memory outside the graph."""
         if modes.recording is not None:
             return modes.recording.keep(self)  # type: ignore[no-any-return]  # of this class
+        if self._lazy is not None:
+            return self._alias(self._shared_storage())
         return alias(self._array, self._shared_storage())
 
     def detach_(self) -> Tensor:
@@ -469,7 +487,7 @@ class Tensor(TensorMethods):
             return self.detach()
         made = self._shared_storage()
         inside = made.__class__ is TransformStorage
-        return alias(self._array, TransformStorage(made.levels) if inside else Storage())  # type: ignore[attr-defined]  # by class
+        return self._alias(TransformStorage(made.levels) if inside else Storage())  # type: ignore[attr-defined]  # by class
 
     @data.setter
     def data(self, value: Tensor) -> None:
@@ -483,7 +501,9 @@ class Tensor(TensorMethods):
         if value._array.dtype != self._array.dtype:
             # As in torch: gradients of what was computed before are of the other dtype.
             self._leaf_node = None
-        self._array = value._array
+        from gradtool.engine._lazy import share
+
+        share(self, value)
 
     @data.deleter
     def data(self) -> None:
@@ -632,7 +652,11 @@ class Tensor(TensorMethods):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The graph is not written: a computed tensor is read back as a leaf.
-        return _rebuild, (self._array, self._requires_grad)
+        if self._lazy is None:
+            return _rebuild, (self._array, self._requires_grad)
+        from gradtool.engine._lazy import rebuild, written
+
+        return rebuild, (*written(self), self._requires_grad)
 
 
 def _may_take(grad: Tensor, leaf: Any) -> bool:
@@ -666,6 +690,15 @@ def _copied_like(grad: Any, leaf: Any) -> Any:
         return grad.copy()
     copied[...] = grad
     return copied
+
+
+def _copied_lazily(grad: Tensor, leaf: Any) -> Tensor:
+    """A copy of what torch takes as it is, where its memory is laid out as that of its leaf."""
+    from gradtool.engine._lazy import copy_of, memory
+
+    held = memory(grad)
+    fits = held.strides == leaf.strides if is_dense(leaf) else held.flags.c_contiguous
+    return copy_of(grad) if fits else wrap(_copied_like(grad._array, leaf))
 
 
 def is_dense(array: Any) -> bool:

@@ -12,6 +12,7 @@ from gradtool.adapters.bundled.graphed_levels import GraphedBatch, GraphedCotang
 from gradtool.adapters.common.vjp import vjp
 from gradtool.adapters.library import Arrays, BoundCall, Library, Outputs, Snapshot
 from gradtool.engine._errors import ContractError
+from gradtool.engine._lazy import hold, memory
 from gradtool.engine._tensor import to_numpy, wrap
 from gradtool.engine.autograd._recording import recording
 from gradtool.verify.protocol.observation import Array, Cotangents, Cut, FailureKind, Primals
@@ -41,7 +42,8 @@ class _Bundled:
         return tensor._array.dtype
 
     def shares_memory(self, tensor: Any, other: Any) -> bool:
-        own, array = tensor._array, other._array if isinstance(other, engine.Tensor) else other
+        own = memory(tensor)
+        array = memory(other) if isinstance(other, engine.Tensor) else other
         if type(own) is not type(array):
             return False
         if not isinstance(own, np.ndarray):
@@ -94,13 +96,13 @@ class _TensorSnapshot:
 
     def __init__(self, tensor: Any) -> None:
         self._tensor = tensor
-        self._array = tensor._array
-        self._values = tensor._array.copy()
+        self._array = memory(tensor)
+        self._values = self._array.copy()
         self._class = type(tensor)
         self._fields = dict(vars(tensor))
 
     def is_changed(self) -> bool:
-        if self._tensor._array is not self._array:
+        if memory(self._tensor) is not self._array:
             return True
         return bool(self._array.tobytes() != self._values.tobytes())
 
@@ -108,7 +110,7 @@ class _TensorSnapshot:
         if not self.is_changed():
             return
         self._tensor.__class__ = self._class
-        self._tensor._array = self._array
+        hold(self._tensor, self._array)
         vars(self._tensor).clear()
         vars(self._tensor).update(self._fields)
         self._array[...] = self._values

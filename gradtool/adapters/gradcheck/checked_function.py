@@ -202,7 +202,7 @@ def copied(tensor: Tensor) -> Array:
 
 
 def _write(tensor: Tensor, values: Array) -> None:
-    tensor._array[...] = wrap(values).to(tensor.device)._array
+    tensor._put(..., wrap(values).to(tensor.device)._array)
 
 
 def _same_bytes(one: Array, other: Array) -> bool:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from gradtool.engine._lazy import bits, mark, memory, share
 from gradtool.engine._modes import marking, modes
 from gradtool.engine._tensor import Tensor, _fill, _new
 
@@ -142,6 +143,10 @@ class Wrapped(Tensor):
 def wrap_at(level: Level, kind: type[Wrapped], value: Tensor, array: Any) -> Any:
     """A tensor of `level` that holds `value`; `array` has the shape and dtype it shows."""
     wrapped = _fill(_new(kind), array)
+    if value._lazy is not None:
+        if array.__class__ is not Outline:
+            wrapped._array = memory(value)
+        mark(wrapped, *bits(value))
     wrapped.__dict__["_level"] = level
     wrapped.__dict__["_value"] = value
     return wrapped
@@ -256,6 +261,12 @@ class Outline:
     def __len__(self) -> int:
         return self.shape[0]
 
+    def conj(self) -> Outline:
+        """The outline of the conjugates."""
+        return self
+
+    __neg__ = conj
+
     def item(self) -> Any:
         """Refuse to name one value.
 
@@ -315,7 +326,7 @@ def become(x: Tensor, wrapped: Wrapped) -> None:
     x.__class__ = wrapped.__class__
     # First of all: other fields may be those of the tensor that it holds.
     x.__dict__.update(wrapped.__dict__)
-    x._array = wrapped._array
+    share(x, wrapped)
     x._node, x._requires_grad = wrapped._node, wrapped._requires_grad
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from gradtool.engine import _pytree
+from gradtool.engine._lazy import memory
 from gradtool.engine._levels import (
     BatchLevel,
     NotBatchableError,
@@ -42,7 +43,7 @@ class VmapLevel(BatchLevel):
 
     def wrap(self, value: Tensor) -> BatchedTensor:
         """A tensor of this level; the examples lie along the first dimension of `value`."""
-        wrapped: BatchedTensor = wrap_at(self, BatchedTensor, value, Outline(value._array))
+        wrapped: BatchedTensor = wrap_at(self, BatchedTensor, value, Outline(memory(value)))
         return wrapped
 
     def wrap_along(self, value: Tensor, dim: int) -> BatchedTensor:

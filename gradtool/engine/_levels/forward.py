@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from gradtool.engine._lazy import bits, mark, share
 from gradtool.engine._levels.dual import (
     DualLevel,
     DualTensor,
@@ -27,7 +28,7 @@ from gradtool.engine._levels.tangents import (
     zeros_in_layout_of,
 )
 from gradtool.engine._modes import modes
-from gradtool.engine._tensor import Tensor, alias
+from gradtool.engine._tensor import Tensor
 from gradtool.engine._views import version_of
 
 _new = object.__new__
@@ -65,7 +66,7 @@ class ForwardTensor(DualTensor):
     @data.setter
     def data(self, value: Tensor) -> None:
         self._value.data = value
-        self._array = self._value._array
+        share(self, self._value)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         return self._value.__deepcopy__(memo)
@@ -92,7 +93,7 @@ class ForwardLevel(DualLevel):
         wrapped = _new(ForwardTensor)
         fields = wrapped.__dict__
         fields["_level"], fields["_value"], fields["_tangent"] = self, primal, tangent
-        wrapped._array = primal._array
+        share(wrapped, primal)
         return wrapped
 
     def make_dual(self, primal: Tensor, tangent: Tensor) -> DualTensor:
@@ -220,10 +221,11 @@ class ForwardLevel(DualLevel):
 
     def lift(self, x: Tensor) -> None:
         """Turn `x` into a tensor of this level, its place in the graph into its primal's."""
-        primal = alias(x._array, x._storage)
+        primal = x._alias(x._storage)
         for name in _SHARED:
             setattr(primal, name, getattr(x, name))
         x.__class__ = ForwardTensor
+        mark(x, *bits(primal))
         fields = x.__dict__
         fields["_level"], fields["_value"], fields["_tangent"] = self, primal, None
 
@@ -233,7 +235,8 @@ class ForwardLevel(DualLevel):
         primal = fields.pop("_value")
         del fields["_level"], fields["_tangent"]
         x.__class__ = Tensor
-        for name in ("_array", "_storage", *_SHARED):
+        share(x, primal)
+        for name in ("_storage", *_SHARED):
             setattr(x, name, getattr(primal, name))
 
     def _give_tangent(self, x: Any, tangent: Tensor) -> None:

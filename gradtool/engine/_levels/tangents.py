@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtool.engine._lazy import bits, mark, memory
 from gradtool.engine._levels import Outline, for_each_example
 from gradtool.engine._tensor import Tensor, wrap
 
@@ -55,7 +56,9 @@ def in_layout_of(primal: Tensor, tangent: Tensor) -> Tensor:
 
 
 def _same_layout(primal: Tensor, tangent: Tensor) -> bool:
-    one, other = primal._array, tangent._array
+    if bits(primal) != bits(tangent):
+        return False
+    one, other = memory(primal), memory(tangent)
     if one.shape != other.shape:
         return False
     batched = isinstance(one, Outline) or isinstance(other, Outline)
@@ -86,13 +89,14 @@ def zeros_in_layout_of(primal: Tensor, tangent: Tensor) -> Tensor:
     """Return zeros laid out in memory as `primal` is, for each example that `tangent` has."""
     from gradtool.device import module_of
 
-    array = primal._array
+    array = memory(primal)
     flat = np.zeros_like(array, shape=max(_elements(array), 1))
     if array.size == 0:
         return wrap(np.zeros_like(array))
     as_strided = module_of(array).lib.stride_tricks.as_strided
-    whole = as_strided(flat[_offset(array) :], array.shape, array.strides)
-    return for_each_example(tangent, wrap(whole))
+    zeros = wrap(as_strided(flat[_offset(array) :], array.shape, array.strides))
+    mark(zeros, *bits(primal))
+    return for_each_example(tangent, zeros)
 
 
 # ---- views ----------------------------------------------------------------------------------

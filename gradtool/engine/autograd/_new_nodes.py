@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gradtool.engine._modes import modes
-from gradtool.engine._tensor import Tensor, alias
+from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd._node import AccumulateGrad
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Packed:
                 f"type {type(value).__name__}"
             )
         # A new tensor: the hook may return one that it still holds.
-        restored = alias(value._array, value._storage)
+        restored = value._alias(value._storage)
         restored._requires_grad = self.requires_grad
         if isinstance(self.edge, AccumulateGrad):
             restored._leaf_node = weakref.ref(self.edge)

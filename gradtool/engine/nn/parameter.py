@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradtool.engine._lazy import bits, mark, memory
 from gradtool.engine._tensor import Tensor, _fill
 
 __all__ = ["Parameter"]
@@ -19,7 +20,8 @@ class Parameter(Tensor):
         source = Tensor() if data is None else data
         if not isinstance(source, Tensor):
             raise TypeError(f"Parameter data must be a Tensor, not {type(source).__name__}")
-        _fill(self, source._array)
+        _fill(self, memory(source))
+        mark(self, *bits(source))
         self._storage = source.detach()._storage
         self.requires_grad = requires_grad
 

@@ -55,7 +55,7 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def array(tensor: Any) -> Any:
-    return tensor.detach().numpy()
+    return tensor.detach().resolve_conj().resolve_neg().numpy()
 
 
 def placements(case: OpCase) -> Iterator[tuple[int | None, ...]]:

@@ -46,12 +46,6 @@ EXPLAINED: tuple[Explained, ...] = (
         lambda difference, _: str(difference.expected) == "complex32",
     ),
     Explained(
-        "PyTorch conjugates when the elements are first looked at, the engine at once",
-        lambda difference, _: (
-            difference.what in ("is_conj", "is_neg") or "ConjPhysical" in f"{difference.expected}"
-        ),
-    ),
-    Explained(
         "the strides of what is computed, and no view, follow the order of the loops",
         lambda difference, _: difference.what == "stride",
     ),

@@ -34,12 +34,25 @@ def set_parts(t: Any, x: Any, y: Any) -> Any:
     return changed
 
 
+def changed_conjugate(t: Any, x: Any, y: Any) -> Any:
+    changed = x * y
+    turned = changed.conj()
+    turned.mul_(1j)
+    turned.imag.add_(y)
+    turned[:1] = x[:1]
+    return changed
+
+
 CASES: list[OpCase] = [
     *over("parts", lambda t, x: (
         x.real, x.imag, t.real(x) * t.imag(x), x.conj(), t.conj(x) * x, x.conj_physical(),
         t.conj_physical(x), x.resolve_conj(), x.resolve_neg(), x.mH if x.ndim > 1 else x,
         t.is_complex(x), x.is_neg(), t.is_conj(x),
     ), SOME),
+    *over("parts of conjugates", lambda t, x: (
+        x.conj().real, x.conj().imag, t._neg_view(x), t._neg_view(x.conj()).conj(),
+    ), SOME),
+    OpCase("change of a conjugate", changed_conjugate, (COMPLEX, normal(3, 4))),
     OpCase("parts of real numbers", lambda t, x: (
         x.real * 1, x.conj() * 1, t.conj_physical(x), x.angle(), t.angle(x), t.abs(x), t.sgn(x),
         t.is_complex(x),

@@ -160,10 +160,10 @@ def write(x: Tensor, result: Tensor, repeating: bool = False) -> None:
     check_cast(result, x)
     if repeating and repeats(x):
         changed = (source != target) & ((source == source) | (target == target))  # NaN stays NaN
-        target[changed] = source[changed]
+        x._put(changed, source[changed])
         return
     check_distinct_elements(x)
-    x._array[...] = source
+    x._put(..., source)
 
 
 def check_cast(result: Tensor, x: Tensor) -> None:

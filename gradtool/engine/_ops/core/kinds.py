@@ -11,7 +11,7 @@ from gradtool.engine import _dtypes
 from gradtool.engine._levels import alive, highest
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.batching import BatchRule, unchanged
-from gradtool.engine._ops.core.dtype_support import EVERY, REAL, Dtypes, not_implemented
+from gradtool.engine._ops.core.dtype_support import COMPLEX, EVERY, REAL, Dtypes, not_implemented
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.narrow import in_single, rounded
 from gradtool.engine._ops.core.primitive import Primitive, Vjp, positional_names, vjp_of
@@ -336,7 +336,7 @@ zeros_like = Primitive("zeros_like", np.zeros_like, dtypes=REAL, batch=unchanged
 def conjugate(value: Any) -> Any:
     """The complex conjugate; a real tensor or number is returned as it is."""
     if isinstance(value, Tensor):
-        return value if value._array.dtype.kind != "c" else value.conj()
+        return value if value._array.dtype.kind != "c" else _conjugates(value)
     return value.conjugate() if isinstance(value, complex) else value
 
 
@@ -396,3 +396,7 @@ def general(
 def constant(name: str, compute: Callable[..., Any], **declared: Unpack[Declared]) -> Primitive:
     """A function without a derivative: of integers, or piecewise constant by nature."""
     return Primitive(name, compute, **declared)
+
+
+_conjugates = linear("conj", np.conjugate, conjugate, dtypes=COMPLEX, batch=unchanged)
+"""The conjugates that derivatives are multiplied by, at once and not as a view."""

@@ -20,6 +20,7 @@ from gradtool.engine._ops.elementwise import (
     arithmetic,
     comparison,
     complex_parts,
+    conjugates,
     elementwise,
     gamma,
     powers,
@@ -78,7 +79,8 @@ from gradtool.engine._ops.signal import spectrograms
 from gradtool.engine._tensor import Tensor
 
 FAMILIES = (
-    arithmetic, assignment, axes, comparison, complex_parts, contraction, conversion, counting,
+    arithmetic, assignment, axes, comparison, complex_parts, conjugates, contraction, conversion,
+    counting,
     creation, cumulative, diagonals, distributions, einsum, elementwise, expansion, extremum, gamma,
     gathering, generators, gradient, histograms, indexing, inverses, joining, linalg, literals, lu,
     cholesky, householder,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradtool.engine._lazy import memory
 from gradtool.engine._tensor import Tensor, data_pointer, is_dense
 
 REPEATING = frozenset((
@@ -46,7 +47,7 @@ def repeats(x: Tensor) -> bool:
 
     What no other tensor shares was computed as if it had memory of its own, and now gets it.
     """
-    if not has_repeats(x._array):
+    if not has_repeats(memory(x)):
         return False
     if x._storage is not None:
         return True
@@ -65,6 +66,8 @@ def check_distinct_elements(x: Tensor, part: Any = None) -> None:
 
 def check_overlap(target: Tensor, source: Any) -> None:
     """Refuse a source that has some of the target's memory, but not exactly all of it.
+
+    Nor does it refuse where the elements of either are computed from memory first.
 
     Raises:
         RuntimeError: the memory of the two overlaps in part.

@@ -8,6 +8,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from gradtool.engine import _dtypes
+from gradtool.engine._lazy import bits, mark, memory
 from gradtool.engine._levels import alive, highest
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.batching import BatchRule, broadcasting
@@ -207,7 +208,7 @@ class Primitive:
             elif isinstance(arg, Tensor):
                 if arg._level is not None:
                     return self._at_level(alive(args), params)
-                arrays.append(arg._array)
+                arrays.append(memory(arg) if self.is_view else arg._array)
             else:
                 arrays.append(arg)
         try:
@@ -264,6 +265,8 @@ class Primitive:
 
     def link_view(self, out: Tensor, source: Tensor, params: dict[str, Any]) -> None:
         """Let `out` share the version counter of what it is a view of."""
+        if source.__class__ is not Tensor and source._lazy is not None:
+            mark(out, *bits(source))
         storage = out._storage = source._shared_storage()
         if storage.__class__ is InferenceStorage:
             return  # changes of it are not followed

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from gradtool.engine._levels import BatchLevel
 
 
+_DONE_AGAIN = ("conj", "neg_view", "view_as_complex", "view_as_real")
+
+
 class ViewAgain(Node):
     """A view of what its base is now."""
 
@@ -70,7 +73,7 @@ class ViewAgain(Node):
     def _name(self) -> str:
         """As torch names it: a step that is not a matter of strides is done again."""
         node: Any = self.chain[0]
-        again = node.plan.primitive.name in ("view_as_real", "view_as_complex")
+        again = node.plan.primitive.name in _DONE_AGAIN
         return node._name() if again else "AsStridedBackward0"
 
 

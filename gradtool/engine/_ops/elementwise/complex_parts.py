@@ -17,6 +17,7 @@ from gradtool.engine._ops.core.dtype_support import COMPLEX, FLOATS, REAL, TYPE_
 from gradtool.engine._ops.core.kinds import conjugate, general, linear, unary
 from gradtool.engine._ops.core.op import attribute, op
 from gradtool.engine._ops.core.primitive import Primitive, vjp_of
+from gradtool.engine._ops.elementwise.conjugates import conj, is_conj, neg_view
 from gradtool.engine._ops.elementwise.elementwise import cos, sin
 from gradtool.engine._ops.shape.expansion import broadcast_tensors
 from gradtool.engine._tensor import Tensor
@@ -53,7 +54,6 @@ _imag = linear(
     dtypes=COMPLEX,
     batch=unchanged,
 )
-_conj = linear("conj", np.conjugate, lambda g: g.conj(), dtypes=COMPLEX, batch=unchanged)
 _view_as_real: Primitive = linear(
     "view_as_real",
     _pairs,
@@ -76,7 +76,9 @@ _view_as_complex: Primitive = linear(
 @op
 def real(x: Tensor) -> Tensor:
     """The real parts, as a view; a real tensor is returned as it is."""
-    return _real(x) if x.is_complex() else x
+    if not x.is_complex():
+        return x
+    return _real(conj(x) if is_conj(x) else x)
 
 
 @attribute()
@@ -89,6 +91,8 @@ def imag(x: Tensor) -> Tensor:
     """
     if not x.is_complex():
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    if is_conj(x):
+        return neg_view(_view_as_real(conj(x))).select(-1, 1)
     return _imag(x)
 
 
@@ -97,10 +101,16 @@ def view_as_real(x: Tensor) -> Tensor:
     """Real and imaginary parts along a new last dimension, as a view.
 
     Raises:
-        RuntimeError: the tensor is not complex.
+        RuntimeError: the tensor is not complex, or is a conjugate as a view.
     """
     if not x.is_complex():
         raise RuntimeError("view_as_real is only supported for complex tensors")
+    if is_conj(x):
+        raise RuntimeError(
+            "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate "
+            "tensor so you can view it as real, use self.resolve_conj(); however, be warned that "
+            "the resulting tensor will NOT alias the original."
+        )
     return _view_as_real(x)
 
 
@@ -124,42 +134,6 @@ def view_as_complex(x: Tensor) -> Tensor:
     if x._array.size and x._array.strides[-1] != x._array.itemsize:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
     return _view_as_complex(x)
-
-
-# ---- conjugates -----------------------------------------------------------------------------
-
-
-@op(method=True)
-def conj(x: Tensor) -> Tensor:
-    """The complex conjugates, as a copy; a real tensor is returned as it is."""
-    return _conj(x) if x.is_complex() else x
-
-
-conj_physical = op(conj, name="conj_physical", in_place=True)
-
-
-@op(method=True)
-def is_conj(x: Tensor) -> bool:
-    """False: conjugates are computed at once, never when they are first looked at."""
-    return False
-
-
-@op(method=True)
-def is_neg(x: Tensor) -> bool:
-    """False: negatives are computed at once, never when they are first looked at."""
-    return False
-
-
-@op(method=True)
-def resolve_conj(x: Tensor) -> Tensor:
-    """The tensor itself, since `is_conj` is false."""
-    return x
-
-
-@op(method=True)
-def resolve_neg(x: Tensor) -> Tensor:
-    """The tensor itself, since `is_neg` is false."""
-    return x
 
 
 # ---- numbers made of parts ------------------------------------------------------------------

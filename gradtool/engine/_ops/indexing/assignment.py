@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gradtool.engine._lazy import memory
 from gradtool.engine._levels import highest
 from gradtool.engine._levels.mutation import check_change
 from gradtool.engine._modes import modes
@@ -78,11 +79,11 @@ def _assign(x: Tensor, key: Key, value: Any) -> None:
         return
     place = place_of(x, key)
     if not key.indices:
-        check_distinct_elements(x, x._array[place])
+        check_distinct_elements(x, memory(x)[place])
     elif place is not None:
         repeats(x)
     if place is not None:
-        x._array[place] = value._array if isinstance(value, Tensor) else value
+        x._put(place, value._array if isinstance(value, Tensor) else value)
     x._bump()
 
 

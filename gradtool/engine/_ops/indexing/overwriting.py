@@ -56,7 +56,7 @@ def fill_(x: Tensor, value: Any) -> Tensor:
         give_name(out, "FillBackward3" if isinstance(value, Tensor) else "FillBackward2")
         return out
     repeats(x)
-    x._array[...] = value._array if isinstance(value, Tensor) else value
+    x._put(..., value._array if isinstance(value, Tensor) else value)
     x._bump()
     return x
 

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradtool.device import module_of
+from gradtool.engine._lazy import memory
 from gradtool.engine._levels import Outline
 from gradtool.engine._ops.core.dims import Ints, as_ints
 from gradtool.engine._ops.core.kinds import linear
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive, vjp_of
 from gradtool.engine._ops.creation.creation import arange
+from gradtool.engine._ops.elementwise.conjugates import Flip
 from gradtool.engine._ops.indexing.slicing import index_add
 from gradtool.engine._ops.shape.memory import memory_of, offset_of
 from gradtool.engine._tensor import Tensor
@@ -146,7 +148,7 @@ def as_strided(x: Tensor, size: Any, stride: Any, storage_offset: int | None = N
         x = x.contiguous()
         held, start = x.numel(), 0
     else:
-        held, start = memory_of(x._array).size, offset_of(x._array)
+        held, start = memory_of(memory(x)).size, offset_of(memory(x))
     offset = start if storage_offset is None else storage_offset
     if 0 not in size and offset + _reach(size, stride) > held:
         raise RuntimeError(
@@ -165,9 +167,10 @@ def _view_of_base(out: Tensor, size: Ints, stride: Ints, offset: int) -> None:
     view = out._view
     if view is not None and len(view.steps) > 1 and view.base.dtype is out.dtype:
         base = view.base
-        start = offset_of(base._array)
+        start = offset_of(memory(base))
         params = {"size": size, "stride": stride, "offset": offset - start, "layout": base.stride()}
-        view.steps = ((_as_strided, params),)
+        flips = [step for step in view.steps if isinstance(step[0], Flip)]
+        view.steps = ((_as_strided, params), *flips)
 
 
 # ---- copies with a view replaced -------------------------------------------------------------

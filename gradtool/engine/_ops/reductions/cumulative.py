@@ -26,7 +26,6 @@ from gradtool.engine._ops.core.op import FUNCTIONS, op
 from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._ops.core.return_types import ValuesAndIndices, return_type
 from gradtool.engine._ops.creation.creation import ones_like
-from gradtool.engine._ops.elementwise.complex_parts import conj
 from gradtool.engine._ops.elementwise.elementwise import exp, log
 from gradtool.engine._ops.indexing.gathering import gathering
 from gradtool.engine._ops.reductions.extremum import amax
@@ -194,7 +193,8 @@ def _running_log_sum_vjp(g: Tensor, x: Tensor, out: Tensor, dim: int) -> Tensor:
     if g.numel() == 0 or g.ndim == 0:
         return g
     if g.is_complex():
-        return conj(_weighed(log(conj(g)), x, out, dim))
+        turned: Tensor = conjugate(_weighed(log(conjugate(g)), x, out, dim))
+        return turned
     size = log(g.abs())
     least = float(np.finfo(g._array.dtype).min)
     positive, negative = (size.masked_fill(~which, least) for which in (g > 0, g < 0))

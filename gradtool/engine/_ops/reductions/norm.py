@@ -12,9 +12,9 @@ from gradtool.engine import _dtypes
 from gradtool.engine._ops.core.batching import over_dims
 from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import SMOOTH, TYPE_NAMES
-from gradtool.engine._ops.core.kinds import general
+from gradtool.engine._ops.core.kinds import conjugate, general
 from gradtool.engine._ops.core.op import op
-from gradtool.engine._ops.elementwise.complex_parts import conj, real
+from gradtool.engine._ops.elementwise.complex_parts import real
 from gradtool.engine._ops.elementwise.elementwise import sgn
 from gradtool.engine._ops.reductions.extremum import amax, amin
 from gradtool.engine._ops.reductions.reduction import (
@@ -70,7 +70,7 @@ def _power(x: Tensor, p: float) -> Tensor:
 def _of_order_jvp(
     tangents: Sequence[Any], x: Tensor, out: Tensor, p: float, dims: Ints, keepdim: bool
 ) -> Tensor:
-    along = sum(real(conj(_power(x, p)) * tangents[0]), dims, keepdim)
+    along = sum(real(conjugate(_power(x, p)) * tangents[0]), dims, keepdim)
     change: Tensor = (along * out ** (1 - p)).masked_fill(out == 0, 0)
     return change
 

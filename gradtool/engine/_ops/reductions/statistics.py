@@ -13,9 +13,9 @@ from gradtool.engine._ops.core.batching import over_dims
 from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import SMOOTH, TYPE_NAMES
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
-from gradtool.engine._ops.core.kinds import general
+from gradtool.engine._ops.core.kinds import conjugate, general
 from gradtool.engine._ops.core.op import op
-from gradtool.engine._ops.elementwise.complex_parts import conj, real
+from gradtool.engine._ops.elementwise.complex_parts import real
 from gradtool.engine._ops.reductions.reduction import (
     accumulating,
     count_over,
@@ -192,7 +192,7 @@ def cov(
         freedom = 0
     centred = rows - average
     weighted = centred if weights is None else centred * weights
-    found: Tensor = (centred @ conj(weighted).transpose(0, 1)) / freedom
+    found: Tensor = (centred @ conjugate(weighted).transpose(0, 1)) / freedom
     return found.squeeze()
 
 

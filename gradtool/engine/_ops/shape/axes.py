@@ -10,9 +10,10 @@ from typing import Any
 from gradtool.engine._dtypes import int64
 from gradtool.engine._ops.core.batching import all_later, changing, one_later
 from gradtool.engine._ops.core.dims import Ints, as_ints, one_by_one, wrap_dim, wrap_dims
-from gradtool.engine._ops.core.kinds import conjugate, linear
+from gradtool.engine._ops.core.kinds import linear
 from gradtool.engine._ops.core.node_names import give_name
 from gradtool.engine._ops.core.op import attribute, op
+from gradtool.engine._ops.elementwise.conjugates import conj
 from gradtool.engine._ops.shape.joining import cat, hstack, stack
 from gradtool.engine._ops.shape.parts import tensor_split
 from gradtool.engine._tensor import Tensor
@@ -107,8 +108,7 @@ def adjoint(x: Tensor) -> Tensor:
         RuntimeError: it is a vector.
     """
     _require_matrices(x, "adjoint()")
-    conjugated: Tensor = conjugate(transpose(x, -2, -1) if x.ndim else x)
-    return conjugated
+    return conj(transpose(x, -2, -1) if x.ndim else x)
 
 
 @attribute("T")
@@ -147,7 +147,7 @@ def _matrix_adjoint(x: Tensor) -> Tensor:
             f"tensor.H is only supported on matrices (2-D tensors). Got {x.ndim}-D tensor."
             + (" For batches of matrices, consider using tensor.mH" if x.ndim > 2 else "")
         )
-    return adjoint(x) if x.ndim else conjugate(x)
+    return adjoint(x) if x.ndim else conj(x)
 
 
 # ---- flips and rotations ---------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
+from gradtool.engine._lazy import bits, hold, memory
 from gradtool.engine._levels import Outline, Wrapped
 from gradtool.engine._ops.core.dims import Ints, as_ints
 from gradtool.engine._ops.core.dtype_support import TYPE_NAMES
@@ -49,14 +50,14 @@ def offset_of(array: Any) -> int:
 @method("storage_offset")
 def _storage_offset(x: Tensor) -> int:
     """Count the elements before it in the memory that it is part of."""
-    return offset_of(x._array)
+    return offset_of(memory(x))
 
 
 @method("is_set_to")
 def _is_set_to(x: Tensor, other: Tensor) -> bool:
     """Return True where both are the same memory in the same shape and strides."""
     same = x.data_ptr() == other.data_ptr() and x.stride() == other.stride()
-    return same and x.shape == other.shape
+    return same and x.shape == other.shape and bits(x) == bits(other)
 
 
 # ---- storages -------------------------------------------------------------------------------
@@ -120,13 +121,13 @@ class TypedStorage(UntypedStorage):
 @method("storage")
 def _typed_storage(x: Tensor) -> TypedStorage:
     """The memory that the tensor is part of."""
-    return TypedStorage(memory_of(_plain(x)._array))
+    return TypedStorage(memory_of(memory(_plain(x))))
 
 
 @method("untyped_storage")
 def _untyped_storage(x: Tensor) -> UntypedStorage:
     """The memory that the tensor is part of, as bytes."""
-    return UntypedStorage(memory_of(_plain(x)._array))
+    return UntypedStorage(memory_of(memory(_plain(x))))
 
 
 def _plain(x: Tensor) -> Tensor:
@@ -152,7 +153,8 @@ def _set(x: Tensor, source: Tensor | None = None) -> Tensor:
             f"{TYPE_NAMES[x.dtype.name]}"
         )
     check_in_place(x)
-    x._array, x._view = source._array, None
+    hold(x, memory(source))
+    x._view = None
     x._bump()
     # As in torch: what was computed before is no function of what it is now.
     x._leaf_node = None
@@ -186,7 +188,7 @@ def _resize(x: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
         raise RuntimeError("cannot resize variables that require grad")
     wanted = as_ints(size[0]) if len(size) == 1 and not isinstance(size[0], int) else as_ints(size)
     if wanted != tuple(x.shape):
-        x._array = resized(x._array, wanted)
+        hold(x, resized(memory(x), wanted))
         x._bump()
         x._leaf_node = None
     return x

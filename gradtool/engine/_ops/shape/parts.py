@@ -16,7 +16,7 @@ from gradtool.engine._ops.core.dims import as_ints, wrap_dim
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.indexing.views import take_slice
 from gradtool.engine._ops.shape.joining import cat, stack
-from gradtool.engine._tensor import Size, Tensor, alias
+from gradtool.engine._tensor import Size, Tensor
 from gradtool.engine._views import SEVERAL, InferenceStorage, Storage
 from gradtool.engine.autograd._node import (
     Gradients,
@@ -191,7 +191,7 @@ def _uncounted(part: Tensor) -> Tensor:
         copied: Tensor = part.clone()
         return copied
     held = part._storage
-    out = alias(part._array, held if isinstance(held, InferenceStorage) else Storage())
+    out = part._alias(held if isinstance(held, InferenceStorage) else Storage())
     out._node, out._requires_grad = part._node, part._node is not None
     return out
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine import _dtypes
+from gradtool.engine._lazy import memory
 from gradtool.engine._levels import Outline
 from gradtool.engine._ops.core.batching import changing, of_examples, one_later, over_dims
 from gradtool.engine._ops.core.dims import Ints, as_ints, one_by_one, wrap_dim, wrap_dims
@@ -87,6 +88,11 @@ def _viewed(x: Tensor, size: Ints) -> Tensor:
 
 
 def _reinterpreted(x: Tensor, dtype: _dtypes.dtype) -> Tensor:
+    if x._lazy is not None:
+        bit = "conjugate view tensors" if x._lazy.conj else "tensors with negative bit set"
+        raise RuntimeError(
+            f"torch.Tensor.view is not supported for {bit} when converting to a different dtype."
+        )
     if dtype.itemsize != x.itemsize:
         _check_elements_fit(x, dtype)
     out = wrap(x._array.view(dtype.numpy))
@@ -159,7 +165,7 @@ def _product(shape: Ints) -> int:
 
 def _is_viewable(x: Tensor, shape: Ints) -> bool:
     """Return True where the array library reshapes without a copy. New memory never overlaps."""
-    array = x._array
+    array = x._array if x._lazy is None else memory(x)
     if array.flags.c_contiguous or array.size == 0:
         return True
     while isinstance(array, Outline):  # all examples are viewable so if one is

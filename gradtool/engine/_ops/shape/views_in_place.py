@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gradtool.engine._lazy import share
 from gradtool.engine._levels import stand_in
 from gradtool.engine._levels.mutation import check_change
 from gradtool.engine._modes import modes
@@ -44,7 +45,7 @@ def _becoming(name: str, node: NodeName) -> Callable[..., Tensor]:
 def _turn_into(x: Tensor, view: Tensor) -> bool:
     """Let `x` be what `view` is, the same memory in another shape; return True if recorded."""
     node = view._node
-    x._array = view._array
+    share(x, view)
     if x._level is not None:
         x.__dict__.update(view.__dict__)
     x._bump()
@@ -65,7 +66,9 @@ def _of_parts(view: View) -> bool:
     As in torch, such a view remembers how it was made, and not what became of it.
     """
     names = {primitive.name for primitive, _ in view.steps}
-    return not names.isdisjoint(("real", "imag", "view_as_real", "view_as_complex"))
+    return not names.isdisjoint(
+        ("conj", "imag", "neg_view", "real", "view_as_complex", "view_as_real")
+    )
 
 
 def _lead_back(x: Tensor, viewed: Callable[..., Tensor], args: Any, named: Any) -> None:

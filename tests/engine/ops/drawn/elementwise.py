@@ -46,8 +46,9 @@ def held(name: str) -> Any:
 
 
 OF_ONE: dict[str, Op] = {
-    **each("abs neg positive square sgn conj real resolve_conj resolve_neg angle imag",
+    **each("abs neg _neg_view positive square sgn conj conj_physical real resolve_conj resolve_neg",
            op(of_one(distinct, dtypes=NUMBERS))),
+    **each("angle imag", op(of_one(distinct, dtypes=NUMBERS))),
     **each("acos arcsin arctanh", op(of_one(within(-0.9, 0.9), dtypes=NUMBERS))),
     **each("acosh", op(of_one(within(1.1, 3), dtypes=NUMBERS))),
     **each("log log10 log2 rsqrt sqrt", op(of_one(within(0.2, 3), dtypes=NUMBERS))),
