@@ -103,6 +103,7 @@ _multiple: Primitive = linear(
     "multiple",
     lambda x, *, alpha: x * alpha,
     lambda g, alpha: _multiple(g, alpha=alpha),
+    dtypes=SMOOTH,
     batch=unchanged,
 )
 

@@ -296,8 +296,8 @@ def rad2deg(x: Tensor) -> Tensor:
     return _radians(x)
 
 
-_degrees = unary("deg2rad", lambda x: x * (math.pi / 180), math.pi / 180)
-_radians = unary("rad2deg", lambda x: x * (180 / math.pi), 180 / math.pi)
+_degrees = unary("deg2rad", lambda x: x * (math.pi / 180), math.pi / 180, dtypes=ORDERED)
+_radians = unary("rad2deg", lambda x: x * (180 / math.pi), 180 / math.pi, dtypes=ORDERED)
 
 
 # ---- powers of two, and in double precision --------------------------------------------------

@@ -52,7 +52,9 @@ _ISSUE = (
 _unknown_to_leaky_relu = _not_invertible(_NEGATIVE.format("leakyReLu", _ISSUE))
 _unknown_to_elu = _not_invertible(_NEGATIVE.format("elu", ""))
 # As in torch, the gradient is refused if the result is changed again.
-_final = elementwise_primitive("identity", lambda x: x, 1.0, arguments=("x",)).keeping("out")
+_final = elementwise_primitive("final", lambda x: x, 1.0, arguments=("x",), dtypes=FLOATS).keeping(
+    "out"
+)
 
 
 def _numbered(function: Activation, name: str) -> Activation:
