@@ -43,7 +43,7 @@ def cotangents(
             if pairs is None:
                 pairs = pulled_by_library(g, out, active)
         except NotDerivable as error:
-            line = abs(lines.get(out, 0)) or None
+            line = lines.get(out) or None
             raise NotDerivable(
                 f"line {line} {error.message}" if line else error.message, line
             ) from None

@@ -30,7 +30,7 @@ data_ptr nelement ndimension
 _METADATA = frozenset(_METADATA_NAMES.split())
 _RANDOM_NAMES = """
 rand randn randint bernoulli dropout rand_like randn_like randint_like normal multinomial
-randperm bernoulli_ uniform_ normal_ dropout1d dropout2d alpha_dropout
+randperm uniform bernoulli_ uniform_ normal_ dropout1d dropout2d alpha_dropout
 """
 _RANDOM = frozenset(_RANDOM_NAMES.split())
 _FOLDERS = frozenset({"linalg", "fft", "special"})
@@ -60,6 +60,8 @@ class Recorded:
     lines: dict[Expression, int] = field(default_factory=dict)
     changed: set[str] = field(default_factory=set)
     """Inputs that are changed in place."""
+    random: set[Expression] = field(default_factory=set)
+    """What random numbers alone decide, which can be saved and not computed again."""
     active: set[Expression] = field(default_factory=set)
     """What depends on an input that needs a gradient."""
     fixed: set[Expression] = field(default_factory=set)
@@ -445,8 +447,6 @@ class Tracer:
         operands = tuple(self._tensor_operand(each, site) for each in args)
         made = self._graph.call(kind, name, operands, kwargs, path, function, computed=found)
         self._note(made, site)
-        if name in _RANDOM:
-            self.recorded.lines[made] = -self._line(site)
         if isinstance(found, self._tensor):
             self._learn(found, made)
             return
@@ -480,8 +480,11 @@ class Tracer:
 
     def _note(self, made: Expression, site: int) -> None:
         self.recorded.lines.setdefault(made, self._line(site))
-        if any(each in self.recorded.active for each in made.operands()):
+        operands = list(made.operands())
+        if any(each in self.recorded.active for each in operands):
             self.recorded.active.add(made)
+        elif made.name in _RANDOM or any(each in self.recorded.random for each in operands):
+            self.recorded.random.add(made)
 
     def _before_change(self, tensor: Any, site: int) -> Any:
         """Keep the values of all that a change in place may reach."""
@@ -521,8 +524,6 @@ class Tracer:
         )
         made = self._in_place(kind, name, operands, kwargs, tensor)
         self._note(made, site)
-        if name + "_" in _RANDOM:
-            self.recorded.lines[made] = -self._line(site)
         self._expressions[id(tensor)] = made
         if old in self.recorded.names and old not in self.recorded.inputs:
             self.recorded.names.setdefault(made, self.recorded.names.pop(old))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -143,7 +143,7 @@ class Writer:
         recorded = self._recorded
         found = {each for each in recorded.inputs if each is not None}
         found |= set(recorded.parameters.values()) | set(self._sent)
-        found |= {each for each, line in recorded.lines.items() if line < 0}
+        found |= self._drawn()
         last = self._forward.body[-1]
         plain = not self._has_ctx or not self._returns_early()
         if self._has_ctx and plain and recorded.is_tuple:
@@ -152,6 +152,13 @@ class Writer:
         if self._wanted.saves_outputs and plain and not (self._has_ctx and recorded.rebound):
             found |= {each for each in recorded.outputs if each is not None}
         return found
+
+    def _drawn(self) -> set[Expression]:
+        """Variables of forward that hold random numbers."""
+        recorded = self._recorded
+        return (
+            {each for each in recorded.random if each in recorded.names} if self._has_ctx else set()
+        )
 
     # Methods
 
@@ -194,7 +201,7 @@ class Writer:
         saved = self._saved(used)
         lines = ["@staticmethod", f"def {name}({self._ctx}, {', '.join(arguments)}):"]
         if saved:
-            unpacked = _unpacked([names.given[each] for each in saved])
+            unpacked = _unpacked(self._listed(saved, names.given))
             lines.append(f"    {unpacked} = {self._ctx}.saved_tensors")
         return [*lines, *(f"    {line}" for line in body)], used
 
@@ -242,16 +249,15 @@ class Writer:
         given: dict[Expression, str] = {}
         for leaf in recorded.inputs:
             if leaf is not None:
-                given[leaf] = _identifier(leaf.name)
+                given[leaf] = leaf.name
         given.update(zip(self._sent, self._cotangent_names(), strict=True))
         for name, leaf in recorded.parameters.items():
             given[leaf] = f"{self._ctx}.{name}"
         for name, out in zip(self._output_names, recorded.outputs, strict=True):
             if out is not None and out in known:
                 given.setdefault(out, name)
-        for each, line in recorded.lines.items():
-            if line < 0 and each in recorded.names:
-                given.setdefault(each, recorded.names[each])
+        for each in self._drawn():
+            given.setdefault(each, recorded.names[each])
         suggested = {
             e: n for e, n in {**self._grad_names, **recorded.names}.items() if e not in given
         }
@@ -262,13 +268,18 @@ class Writer:
     def _saved(self, used: set[Expression]) -> list[Expression]:
         """The tensors to save, in the order of inputs, then outputs, then others."""
         recorded = self._recorded
-        order = [
-            *recorded.inputs,
-            *recorded.outputs,
-            *(e for e, line in recorded.lines.items() if line < 0),
-        ]
+        order = [*recorded.inputs, *recorded.outputs, *sorted(self._drawn(), key=lambda e: e.order)]
         found = [each for each in order if each is not None and each in used and each.is_tensor]
         return list(dict.fromkeys(found))
+
+    def _listed(self, saved: Sequence[Expression], names: Mapping[Expression, str]) -> list[str]:
+        """The names to save tensors by; those of a variadic parameter are saved together."""
+        variadic = self._forward.args.vararg
+        star = f"*{variadic.arg}" if variadic else ""
+        listed = [
+            star if star and each.name.startswith(f"{star[1:]}[") else names[each] for each in saved
+        ]
+        return list(dict.fromkeys(listed))
 
     # The class
 
@@ -281,14 +292,9 @@ class Writer:
                 )
         saved = self._saved(used)
         names = self._names(self._known()).given
-        for each in saved:
-            if each not in names:
-                raise NotDerivable(
-                    f"line {-recorded.lines.get(each, 0)} draws random numbers without a name"
-                )
         added = []
         if saved:
-            listed = ", ".join(names[each] for each in saved)
+            listed = ", ".join(self._listed(saved, names))
             added.append(f"{self._ctx}.save_for_backward({listed})")
             if jvp:
                 added.append(f"{self._ctx}.save_for_forward({listed})")
@@ -371,6 +377,8 @@ class Writer:
 
 
 def _unpacked(names: Sequence[str]) -> str:
+    if len(names) == 1 and names[0].startswith("*"):
+        return names[0][1:]
     return f"({names[0]},)" if len(names) == 1 else ", ".join(names)
 
 
