@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
 import linecache
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gradtool.adapters.common.binding import bind, names_of
+from gradtool.adapters.common.binding import bind, names_of, parameters_of
 from gradtool.adapters.common.random_state import global_generators
 from gradtool.adapters.library import library
 from gradtool.cases.sources import ResolvedCase
 from gradtool.checking.case_check import check_case
 from gradtool.checking.plan import PlannedFunction
+from gradtool.derive.assembly import Assembly, Branch
+from gradtool.derive.branching import branches
 from gradtool.derive.expression import Graph
 from gradtool.derive.problem import NotDerivable
 from gradtool.derive.trace import Recorded, record
-from gradtool.derive.writing import Wanted, Writer
+from gradtool.derive.writing import Methods, Wanted, Writer
 from gradtool.results.report import Severity, Verdict
 
 
@@ -54,8 +57,7 @@ def derive(planned: PlannedFunction, wanted: Wanted | None = None) -> Derived:
     problems: list[str] = []
     tried: set[str] = set()
     for means in (wanted, replace(wanted, saves_outputs=False)):
-        for case in planned.cases:
-            text = Writer(cls, _recorded(cls, case), means).text()
+        for text in _texts(cls, planned.cases, means):
             if text in tried:
                 continue
             tried.add(text)
@@ -64,6 +66,28 @@ def derive(planned: PlannedFunction, wanted: Wanted | None = None) -> Derived:
                 return Derived(text, tuple((each.name, each.arguments) for each in planned.cases))
             problems.append(found[0])
     raise NotDerivable(f"what was derived does not pass the gate: {problems[0]}")
+
+
+def _texts(cls: Any, cases: Sequence[ResolvedCase], wanted: Wanted) -> Iterator[str]:
+    """Yield the class as the first case has it, then with a branch for each kind of case."""
+    first = Writer(cls, _recorded(cls, cases[0]), wanted)
+    yield Assembly(first, [Branch(first.methods())]).text()
+    groups: list[tuple[Methods, list[Any]]] = []
+    for case in cases:
+        methods = Writer(cls, _recorded(cls, case), wanted).methods()
+        same = next((g for g in groups if g[0].backward == methods.backward), None)
+        if same is None:
+            groups.append((methods, []))
+        (same or groups[-1])[1].append(_values(cls, case))
+    if len(groups) > 1:
+        yield Assembly(first, branches(groups, first.ctx)).text()
+
+
+def _values(cls: Any, case: ResolvedCase) -> dict[str, Any]:
+    """The arguments of a case by name, defaults included."""
+    bound = inspect.Signature(parameters_of(cls)).bind(*case.args, **case.kwargs)
+    bound.apply_defaults()
+    return dict(bound.arguments)
 
 
 def _recorded(cls: Any, case: ResolvedCase) -> Recorded:

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from gradtool.derive.source import saving_statements
+
 TRACER = "__tracer__"
 
 _BINARY = {
@@ -65,6 +67,7 @@ def instrumented(function: FunctionType, tracer: Any, sites: list[ast.AST]) -> F
     tree.args.defaults = []
     tree.args.kw_defaults = [None] * len(tree.args.kwonlyargs)
     tree.returns = None
+    _drop_saving(tree)
     _Rewriting(sites).rewrite(tree)
     names = dict(function.__globals__)
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
@@ -75,6 +78,16 @@ def instrumented(function: FunctionType, tracer: Any, sites: list[ast.AST]) -> F
     made: FunctionType = names[tree.name]
     made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
     return made
+
+
+def _drop_saving(tree: ast.FunctionDef) -> None:
+    """Leave out what only saves values for backward, if it is a method that takes ctx."""
+    if tree.args.args:
+        for lines in (saving_statements(tree, tree.args.args[0].arg),):
+            for block, statement in lines:
+                block.remove(statement)
+                if not block:
+                    block.append(ast.Pass())
 
 
 class _Rewriting(ast.NodeTransformer):

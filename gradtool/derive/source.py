@@ -111,8 +111,8 @@ class ClassSource:
         return lines
 
 
-def _saving_lines(method: ast.FunctionDef, ctx: str) -> dict[int, bool]:
-    """The lines of statements that save; True for one that leaves an empty block behind."""
+def saving_statements(method: ast.FunctionDef, ctx: str) -> list[tuple[list[ast.stmt], ast.stmt]]:
+    """The statements that only save values on ctx, each with its block."""
     read = {
         each.attr
         for each in ast.walk(method)
@@ -120,17 +120,24 @@ def _saving_lines(method: ast.FunctionDef, ctx: str) -> dict[int, bool]:
         and isinstance(each.ctx, ast.Load)
         and _is_name(each.value, ctx)
     }
+    blocks = [
+        block
+        for parent in ast.walk(method)
+        for block in (getattr(parent, "body", None), getattr(parent, "orelse", None))
+        if isinstance(block, list)
+    ]
+    return [(block, each) for block in blocks for each in block if _saves(each, ctx, read)]
+
+
+def _saving_lines(method: ast.FunctionDef, ctx: str) -> dict[int, bool]:
+    """The lines of statements that save; True for one that leaves an empty block behind."""
     found: dict[int, bool] = {}
-    for parent in ast.walk(method):
-        for block in (getattr(parent, "body", None), getattr(parent, "orelse", None)):
-            if not isinstance(block, list):
-                continue
-            saving = [each for each in block if _saves(each, ctx, read)]
-            for each in saving:
-                for number in range(each.lineno, (each.end_lineno or each.lineno) + 1):
-                    found[number] = False
-            if saving and len(saving) == len(block) and parent is not method:
-                found[saving[0].lineno] = True
+    saving = saving_statements(method, ctx)
+    for block, each in saving:
+        for number in range(each.lineno, (each.end_lineno or each.lineno) + 1):
+            found[number] = False
+        if block[0] is each and sum(other is block for other, _ in saving) == len(block):
+            found[each.lineno] = True
     return found
 
 

@@ -236,6 +236,10 @@ class Tracer:
         if own is not None:
             return self._inner(site, own, args, kwargs)
         owner = getattr(function, "__self__", None)
+        if inspect.ismethod(function) and isinstance(owner, type) and function.__name__ != "apply":
+            own = _own_function(function.__func__)
+            if own is not None:
+                return self._inner(site, own, (owner, *args), kwargs)
         if isinstance(owner, type) and issubclass(owner, library().Function):
             return self._inner_function(site, owner, args)
         given = [*_tensors(args, self._tensor), *_tensors(kwargs, self._tensor)]
@@ -256,8 +260,8 @@ class Tracer:
                     and not isinstance(function, type)
                 ):
                     raise self._cut(site, f"calls {_shown(function)}, which is not known")
-                if type(function).__module__.startswith("numpy") or getattr(
-                    function, "__module__", ""
+                if type(function).__module__.startswith("numpy") or (
+                    getattr(function, "__module__", None) or ""
                 ).startswith("numpy"):
                     raise self._cut(site, "leaves the engine for NumPy")
             return found
@@ -481,7 +485,7 @@ class Tracer:
     def _note(self, made: Expression, site: int) -> None:
         self.recorded.lines.setdefault(made, self._line(site))
         operands = list(made.operands())
-        if any(each in self.recorded.active for each in operands):
+        if any(each in self.recorded.active for each in operands) and _may_vary(made.value):
             self.recorded.active.add(made)
         elif made.name in _RANDOM or any(each in self.recorded.random for each in operands):
             self.recorded.random.add(made)
@@ -693,6 +697,14 @@ def _operand_nodes(node: ast.AST) -> list[Any]:
         return [node.left, node.comparators[0]]
     assert isinstance(node, ast.UnaryOp)
     return [node.operand]
+
+
+def _may_vary(value: Any) -> bool:
+    """Return True for values that can have a derivative, not for integers and masks."""
+    if isinstance(value, tuple | list):
+        return any(map(_may_vary, value))
+    dtype = getattr(value, "dtype", None)
+    return dtype is None or dtype.is_floating_point or dtype.is_complex
 
 
 def _is_constant(node: Any) -> bool:
