@@ -48,7 +48,8 @@ def _tests(values: Values, ctx: str) -> Iterator[tuple[str, Any, str, str]]:
             text = f"{ctx}.{name}" if value else f"not {ctx}.{name}"
             yield text, lambda v, n=name, w=value: v.get(n) is w, name, ""
         elif isinstance(value, str | int):
-            yield f"{ctx}.{name} == {value!r}", lambda v, n=name, w=value: v.get(n) == w, name, ""
+            shown = f'"{value}"' if isinstance(value, str) else value
+            yield f"{ctx}.{name} == {shown}", lambda v, n=name, w=value: v.get(n) == w, name, ""
         elif hasattr(value, "requires_grad"):
             yield f"{name} is not None", lambda v, n=name: v.get(n) is not None, "", name
             yield (

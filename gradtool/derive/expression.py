@@ -192,6 +192,8 @@ class Graph:
         self.torch = torch
         self.torch_name = torch_name
         self.count = 0
+        self.cotangents: dict[Expression, Expression] = {}
+        """The outputs of the leaves that are cotangents. A jvp has the former only."""
         self._known: dict[Any, Expression] = {}
 
     def leaf(self, name: str, value: Any) -> Expression:

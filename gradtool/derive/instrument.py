@@ -83,11 +83,10 @@ def instrumented(function: FunctionType, tracer: Any, sites: list[ast.AST]) -> F
 def _drop_saving(tree: ast.FunctionDef) -> None:
     """Leave out what only saves values for backward, if it is a method that takes ctx."""
     if tree.args.args:
-        for lines in (saving_statements(tree, tree.args.args[0].arg),):
-            for block, statement in lines:
-                block.remove(statement)
-                if not block:
-                    block.append(ast.Pass())
+        for block, statement in saving_statements(tree, tree.args.args[0].arg):
+            block.remove(statement)
+            if not block:
+                block.append(ast.Pass())
 
 
 class _Rewriting(ast.NodeTransformer):

@@ -102,7 +102,12 @@ def _assignments(values: Sequence[Expression], names: Names, text: Text) -> list
 def _setitem(name: str, value: Expression, text: Text) -> list[str]:
     owner, index, item = value.args
     inside = ", ".join(map(text, index)) if isinstance(index, tuple) and index else text(index)
-    return [f"{name} = {text(owner, 10)}.clone()", f"{name}[{inside}] = {text(item)}"]
+    base = (
+        text(owner, 10)
+        if owner.name == "zeros_like" and owner not in text.names
+        else f"{text(owner, 10)}.clone()"
+    )
+    return [f"{name} = {base}", f"{name}[{inside}] = {text(item)}"]
 
 
 def _owners(

@@ -27,9 +27,12 @@ def cotangents(
     """
     found: dict[Expression, Any] = {}
     sent = list(sent)
+    items: dict[Expression, dict[int, Expression]] = {}
     for out, g in sent:
         _add(found, out, g)
     for out in reversed(needed([out for out, _ in sent])):
+        if out in items:
+            _add(found, out, _joined(out, items.pop(out)))
         if out not in active or out not in found or out.kind == "leaf":
             continue
         g = found.pop(out)
@@ -37,6 +40,9 @@ def cotangents(
             names.setdefault(g, f"grad_{sources[out]}")
         if out.kind == "part":
             found.setdefault(out.args[0], {})[out.args[1]] = g
+            continue
+        if out.kind == "item" and type(out.args[1]) is int:
+            _add(items.setdefault(out.args[0], {}), out.args[1], full(g, out))
             continue
         try:
             pairs = closed_form(g, out) or pulled(g, out)
@@ -53,5 +59,19 @@ def cotangents(
     return {leaf: full(g, leaf) for leaf, g in found.items()}
 
 
-def _add(found: dict[Expression, Any], operand: Expression, g: Expression) -> None:
+def _joined(x: Expression, rows: dict[int, Expression]) -> Expression:
+    """The cotangent of a tensor, given those of its rows."""
+    if sorted(rows) == list(range(x.shape[0])):
+        found: Expression = x.graph.function("stack", [rows[place] for place in sorted(rows)])
+        return found
+    zeros = x.graph.function("zeros_like", x)
+    total: Any = None
+    for place in sorted(rows):
+        row = zeros.method("select_scatter", rows[place], 0, place)
+        total = row if total is None else total + row
+    joined: Expression = total
+    return joined
+
+
+def _add(found: dict[Any, Any], operand: Any, g: Expression) -> None:
     found[operand] = found[operand] + g if operand in found else g

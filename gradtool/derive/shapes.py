@@ -19,7 +19,7 @@ def like_of(x: Expression) -> Expression:
         if not same:
             break
         seen = next((each for each in same if each.kind == "leaf"), same[0])
-    return seen
+    return seen.graph.cotangents.get(seen, seen)
 
 
 def full(g: Expression, out: Expression) -> Expression:

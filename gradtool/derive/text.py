@@ -72,6 +72,8 @@ class Text:
             and abs(value) < 1e6
         ):
             return f"{value:.1f}", _ATOM if value >= 0 else _UNARY
+        if isinstance(value, str) and '"' not in value and "\\" not in value:
+            return f'"{value}"', _ATOM
         is_negative = isinstance(value, int | float) and value < 0
         return re.sub(r"e-0(\d)$", r"e-\1", repr(value)), _UNARY if is_negative else _ATOM
 
@@ -127,11 +129,15 @@ class Text:
     def _pullback(self, value: Expression) -> str:
         g, operand, part, *_ = value.args
         out: Expression = value.function
-        inner = Text({**self.names, operand: "t"})
+        others = [each for each in out.operands() if each is not operand]
+        texts = {each: self(each, _ATOM) for each in others}
+        words = set(re.findall(r"\w+", " ".join([*self.names.values(), *texts.values()])))
+        own = next(name for name in ("t", "u", "v", "w", "z", "value_") if name not in words)
+        inner = Text({**self.names, **texts, operand: own})
         written = inner.definition(out)
         if part is not None:
             written = f"{written}[{part}]"
-        return f"{value.path}.func.vjp(lambda t: {written}, {self(operand)})[1]({self(g)})[0]"
+        return f"{value.path}.func.vjp(lambda {own}: {written}, {self(operand)})[1]({self(g)})[0]"
 
 
 def _is_operator(value: Any, name: str) -> bool:

@@ -7,7 +7,6 @@ import builtins
 import inspect
 import math
 import operator
-import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -242,6 +241,8 @@ class Tracer:
                 return self._inner(site, own, (owner, *args), kwargs)
         if isinstance(owner, type) and issubclass(owner, library().Function):
             return self._inner_function(site, owner, args)
+        if function is sum and inspect.isgenerator(args[0]):
+            args = (list(args[0]), *args[1:])
         given = [*_tensors(args, self._tensor), *_tensors(kwargs, self._tensor)]
         if given and _is_plain(function):
             return self._plain(site, function, args, kwargs, given)
@@ -612,7 +613,7 @@ class Tracer:
         text = _plain_text(value, self._graph.torch_name)
         return None if text is None else self._graph.literal(value, text)
 
-    def _written(self, value: Any, node: Any) -> Expression | None:
+    def _written(self, value: Any, node: Any) -> Any:
         names = _locals()
         operands: list[Expression] = []
 
@@ -640,8 +641,9 @@ class Tracer:
         except _UnknownNameError:
             return None
         text = ast.unparse(written)
-        if re.fullmatch(r"__0__", text):
-            return operands[0]
+        if text == "__0__":
+            only = operands[0]
+            return value if only.kind == "literal" and type(value) in _PLAIN else only
         return self._graph.literal(value, text, tuple(operands))
 
     def _named(self, name: str, names: Mapping[str, Any]) -> Expression | None:

@@ -146,6 +146,8 @@ class Writer:
                 else torch.zeros(())
             )
             found.append(self._graph.leaf(name, value))
+        pairs = zip(found, self.recorded.outputs, strict=True)
+        self._graph.cotangents.update({g: out for g, out in pairs if out is not None})
         return found
 
     def _cotangent_names(self) -> list[str]:

@@ -10,12 +10,14 @@ from gradtool.derive.rules.registry import Pulled, rule
 from gradtool.derive.shapes import full, like_of
 
 
-def _kept(g: Any, x: Expression, dim: Any, keepdim: Any) -> Any:
-    """A cotangent with the reduced dimensions, of extent one."""
-    if keepdim or not x.ndim or g.ndim == x.ndim:
-        return g
+def _kept(g: Any, out: Expression, x: Expression, dim: Any, keepdim: Any) -> Any:
+    """A cotangent of a reduction with the reduced dimensions, of extent one."""
     dims = _plain(dim)
-    if dims is None or dims == ():
+    if not x.ndim or dims is None or dims == ():
+        return g
+    if g.ndim != out.ndim:
+        g = full(g, out)
+    if _plain(keepdim):
         return g
     if isinstance(dims, int):
         return g.unsqueeze(dim)
@@ -36,10 +38,11 @@ def _count(x: Expression, dim: Any) -> Any:
     dims = _plain(dim)
     if dims is None or dims == ():
         return x.graph.literal(x.value.numel(), "__0__.numel()", (like_of(x),))
-    dims = (dims,) if isinstance(dims, int) else dims
+    is_single = isinstance(dims, int)
+    dims = (dims,) if is_single else dims
     total: Any = None
     for place, each in enumerate(dims):
-        index = dim if isinstance(dim, Expression) and len(dims) == 1 else each
+        index = dim if is_single else each
         text, operands = (
             ("__0__.shape[__1__]", (like_of(x), index))
             if isinstance(index, Expression)
@@ -54,14 +57,14 @@ def _count(x: Expression, dim: Any) -> Any:
 def _sum(
     g: Any, out: Expression, x: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None
 ) -> Iterable[Pulled]:
-    return [(x, _kept(g, x, dim, keepdim))]
+    return [(x, _kept(g, out, x, dim, keepdim))]
 
 
 @rule("mean")
 def _mean(
     g: Any, out: Expression, x: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None
 ) -> Iterable[Pulled]:
-    return [(x, _kept(g, x, dim, keepdim) / _count(x, dim))]
+    return [(x, _kept(g, out, x, dim, keepdim) / _count(x, dim))]
 
 
 def _corrected(x: Expression, dim: Any, unbiased: Any, correction: Any) -> Any:
@@ -86,7 +89,7 @@ def _var(
         dim, unbiased = None, dim
     n = _corrected(x, dim, unbiased, correction)
     centred = x - (x.mean() if dim is None else x.mean(dim, keepdim=True))
-    return [(x, 2 * (_kept(g, x, dim, keepdim) * centred).conj().conj() / n)]
+    return [(x, 2 * (_kept(g, out, x, dim, keepdim) * centred).conj().conj() / n)]
 
 
 @rule("std")
@@ -104,12 +107,12 @@ def _std(
         dim, unbiased = None, dim
     n = _corrected(x, dim, unbiased, correction)
     centred = x - (x.mean() if dim is None else x.mean(dim, keepdim=True))
-    return [(x, _kept(g / out, x, dim, keepdim) * centred / n)]
+    return [(x, _kept(g / out, out, x, dim, keepdim) * centred / n)]
 
 
 @rule("logsumexp")
 def _logsumexp(g: Any, out: Expression, x: Any, dim: Any, keepdim: Any = False) -> Iterable[Pulled]:
-    return [(x, _kept(g, x, dim, keepdim) * (x - _kept(out, x, dim, keepdim)).exp())]
+    return [(x, _kept(g, out, x, dim, keepdim) * (x - _kept(out, out, x, dim, keepdim)).exp())]
 
 
 @rule("softmax")
@@ -136,9 +139,9 @@ def _log_softmax(
 def _amax(
     g: Any, out: Expression, x: Any, dim: Any = None, keepdim: Any = False
 ) -> Iterable[Pulled]:
-    chosen = x.graph.operator("eq", x, _kept(out, x, dim, keepdim))
+    chosen = x.graph.operator("eq", x, _kept(out, out, x, dim, keepdim))
     count = chosen.sum() if _plain(dim) in {None, ()} else chosen.sum(dim, keepdim=True)
-    return [(x, _kept(g, x, dim, keepdim) * chosen / count)]
+    return [(x, _kept(g, out, x, dim, keepdim) * chosen / count)]
 
 
 @rule("max", "min")
@@ -146,8 +149,10 @@ def _max(
     g: Any, out: Expression, x: Any, dim: Any = None, keepdim: Any = False
 ) -> Iterable[Pulled]:
     if isinstance(g, dict):
-        places = _kept(out.graph.call("part", "part", (out, 1), {}), x, dim, keepdim)
-        grad = _kept(g[0], x, dim, keepdim)
+        part = out.graph.call("part", "part", (out, 0), {})
+        indices = out.graph.call("part", "part", (out, 1), {})
+        places = _kept(indices, part, x, dim, keepdim)
+        grad = _kept(g[0], part, x, dim, keepdim)
         return [(x, x.graph.function("zeros_like", x).scatter(dim, places, grad))]
     if dim is not None:
         from gradtool.derive.rules.elementwise import _larger
@@ -193,4 +198,4 @@ def _norm(g: Any, out: Expression, x: Any, *args: Any, **kwargs: Any) -> Iterabl
     dim, keepdim = named.get("dim"), named.get("keepdim", False)
     if out.name == "linalg.norm" and dim is None and x.ndim == 2 and order == 2:
         raise NotImplementedError
-    return [(x, _kept(g / out, x, dim, keepdim) * x)]
+    return [(x, _kept(g / out, out, x, dim, keepdim) * x)]

@@ -99,22 +99,47 @@ def _getitem(g: Any, out: Expression, x: Any, index: Any) -> Iterable[Pulled]:
 
 def _placed(g: Expression, x: Expression, index: Any) -> Expression:
     """Zeros of the shape of a tensor, with a cotangent at an index."""
-    zeros = x.graph.function("zeros_like", x)
-    places = index if isinstance(index, tuple) else (index,)
+    places = list(index) if isinstance(index, tuple) else [index]
     values = [_plain(each) for each in places]
-    if len(values) == 1 and isinstance(values[0], int):
-        return zeros.method("select_scatter", g, 0, index)
-    if len(values) == 1 and isinstance(values[0], slice):
-        return _slice_scattered(zeros, g, 0, places[0])
-    if any(hasattr(each, "requires_grad") or isinstance(each, list) for each in values) and not any(
-        isinstance(each, slice) or each is None or each is Ellipsis for each in values
-    ):
-        given = tuple(
-            x.graph.function("tensor", list(each)) if isinstance(each, list) else each
-            for each in places
+    if not all(each is None or each is ... or isinstance(each, int | slice) for each in values):
+        return _gathered_back(g, x, places)
+    if ... in values:
+        at = values.index(...)
+        rest = sum(each is not None for each in values) - 1
+        places[at : at + 1] = [slice(None)] * (x.ndim - rest)
+    for at in range(len(places) - 1, -1, -1):
+        if places[at] is None:
+            before = sum(isinstance(_plain(each), int) for each in places[:at])
+            g = g.squeeze(at - before)
+    chosen = [
+        (d, each)
+        for d, each in enumerate(p for p in places if p is not None)
+        if each != slice(None)
+    ]
+    zeros = x.graph.function("zeros_like", x)
+    if not chosen:
+        return g
+    if len(chosen) > 1:
+        return x.graph.call(
+            "method", "setitem", (zeros, tuple(p for p in places if p is not None), g), {}
         )
-        return zeros.method("index_put", given, g, accumulate=True)
-    raise NotImplementedError
+    ((dim, place),) = chosen
+    if isinstance(place, slice):
+        return _slice_scattered(zeros, g, dim, place)
+    return zeros.method("select_scatter", g, dim, place)
+
+
+def _gathered_back(g: Expression, x: Expression, places: list[Any]) -> Expression:
+    """Add a cotangent at places that tensors or lists of indices name."""
+    values = [_plain(each) for each in places]
+    if any(each is None or each is ... or isinstance(each, slice) for each in values):
+        raise NotImplementedError
+    tensor = x.graph.function
+    given = tuple(
+        tensor("tensor", list(each)) if isinstance(_plain(each), list | tuple) else each
+        for each in places
+    )
+    return tensor("zeros_like", x).method("index_put", given, g, accumulate=True)
 
 
 def _slice_scattered(zeros: Expression, g: Expression, dim: int, part: Any) -> Expression:
