@@ -36,6 +36,8 @@ class Modes(threading.local):
     """Called with each new node, while hooks or anomaly mode are in force."""
     multithreading: bool = True
     """Set for programs that ask; a walk has one thread."""
+    view_replay: bool = False
+    """Views of a base that was changed show the steps by which they were taken."""
     recording: Any = None
     """The block in which Functions are differentiated by their forward's own operations."""
     walk: Any = None

@@ -244,3 +244,10 @@ def test_names_and_signatures_are_torchs() -> None:
         torch.ones(2, 2).exp() * 2
     assert {"aten::exp", "aten::mul"} <= set(calls(found)) & set(calls(mine))
     assert first[1].split() == mine.key_averages().table().splitlines()[1].split()
+
+
+def test_profiling_shows_while_it_goes_on() -> None:
+    assert not torch.autograd._profiler_enabled()
+    with profile():
+        assert torch.autograd._profiler_enabled()
+    assert not torch.autograd._profiler_enabled()

@@ -68,7 +68,7 @@ def _check_precision(position: int, tensor: Tensor) -> None:
 
 def _check_overlap(position: int, array: Any) -> None:
     extents = zip(array.strides, array.shape, strict=True)
-    if any(step == 0 and extent > 1 for step, extent in extents):
+    if array.size and any(step == 0 and extent > 1 for step, extent in extents):
         raise RuntimeError(
             f"The {position}th input has a dimension with stride 0. gradcheck only supports inputs "
             "that are non-overlapping to be able to compute the numerical gradients correctly. You "

@@ -7,9 +7,10 @@ from typing import Any
 
 from gradtool.engine._modes import modes
 from gradtool.engine.autograd._saved import SavedTensor
+from gradtool.engine.autograd.grad_mode import set_versions as _unsafe_set_version_counter
 from gradtool.engine.autograd.graph import saved_tensors_hooks
 
-__all__ = ["SavedTensor"]
+__all__ = ["SavedTensor", "_unsafe_set_version_counter"]
 
 
 def _push_saved_tensors_default_hooks(pack: Callable[..., Any], unpack: Callable[..., Any]) -> None:

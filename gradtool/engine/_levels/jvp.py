@@ -41,7 +41,8 @@ def _elementwise(
     total: Any = None
     for rule, tangent in zip(primitive.vjps, tangents):
         if tangent is not None:
-            term = rule.apply(tangent, *[primitive.value_of(name, values) for name in rule.needs])
+            derive = rule.forward or rule.apply
+            term = derive(tangent, *[primitive.value_of(name, values) for name in rule.needs])
             total = term if total is None else total + term
     return _fitted(total, out)
 

@@ -1,6 +1,7 @@
 """Automatic differentiation, laid out as ``torch.autograd`` is."""
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 from gradtool.engine.autograd import (
@@ -24,6 +25,7 @@ from gradtool.engine.autograd.grad_mode import (
     enforce_grad_layout_policy,
     inference_mode,
     is_multithreading_enabled,
+    is_view_replay_enabled,
     no_grad,
     set_grad_enabled,
     set_multithreading_enabled,
@@ -54,6 +56,7 @@ __all__ = [
     "graph",
     "inference_mode",
     "is_multithreading_enabled",
+    "is_view_replay_enabled",
     "no_grad",
     "set_detect_anomaly",
     "set_grad_enabled",
@@ -65,6 +68,13 @@ __all__ = [
 def _is_checkpoint_valid() -> bool:
     """Return False in a walk with targets."""
     return Variable._execution_engine.is_checkpoint_valid()
+
+
+def _profiler_enabled() -> bool:
+    """Return True while this thread is profiled."""
+    # Whoever profiles has loaded it.
+    loaded = sys.modules.get("gradtool.engine._profiling.recorder")
+    return loaded is not None and loaded.recording.recorder is not None
 
 
 if not TYPE_CHECKING:  # To a type checker every name would be there.

@@ -6,16 +6,30 @@ from collections import OrderedDict
 from typing import Any
 
 from gradtool.engine._tensor import Tensor
-from gradtool.engine.autograd._node import AccumulateGrad, Hook, node_and_number
+from gradtool.engine.autograd._node import AccumulateGrad, Hook, hooks_of, node_and_number
+
+_UNUSED = "_unused_backward_hooks"
 
 
 def _backward_hooks(self: Tensor) -> OrderedDict[int, Hook] | None:
     """The hooks on the gradient, by their numbers; None if there never was one."""
     if not self._requires_grad:
-        return None
+        unused: OrderedDict[int, Hook] | None = vars(self).get(_UNUSED)
+        return unused
     node, number = node_and_number(self)
     hooks = None if node._hooks is None else node._hooks.tensor.get(number)
-    return None if hooks is None else OrderedDict(hooks)
+    return hooks if hooks is None or isinstance(hooks, OrderedDict) else OrderedDict(hooks)
+
+
+def _set_backward_hooks(self: Tensor, hooks: OrderedDict[int, Hook] | None) -> None:
+    """Let these be the hooks; they are kept, and not called, while there is no gradient."""
+    if not self._requires_grad:
+        vars(self)[_UNUSED] = hooks
+        return
+    node, number = node_and_number(self)
+    if isinstance(node, AccumulateGrad):
+        vars(self)["_hooked_accumulator"] = node  # as registering a hook does
+    hooks_of(node).tensor[number] = OrderedDict() if hooks is None else hooks
 
 
 def _post_accumulate_grad_hooks(self: Tensor) -> OrderedDict[int, Hook] | None:
@@ -43,7 +57,9 @@ for _name, _property in {
         _forbidden("Deletion of _grad_fn not allowed. Detach tensor instead!"),
     ),
     "_backward_hooks": property(
-        _backward_hooks, _keep, _forbidden("Deletion of _backwards_hooks not allowed!")
+        _backward_hooks,
+        _set_backward_hooks,
+        _forbidden("Deletion of _backwards_hooks not allowed!"),
     ),
     "_post_accumulate_grad_hooks": property(_post_accumulate_grad_hooks, _keep),
 }.items():

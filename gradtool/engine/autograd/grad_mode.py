@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from gradtool.engine._modes import marking, modes
@@ -251,7 +251,39 @@ class enforce_grad_layout_policy(_NoEffect):
 
 
 class _force_original_view_tracking(_NoEffect):
-    """Accepted: views are always derived by the operations that made them."""
+    """Show the steps of a view of a changed base; they are always derived by those steps."""
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__(mode)
+        self.prev = modes.view_replay
+        modes.view_replay = self.mode
+
+    def __exit__(self, *exc_info: object) -> None:
+        modes.view_replay = self.prev
+
+
+def is_view_replay_enabled() -> bool:
+    """Return False unless `_force_original_view_tracking` says otherwise."""
+    return modes.view_replay
+
+
+def set_versions(tensors: Sequence[Tensor], versions: Sequence[int]) -> None:
+    """Set the numbers of changes counted.
+
+    Raises:
+        RuntimeError: one is negative or not counted, or there is not one for each tensor.
+    """
+    if len(tensors) != len(versions):
+        raise RuntimeError(f"tensors_len={len(tensors)}, versions_len={len(versions)}")
+    for tensor, version in zip(tensors, versions):
+        if version < 0:
+            raise RuntimeError(f"Cannot set a version_counter to a value below 0: {version}")
+        if tensor.is_inference():
+            raise RuntimeError(
+                "Tried to call torch.autograd._unsafe_set_version() on a tensor that does not have "
+                "a version counter. Was it created in inference mode?"
+            )
+        tensor._shared_storage().version = version
 
 
 class _unsafe_preserve_version_counter(_Switch):
@@ -265,8 +297,7 @@ class _unsafe_preserve_version_counter(_Switch):
         pass
 
     def __exit__(self, *exc_info: object) -> None:
-        for tensor, version in zip(self.tensors, self.prev_versions, strict=True):
-            tensor._shared_storage().version = version
+        set_versions(self.tensors, self.prev_versions)
 
     def clone(self) -> Any:
         """A switch for the same tensors."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import pytest
@@ -74,3 +75,41 @@ def test_changes_can_go_uncounted(torch: Any) -> None:
     with torch.autograd.grad_mode._unsafe_preserve_version_counter(x):
         x.add_(1)
     assert x._version == 0
+
+
+def test_numbers_of_changes_can_be_set(torch: Any) -> None:
+    x, y = torch.ones(2), torch.ones(2)
+    core = importlib.import_module(f"{torch.__name__}._C")
+    core._autograd._unsafe_set_version_counter((x, y), (5, 6))
+    assert (x._version, y._version) == (5, 6)
+    for versions in ((-1,), (1, 2)):
+        with pytest.raises(RuntimeError):
+            core._autograd._unsafe_set_version_counter((x,), versions)
+
+
+def test_views_of_changed_bases_can_show_their_steps(torch: Any) -> None:
+    def name_of_view() -> str:
+        view = torch.ones(2, 2, requires_grad=True).clone().view(-1)
+        view.add_(1)
+        return str(view.grad_fn).split()[0]
+
+    assert name_of_view() == "<AsStridedBackward0"
+    with torch.autograd._force_original_view_tracking(True):
+        assert torch.autograd.is_view_replay_enabled()
+        assert name_of_view() == "<ViewBackward0"
+    assert not torch.autograd.is_view_replay_enabled()
+
+
+def test_inference_tensors_among_themselves_are_not_recorded(torch: Any) -> None:
+    with torch.inference_mode():
+        x = torch.ones(2, 2, requires_grad=True)
+        y = torch.ones(4, requires_grad=True)
+        assert y.resize_(2).shape == (2,)
+    assert x.requires_grad
+    for result in (x * x, x.sin(), x.view(4), x.t(), x[0]):
+        assert not result.requires_grad
+        assert result.is_leaf
+    assert not (x * x).is_inference()
+    assert x.view(4).is_inference()
+    with pytest.raises(RuntimeError, match="Inference tensors cannot be saved for backward"):
+        x * torch.ones(2, 2, requires_grad=True)

@@ -403,3 +403,8 @@ def test_importing_the_engine_imports_no_checker() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert result.stdout.strip() == "[]"
+
+
+def test_inputs_without_elements_overlap_nowhere() -> None:
+    empty = torch.ones(3, 0, dtype=torch.float64, requires_grad=True)
+    assert gradcheck(lambda x: x * 2, (empty,))

@@ -32,6 +32,23 @@ def test_leaves_run_as_soon_as_their_gradient_is_complete(torch: Any) -> None:
     assert events == ["v", "w", "z", "y", "c", "c!", "x", "a", "a!", "b", "b!"]
 
 
+def test_an_assigned_dictionary_of_hooks_is_the_one_in_use(torch: Any) -> None:
+    from collections import OrderedDict
+
+    events: list[str] = []
+    x = leaf(torch, 1.0)
+    hooks = OrderedDict({1: lambda _: events.append("assigned")})
+    x._backward_hooks = hooks
+    x.sum().backward()
+    x.register_hook(lambda _: events.append("registered"))
+    assert x._backward_hooks is hooks
+    x.sum().backward()
+    assert events == ["assigned", "assigned", "registered"]
+    constant = torch.ones(1)
+    constant._backward_hooks = hooks
+    assert constant._backward_hooks is hooks
+
+
 @pytest.mark.parametrize("count", [2, 3, 4, 5, 8, 13])
 def test_leaves_that_are_complete_at_once_run_in_the_order_of_torch(count: int) -> None:
     torch = pytest.importorskip("torch")

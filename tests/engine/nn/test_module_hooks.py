@@ -93,3 +93,41 @@ def test_lists_of_modules_change_as_lists_do(torch: Any) -> None:
     assert list(dict(layers.named_children())) == ["0", "1"]
     layers[0] = torch.nn.ELU()
     assert repr(layers[0]) == "ELU(alpha=1.0)"
+
+
+def test_backward_hooks_are_not_called_in_a_second_derivative(torch: Any) -> None:
+    calls: list[Any] = []
+    loss = torch.nn.MSELoss()
+    loss.register_full_backward_hook(lambda *_: calls.append(1))
+    x = torch.ones(1, requires_grad=True)
+    (gradient,) = torch.autograd.grad(loss(x, torch.zeros(1)), x, create_graph=True)
+    assert calls == [1]
+    torch.autograd.grad(gradient, x)
+    assert calls == [1]
+
+
+@pytest.mark.parametrize("kind", ["grad_input", "grad_output"])
+def test_backward_hooks_return_as_many_gradients_as_they_get(torch: Any, kind: str) -> None:
+    layer = torch.nn.Linear(1, 1)
+    if kind == "grad_input":
+        layer.register_full_backward_hook(lambda *_: (None, None))
+    else:
+        layer.register_full_backward_pre_hook(lambda *_: (None, None))
+    out = layer(torch.ones(1, 1, requires_grad=True))
+    with pytest.raises(RuntimeError, match=f"invalid number of {kind}, got 2, but expected 1"):
+        out.sum().backward()
+
+
+def test_backward_hooks_without_a_gradient_of_inputs_return_none(torch: Any) -> None:
+    seen: list[Any] = []
+    layer = torch.nn.Bilinear(1, 1, 1)
+    layer.register_full_backward_hook(lambda _module, grads, _: seen.append(grads))
+    with pytest.warns(UserWarning, match="no inputs require gradients"):
+        layer(torch.ones(1, 1), torch.ones(1, 1)).sum().backward()
+    assert seen == [(None, None)]
+    layer.register_full_backward_hook(lambda *_: (torch.ones(1), None))
+    with (
+        pytest.warns(UserWarning, match="no inputs require gradients"),
+        pytest.raises(RuntimeError, match="where no input requires gradient should always return"),
+    ):
+        layer(torch.ones(1, 1), torch.ones(1, 1)).sum().backward()

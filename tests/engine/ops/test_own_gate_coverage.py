@@ -25,6 +25,9 @@ ONE_FOR_EACH_COUNT = {"cat", "stack", "index", "index_backward", "index_put"}
 
 NOT_ASKED = {
     **dict.fromkeys(("acosh_", "asinh_", "atanh_"), "refuses to be differentiated, as PyTorch's"),
+    **dict.fromkeys(
+        ("_unique", "_unique2", "unique_consecutive", "unique_dim"), "refuse too, as PyTorch's do"
+    ),
     "around_view": "the gradient of a write to a view, which tests of in-place changes compare",
     "constant_over": "records that a constant was written, at the ground where no level sees it",
     "as_strided_scatter": "PyTorch leaves the wrong part of the gradient",

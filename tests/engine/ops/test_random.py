@@ -155,3 +155,13 @@ def test_filling_refuses_an_empty_range(torch: Any) -> None:
         torch.empty(3).uniform_(2, 1)
     with pytest.raises(RuntimeError, match=r"normal expects std >= 0.0, but found std -1"):
         torch.empty(3).normal_(0, -1)
+
+
+def test_a_forked_generator_goes_on_where_it_was(torch: Any) -> None:
+    torch.manual_seed(0)
+    expected = torch.rand(3)
+    torch.manual_seed(0)
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        torch.rand(5)
+    assert torch.equal(torch.rand(3), expected)

@@ -46,6 +46,34 @@ REFUSED: dict[str, tuple[Call, type[Exception], str]] = {
         lambda t: (t.ones(1, requires_grad=True) // 2).sum().backward(), RuntimeError,
         "derivative for aten::floor_divide is not implemented",
     ),
+    "a tangent of floor_divide": (
+        lambda t: t.func.jvp(lambda x: x // 2, (t.ones(1),), (t.ones(1),)), NotImplementedError,
+        "Trying to use forward AD with aten::floor_divide that does not support it.",
+    ),
+    "a tangent of heaviside": (
+        lambda t: t.func.jvp(lambda x: t.heaviside(x, x), (t.ones(1),), (t.ones(1),)),
+        NotImplementedError, "forward AD with aten::heaviside that does not support it.",
+    ),
+    "a tangent of asinh_": (
+        lambda t: t.func.jvp(lambda x: (x * 1).asinh_(), (t.ones(1),), (t.ones(1),)),
+        NotImplementedError, "asinh_ that does not support it because it has not been implemented",
+    ),
+    "a tangent of unique": (
+        lambda t: t.func.jvp(t.unique, (t.ones(1),), (t.ones(1),)),
+        NotImplementedError, "_unique2 that does not support it because it has not been",
+    ),
+    "a gradient of unique": (
+        lambda t: t.ones(1, requires_grad=True).unique().backward(), NotImplementedError,
+        "the derivative for '_unique2' is not implemented.",
+    ),
+    "a gradient of unique rows": (
+        lambda t: t.ones(1, 1, requires_grad=True).unique(dim=0).backward(), NotImplementedError,
+        "the derivative for 'unique_dim' is not implemented.",
+    ),
+    "a gradient of unique runs": (
+        lambda t: t.ones(1, requires_grad=True).unique_consecutive().backward(),
+        NotImplementedError, "the derivative for 'unique_consecutive' is not implemented.",
+    ),
     "a fraction times integers": (
         lambda t: t.add(t.tensor([1]), t.tensor([2]), alpha=0.5), RuntimeError,
         "argument alpha must not be a floating point number.",

@@ -121,6 +121,8 @@ class Product(NamedTuple):
     """
 
     of: Callable[..., Any]
+    forward: Callable[..., Any] | None = None
+    """The product with a tangent, where it is another."""
 
 
 Derivative = Callable[..., Any] | Product | float | str
@@ -306,7 +308,8 @@ def _vjp_from(derivative: Derivative) -> Vjp:
     if isinstance(derivative, Product):
         of = derivative.of
         return vjp_of(of)._replace(
-            of_complex=lambda g, *values: conjugate(of(conjugate(g), *values))
+            of_complex=lambda g, *values: conjugate(of(conjugate(g), *values)),
+            forward=derivative.forward,
         )
     if isinstance(derivative, str):
         return Vjp(lambda g, value: g * value, (derivative,), lambda g, value: g * conjugate(value))

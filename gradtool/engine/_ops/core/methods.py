@@ -55,6 +55,7 @@ from gradtool.engine._ops.linalg import (
 from gradtool.engine._ops.reductions import (
     counting,
     cumulative,
+    distinct,
     extremum,
     gradient,
     histograms,
@@ -80,8 +81,8 @@ from gradtool.engine._tensor import Tensor
 
 FAMILIES = (
     arithmetic, assignment, axes, comparison, complex_parts, conjugates, contraction, conversion,
-    counting,
-    creation, cumulative, diagonals, distributions, einsum, elementwise, expansion, extremum, gamma,
+    counting, creation, cumulative, diagonals, distinct, distributions, einsum, elementwise,
+    expansion, extremum, gamma,
     gathering, generators, gradient, histograms, indexing, inverses, joining, linalg, literals, lu,
     cholesky, householder,
     low_rank, matrix_functions, memory, metadata, norm, norms, legacy, overwriting, parts, powers,

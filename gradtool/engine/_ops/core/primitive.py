@@ -17,7 +17,13 @@ from gradtool.engine._ops.core.narrow import widened
 from gradtool.engine._ops.core.primitive_node import PrimitiveNode
 from gradtool.engine._ops.core.promotion import refuse_apart
 from gradtool.engine._tensor import Tensor, wrap
-from gradtool.engine._views import INFERENCE, NO_GRAD, InferenceStorage, View, version_of
+from gradtool.engine._views import (
+    INFERENCE,
+    NO_GRAD,
+    InferenceStorage,
+    View,
+    version_of,
+)
 from gradtool.engine.autograd._node import FREED, next_order
 
 if TYPE_CHECKING:
@@ -30,12 +36,14 @@ if TYPE_CHECKING:
 class Vjp(NamedTuple):
     """The gradient with respect to one argument: ``apply(g, *values of needs)``.
 
-    `of_complex` takes its place when ``g`` is complex; elementwise entries conjugate there.
+    `of_complex` takes its place when ``g`` is complex; elementwise entries conjugate there. In
+    those, `forward` takes its place when ``g`` is a tangent.
     """
 
     apply: Callable[..., Any]
     needs: tuple[str, ...]
     of_complex: Callable[..., Any] | None = None
+    forward: Callable[..., Any] | None = None
 
 
 def vjp_of(function: Callable[..., Any]) -> Vjp:
@@ -269,7 +277,9 @@ class Primitive:
             mark(out, *bits(source))
         storage = out._storage = source._shared_storage()
         if storage.__class__ is InferenceStorage:
-            return  # changes of it are not followed
+            # Changes of it are not followed, and it is in no graph.
+            out._node, out._requires_grad = None, False
+            return
         storage.add_view(out)
         view: View
         view = out._view = _new(View)
@@ -322,7 +332,11 @@ class Primitive:
             saved = [getter(args, params) for getter in plan.getters]
         node.saved = saved
         slots = plan.tensor_slots
-        node.versions = _versions([saved[slot] for slot in slots]) if slots else None
+        try:
+            node.versions = _versions([saved[slot] for slot in slots]) if slots else None
+        except RuntimeError:  # an inference tensor
+            _forbid_saving(args)
+            return node
         if plan.out_slot is not None:
             node.keep_output(out)
         out._node = node
@@ -361,7 +375,11 @@ class Primitive:
             saved = plan.take(pair)
         node.saved = saved
         if x._storage is not None or y._storage is not None:
-            node.versions = _versions([saved[slot] for slot in plan.tensor_slots])
+            try:
+                node.versions = _versions([saved[slot] for slot in plan.tensor_slots])
+            except RuntimeError:  # an inference tensor
+                _forbid_saving(pair)
+                return
         if plan.out_slot is not None:
             node.keep_output(out)
         out._node = node
@@ -422,6 +440,12 @@ def _versions(saved: Sequence[Any]) -> tuple[int, ...] | None:
     """Versions of saved values, 0 for what is not a tensor; None if all are 0."""
     versions = tuple([version_of(value) if isinstance(value, Tensor) else 0 for value in saved])
     return versions if any(versions) else None
+
+
+def _forbid_saving(args: Sequence[Any]) -> None:
+    """Re-raise, unless inference tensors are alone among themselves, where nothing is recorded."""
+    if not all(each.is_inference() for each in args if isinstance(each, Tensor)):
+        raise
 
 
 def _shape(value: Any) -> tuple[int, ...]:

@@ -39,15 +39,18 @@ _DONE_AGAIN = ("conj", "neg_view", "view_as_complex", "view_as_real")
 class ViewAgain(Node):
     """A view of what its base is now."""
 
-    __slots__ = ("chain", "info")
+    __slots__ = ("chain", "info", "replayed")
 
     chain: Sequence[Node]
     """The node of each step, the last one first."""
     info: OutputInfo
     """Properties of the view, known once a tensor was asked for its node."""
+    replayed: bool
+    """The steps are shown as they were taken, not as one."""
 
     def __init__(self, edge: Node, view: View) -> None:
         self.chain = _chain(view)
+        self.replayed = modes.view_replay
         self._order = next_order()
         self._edges = (edge,)
         self._hooks = None
@@ -73,7 +76,7 @@ class ViewAgain(Node):
     def _name(self) -> str:
         """As torch names it: a step that is not a matter of strides is done again."""
         node: Any = self.chain[0]
-        again = node.plan.primitive.name in _DONE_AGAIN
+        again = self.replayed or node.plan.primitive.name in _DONE_AGAIN
         return node._name() if again else "AsStridedBackward0"
 
 

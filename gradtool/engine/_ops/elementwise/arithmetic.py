@@ -26,6 +26,7 @@ from gradtool.engine._ops.core.kinds import (
     linear,
     promoted,
 )
+from gradtool.engine._ops.core.missing import no_kernel
 from gradtool.engine._ops.core.node_names import give_name, numbered
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive
@@ -151,17 +152,13 @@ def _of_whole_numbers(name: str, compute: Any) -> Any:
     return checked
 
 
-def _no_derivative(g: Tensor) -> Tensor:
-    raise RuntimeError("derivative for aten::floor_divide is not implemented")
-
-
 _floored = _of_whole_numbers("div_floor", np.floor_divide)
 
 floor_divide = op(
     binary(
         "floor_divide",
         _floored,
-        (Product(_no_derivative), Product(_no_derivative)),
+        (no_kernel("floor_divide"), no_kernel("floor_divide")),
         dtypes=MEASURED,
     ),
     in_place=True,

@@ -33,6 +33,7 @@ from gradtool.engine._ops.core.kinds import (
     promoted,
     without_derivative,
 )
+from gradtool.engine._ops.core.missing import no_kernel
 from gradtool.engine._ops.core.node_names import numbered
 from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._ops.core.promotion import require_tensor
@@ -258,13 +259,6 @@ def _inverted(x: Tensor) -> Tensor:
 # ---- the number line: sign, neighbours, divisors, exponent -----------------------------------
 
 
-def _not_derived(name: str) -> Product:
-    def refuse(g: Tensor) -> Tensor:
-        raise RuntimeError(f"derivative for aten::{name} is not implemented")
-
-    return Product(refuse)
-
-
 _turned = binary(
     "copysign_backward",
     lambda x, out: np.where(x == 0, 0, out / x),
@@ -303,7 +297,7 @@ nextafter = op(
 _heaviside = binary(
     "heaviside",
     lambda x, y: np.where(x == 0, y, x > 0).astype(x.dtype),
-    (_not_derived("heaviside"), _not_derived("heaviside")),
+    (no_kernel("heaviside"), no_kernel("heaviside")),
     dtypes=ORDERED,
 )
 gcd = op(binary("gcd", refusing_floats("gcd", np.gcd), (0.0, 0.0), dtypes=INTEGERS), in_place=True)

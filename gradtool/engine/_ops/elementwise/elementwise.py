@@ -21,6 +21,7 @@ from gradtool.engine._ops.core.dtype_support import (
 )
 from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import Operation, Product, conjugate, general, unary
+from gradtool.engine._ops.core.missing import no_formula
 from gradtool.engine._ops.core.node_names import with_node_name
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.elementwise import gates
@@ -84,13 +85,8 @@ tanh = op(unary("tanh", ignore_fp_warnings(np.tanh), lambda out: 1 - out * out),
 
 def _without_derivative(name: str, compute: Callable[..., Any]) -> Operation:
     """An in-place form that PyTorch does not differentiate, as its result does not suffice."""
-
-    def refuse(g: Tensor) -> Tensor:
-        raise NotImplementedError(
-            f"the derivative for 'inplace version of {name}' is not implemented."
-        )
-
-    operation = unary(f"{name}_", ignore_fp_warnings(compute), Product(refuse))
+    missing = no_formula(f"{name}_", f"inplace version of {name}")
+    operation = unary(f"{name}_", ignore_fp_warnings(compute), missing)
     return with_node_name(operation, f"{name.capitalize()}Backward1")
 
 

@@ -18,6 +18,7 @@ from gradtool.engine._ops.core.dtype_support import (
 )
 from gradtool.engine._ops.core.inplace import in_place
 from gradtool.engine._ops.core.kinds import Operation, Product, binary, elementwise, unary
+from gradtool.engine._ops.core.missing import no_formula
 from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._ops.core.promotion import require_tensor
 from gradtool.engine._ops.creation.creation import arange
@@ -115,13 +116,6 @@ def mvlgamma(x: Tensor, p: int) -> Tensor:
 # ---- incomplete gamma functions, and Hurwitz' zeta function ------------------------------------
 
 
-def _not_derived(name: str) -> Product:
-    def refuse(g: Tensor) -> Tensor:
-        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
-
-    return Product(refuse)
-
-
 def _density(a: Tensor, x: Tensor) -> Tensor:
     """The density of a gamma distribution, by which the share below `x` grows."""
     shape = a.to(x.dtype)
@@ -135,7 +129,7 @@ def _incomplete(name: str, scipy: str, sign: int) -> Operation:
         name,
         refusing_integers(f"{name}_cpu", special(name, scipy=scipy)),
         (
-            _not_derived(f"{name}: input"),
+            no_formula(name, f"{name}: input"),
             Product(lambda g, x, y: g * (_density(x, y) * sign)),
         ),
         dtypes=REAL,
@@ -157,7 +151,7 @@ zeta: Operation = binary(
     "special_zeta",
     refusing_half("zeta_cpu", special("special.zeta", scipy="zeta")),
     (
-        _not_derived("zeta"),
+        no_formula("special_zeta", "zeta"),
         Product(lambda g, x, y: g * (-x * zeta(x + 1, y))),
     ),
     of_integers="float",

@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from gradtool.device import module_of
 from gradtool.engine import _dtypes
-from gradtool.engine._ops.core.dims import wrap_dim
 from gradtool.engine._ops.core.dtype_support import (
     INTEGERS,
     MEASURED,
     REAL,
     TYPE_NAMES,
-    refuse,
     refusing_bool_and_complex,
     refusing_complex,
     refusing_integers,
@@ -23,7 +20,7 @@ from gradtool.engine._ops.core.dtype_support import (
 )
 from gradtool.engine._ops.core.kinds import constant
 from gradtool.engine._ops.core.op import op
-from gradtool.engine._tensor import Tensor, wrap
+from gradtool.engine._tensor import Tensor
 
 if TYPE_CHECKING:
     from gradtool.engine._levels import BatchLevel
@@ -156,30 +153,6 @@ def isin(
             )
     found: Tensor = (sought.unsqueeze(-1) == among.reshape(-1)).any(-1)
     return ~found if invert else found
-
-
-@op(method=True)
-def unique_consecutive(
-    x: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
-) -> Any:
-    """The first of each run of equal elements, or of equal slices along a dimension.
-
-    Where asked for, followed by which run each element is in, and how long the runs are.
-    """
-    refuse("c", "unique" if dim is None else "unique_dim", x._array)
-    values = x._array.reshape(-1) if dim is None else x._array
-    axis = 0 if dim is None else wrap_dim(dim, x.ndim)
-    rows = np.moveaxis(values, axis, 0)
-    starts = module_of(values).ones(len(rows), bool)
-    starts[1:] = (rows[1:] != rows[:-1]).any(axis=tuple(range(1, rows.ndim)))
-    first = np.flatnonzero(starts)
-    inverse = wrap(np.cumsum(starts) - 1)
-    counts = wrap(np.diff(np.append(first, len(rows))))
-    extras = ((inverse.reshape(x.shape) if dim is None else inverse, return_inverse),
-              (counts, return_counts))  # fmt: skip
-    wanted = [each for each, asked_for in extras if asked_for]
-    kept = wrap(values.take(first, axis=axis))
-    return (kept, *wanted) if wanted else kept
 
 
 # ---- bins -------------------------------------------------------------------------------------

@@ -17,7 +17,6 @@ from gradtool.engine._ops.core.dtype_support import (
     refuse,
     refusing_bool_and_complex,
     refusing_complex,
-    takes,
 )
 from gradtool.engine._ops.core.kinds import constant, general
 from gradtool.engine._ops.core.node_names import along_dimension, numbered
@@ -29,7 +28,7 @@ from gradtool.engine._ops.elementwise.selection import where
 from gradtool.engine._ops.indexing.gathering import gather, gathering, picking
 from gradtool.engine._ops.reductions.reduction import numpy_names
 from gradtool.engine._ops.shape.shape import reshape_own
-from gradtool.engine._tensor import Tensor, wrap
+from gradtool.engine._tensor import Tensor
 
 # ---- sorted, largest, middle and distinct values ---------------------------------------------
 #
@@ -194,29 +193,6 @@ def picked(
     """Return the values at `index` along a dimension, and the index; keep the dimension or not."""
     values = primitive(x, index, dim=dim)
     return (values.unsqueeze(dim), index.unsqueeze(dim)) if keepdim else (values, index)
-
-
-@op(method=True)
-@takes(ORDERED, "unique")
-def unique(
-    x: Tensor,
-    sorted: bool = True,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    dim: int | None = None,
-) -> Any:
-    """The different elements, or slices along a dimension, in ascending order.
-
-    Where asked for, followed by which of them each element is, and how many each stands for.
-    """
-    if dim is not None:
-        dim = wrap_dim(dim, x.ndim)
-    found = np.unique(x._array, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
-    values, inverse, counts = map(wrap, found)
-    inverse = inverse.reshape(x.shape if dim is None else (x.shape[dim],))
-    extras = ((inverse, return_inverse), (counts, return_counts))
-    wanted = [each for each, asked_for in extras if asked_for]
-    return (values, *wanted) if wanted else values
 
 
 # ---- quantiles -------------------------------------------------------------------------------

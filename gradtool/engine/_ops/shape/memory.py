@@ -184,7 +184,7 @@ def _resize(x: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     Raises:
         RuntimeError: the tensor requires a gradient.
     """
-    if x._requires_grad:
+    if x._requires_grad and not x.is_inference():
         raise RuntimeError("cannot resize variables that require grad")
     wanted = as_ints(size[0]) if len(size) == 1 and not isinstance(size[0], int) else as_ints(size)
     if wanted != tuple(x.shape):

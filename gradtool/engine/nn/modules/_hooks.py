@@ -131,11 +131,14 @@ class HookedCall:
         self, module: Any, before: list[Callable[..., Any]], after: list[Callable[..., Any]]
     ) -> None:
         self._module, self._before, self._after = module, before, after
-        self._grad_outputs: tuple[Any, ...] = ()
+        self._grad_outputs: tuple[Any, ...] | None = None
+        """Those of the walk under way, until the gradients of the inputs are there."""
+        self._count = 0
         self._has_inputs = False
 
     def inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the arguments, linked so that the hooks get their gradients."""
+        self._count = len(args)
         self._has_inputs = modes.grad and any(_needs(each) for each in args)
         if not self._has_inputs:
             return args
@@ -143,7 +146,7 @@ class HookedCall:
         return _pass_through(
             args,
             places,
-            lambda grads: self._call_backward_hooks(_at_positions(args, places, grads)),
+            lambda grads: self._call_backward_hooks(_at_positions(args, places, grads), places),
         )
 
     def outputs(self, output: Any) -> Any:
@@ -162,11 +165,15 @@ class HookedCall:
 
     def _call_pre_hooks(self, grads: tuple[Any, ...], places: list[int]) -> Any:
         for hook in self._before:
-            replaced = hook(self._module, grads)
-            if replaced is not None:
-                grads = replaced if isinstance(replaced, tuple) else (replaced,)
+            returned = hook(self._module, grads)
+            grads = _replaced(grads, returned, "Backward pre hook", "grad_output")
         self._grad_outputs = grads
-        if not self._has_inputs and self._after:
+        if not self._has_inputs:
+            self._call_hooks_without_inputs()
+        return [grads[place] for place in places]
+
+    def _call_hooks_without_inputs(self) -> None:
+        if self._after:
             warnings.warn(
                 "Full backward hook is firing when gradients are computed with respect to module "
                 "outputs since no inputs require gradients. See "
@@ -174,15 +181,37 @@ class HookedCall:
                 "#torch.nn.Module.register_full_backward_hook for more details.",
                 stacklevel=2,
             )
-            self._call_backward_hooks((None,))
+        for hook in self._after:
+            returned = hook(self._module, (None,) * self._count, self._grad_outputs)
+            nothing = isinstance(returned, tuple) and all(each is None for each in returned)
+            if returned is not None and not nothing:
+                raise RuntimeError(
+                    "Backward hook for Modules where no input requires gradient should always "
+                    "return None or None for all gradients."
+                )
+        self._grad_outputs = None
+
+    def _call_backward_hooks(self, grads: tuple[Any, ...], places: list[int]) -> Any:
+        if self._grad_outputs is None:
+            return None  # not by way of the outputs: in a second derivative
+        for hook in self._after:
+            returned = hook(self._module, grads, self._grad_outputs)
+            grads = _replaced(grads, returned, "Backward hook", "grad_input")
+        self._grad_outputs = None
         return [grads[place] for place in places]
 
-    def _call_backward_hooks(self, grads: tuple[Any, ...]) -> Any:
-        for hook in self._after:
-            replaced = hook(self._module, grads, self._grad_outputs)
-            if replaced is not None:
-                grads = replaced if isinstance(replaced, tuple) else (replaced,)
-        return [each for each in grads if each is not None] if None not in grads else None
+
+def _replaced(grads: tuple[Any, ...], returned: Any, hook: str, kind: str) -> tuple[Any, ...]:
+    """The gradients that a hook returned, or if it returned None those it was given."""
+    if returned is None:
+        return grads
+    replaced = returned if isinstance(returned, tuple) else (returned,)
+    if len(replaced) != len(grads):
+        raise RuntimeError(
+            f"{hook} returned an invalid number of {kind}, got {len(replaced)}, but expected "
+            f"{len(grads)}"
+        )
+    return replaced
 
 
 def _needs(value: Any) -> bool:
