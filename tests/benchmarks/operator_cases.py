@@ -91,6 +91,24 @@ def _signal(size: int) -> Arrays:
     return _random(1, 10, size // 10), _random(8, 10, 5, seed=1)
 
 
+def _points(size: int) -> Arrays:
+    count = size // 100
+    return _random(count, 10), _random(count, 10, seed=1)
+
+
+def _triple(size: int) -> Arrays:
+    return *_two(size), _random(size, seed=2)
+
+
+def _words(size: int) -> Arrays:
+    return np.random.default_rng(2).integers(0, 100, size // 10), _random(100, 10)
+
+
+def _matrix_vector(size: int) -> Arrays:
+    side = math.isqrt(size)
+    return _random(side, side), _random(side, seed=1)
+
+
 def _named(name: str, inputs: Callable[[int], Arrays], bare: Run | None = None) -> Operator:
     """An operator that is called by its name in the library, with its inputs only."""
     return Operator(name, inputs, lambda lib, f, *x: getattr(lib, name)(*x), bare)
@@ -206,4 +224,62 @@ OPERATORS: Sequence[Operator] = (
         _image,
         lambda lib, f, x: f.interpolate(x, scale_factor=2, mode="bilinear"),
     ),
+    _named("log1p", _flat, np.log1p),
+    _named("expm1", _flat, np.expm1),
+    _named("cos", _flat, np.cos),
+    _named("atan", _flat, np.arctan),
+    _named("asin", _flat, np.arcsin),
+    _named("cosh", _flat, np.cosh),
+    _named("rsqrt", _flat, lambda x: 1 / np.sqrt(x)),
+    _named("reciprocal", _flat, np.reciprocal),
+    _named("square", _flat, np.square),
+    _named("neg", _flat, np.negative),
+    _named("sign", _signed, np.sign),
+    _named("floor", _signed, np.floor),
+    _named("sub", _two, np.subtract),
+    _named("minimum", _two, np.minimum),
+    _named("hypot", _two, np.hypot),
+    _named("logaddexp", _two, np.logaddexp),
+    _named("lerp", _triple, lambda x, y, w: x + w * (y - x)),
+    _named("addcmul", _triple, lambda x, y, z: x + y * z),
+    Operator("mean", _flat, lambda lib, f, x: x.mean(), np.mean),
+    Operator("std(-1)", _rows, lambda lib, f, x: x.std(-1), lambda x: x.std(-1, ddof=1)),
+    Operator("max(-1)", _rows, lambda lib, f, x: x.max(-1)[0], lambda x: x.max(-1)),
+    Operator("amin(0)", _rows, lambda lib, f, x: x.amin(0), lambda x: x.min(0)),
+    Operator("norm(-1)", _rows, lambda lib, f, x: x.norm(dim=-1)),
+    Operator(
+        "median(-1)", _rows, lambda lib, f, x: x.median(-1)[0], lambda x: np.median(x, axis=-1)
+    ),
+    Operator(
+        "logcumsumexp(-1)",
+        _rows,
+        lambda lib, f, x: x.logcumsumexp(-1),
+        lambda x: np.logaddexp.accumulate(x, -1),
+    ),
+    Operator("reshape", _rows, lambda lib, f, x: x.reshape(-1)),
+    Operator("transpose", _rows, lambda lib, f, x: x.transpose(0, 1)),
+    Operator("flip", _rows, lambda lib, f, x: x.flip(-1)),
+    Operator("roll", _rows, lambda lib, f, x: x.roll(3, -1), lambda x: np.roll(x, 3, -1)),
+    Operator("tril", _square, lambda lib, f, x: x.tril(), np.tril),
+    Operator("stack", _two, lambda lib, f, *x: lib.stack(x), lambda *x: np.stack(x)),
+    Operator(
+        "expand",
+        _matrix_vector,
+        lambda lib, f, x, y: y.expand(len(y), -1).clone(),
+        lambda x, y: np.broadcast_to(y, x.shape).copy(),
+    ),
+    Operator("mv", _matrix_vector, lambda lib, f, x, y: lib.mv(x, y), lambda x, y: x @ y),
+    Operator("outer", _matrix_vector, lambda lib, f, x, y: lib.outer(y, y)),
+    Operator("cdist", _points, lambda lib, f, x, y: lib.cdist(x, y)),
+    Operator("fft.rfft", _rows, lambda lib, f, x: lib.fft.rfft(x).abs()),
+    Operator("linear", _squares, lambda lib, f, x, y: f.linear(x, y), lambda x, y: x @ y.T),
+    Operator("embedding", _words, lambda lib, f, i, x: f.embedding(i, x), lambda i, x: x[i]),
+    _layer("elu", _signed),
+    _layer("mish", _signed),
+    _layer("logsigmoid", _signed),
+    _layer("hardtanh", _signed),
+    _layer("smooth_l1_loss", _two),
+    _layer("normalize", _rows),
+    _layer("unfold", _image, 3),
+    _layer("pixel_shuffle", lambda size: (_random(1, 4, 1, size // 4),), 2),
 )

@@ -68,6 +68,8 @@ CASES: list[OpCase] = [
         t.nn.functional.max_pool2d(x, (2, 3)),
         *t.nn.functional.max_pool2d(x, 3, 2, 1, return_indices=True),
     ), (distinct(1, 1, 5, 4),)),
+    OpCase("pad of powers", lambda t, x: t.nn.functional.pad(x, (1, 2), "reflect") ** 3,
+           (normal(2, 3),)),
     OpCase("max_pool3d", lambda t, x: t.nn.functional.max_pool3d(x, 2, 1, 1) ** 2,
            (distinct(1, 2, 2, 3, 2),)),
     OpCase("adaptive_avg_pool", lambda t, x: (

@@ -8,7 +8,10 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from gradtool.engine import _dtypes
+from gradtool.engine._ops.core.batching import broadcasting
 from gradtool.engine._ops.core.dims import Ints, as_ints, wrap_dim, wrap_dims
 from gradtool.engine._ops.core.dtype_support import (
     COMPLEX,
@@ -17,7 +20,8 @@ from gradtool.engine._ops.core.dtype_support import (
     TYPE_NAMES,
     check_taken,
 )
-from gradtool.engine._ops.core.kinds import conjugate
+from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
+from gradtool.engine._ops.core.kinds import conjugate, general
 from gradtool.engine._ops.core.node_names import node_name
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.creation.creation import eye
@@ -269,8 +273,45 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = None) -> T
         raise RuntimeError(
             f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
         )
-    apart = x1.unsqueeze(-2) - x2.unsqueeze(-3)
-    return norm(apart, p if x1.shape[-1] else 2, -1)
+    if p == 2 or not x1.shape[-1]:
+        return _euclid(x1, x2, by_product=_by_product(x1, x2, compute_mode))
+    return norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
+
+
+def _by_product(x1: Tensor, x2: Tensor, mode: str | None) -> bool:
+    """Return True where PyTorch multiplies matrices, which is fast and loses digits."""
+    if mode in ("use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"):
+        return mode == "use_mm_for_euclid_dist"
+    return max(x1.shape[-2], x2.shape[-2]) > 25
+
+
+@ignore_fp_warnings
+def _euclidean(x1: Any, x2: Any, *, by_product: bool) -> Any:
+    if not by_product:
+        apart = x1[..., :, None, :] - x2[..., None, :, :]
+        return np.sqrt((apart * apart).sum(-1))
+    out = np.matmul(x1, x2.swapaxes(-2, -1))
+    out *= -2
+    out += (x1 * x1).sum(-1)[..., :, None]
+    out += (x2 * x2).sum(-1)[..., None, :]
+    np.maximum(out, 0, out=out)
+    return np.sqrt(out, out=out)
+
+
+def _euclid_vjp(g: Tensor, x1: Tensor, x2: Tensor, out: Tensor, x1_shape: Any) -> Tensor:
+    """The part of `g` for each unit of distance, along the directions; none where rows meet."""
+    share = (g / out).masked_fill(out == 0, 0)
+    return (x1 * share.sum(-1, keepdim=True) - share @ x2).sum_to_size(x1_shape)
+
+
+_euclid = general(
+    "cdist",
+    _euclidean,
+    _euclid_vjp,
+    lambda g, x1, x2, out, x2_shape: _euclid_vjp(g.mT, x2, x1, out.mT, x2_shape),
+    dtypes=FLOATS,
+    batch=broadcasting,
+)
 
 
 @op

@@ -44,6 +44,19 @@ def order_of(x: Any, *, dim: int, descending: bool) -> Any:
     return x.shape[dim] - 1 - np.flip(backwards, dim)
 
 
+def _places_of_most(x: Any, *, dim: int, k: int, largest: bool) -> Any:
+    """Indices of the k largest, or smallest, along a dimension, in their order."""
+    refuse("c", "topk_cpu", x)
+    extent = x.shape[dim]
+    if 4 * k > extent or k == 0:
+        return order_of(x, dim=dim, descending=largest).take(np.arange(k), axis=dim)
+    place = extent - k if largest else k - 1
+    chosen = np.arange(place, extent) if largest else np.arange(k)
+    found = np.sort(np.argpartition(x, place, axis=dim).take(chosen, axis=dim), axis=dim)
+    order = order_of(np.take_along_axis(x, found, dim), dim=dim, descending=largest)
+    return np.take_along_axis(found, order, dim)
+
+
 def _median_index(x: Any, *, dim: int) -> Any:
     """Return the place of the lower median, or of the first NaN."""
     order = order_of(x, dim=dim, descending=False)
@@ -77,6 +90,7 @@ _median_index_of = constant(
     dtypes=MEASURED,
     batch=along_dim,
 )
+_topk_places = constant("topk_places", _places_of_most, dtypes=MEASURED, batch=along_dim)
 _sorted, _topk = gathering("sort", dtypes=ORDERED), gathering("topk", dtypes=MEASURED)
 _kthvalue, _median_along = picking("kthvalue", dtypes=MEASURED), picking("median", dtypes=MEASURED)
 _median = general(
@@ -138,7 +152,7 @@ def topk(x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = 
     if x.ndim == 0:
         found = topk(x.reshape(1), k)
         return TopK(*[reshape_own(each, ()) if k else each for each in found])
-    order = argsort(x, dim, descending=largest).narrow(dim, 0, k).clone()
+    order = _topk_places(x, dim=dim, k=k, largest=largest)
     return TopK(_topk(x, order, dim=dim), order)
 
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.engine import _dtypes
-from gradtool.engine._ops.core.batching import changing
+from gradtool.device import module_of
+from gradtool.engine._ops.core.batching import changing, of_examples, one_later
 from gradtool.engine._ops.core.dims import Ints, as_ints
-from gradtool.engine._ops.core.dtype_support import NUMBERS, check_taken
+from gradtool.engine._ops.core.dtype_support import NUMBERS, SMOOTH, check_taken
 from gradtool.engine._ops.core.kinds import general, linear
 from gradtool.engine._ops.core.node_names import node_name
+from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._tensor import Tensor
 
 Pairs = tuple[tuple[int, int], ...]
@@ -73,9 +74,7 @@ def pad(
         check_taken(input, NUMBERS, f"{_KERNELS[mode]}_pad{len(pad) // 2}d")
     for dim, (before, after) in enumerate(pairs):
         if before or after:
-            positions = _POSITIONS[mode](input.shape[dim], before, after)
-            index = input.new_tensor(positions, dtype=_dtypes.int64)
-            input = input.index_select(dim, index)
+            input = _extended(input, dim=dim, mode=mode, before=before, after=after)
     return input
 
 
@@ -175,6 +174,43 @@ def _around(extent: int, before: int, after: int) -> Any:
         places[stop:] = places[start : start + after]
     return places
 
+
+def _extended_along(x: Any, *, dim: int, mode: str, before: int, after: int) -> Any:
+    positions = _POSITIONS[mode](x.shape[dim], before, after)
+    return np.take(x, module_of(x).asarray(positions), axis=dim)
+
+
+def _folded_along(g: Any, *, shape: Ints, dim: int, mode: str, before: int, after: int) -> Any:
+    """The transpose: what lies in the middle as it is, and the ends added one by one."""
+    out = np.zeros_like(g, shape=shape)
+    source, target = np.moveaxis(g, dim, 0), np.moveaxis(out, dim, 0)
+    positions = _POSITIONS[mode](shape[dim], before, after).tolist()
+    start, stop = max(before, 0), len(positions) - max(after, 0)
+    if stop > start:
+        target[positions[start] : positions[start] + stop - start] = source[start:stop]
+    for place in (*range(start), *range(max(stop, start), len(positions))):
+        target[positions[place]] += source[place]
+    return out
+
+
+_extended: Primitive = linear(
+    "pad",
+    _extended_along,
+    lambda g, x_shape, dim, mode, before, after: _folded(
+        g, shape=x_shape, dim=dim, mode=mode, before=before, after=after
+    ),
+    dtypes=NUMBERS,
+    batch=changing(dim=one_later),
+)
+_folded: Primitive = linear(
+    "pad_backward",
+    _folded_along,
+    lambda g, dim, mode, before, after: _extended(
+        g, dim=dim, mode=mode, before=before, after=after
+    ),
+    dtypes=SMOOTH,
+    batch=changing(shape=of_examples, dim=one_later),
+)
 
 _KERNELS = {"reflect": "reflection", "replicate": "replication"}
 _POSITIONS: dict[str, Callable[[int, int, int], Any]] = {
