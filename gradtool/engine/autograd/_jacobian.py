@@ -141,6 +141,22 @@ def standard_basis(tensors: Tensors) -> Tensors:
     return tuple(basis)
 
 
+def construct_standard_basis_for(tensors: Tensors, tensor_numels: tuple[int, ...]) -> Tensors:
+    """`standard_basis`, as torch calls it, which has the tensors' numbers of elements given.
+
+    Raises:
+        AssertionError: there is no tensor, or not a number for each.
+    """
+    if len(tensors) != len(tensor_numels):
+        raise AssertionError(
+            "Expected tensors and tensor_numels to have the same length, but got "
+            f"{len(tensors)} and {len(tensor_numels)}"
+        )
+    if not tensors:
+        raise AssertionError("Expected at least one tensor")
+    return standard_basis(tensors)
+
+
 def _by_columns(func: Callable[..., Any], inputs: Any) -> Any:
     """The Jacobian by forward mode, with a tangent for each element of the inputs."""
     # `func` imports the walk of this package.

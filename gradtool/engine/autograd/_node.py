@@ -59,6 +59,14 @@ class Node:
     _outputs = 1
     """How many outputs it has; a gradient for each comes in."""
 
+    def __init__(self) -> None:
+        if self.__class__ is Node:
+            raise TypeError(
+                "Can't instantiate abstract class Node with abstract methods _input_metadata, "
+                "_register_hook_dict, _sequence_nr, metadata, name, next_functions, "
+                "register_hook, register_prehook"
+            )
+
     def _vjp(self, grad: Any, wanted: set[int] | None) -> Gradients:
         """Gradients for `_edges`, given that of the output (a list where there are several).
 

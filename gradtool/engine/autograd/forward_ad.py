@@ -103,12 +103,12 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             raise ValueError(
                 f"Expected {name} to be floating point or complex, but got: {value.dtype}"
             )
-    if current.tangent_of(tensor) is not None:
+    if _tangent(current, tensor) is not None:
         raise RuntimeError(
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the "
             "same level 0 is not supported."
         )
-    if current.tangent_of(tangent) is not None:
+    if _tangent(current, tangent) is not None:
         raise RuntimeError(
             "Setting a forward grad that itself has a forward gradient at the same level0 is not "
             "supported."
@@ -120,12 +120,16 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 
 def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
-    """Take a tensor apart into its primal and its tangent, which inference mode hides."""
+    """Take a tensor apart into its primal and its tangent."""
     current = _level_of(level, "_fw_primal")
     if current is None:
         return UnpackedDualTensor(tensor, None)
-    tangent = None if modes.inference else current.tangent_of(tensor)
-    return UnpackedDualTensor(apart_view(current.below(tensor)), tangent)
+    return UnpackedDualTensor(apart_view(current.below(tensor)), _tangent(current, tensor))
+
+
+def _tangent(level: ForwardLevel, tensor: Any) -> Tensor | None:
+    """The tangent of a tensor; hidden where none is computed, as in inference mode."""
+    return level.tangent_of(tensor) if modes.forward and not modes.inference else None
 
 
 def _level_of(number: int | None, name: str) -> ForwardLevel | None:

@@ -11,10 +11,15 @@ from typing import Any
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd import _functional_parts as parts
 from gradtool.engine.autograd._functional_parts import Tensors, finished, prepared, pulled, shaped
+from gradtool.engine.autograd._jacobian import (
+    construct_standard_basis_for as _construct_standard_basis_for,
+)
 from gradtool.engine.autograd._jacobian import hessian, jacobian
 from gradtool.engine.autograd.grad_mode import enable_grad
 
-__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+__all__ = [
+    "_construct_standard_basis_for", "hessian", "hvp", "jacobian", "jvp", "vhp", "vjp",
+]  # fmt: skip
 
 
 def vjp(

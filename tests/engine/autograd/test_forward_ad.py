@@ -96,3 +96,14 @@ def test_mistakes_inside_a_level(torch):
             fw.make_dual(torch.ones(2), torch.ones(3))
         with pytest.raises(ValueError, match="floating"):
             fw.make_dual(torch.tensor([1]), torch.tensor([1]))
+
+
+def test_tangents_are_hidden_where_none_are_computed(torch):
+    fw = torch.autograd.forward_ad
+    x, ones = torch.ones(2), torch.ones(2)
+    with fw.dual_level():
+        with fw._set_fwd_grad_enabled(False):
+            dual = fw.make_dual(x, ones)
+            assert fw.unpack_dual(dual).tangent is None
+            assert fw.unpack_dual(fw.make_dual(dual, ones)).tangent is None
+        assert fw.unpack_dual(dual).tangent.tolist() == [1, 1]

@@ -210,3 +210,13 @@ def test_hessian_with_unrelated_inputs(torch, vectorize):
     assert blocks[0][0].tolist() == [[6.0, 0.0], [0.0, 12.0]]
     for each in (blocks[0][1], blocks[1][0], blocks[1][1]):
         assert each.tolist() == [[0.0, 0.0], [0.0, 0.0]]
+
+
+def test_the_standard_basis_has_a_part_for_each_tensor(torch):
+    basis = torch.autograd.functional._construct_standard_basis_for
+    parts = basis((torch.ones(()), torch.ones(2)), (1, 2))
+    assert torch.equal(torch.cat(parts, 1), torch.eye(3))
+    with pytest.raises(AssertionError, match="same length, but got 1 and 0"):
+        basis((torch.ones(1),), ())
+    with pytest.raises(AssertionError, match="at least one"):
+        basis((), ())

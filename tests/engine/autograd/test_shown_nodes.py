@@ -96,3 +96,8 @@ def test_a_diagonal_is_filled(torch: Any) -> None:
         torch.zeros(2).fill_diagonal_(1)
     with pytest.raises(RuntimeError, match="all dimensions of input must be of equal length"):
         torch.zeros(2, 2, 3).fill_diagonal_(1)
+
+
+def test_a_node_is_only_made_by_an_operation(torch: Any) -> None:
+    with pytest.raises(TypeError, match="Can't instantiate abstract class Node"):
+        torch.autograd.graph.Node()
