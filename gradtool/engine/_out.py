@@ -9,7 +9,12 @@ from gradtool.engine._lazy import hold, memory
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.dtype_support import C_NAMES, TYPE_NAMES
 from gradtool.engine._ops.core.inplace import check_cast, check_in_place, replace, write
-from gradtool.engine._ops.core.overlap import APART_FROM_OUT, check_apart, check_overlap
+from gradtool.engine._ops.core.overlap import (
+    APART_FROM_OUT,
+    check_apart,
+    check_distinct_elements,
+    check_overlap,
+)
 from gradtool.engine._ops.shape.memory import resized
 from gradtool.engine._tensor import Tensor
 
@@ -18,6 +23,9 @@ IN_DTYPE_OF_OUT = frozenset((
     "zeros",
 ))  # fmt: skip
 """Functions that compute in the dtype of ``out=``."""
+
+_FILLS = ("full", "ones", "zeros")
+"""Functions that write one value to all elements, which may share memory."""
 
 _OF_ONE_DTYPE = (
     "abs", "bitwise_not", "ceil", "clamp", "conj_physical", "floor", "frac", "neg", "negative",
@@ -77,7 +85,10 @@ def written(name: str, out: Any, result: Any, args: Any, params: dict[str, Any])
             "but one of the arguments requires grad."
         )
     if single:
-        check = check_apart if name in APART_FROM_OUT else check_overlap
+        check = check_overlap
+        if name in APART_FROM_OUT:
+            check_distinct_elements(out)
+            check = check_apart
         for each in read:
             check(out, each)
         return _fill(name, out, result, of_complex=any(each.is_complex() for each in read))
@@ -100,10 +111,10 @@ def _fill(name: str, out: Tensor, result: Tensor, *, of_complex: bool = False) -
     if out.shape != result.shape:
         hold(out, resized(memory(out), tuple(result.shape)))
     if not differentiable:
-        write(out, result)
+        write(out, result, name in _FILLS)
         out._bump()
         return out
-    return replace(out, result)
+    return replace(out, result, name in _FILLS)
 
 
 def _check_dtype(name: str, out: Tensor, result: Tensor, of_complex: bool) -> None:

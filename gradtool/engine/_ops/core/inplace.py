@@ -66,7 +66,7 @@ def check_followed(tensor: Tensor, was: str = "is being") -> None:
 def in_place(operation: Callable[..., Tensor], name: str) -> InPlace:
     """The in-place form of an operation whose first argument is the tensor to change."""
     apart, repeating = name in APART, name in REPEATING
-    may_overlap = apart or name in UNCHECKED
+    may_overlap, at_once = apart or name in UNCHECKED, name == "index_copy_"
 
     @functools.wraps(operation)
     def method(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -76,6 +76,9 @@ def in_place(operation: Callable[..., Tensor], name: str) -> InPlace:
         if x._storage is not None and not may_overlap:
             for each in args:
                 check_overlap(x, each)
+        if apart and at_once:
+            for each in args:
+                check_apart(x, each)
         result = operation(before_change(x, args), *args, **kwargs)
         if apart:  # As in torch, after the shapes were found to fit.
             for each in (*args, *kwargs.values()):

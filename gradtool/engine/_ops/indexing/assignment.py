@@ -98,7 +98,13 @@ def _check_memory(x: Tensor, key: Key, value: Tensor) -> None:
     elif key.indices:
         for each in read:
             check_apart(target, each)
-    elif value.numel() == target.numel():
+    elif value.shape == target.shape:
+        check_overlap(target, value)
+    elif value.ndim == 0 or value.numel() != target.numel():
+        return
+    elif target.ndim and target.numel() == 1:  # In torch the value is expanded, with other steps.
+        check_apart(target, value)
+    else:
         check_overlap(target, _without_leading_ones(value).expand(target.shape))
 
 

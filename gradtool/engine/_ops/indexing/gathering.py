@@ -198,7 +198,8 @@ def scattered_into(
         out = scattered_into(vectors[0], 0, vectors[2], vectors[1], primitive)
         return reshape_own(out, tuple(x.shape))
     if max(src.ndim, 1) != x.ndim:
-        wrap_dim(x.ndim - 1, src.ndim)
+        if src.ndim:
+            wrap_dim(x.ndim - 1, src.ndim)
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
     _check_source(x.shape, dim, index.shape, None if of_number else src.shape)
     return primitive(x, _cut(src, index), index, dim=dim)
@@ -234,7 +235,8 @@ def _cut(x: Tensor, index: Tensor, dim: int | None = None) -> Tensor:
 
 
 def _check_source(shape: Ints, dim: int, index_shape: Ints, src_shape: Ints | None) -> None:
-    extents = enumerate(zip(index_shape, shape, src_shape or index_shape, strict=True))
+    src_extents = index_shape if src_shape is None else src_shape or (1,)
+    extents = enumerate(zip(index_shape, shape, src_extents, strict=True))
     if any(wanted > src or (axis != dim and wanted > x) for axis, (wanted, x, src) in extents):
         also = (
             "" if src_shape is None else (f" and to be no larger size than src {list(src_shape)}")

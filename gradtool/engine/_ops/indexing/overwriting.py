@@ -14,11 +14,12 @@ from gradtool.engine._ops.core.dtype_support import check_positions
 from gradtool.engine._ops.core.inplace import check_in_place, replace
 from gradtool.engine._ops.core.node_names import give_name
 from gradtool.engine._ops.core.op import method, op
-from gradtool.engine._ops.core.overlap import repeats
+from gradtool.engine._ops.core.overlap import check_distinct_elements, repeats
 from gradtool.engine._ops.core.scalars import scalar_for
 from gradtool.engine._ops.elementwise.selection import masked_fill, where
 from gradtool.engine._ops.indexing.assignment import beside, is_followed
-from gradtool.engine._ops.indexing.indexing import index_put
+from gradtool.engine._ops.indexing.indexing import check_bounds, index_put
+from gradtool.engine._ops.indexing.slicing import takes_no_slice
 from gradtool.engine._ops.indexing.views import narrow
 from gradtool.engine._ops.shape.diagonals import _embed, diagonal
 from gradtool.engine._ops.shape.expansion import broadcast_shapes
@@ -52,11 +53,15 @@ def fill_(x: Tensor, value: Any) -> Tensor:
     value = beside(x, scalar_for(x, value))
     if is_followed(x, value):
         filled = x.detach().new_zeros(x.shape) + value
-        out = replace(x, filled.to(x.dtype), True)
+        out = replace(x, filled.to(x.dtype), not isinstance(value, Tensor))
         give_name(out, "FillBackward3" if isinstance(value, Tensor) else "FillBackward2")
         return out
-    repeats(x)
-    x._put(..., value._array if isinstance(value, Tensor) else value)
+    if isinstance(value, Tensor):
+        check_distinct_elements(x)
+        value = value._array
+    else:
+        repeats(x)
+    x._put(..., value)
     x._bump()
     return x
 
@@ -165,13 +170,23 @@ def index_fill(x: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """
     if index._array.dtype != np.int64:
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
+    if not x.is_complex() and (
+        value.is_complex() if isinstance(value, Tensor) else isinstance(value, complex)
+    ):
+        raise RuntimeError(
+            "index_fill_(): Converting complex Scalar to non-complex type is not supported"
+        )
     if isinstance(value, Tensor) and value.ndim:
         raise RuntimeError(
             "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
             f"{value.ndim} dimension(s)."
         )
     dim = wrap_dim(dim, x.ndim)
+    if takes_no_slice(x, dim, index):
+        return x.clone()
     extent = x.shape[dim] if x.ndim else 1
+    if not isinstance(index._array, Outline):
+        check_bounds(index._array, extent, dim)
     chosen = x.new_zeros(extent, dtype=bool)
     chosen = index_put(chosen, (index.reshape(-1),), x.new_ones((), dtype=bool))
     shape = [-1 if axis == dim else 1 for axis in range(x.ndim)]

@@ -55,7 +55,13 @@ def _key(index: Any, shape: Ints, dim: int, error: type[Exception]) -> tuple[Any
 
 def _slices_added(x: Any, source: Any, index: Any, *, dim: int) -> Any:
     out = x.copy()
-    add_at(out, _key(index, x.shape, dim, RuntimeError), source)
+    if x.ndim > 1:
+        add_at(out, _key(index, x.shape, dim, RuntimeError), source)
+        return out
+    try:
+        add_at(out, _key(index, x.shape, dim, IndexError), source)
+    except IndexError:
+        raise IndexError("index out of range in self") from None
     return out
 
 
@@ -166,13 +172,38 @@ def _slices_written(
     positions = index if index.ndim else index.reshape(1)
     extents = source.shape if source.ndim else (1,)
     if len(extents) == x.ndim and extents[dim] != len(positions):
-        error = RuntimeError if primitive is _index_add else IndexError
+        error = RuntimeError if primitive is _index_add and source.ndim else IndexError
         raise error(
             f"{primitive.name}_(): Number of indices ({len(positions)}) should be equal to "
             f"source.size(dim): ({extents[dim]}), for dim: {dim}"
         )
     _check_slices(x.shape, dim, source.shape, primitive.name)
-    return primitive(x, source, positions, dim=dim)
+    if primitive is _index_add:
+        nothing = x.ndim > 1 and x.numel() == 0
+    else:
+        nothing = takes_no_slice(x, dim, positions)
+    return x.clone() if nothing else primitive(x, source, positions, dim=dim)
+
+
+def takes_no_slice(x: Tensor, dim: int, index: Tensor) -> bool:
+    """Return True where slices at positions have no elements, and the positions do not matter.
+
+    Raises:
+        RuntimeError: they would have, but `x` has none, which torch finds as it lays one out.
+    """
+    if x.numel() or x.ndim == 0:
+        return False
+    size, steps = list(x.shape), list(x.stride())
+    size[dim], steps[dim] = 1, 0
+    if 0 in size or not index.numel():
+        return True
+    reach = sum((extent - 1) * step for extent, step in zip(size, steps, strict=True)) + 1
+    itemsize, start = x.element_size(), x.storage_offset()
+    raise RuntimeError(
+        f"setStorage: sizes {size}, strides {steps}, storage offset {start}, and itemsize "
+        f"{itemsize} requiring a storage size of {(start + reach) * itemsize} are out of bounds "
+        "for storage of size 0"
+    )
 
 
 def _check_slices(shape: Ints, dim: int, source_shape: Ints, name: str) -> None:
