@@ -31,7 +31,15 @@ COLUMNS = (
     "NumPy, 10⁵ forward",
 )  # fmt: skip
 WHY = """At 1,000 elements the cost is Python's per operation, some microseconds where PyTorch takes
-about one, and more for an operator composed of several, such as pooling."""
+about one, and more for an operator composed of several."""
+_VIEW = "a view, which has no elements to pass over: its cost is Python's"
+REASONS = {
+    "erf": "NumPy has none, and SciPy's takes one number at a time",
+    "gelu": "made of erf",
+    "cummax(-1)": "where the extremes lie takes a second accumulation",
+    "x[:, ::2]": _VIEW, "reshape": _VIEW, "transpose": _VIEW,
+}  # fmt: skip
+"""Name of an operator -> the reason where it is not several passes for PyTorch's one."""
 
 
 def tables() -> Iterable[Table]:
@@ -43,17 +51,28 @@ def tables() -> Iterable[Table]:
 
 
 def _summary(found: Iterable[tuple[Any, ...]]) -> str:
-    """The operators that are slow where the numbers themselves count."""
-    kinds: tuple[list[str], list[str]] = [], []
-    for name, *_, forward, backward, bare in found:
-        if max(forward, backward) > LIMIT:
-            kinds[bare * MOST > max(forward, backward)].append(name)
-    engines, numpys = (", ".join(each) or "none" for each in kinds)
+    """The operators that are slow, at either size, with the reasons."""
+    slow: list[str] = []
+    numpys: list[str] = []
+    small: list[str] = []
+    for name, *of_small, forward, backward, bare in found:
+        ratio = max(forward, backward)
+        if ratio > LIMIT and bare * MOST > ratio:
+            numpys.append(name)
+        elif ratio > LIMIT:
+            slow.append(f"{name} ({REASONS[name]})" if name in REASONS else name)
+        if max(of_small) > LIMIT:
+            small.append(name)
     return (
-        f"More than {LIMIT:g} times slower at 100,000 elements: {engines}, where the engine makes "
-        f"several NumPy calls, each a pass over the elements, for PyTorch's one loop (a view has "
-        f"no elements to pass over: its cost is Python's); and at NumPy's own speed: {numpys}."
+        f"More than {LIMIT:g} times slower at 100,000 elements: {_listed(slow)}; where no reason "
+        "is given, the engine makes several NumPy calls, each a pass over the elements, for "
+        f"PyTorch's one loop. At NumPy's own speed: {_listed(numpys)}. More than {LIMIT:g} times "
+        f"slower at 1,000 elements: {_listed(small)}."
     )
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names) or "none"
 
 
 def _ratios(operator: Operator) -> list[float]:
