@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from gradtool.engine._ops.creation.generators import get_rng_state, set_rng_state
@@ -18,12 +19,20 @@ from gradtool.engine.autograd.function import Function
 from gradtool.engine.autograd.grad_mode import enable_grad, no_grad
 from gradtool.engine.autograd.graph import saved_tensors_hooks
 
+Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
+ContextFn = Callable[[], Contexts]
+
+
+def noop_context_fn() -> Contexts:
+    """Two contexts without effect."""
+    return contextlib.nullcontext(), contextlib.nullcontext()
+
 
 def checkpoint(
     function: Callable[..., Any],
     *args: Any,
     use_reentrant: bool | None = None,
-    context_fn: Any = None,
+    context_fn: ContextFn = noop_context_fn,
     determinism_check: str = "default",
     debug: bool = False,
     preserve_rng_state: bool = True,
@@ -31,8 +40,10 @@ def checkpoint(
 ) -> Any:
     """Call `function`, which is called again in backward.
 
+    `context_fn` returns the context of the first call and that of the second one.
+
     Raises:
-        ValueError: there are keyword arguments, which the reentrant variant does not take.
+        ValueError: the reentrant variant is given what it does not take.
     """
     if use_reentrant is None:
         warnings.warn(
@@ -45,9 +56,13 @@ def checkpoint(
         )
         use_reentrant = True
     if not use_reentrant:
-        return _CheckpointFunction(function, args, kwargs, preserve_rng_state).run()
+        return _CheckpointFunction(function, args, kwargs, preserve_rng_state, context_fn).run()
     if kwargs:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    if context_fn is not noop_context_fn or debug:
+        raise ValueError(
+            "Passing `context_fn` or `debug` is only supported when use_reentrant=False."
+        )
     check_backward_validity(args)
     return CheckpointFunction.apply(function, preserve_rng_state, *args)
 
@@ -109,8 +124,14 @@ class _CheckpointFunction:
     """Non-reentrant variant: unpacking a saved tensor takes it from a second call."""
 
     def __init__(
-        self, function: Callable[..., Any], args: Any, kwargs: Any, preserve_rng_state: bool
+        self,
+        function: Callable[..., Any],
+        args: Any,
+        kwargs: Any,
+        preserve_rng_state: bool,
+        context_fn: ContextFn,
     ) -> None:
+        self._context, self._context_again = context_fn()
         self._call: Callable[[], Any] = lambda: function(*args, **kwargs)
         self._state = get_rng_state() if preserve_rng_state else None
         self._count = 0
@@ -118,7 +139,7 @@ class _CheckpointFunction:
 
     def run(self) -> Any:
         """Call the function; save indices in place of tensors."""
-        with saved_tensors_hooks(self._number, self._tensor):
+        with saved_tensors_hooks(self._number, self._tensor), self._context:
             return self._call()
 
     def _number(self, _tensor: Tensor) -> int:
@@ -145,7 +166,7 @@ class _CheckpointFunction:
             return tensor
 
         hooks = saved_tensors_hooks(keep, lambda tensor: tensor)
-        with _random_numbers_of(self._state), enable_grad(), hooks:
+        with _random_numbers_of(self._state), enable_grad(), self._context_again, hooks:
             self._call()
         self._again = dict(enumerate(found))
 
@@ -193,4 +214,5 @@ def _chain(steps: Sequence[Callable[..., Any]]) -> Callable[[Any], Any]:
 
 __all__ = [
     "CheckpointFunction", "check_backward_validity", "checkpoint", "checkpoint_sequential",
+    "noop_context_fn",
 ]  # fmt: skip

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
@@ -104,3 +105,24 @@ def test_a_chain_in_parts(torch: Any) -> None:
     assert torch.equal(out, layers(x))
     out.sum().backward()
     assert all(each.grad is not None for each in layers.parameters())
+
+
+def test_each_call_has_its_context(torch: Any) -> None:
+    checkpoint = import_module(f"{torch.__name__}.utils.checkpoint").checkpoint
+    entered: list[str] = []
+
+    @contextlib.contextmanager
+    def context(name: str) -> Iterator[None]:
+        entered.append(name)
+        yield
+
+    def contexts() -> Any:
+        return context("first"), context("again")
+
+    x = torch.ones(1, requires_grad=True)
+    out = checkpoint(torch.exp, x, use_reentrant=False, context_fn=contexts)
+    assert entered == ["first"]
+    out.backward()
+    assert entered == ["first", "again"]
+    with pytest.raises(ValueError, match="only supported when use_reentrant=False"):
+        checkpoint(torch.exp, x, use_reentrant=True, context_fn=contexts)
