@@ -52,7 +52,7 @@ _ISSUE = (
 _unknown_to_leaky_relu = _not_invertible(_NEGATIVE.format("leakyReLu", _ISSUE))
 _unknown_to_elu = _not_invertible(_NEGATIVE.format("elu", ""))
 # As in torch, the gradient is refused if the result is changed again.
-_final = elementwise_primitive("final", lambda x: x, 1.0, arguments=("x",), dtypes=FLOATS).keeping(
+_final = elementwise_primitive("final", lambda x: x, 1.0, arguments=("x",), dtypes=REAL).keeping(
     "out"
 )
 
