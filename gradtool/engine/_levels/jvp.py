@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor
 
 Tangents = Sequence["Tensor | None"]
@@ -44,7 +45,20 @@ def _elementwise(
             derive = rule.forward or rule.apply
             term = derive(tangent, *[primitive.value_of(name, values) for name in rule.needs])
             total = term if total is None else total + term
-    return _fitted(total, out)
+    if total is None or total._requires_grad or not modes.grad or len(primals) < 2:
+        return _fitted(total, out)
+    return _fitted(_recorded(primitive, tangents, values, total), out)
+
+
+def _recorded(primitive: Any, tangents: Tangents, values: dict[str, Any], total: Tensor) -> Tensor:
+    """Add the terms of constants, which are zero and yet recorded, as in torch."""
+    from gradtool.engine._ops.core.kinds import zeros_like
+
+    for rule, tangent in zip(primitive.vjps, tangents):
+        needs = [] if tangent is not None else [primitive.value_of(n, values) for n in rule.needs]
+        if any(isinstance(each, Tensor) and each._requires_grad for each in needs):
+            total = total + rule.apply(zeros_like(total.detach()), *needs)
+    return total
 
 
 def _linear(

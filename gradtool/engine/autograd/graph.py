@@ -46,6 +46,8 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
             "gradients"
         )
     node, number = node_and_number(tensor)
+    if isinstance(node, Nowhere):
+        raise AssertionError("Expected gradient function to be set")
     return GradientEdge(node.shown(tensor), number)
 
 

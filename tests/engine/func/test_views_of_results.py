@@ -54,3 +54,10 @@ def test_a_gradient_in_pieces_is_a_function_of_the_input(torch: Any, name: str) 
     assert slope.requires_grad
     (second,) = torch.autograd.grad(slope.sum(), x)
     assert second.tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("function", [lambda x: x.detach() * x, lambda x: x * 2])
+def test_a_tangent_of_a_product_is_a_function_of_both_factors(torch: Any, function: Any) -> None:
+    x = torch.tensor([2.0, 3.0], requires_grad=True)
+    _, tangent = torch.func.jvp(function, (x,), (torch.ones(2),))
+    assert tangent.requires_grad

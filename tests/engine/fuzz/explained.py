@@ -83,6 +83,20 @@ EXPLAINED: tuple[Explained, ...] = (
         ),
     ),
     Explained(
+        "looking at a batch of another walk fails in each library's own words",
+        lambda difference, _: difference.what == "text" and "Batching" in f"{difference.expected}",
+    ),
+    Explained(
+        "PyTorch traces what it linearizes, in which constants are parameters, and not all is seen",
+        lambda difference, program: (
+            "torch.func.linearize" in difference.statement
+            and (
+                "a leaf Variable" in difference.note
+                or "inference_mode" in "".join(program.statements)
+            )
+        ),
+    ),
+    Explained(
         "elements that share memory are written in any order",
         lambda difference, program: (
             difference.what.endswith("value") and "as_strided" in "".join(program.statements)
