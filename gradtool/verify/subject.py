@@ -7,7 +7,7 @@ made once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from gradtool.verify.basis import basis_of
 from gradtool.verify.comparison.derivatives import Derivatives
 from gradtool.verify.comparison.forward_mode import JvpComparison, JvpError, compare_jvps
 from gradtool.verify.comparison.judgement import Judgement, judge
+from gradtool.verify.comparison.projection import passes
 from gradtool.verify.diagnosis.low_precision import PrecisionLoss, low_precision_gradients
 from gradtool.verify.oracle.steps import scales
 from gradtool.verify.protocol.coordinates import FloatArray, is_continuous
@@ -275,6 +276,7 @@ class Subject:
                 start.recorded,
                 ungraphed=start.ungraphed,
                 cancellation_scale=start.cancellation_scale,
+                quickly=False,
             )
             for point in points
         ]
@@ -288,8 +290,11 @@ class Subject:
         ungraphed: bool = False,
         cancellation_scale: FloatArray | None = None,
         rtol: float | None = None,
+        quickly: bool = True,
     ) -> Derivatives:
-        return Derivatives(
+        """Prepare the derivatives at a point; those that pass `quickly` are done already."""
+        prepared = partial(
+            Derivatives,
             function,
             primals,
             seed=self._seed,
@@ -299,3 +304,8 @@ class Subject:
             atol=self._atol,
             rtol=self._rtol if rtol is None else rtol,
         )
+        if recorded is not None and quickly:
+            projected = prepared(projected=True)
+            if passes(projected):
+                return projected
+        return prepared()

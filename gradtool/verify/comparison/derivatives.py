@@ -75,6 +75,7 @@ class Derivatives:
         rtol: Overrides the default relative tolerance.
         recorded: The same function, differentiated by the steps of forward; None to rely on
             evaluations alone.
+        projected: Compare a few random products of the outputs, whatever their number.
     """
 
     def __init__(
@@ -84,6 +85,7 @@ class Derivatives:
         *,
         seed: int,
         recorded: Differentiable | None = None,
+        projected: bool = False,
         ungraphed: bool = False,
         cancellation_scale: FloatArray | None = None,
         atol: float | None = None,
@@ -91,7 +93,8 @@ class Derivatives:
     ) -> None:
         self.function = function
         self.primals = tuple(primals)
-        self._seed = seed
+        self.seed = seed
+        self._projected = projected
         self.recorded = recorded
         self.ungraphed = ungraphed
         self.cancellation_scale = cancellation_scale
@@ -119,12 +122,12 @@ class Derivatives:
             for output, wanted in zip(outputs, self.forward.output_requires_grad, strict=True)
         )
         compared = outputs if self.ungraphed else only(outputs, graphed)
-        return lay_out(self.primals, compared, graphed, self._seed)
+        return lay_out(self.primals, compared, graphed, self.seed, projected=self._projected)
 
     @cached_property
     def cotangent(self) -> FloatArray:
         """A random signed cotangent of all outputs, in coordinates."""
-        return signed(generator(self._seed, "cotangent"), self.layout.outputs.size)
+        return signed(generator(self.seed, "cotangent"), self.layout.outputs.size)
 
     @property
     def cotangents(self) -> Cotangents:
@@ -142,7 +145,7 @@ class Derivatives:
 
         Raises what the user's code or the engine raises in backward.
         """
-        scaling = signed(generator(self._seed, "scaling"), self.layout.rows)
+        scaling = signed(generator(self.seed, "scaling"), self.layout.rows)
         return analytic_jacobian(
             self.function, self.primals, self.layout, scaling, at_once=self._at_once
         )
@@ -171,6 +174,10 @@ class Derivatives:
         if argument not in self._comparisons:
             self._comparisons[argument] = self._compare(argument)
         return self._comparisons[argument]
+
+    def keep(self, comparisons: Sequence[Comparison]) -> None:
+        """Take these as the comparisons of their arguments."""
+        self._comparisons.update({each.argument: each for each in comparisons})
 
     def is_nondifferentiable(self, comparison: Comparison) -> bool:
         """Return True if outputs that look wrong have no derivative here.
@@ -323,7 +330,7 @@ class Derivatives:
     @cached_property
     def _rounding_sensitivity(self) -> tuple[FloatArray, ...]:
         """The change of the analytic Jacobians when the inputs change by a rounding."""
-        rng = generator(self._seed, "wavering")
+        rng = generator(self.seed, "wavering")
         sensitivity = [np.zeros_like(matrix) for matrix in self.analytic.matrices]
         for _ in range(SENSITIVITY_LOOKS):
             point = rounded_differently(self.primals, rng)
@@ -340,7 +347,7 @@ class Derivatives:
 
     @cached_property
     def _numeric(self) -> Numeric:
-        return Numeric(self.function, self.primals, self.layout, self._seed, at_once=self._at_once)
+        return Numeric(self.function, self.primals, self.layout, self.seed, at_once=self._at_once)
 
 
 def _largest(matrices: Sequence[FloatArray]) -> float:

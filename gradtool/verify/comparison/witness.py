@@ -49,9 +49,17 @@ class Witness:
             return None, f"forward cannot be recorded: {seen.failure.message}"
         if not _same(seen.outputs, self.outputs):
             return None, "forward computes something else when it is recorded"
+        # What backward has lost the graph of, the recorded forward may have kept.
+        graphed = tuple(
+            requires_grad and block.stop > block.start
+            for requires_grad, block in zip(
+                seen.output_requires_grad, self.layout.outputs.blocks, strict=True
+            )
+        )
+        layout = replace(self.layout, graphed=graphed)
         try:
             jacobian = analytic_jacobian(
-                self.function, self.primals, self.layout, self.scaling, at_once=True
+                self.function, self.primals, layout, self.scaling, at_once=True
             )
         except Exception as error:  # What the steps of the user's forward raise has no bounds.
             return None, f"forward cannot be differentiated: {type(error).__name__}: {error}"

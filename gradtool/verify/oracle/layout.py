@@ -102,13 +102,21 @@ def lay_out(
     outputs: Sequence[Array | None],
     graphed: tuple[bool, ...],
     seed: int,
+    *,
+    projected: bool = False,
 ) -> Layout:
-    """The rows and columns to compare for a function with these primals and outputs."""
+    """The rows and columns to compare for a function with these primals and outputs.
+
+    With `projected` random functionals stand for the rows, however few there are, and every
+    coordinate of an input is a column: where nothing but gradients is computed that is cheap.
+    """
     coordinates = Coordinates(outputs)
-    directions = tuple(_directions(primal, seed, i) for i, primal in enumerate(primals))
+    directions = tuple(
+        None if projected else _directions(primal, seed, i) for i, primal in enumerate(primals)
+    )
     most = MOST_ROWS if all(each is None for each in directions) else MOST_ROWS_BY_DIRECTIONS
     functionals = None
-    if coordinates.size > most:
+    if coordinates.size > most or projected:
         functionals = Functionals(generator(seed, "functionals"), PROJECTIONS, coordinates.size)
     return Layout(
         coordinates,

@@ -141,3 +141,28 @@ direction shows, no other entry is said to be wrong. Doubled: another mistake 50
 not spoken of. Halved: truncation of the quotient leaves more than that, and no mistake ever
 stands alone.
 """
+
+# ---- rows that are products with random cotangents ------------------------------------------
+
+PROJECTED_ROUNDINGS = 1e4
+"""Unit: roundings of the root mean square of a column's sum. Two programs for one derivative
+differ by the condition of both, and what is farther apart is compared entry by entry. Doubled:
+one entry wrong by 4e-12 of a column's norm passes. Halved: more right Functions pay for the full
+comparison.
+"""
+
+PROJECTED_STEP = 2.0**-17
+"""Unit: part of the inputs' own size. The cube root of the spacing of float64, where truncation
+and rounding of a central quotient are alike, at 1e-10. Doubled or halved: twice as much of one.
+"""
+
+PROJECTED_DIFFERENCE = 1e-6
+"""Unit: part of the derivative along the direction. Evaluations that differ by more contradict
+the witness. Doubled: a path that both sides miss may be 2e-6 of the whole. Halved: functions of
+large curvature pay for the full comparison.
+"""
+
+PROJECTED_ERROR = 1e-4
+"""Unit: the same. A quotient that is known worse confirms nothing. Doubled or halved: more or
+fewer functions that are noisy pay for the full comparison.
+"""
