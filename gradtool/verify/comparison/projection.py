@@ -10,7 +10,7 @@ and is compared entry by entry.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from gradtool.verify.thresholds.comparison import (
     DOUBLE_EPS,
     PROJECTED_DIFFERENCE,
     PROJECTED_ERROR,
+    PROJECTED_GAP,
     PROJECTED_ROUNDINGS,
     PROJECTED_STEP,
 )
@@ -108,17 +109,25 @@ def _is_confirmed(at: Derivatives, sampler: Sampler, comparison: Comparison) -> 
         expected = exact @ along
         size = np.sqrt((exact**2) @ (along**2))
         wide, narrow = (
-            _quotient(sampler, argument, along, PROJECTED_STEP * part) for part in (1.0, 0.5)
+            _quotients(sampler, argument, along, PROJECTED_STEP * part) for part in (1.0, 0.5)
         )
-        error = np.abs(wide - narrow)
+        error = np.abs(wide.central - narrow.central)
         allowed = PROJECTED_DIFFERENCE * size + 4 * error
-        return bool(
-            ((np.abs(narrow - expected) <= allowed) & (error <= PROJECTED_ERROR * size)).all()
-        )
+        agrees = np.abs(narrow.central - expected) <= allowed
+        known = error <= PROJECTED_ERROR * size
+        # Where there is no kink the slopes of both sides meet as the step shrinks.
+        smooth = narrow.gap <= np.maximum(PROJECTED_GAP * wide.gap, allowed)
+        return bool((agrees & known & smooth).all())
 
 
-def _quotient(sampler: Sampler, argument: int, along: FloatArray, step: float) -> FloatArray:
-    """The central difference quotient of every row along a direction of one argument."""
+class _Quotients(NamedTuple):
+    """The difference quotient of every row, and the gap between those of the two sides."""
+
+    central: FloatArray
+    gap: FloatArray
+
+
+def _quotients(sampler: Sampler, argument: int, along: FloatArray, step: float) -> _Quotients:
     primals = sampler.primals
     direction = np.zeros(primals[argument].shape, primals[argument].dtype)
     real_view(direction)[:] = along
@@ -126,4 +135,5 @@ def _quotient(sampler: Sampler, argument: int, along: FloatArray, step: float) -
         direction if at == argument else None for at in range(len(primals))
     ]
     ahead, back = (sampler.at(moved(primals, directions, sign * step)) for sign in (1.0, -1.0))
-    return np.asarray((ahead - back) / (2 * step))
+    central = (ahead - back) / (2 * step)
+    return _Quotients(central, np.abs(ahead - 2 * sampler.base + back) / step)

@@ -166,3 +166,9 @@ PROJECTED_ERROR = 1e-4
 """Unit: the same. A quotient that is known worse confirms nothing. Doubled or halved: more or
 fewer functions that are noisy pay for the full comparison.
 """
+
+PROJECTED_GAP = 0.75
+"""Unit: part of the gap between one-sided quotients at twice the step. It is a half where there is
+a second derivative, and one at a kink. Doubled: kinks pass for smooth. Halved: everything pays for
+the full comparison.
+"""
