@@ -47,7 +47,7 @@ def passes(at: Derivatives) -> bool:
     if any(each.decision.any() for each in compared):
         return False
     sampler = Sampler(at.function.evaluate, at.primals, at.layout.outputs, at.layout.functionals)
-    if not all(_is_confirmed(at, sampler, each) for each in compared):
+    if not _is_confirmed(at, sampler, compared):
         return False
     at.keep(compared)
     return True
@@ -95,26 +95,52 @@ def _roundings(at: Derivatives, exact: FloatArray) -> FloatArray:
     return np.asarray(eps * (PROJECTED_ROUNDINGS * column + row))
 
 
-def _is_confirmed(at: Derivatives, sampler: Sampler, comparison: Comparison) -> bool:
-    """Return True if evaluations along a random direction of the argument agree with the witness.
+def _is_confirmed(at: Derivatives, sampler: Sampler, compared: Sequence[Comparison]) -> bool:
+    """Return True if evaluations agree with the witness along random directions.
+
+    One direction of all arguments tells at once, if it tells even the least of their shares.
+    """
+    lines = [_line(at, each) for each in compared]
+    together = len(lines) > 1 and _agrees(sampler, lines)
+    return together or all(_agrees(sampler, [line]) for line in lines)
+
+
+class _Line(NamedTuple):
+    """A direction of one argument, and the slope of every row along it by the witness.
+
+    `size` is the root of the sum of the squares of the terms of each slope.
+    """
+
+    argument: int
+    along: Array
+    slope: FloatArray
+    size: FloatArray
+
+
+def _line(at: Derivatives, comparison: Comparison) -> _Line:
+    exact, primal = comparison.numeric.value, at.primals[comparison.argument]
+    rng = generator(at.seed, f"confirmed {comparison.argument}")
+    lengths = scales(primal)
+    along = signed(rng, lengths.size) * lengths
+    direction = np.zeros(primal.shape, primal.dtype)
+    real_view(direction)[:] = along
+    with np.errstate(all="ignore"):
+        size = np.sqrt((exact**2) @ (along**2))
+        return _Line(comparison.argument, direction, exact @ along, size)
+
+
+def _agrees(sampler: Sampler, lines: Sequence[_Line]) -> bool:
+    """Return True if the slope along all `lines` at once is that of the witness.
 
     Two steps, of which the difference tells the error of the better one.
     """
-    argument, exact = comparison.argument, comparison.numeric.value
-    primal = at.primals[argument]
-    rng = generator(at.seed, f"confirmed {argument}")
-    lengths = scales(primal)
-    along = signed(rng, lengths.size) * lengths
     with np.errstate(all="ignore"):
-        expected = exact @ along
-        size = np.sqrt((exact**2) @ (along**2))
-        wide, narrow = (
-            _quotients(sampler, argument, along, PROJECTED_STEP * part) for part in (1.0, 0.5)
-        )
+        least = np.min([line.size for line in lines], axis=0)
+        wide, narrow = (_quotients(sampler, lines, PROJECTED_STEP * part) for part in (1.0, 0.5))
         error = np.abs(wide.central - narrow.central)
-        allowed = PROJECTED_DIFFERENCE * size + 4 * error
-        agrees = np.abs(narrow.central - expected) <= allowed
-        known = error <= PROJECTED_ERROR * size
+        allowed = PROJECTED_DIFFERENCE * least + 4 * error
+        agrees = np.abs(narrow.central - sum(line.slope for line in lines)) <= allowed
+        known = error <= PROJECTED_ERROR * least
         # Where there is no kink the slopes of both sides meet as the step shrinks.
         smooth = narrow.gap <= np.maximum(PROJECTED_GAP * wide.gap, allowed)
         return bool((agrees & known & smooth).all())
@@ -127,13 +153,12 @@ class _Quotients(NamedTuple):
     gap: FloatArray
 
 
-def _quotients(sampler: Sampler, argument: int, along: FloatArray, step: float) -> _Quotients:
-    primals = sampler.primals
-    direction = np.zeros(primals[argument].shape, primals[argument].dtype)
-    real_view(direction)[:] = along
-    directions: Sequence[Array | None] = [
-        direction if at == argument else None for at in range(len(primals))
-    ]
-    ahead, back = (sampler.at(moved(primals, directions, sign * step)) for sign in (1.0, -1.0))
+def _quotients(sampler: Sampler, lines: Sequence[_Line], step: float) -> _Quotients:
+    directions: list[Array | None] = [None] * len(sampler.primals)
+    for line in lines:
+        directions[line.argument] = line.along
+    ahead, back = (
+        sampler.at(moved(sampler.primals, directions, sign * step)) for sign in (1.0, -1.0)
+    )
     central = (ahead - back) / (2 * step)
     return _Quotients(central, np.abs(ahead - 2 * sampler.base + back) / step)

@@ -21,6 +21,7 @@ from gradtool.verify.thresholds.effort import (
     MOST_ROWS,
     MOST_ROWS_BY_DIRECTIONS,
     PROJECTIONS,
+    QUICK_PROJECTIONS,
 )
 
 
@@ -117,7 +118,8 @@ def lay_out(
     most = MOST_ROWS if all(each is None for each in directions) else MOST_ROWS_BY_DIRECTIONS
     functionals = None
     if coordinates.size > most or projected:
-        functionals = Functionals(generator(seed, "functionals"), PROJECTIONS, coordinates.size)
+        count = QUICK_PROJECTIONS if projected else PROJECTIONS
+        functionals = Functionals(generator(seed, "functionals"), count, coordinates.size)
     return Layout(
         coordinates,
         graphed,

@@ -25,6 +25,13 @@ between a half and three halves; four guard against cancellation of several. Dou
 cost of large checks. Halved: a mistake whose parts cancel along two directions is missed.
 """
 
+QUICK_PROJECTIONS = 2
+"""Unit: random functionals, where the witness has the same rows to rounding. One misses a mistake
+only if its parts cancel to rounding, which random signs and sizes do not do; the second is for
+parts that are equal by symmetry. Doubled: two more runs of backward for each Function. Halved:
+nothing changed in the zoo.
+"""
+
 JVP_TANGENTS = 3
 """Unit: random tangents pushed through jvp, of all inputs at once. Doubled: twice the cost of
 GT301. Halved: one tangent, along which parts of a mistake may cancel.
