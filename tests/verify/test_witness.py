@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
 import gradtool.engine as torch
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.verify.comparison.compare import Decision
