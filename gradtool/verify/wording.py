@@ -29,6 +29,8 @@ def values(comparison: Comparison, worst: Worst) -> str:
     if not math.isfinite(numeric):
         return f"analytic {number(analytic)}, numeric not known"
     shown = apart(analytic, numeric)
+    if not entry.error:
+        return f"analytic {shown[0]}, exact {shown[1]}"
     return f"analytic {shown[0]}, numeric {shown[1]} ± {entry.error:.1g}"
 
 
