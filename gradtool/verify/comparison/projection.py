@@ -19,7 +19,7 @@ from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.comparison.tolerance import Tolerance
 from gradtool.verify.oracle.estimate import Estimate, Status
 from gradtool.verify.oracle.sampler import Sampler, moved
-from gradtool.verify.oracle.steps import epsilon, scales
+from gradtool.verify.oracle.steps import epsilon, scales, typical_scale
 from gradtool.verify.protocol.coordinates import FloatArray, real_view
 from gradtool.verify.protocol.observation import Array
 from gradtool.verify.randomness import generator, signed
@@ -29,6 +29,7 @@ from gradtool.verify.thresholds.comparison import (
     PROJECTED_ERROR,
     PROJECTED_GAP,
     PROJECTED_ROUNDINGS,
+    PROJECTED_SPREAD,
     PROJECTED_STEP,
 )
 
@@ -54,12 +55,20 @@ def passes(at: Derivatives) -> bool:
 
 
 def _is_worthwhile(at: Derivatives) -> bool:
-    """Return True if all that is compared is in double precision, and there is a graph."""
+    """Return True if there is a graph, all in double precision, and of one scale."""
     if at.forward.failure or not at.layout.has_graph or at.layout.functionals is None:
         return False
-    dtypes = [at.primals[argument].dtype for argument in at.inputs]
-    finest = max((epsilon(dtype) for dtype in dtypes), default=1.0)
-    return finest <= DOUBLE_EPS and bool(at.layout.eps().max() <= DOUBLE_EPS)
+    primals = [at.primals[argument] for argument in at.inputs]
+    finest = max((epsilon(primal.dtype) for primal in primals), default=1.0)
+    if finest > DOUBLE_EPS or at.layout.eps().max() > DOUBLE_EPS:
+        return False
+    return all(map(_is_of_one_scale, primals))
+
+
+def _is_of_one_scale(primal: Array) -> bool:
+    """Return True if no entry is so small that a step of the others' size leads it astray."""
+    size = np.abs(real_view(np.ascontiguousarray(primal)))
+    return not (size[size > 0] < PROJECTED_SPREAD * typical_scale(size)).any()
 
 
 def _compared(at: Derivatives, argument: int) -> Comparison:

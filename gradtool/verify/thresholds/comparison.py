@@ -172,3 +172,9 @@ PROJECTED_GAP = 0.75
 a second derivative, and one at a kink. Doubled: kinks pass for smooth. Halved: everything pays for
 the full comparison.
 """
+
+PROJECTED_SPREAD = 1e-12
+"""Unit: part of the array's typical size. A smaller entry is moved far from where it is, along
+directions of the others' size; of a million normal numbers none is. Doubled or halved: nothing but
+arrays of such numbers.
+"""
