@@ -328,9 +328,9 @@ It would pass if it were inside *and* the oracle's error were at most {meaningfu
 entry, {bound} here: agreement with a value that is hardly known means nothing. An entry that is
 inside such a blunt estimate is *unverified* (GT603), neither right nor wrong.
 
-`gradtool check bell.py` reports it as
+`gradtool check --no-witness bell.py` reports it as
 
-<!-- output of: gradtool check bell.py -->
+<!-- output of: gradtool check --no-witness bell.py -->
 <!-- exits: 1 -->
 ```text
 ...

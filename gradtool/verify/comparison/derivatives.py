@@ -179,6 +179,12 @@ class Derivatives:
         """Take these as the comparisons of their arguments."""
         self._comparisons.update({each.argument: each for each in comparisons})
 
+    def tolerance(self, argument: int) -> Tolerance:
+        """The tolerance of the entries of one argument, before any look at their jitter."""
+        eps = np.maximum(self.layout.eps(), epsilon(self.primals[argument].dtype))
+        largest = _largest(self.analytic.matrices)
+        return Tolerance(eps, largest, cancels=self.ungraphed, atol=self._atol, rtol=self._rtol)
+
     def is_nondifferentiable(self, comparison: Comparison) -> bool:
         """Return True if outputs that look wrong have no derivative here.
 
@@ -211,11 +217,7 @@ class Derivatives:
         return self.analytic.is_batched or self._numeric.is_batched
 
     def _compare_once(self, argument: int) -> Comparison:
-        eps = np.maximum(self.layout.eps(), epsilon(self.primals[argument].dtype))
-        largest = _largest(self.analytic.matrices)
-        tolerance = Tolerance(
-            eps, largest, cancels=self.ungraphed, atol=self._atol, rtol=self._rtol
-        )
+        tolerance = self.tolerance(argument)
         comparison = self._compare_at(argument, tolerance)
         if _may_be_rounding(comparison, at_any_size=self.ungraphed):
             # Only now: each look costs another analytic Jacobian.

@@ -16,7 +16,6 @@ import numpy as np
 
 from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
-from gradtool.verify.comparison.tolerance import Tolerance
 from gradtool.verify.oracle.estimate import Estimate, Status
 from gradtool.verify.oracle.sampler import Sampler, moved
 from gradtool.verify.oracle.steps import epsilon, scales, typical_scale
@@ -81,7 +80,7 @@ def _compared(at: Derivatives, argument: int) -> Comparison:
     nothing = np.zeros_like(exact)
     unknown = np.full_like(exact, np.nan)
     status = np.full(exact.shape, Status.KNOWN, dtype=np.int8)
-    tolerance = Tolerance(at.layout.eps(), float(np.nan_to_num(np.abs(exact)).max(initial=0.0)))
+    tolerance = at.tolerance(argument)
     return Comparison(
         argument=argument,
         layout=at.layout,
