@@ -369,20 +369,20 @@ witness. So it can acquit a gradient and never condemns one that evaluations fin
 
 ## The price of a pass
 
-With a witness a right gradient passes without a Jacobian. For a random signed cotangent `u` the row
-`u J` costs one run of `backward`, and the witness has the same row to rounding. An entry of `J` that
-is wrong by `d` moves its column of that row by `d` times a number between 0.5 and 1.5. What could
-hide it are the roundings of the column's sum: for `m` outputs of about the same slope `s` they are
-about `1e-16 * sqrt(m) * s`. The two rows may differ by ten thousand times the spacing of float64
-next to the column's norm, `2e-12 * sqrt(m) * s`. So one wrong entry among a million shows from a
-part in 5e8 of its own size on, and the tolerance of a comparison entry by entry is a part in 1e6.
-Two cotangents are sent, in case that two mistakes cancel in one of them.
+With a witness a right gradient passes without a Jacobian. For a random signed cotangent `u` the
+row `u J` costs one run of `backward`, and the witness has the same row to rounding. An entry of
+`J` that is wrong by `d` moves its column of that row by `d` times a number between 0.5 and 1.5.
+What could hide it are the roundings of the column's sum: for `m` outputs of about the same slope
+`s` they are about `1e-16 * sqrt(m) * s`. The two rows may differ by ten thousand times the
+spacing of float64 next to the column's norm, `2e-12 * sqrt(m) * s`. So one wrong entry among a
+million shows from a part in 5e8 of its own size on, and the tolerance of a comparison entry by
+entry is a part in 1e6. Two cotangents are sent, in case that two mistakes cancel in one of them.
 
 That the witness is right is confirmed along a random direction of all arguments, with a step of
-2**-17 of their size and half of it: four evaluations, whose difference tells their error, whatever
-the number of inputs. Where a gap between the slopes of the two sides does not shrink with the step
-there is a kink, and what is not confirmed, or differs, or computes in less than float64, goes
-through all steps above, entry by entry. Nothing fails on this way.
+2**-17 of their size and half of it: four evaluations, whose difference tells their error,
+whatever the number of inputs. Where a gap between the slopes of the two sides does not shrink
+with the step there is a kink, and what is not confirmed, or differs, or computes in less than
+float64, goes through all steps above, entry by entry. Nothing fails on this way.
 
 For a million inputs that is 12 evaluations of `forward` and 5 of `backward`.
 
