@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gradtool.derive.problem import NotDerivable
 from gradtool.derive.writing import Methods, Writer
 
 _REPLACED = frozenset({"forward", "setup_context", "backward", "vjp", "jvp"})
@@ -34,13 +36,23 @@ class Assembly:
     Args:
         writer: Of any of the cases.
         branches: The methods, by case.
+        wants_vmap: Let it run under ``torch.vmap``.
+
+    Raises:
+        NotDerivable: It cannot run there.
     """
 
-    def __init__(self, writer: Writer, branches: Sequence[Branch]) -> None:
+    def __init__(
+        self, writer: Writer, branches: Sequence[Branch], *, wants_vmap: bool = False
+    ) -> None:
         self._writer = writer
         self._branches = branches
         self._source = writer.source
         self._ctx = writer.ctx
+        self._is_split = wants_vmap and writer.has_ctx
+        self._wants_vmap = wants_vmap
+        if self._is_split and writer.uses_ctx():
+            raise NotDerivable("vmap needs setup_context, and forward does more with ctx than save")
         self._saved = self._united([[*b.saved, *b.methods.saved] for b in branches])
         self._parameters = self._united([[*b.parameters, *b.methods.parameters] for b in branches])
 
@@ -60,7 +72,12 @@ class Assembly:
             if methods.jvp:
                 added.append(f"{self._ctx}.save_for_forward({listed})")
         added += [f"{self._ctx}.{name} = {name}" for name in self._parameters]
-        blocks = [self._head(), *self._saving(added)]
+        head = self._head()
+        if self._wants_vmap and not any(
+            "generate_vmap_rule" in line for line in self._source.lines
+        ):
+            head.append(f"{'' if len(head) == 1 else chr(10)}    generate_vmap_rule = True")
+        blocks = [head, *self._saving(added)]
         blocks.append(
             self._method(
                 "backward", methods.cotangents, [b.methods.backward for b in self._branches]
@@ -100,11 +117,19 @@ class Assembly:
         """The lines of forward, and of ``setup_context`` if there is one."""
         writer = self._writer
         needs_outputs = any(branch.methods.needs_outputs for branch in self._branches)
-        if writer.has_ctx:
+        if writer.has_ctx and not self._is_split:
             outputs = writer.output_names if needs_outputs else []
             at_top = bool(writer.recorded.rebound) or writer.returns_early()
             return [self._source.edited(writer.forward, self._ctx, added, outputs, at_top=at_top)]
         forward = self._source.text(writer.forward)
+        if self._is_split:
+            forward = self._source.edited(writer.forward, self._ctx, [], [], at_top=False)
+            forward = [
+                re.sub(rf"\b{self._ctx}\b(, |)", "", line, count=1)
+                if "def forward(" in line or line.strip() == f"{self._ctx},"
+                else line
+                for line in forward
+            ]
         setup = self._source.method("setup_context")
         marks = [each for each in (setup.body if setup else ()) if "mark_" in ast.unparse(each)]
         body = self._unpacking(is_marked=bool(marks)) if added or marks else []

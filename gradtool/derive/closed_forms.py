@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
 from gradtool.derive.expression import Expression
+from gradtool.derive.normal import normal_density
 from gradtool.derive.rules.registry import Pulled
 from gradtool.derive.shapes import full
 
@@ -14,7 +16,7 @@ def closed_form(g: Any, out: Expression) -> Iterable[Pulled] | None:
     """Return the operands at which a closed form ends, and their cotangents; None if none fits."""
     if isinstance(g, dict):
         return None
-    for form in (_softmax, _log_softmax, _normalized):
+    for form in (_gaussian, _softmax, _log_softmax, _normalized):
         found = form(g, out)
         if found is not None:
             return found
@@ -92,6 +94,18 @@ def _normalized(g: Expression, out: Expression) -> Iterable[Pulled] | None:
     g, dim = full(g, out), mean[1]
     inner = g - g.mean(dim, keepdim=True) - out * (g * out).mean(dim, keepdim=True)
     return [(x, scale * inner if out.name == "mul" else inner / scale)]
+
+
+def _gaussian(g: Expression, out: Expression) -> Iterable[Pulled] | None:
+    """``erf(x / sqrt(2))``, whose derivative is twice the normal density."""
+    if not _is(out, "erf") or not _is(out.args[0], "div", "mul"):
+        return None
+    x, scale = out.args[0].args
+    by = scale.value if isinstance(scale, Expression) else scale
+    width = math.sqrt(2) if out.args[0].name == "div" else math.sqrt(0.5)
+    if not isinstance(by, float) or not math.isclose(by, width, rel_tol=1e-15):
+        return None
+    return [(x, g * (2 * normal_density(x)))]
 
 
 def _inside(value: Any, name: str) -> Expression | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import linecache
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -71,7 +72,7 @@ def derive(planned: PlannedFunction, wanted: Wanted | None = None) -> Derived:
 def _texts(cls: Any, cases: Sequence[ResolvedCase], wanted: Wanted) -> Iterator[str]:
     """Yield the class as the first case has it, then with a branch for each kind of case."""
     first = Writer(cls, _recorded(cls, cases[0]), wanted)
-    yield Assembly(first, [Branch(first.methods())]).text()
+    yield Assembly(first, [Branch(first.methods())], wants_vmap=wanted.vmap).text()
     groups: list[tuple[Methods, list[Any]]] = []
     for case in cases:
         methods = Writer(cls, _recorded(cls, case), wanted).methods()
@@ -80,7 +81,7 @@ def _texts(cls: Any, cases: Sequence[ResolvedCase], wanted: Wanted) -> Iterator[
             groups.append((methods, []))
         (same or groups[-1])[1].append(_values(cls, case))
     if len(groups) > 1:
-        yield Assembly(first, branches(groups, first.ctx)).text()
+        yield Assembly(first, branches(groups, first.ctx), wants_vmap=wanted.vmap).text()
 
 
 def _values(cls: Any, case: ResolvedCase) -> dict[str, Any]:
@@ -103,9 +104,15 @@ def _recorded(cls: Any, case: ResolvedCase) -> Recorded:
                 each.requires_grad_()
                 needs[place] = True
     names = names_of(cls, len(args))
-    graph = Graph(torch, _torch_name(cls))
-    with global_generators(case.seed):
-        recorded = record(cls, graph, args, kwargs, needs, names)
+    has_math = vars(sys.modules[cls.__module__]).get("math") is math
+    graph = Graph(torch, _torch_name(cls), has_math=has_math)
+    try:
+        with global_generators(case.seed):
+            recorded = record(cls, graph, args, kwargs, needs, names)
+    except NotDerivable:
+        raise
+    except Exception as error:  # Of the user's own, of any type.
+        raise NotDerivable(f"forward raised {type(error).__name__}: {error}") from None
     recorded.argument_names = list(names)
     return recorded
 

@@ -186,11 +186,15 @@ class Graph:
     Args:
         torch: The module whose functions are called.
         torch_name: Its name in the user's module.
+        has_math: The module imports ``math``.
     """
 
-    def __init__(self, torch: Any, torch_name: str = "torch") -> None:
+    def __init__(self, torch: Any, torch_name: str = "torch", *, has_math: bool = False) -> None:
         self.torch = torch
         self.torch_name = torch_name
+        self.has_math = has_math
+        self.names: dict[Expression, str] = {}
+        """Names that rules give to what is known by them."""
         self.count = 0
         self.cotangents: dict[Expression, Expression] = {}
         """The outputs of the leaves that are cotangents. A jvp has the former only."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from gradtool.derive.expression import Expression, needed
 from gradtool.derive.text import Text
 
-WIDTH = 88
+WIDTH = 76
 """Characters of an expression beyond which its parts get names."""
 
 _SHORT = {
@@ -128,37 +128,39 @@ def _named(
     uses: Counter[Expression] = Counter()
     for each in order:
         if each not in known:
-            uses.update(set(each.operands()))
-            uses.update(o for o in each.operands() if each.kind == "operator")
-    found: set[Expression] = set()
+            uses.update(each.operands())
     roots = {target.value for target in targets}
+    found: set[Expression] = set()
     for each in order:
         if each in known or _is_trivial(each, known):
             continue
-        often = uses[each] > (1 if each not in roots else 0)
-        times = sum(
-            1 for other in order if other not in known for o in other.operands() if o is each
-        )
-        if (
-            times > 1
-            or (times and each in roots)
-            or each.name == "setitem"
-            or (times and each in names.suggested and each in order)
-        ):
+        count = uses[each] + (each in roots)
+        if count > 1 or each.name == "setitem" or (uses[each] and each in names.suggested):
             found.add(each)
-        del often
-    text = Text({**names.given, **dict.fromkeys(found, "x" * 6)})
     for each in order:
-        if each in known or each in found or _is_trivial(each, known) or each in roots:
-            continue
-        if len(text.definition(each)) > WIDTH // 2:
-            found.add(each)
-            text.names = {**text.names, each: "x" * 6}
-    for target in targets:
-        if target.value in found:
-            continue
-        found.add(target.value) if target.value.name == "setitem" else None
+        if each in found or each in roots:
+            _split(each, found, known, names)
     return found
+
+
+def _split(value: Expression, found: set[Expression], known: set[Expression], names: Names) -> None:
+    """Give names to parts of a value until no line of it is too long."""
+    while True:
+        text = Text({**names.given, **{each: "x" * 6 for each in found if each is not value}})
+        if len(text.definition(value)) <= WIDTH:
+            return
+        parts = [
+            each
+            for each in needed([value], known | (found - {value}))
+            if each not in found and each is not value and not _is_trivial(each, known)
+        ]
+        if not parts:
+            return
+        half = len(text.definition(value)) / 2
+        chosen = min(parts, key=lambda each: abs(len(text.definition(each)) - half))
+        if chosen in known or chosen.kind == "leaf":
+            return
+        found.add(chosen)
 
 
 def _is_trivial(value: Expression, known: set[Expression]) -> bool:

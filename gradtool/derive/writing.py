@@ -9,10 +9,11 @@ from typing import Any
 
 from gradtool.adapters.common.binding import parameters_of, takes_ctx
 from gradtool.derive.expression import Expression, Graph, needed
+from gradtool.derive.factoring import factored
 from gradtool.derive.problem import NotDerivable
 from gradtool.derive.program import Names, Target, statements
 from gradtool.derive.reverse import cotangents
-from gradtool.derive.source import ClassSource
+from gradtool.derive.source import ClassSource, saving_statements
 from gradtool.derive.trace import Recorded
 
 
@@ -174,6 +175,8 @@ class Writer:
         for leaf in self.recorded.inputs:
             if leaf is not None and leaf in self.recorded.active and leaf not in found:
                 found[leaf] = self._graph.function("zeros_like", leaf)
+        for g in self._sent:
+            found = {leaf: factored(value, g) for leaf, value in found.items()}
         return found
 
     def _known(self) -> set[Expression]:
@@ -197,6 +200,13 @@ class Writer:
         return (
             {each for each in recorded.random if each in recorded.names} if self.has_ctx else set()
         )
+
+    def uses_ctx(self) -> bool:
+        """Return True if forward does more with ctx than save."""
+        saving = {id(each) for _, each in saving_statements(self.forward, self.ctx)}
+        found = [each for each in self.forward.body if id(each) not in saving]
+        names = (node for each in found for node in ast.walk(each) if isinstance(node, ast.Name))
+        return any(node.id == self.ctx for node in names)
 
     def returns_early(self) -> bool:
         """Return True if forward may end before its last statement."""
@@ -298,7 +308,9 @@ class Writer:
         for each in self._drawn():
             given.setdefault(each, recorded.names[each])
         suggested = {
-            e: n for e, n in {**self._grad_names, **recorded.names}.items() if e not in given
+            e: n
+            for e, n in {**self._grad_names, **self._graph.names, **recorded.names}.items()
+            if e not in given
         }
         # Names of the module that the code may use.
         taken = {self.ctx, self._graph.torch_name, *given.values(), *vars(_module(self._cls))}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from gradtool.derive.expression import Expression
+from gradtool.derive.normal import normal_density
 from gradtool.derive.rules.registry import RULES, Pulled, rule
 from gradtool.derive.shapes import fit
 
@@ -43,6 +44,8 @@ def _rsub(g: Any, out: Expression, x: Any, other: Any) -> Iterable[Pulled]:
 
 @rule("mul", "multiply")
 def _mul(g: Any, out: Expression, x: Any, other: Any) -> Iterable[Pulled]:
+    if x is other:
+        return _pulled(out, (x, lambda: 2 * (g * _conj(x))))
     return _pulled(out, (x, lambda: g * _conj(other)), (other, lambda: g * _conj(x)))
 
 
@@ -151,9 +154,10 @@ def _logsigmoid(g: Any, out: Expression, x: Any) -> Iterable[Pulled]:
 def _gelu(g: Any, out: Expression, x: Any, approximate: Any = "none") -> Iterable[Pulled]:
     if approximate != "none":
         raise NotImplementedError
-    cdf = 0.5 * (1 + (x / math.sqrt(2)).erf())
-    pdf = (-0.5 * x * x).exp() / math.sqrt(2 * math.pi)
-    return _pulled(out, (x, g * (cdf + x * pdf)))
+    root = "math.sqrt(2)" if x.graph.has_math else "2**0.5"
+    cdf = 0.5 * (1 + (x / x.graph.literal(math.sqrt(2), root)).erf())
+    x.graph.names[cdf] = "cdf"
+    return _pulled(out, (x, g * (cdf + x * normal_density(x))))
 
 
 @rule("abs", "absolute")
