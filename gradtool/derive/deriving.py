@@ -32,10 +32,12 @@ class Derived:
     Args:
         text: Its source.
         cases: The names of the cases, each with its arguments, at which it was checked.
+        unrolled: The lines of loops whose steps are written out, and the number of these.
     """
 
     text: str
     cases: tuple[tuple[str, tuple[str, ...]], ...]
+    unrolled: dict[int, int]
 
 
 def derive(planned: PlannedFunction, wanted: Wanted | None = None) -> Derived:
@@ -64,7 +66,8 @@ def derive(planned: PlannedFunction, wanted: Wanted | None = None) -> Derived:
             tried.add(text)
             found = faults(planned, compiled(cls, text))
             if not found:
-                return Derived(text, tuple((each.name, each.arguments) for each in planned.cases))
+                shown = tuple((each.name, each.arguments) for each in planned.cases)
+                return Derived(text, shown, _recorded(cls, planned.cases[0]).unrolled())
             problems.append(found[0])
     raise NotDerivable(f"what was derived does not pass the gate: {problems[0]}")
 

@@ -189,7 +189,7 @@ class _Rewriting(ast.NodeTransformer):
         return ast.IfExp(test, self.visit(node.body), self.visit(node.orelse))
 
     def visit_For(self, node: ast.For) -> Any:
-        node.iter = self._ask(node.iter, "iterate", self.visit(node.iter))
+        node.iter = self._ask(copy.deepcopy(node), "loop", self.visit(node.iter))
         bound = [self._bind(name, None) for name in _names(node.target)]
         node.body, node.orelse = [*bound, *self._block(node.body)], self._block(node.orelse)
         return node

@@ -65,8 +65,19 @@ class Recorded:
     """What depends on an input that needs a gradient."""
     fixed: set[Expression] = field(default_factory=set)
     """Outputs that are marked as not differentiable."""
+    loops: dict[int, tuple[tuple[int, int], int]] = field(default_factory=dict)
+    """Of each line with a loop the lines of its body, and how often it ran."""
     argument_names: list[str] = field(default_factory=list)
     is_tuple: bool = False
+
+    def unrolled(self) -> dict[int, int]:
+        """The lines of loops that compute something to differentiate, and their steps."""
+        lines = {self.lines[each] for each in self.active if each in self.lines}
+        return {
+            line: steps
+            for line, ((first, last), steps) in self.loops.items()
+            if steps > 1 and any(first <= each <= last for each in lines)
+        }
 
 
 class Context:
@@ -170,6 +181,15 @@ class Tracer:
             row = value[number]
             self._result("item", "getitem", (value, number), {}, row, site)
             rows.append(row)
+        return rows
+
+    def loop(self, site: int, value: Any) -> Any:
+        """Return what a loop goes over, as `iterate` does."""
+        node: Any = self.sites[site]
+        rows = self.iterate(site, value)
+        if hasattr(rows, "__len__"):
+            lines = (node.body[0].lineno, node.end_lineno)
+            self.recorded.loops[node.lineno] = (lines, len(rows))
         return rows
 
     def truth(self, site: int, value: Any) -> Any:

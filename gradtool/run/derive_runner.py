@@ -17,12 +17,14 @@ class Answer:
         node: The node id of the Function, or the file that cannot be imported.
         text: The source of its class.
         cases: The cases at which it was checked, each with a line for each argument.
+        unrolled: The lines of loops whose steps are written out, and the number of these.
         problem: The reason why there is no text.
     """
 
     node: str
     text: str = ""
     cases: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    unrolled: tuple[tuple[int, int], ...] = ()
     problem: str = ""
 
 
@@ -58,4 +60,4 @@ def _derived(session: object, unit: Unit, *, jvp: bool, vmap: bool) -> Answer:
             made = derived(planned, Wanted(jvp=jvp, vmap=vmap))
     except NotDerivable as problem:
         return Answer(unit.node, problem=problem.message)
-    return Answer(unit.node, made.text, made.cases)
+    return Answer(unit.node, made.text, made.cases, tuple(made.unrolled.items()))

@@ -72,4 +72,9 @@ def _derive(options: CheckOptions, jvp: bool, vmap: bool) -> ExitCode:
 
 def _shown(answer: Answer) -> str:
     cases = "; ".join(f"{name}: {', '.join(arguments)}" for name, arguments in answer.cases)
-    return f"# {answer.node}: passes gradtool check at {cases}\n{answer.text}"
+    lines = [f"# {answer.node}: passes gradtool check at {cases}"]
+    lines += [
+        f"# The loop of line {line} is written out, for {steps} steps."
+        for line, steps in answer.unrolled
+    ]
+    return "\n".join([*lines, answer.text])

@@ -47,16 +47,20 @@ def _squeeze(g: Any, out: Expression, x: Any, dim: Any = None) -> Iterable[Pulle
 @rule("t", "T", "mT", "H", "mH", "adjoint")
 def _transposed(g: Any, out: Expression, x: Any) -> Iterable[Pulled]:
     g = full(g, out)
-    return [
-        (
-            x,
-            g.method(out.name)
-            if out.kind == "method"
-            else g.attribute(out.name)
-            if out.kind == "attribute"
-            else g.method("t"),
-        )
-    ]
+    if g.name == "matmul" and all(each.ndim == 2 for each in g.args) and not g.is_complex:
+        left, right = map(_transpose_of, g.args)
+        return [(x, right @ left)]
+    if out.kind == "method":
+        return [(x, g.method(out.name))]
+    return [(x, g.attribute(out.name) if out.kind == "attribute" else g.method("t"))]
+
+
+def _transpose_of(x: Expression) -> Expression:
+    """The transpose of a matrix; of a transpose, what it was taken of."""
+    if x.name in {"t", "T", "mT"}:
+        found: Expression = x.args[0]
+        return found
+    return x.attribute("T")
 
 
 @rule("transpose", "swapaxes", "swapdims")
