@@ -150,6 +150,11 @@ class Derivatives:
             self.function, self.primals, self.layout, scaling, at_once=self._at_once
         )
 
+    @property
+    def is_plain(self) -> BoolArray:
+        """Flags of rows with no more noise than the rounding of a number of their size."""
+        return self._numeric.is_plain
+
     @cached_property
     def failure(self) -> Failure | None:
         """The first failure on the way to the analytic Jacobian."""

@@ -217,3 +217,32 @@ NEEDLESS_TOLERANCE_FACTOR = 10.0
 Doubled: 20 times too loose before it says so. Halved: tolerances set with a margin of five are
 noted, and change with the seed.
 """
+
+# ---- imprecise gradients --------------------------------------------------------------------
+
+IMPRECISE_ROUNDINGS = 1e4
+"""Unit: roundings of the largest entry in the row or column. A backward may sum up its terms in
+another order than the derivative of forward, and have a condition number of 1e4. Doubled: a
+constant that is off by 4e-12 passes. Halved: long sums are looked at more often, at some cost.
+"""
+
+IMPRECISE_LOOKS = 3
+"""Unit: points that differ from the case's in their last digits. Doubled: twice the cost, only
+where something is off. Halved: one point, at which a rounding may happen to be the same.
+"""
+
+IMPRECISE_SAFETY = 1000.0
+"""Unit: times the largest change seen between such points. What both sides lose in rounding is
+of the size of these changes. Doubled: mistakes of 500 roundings times the condition number pass.
+Halved: nothing in the zoo.
+"""
+
+IMPRECISE_UNSTEADY = 0.1
+"""Unit: part of the difference. A mistake in a formula is the same at points that differ in their
+last digits. Doubled or halved: nothing in the zoo; roundings change by all of their size.
+"""
+
+SAME_CONSTANT = 1e-3
+"""Unit: part of the number. A constant with three digits or more may be another one cut short.
+Doubled: 0.5 and 0.501 are taken for one constant. Halved: 0.798 for 0.79788 is not named.
+"""

@@ -1,0 +1,46 @@
+"""The source of a Function's methods as syntax trees."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from collections.abc import Collection, Iterator
+from functools import lru_cache
+
+from gradtool.verify.protocol.observation import SourceLine
+
+
+def method_trees(
+    lines: Collection[SourceLine], methods: Collection[str]
+) -> Iterator[ast.FunctionDef]:
+    """The definitions that hold these lines, for those of the `methods` that have a source."""
+    for method in methods:
+        own = [line for line in lines if line.method == method]
+        for path in sorted({line.path for line in own}):
+            tree = module_tree(path)
+            found = tree and _outermost(tree, method, {line.line for line in own})
+            if found:
+                yield found
+
+
+def module_tree(path: str) -> ast.Module | None:
+    """The syntax tree of a module; None where its source cannot be had."""
+    return _parsed("".join(linecache.getlines(path)))
+
+
+@lru_cache(maxsize=8)
+def _parsed(text: str) -> ast.Module | None:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _outermost(tree: ast.Module, name: str, lines: Collection[int]) -> ast.FunctionDef | None:
+    """The definition of that name which holds all these lines."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            last = node.end_lineno or node.lineno
+            if all(node.lineno <= line <= last for line in lines):
+                return node
+    return None

@@ -1,0 +1,144 @@
+"""The gradient is off by more than rounding, and by less than the tolerance.
+
+What it does
+------------
+
+Compares the gradient with the exact derivative that the engine finds for the recorded steps of
+forward, where evaluations agree with that. The rounding of both sides is measured: inputs are
+changed in their last digits, and both derivatives computed again. A difference that is a thousand
+times larger, and the same at each of these points, is a mistake in a formula, however small: most
+often a constant with too few digits. Functions in low precision or with noise are not checked, nor
+those that have a tolerance of their own.
+
+Why it matters
+--------------
+
+GT101 allows 1e-6 of each entry, since evaluations show no more. A constant that is cut short makes
+every gradient wrong in the same direction, and a comparison with the framework's own op fail.
+
+Wrong example
+-------------
+
+    import math
+
+    from gradtool import Function
+
+
+    class Area(Function):
+        @staticmethod
+        def forward(ctx, radius):
+            ctx.save_for_backward(radius)
+            return math.pi * radius**2
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (radius,) = ctx.saved_tensors
+            return grad_output * 2 * 3.141593 * radius
+
+Right example
+-------------
+
+    import math
+
+    from gradtool import Function
+
+
+    class Area(Function):
+        @staticmethod
+        def forward(ctx, radius):
+            ctx.save_for_backward(radius)
+            return math.pi * radius**2
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (radius,) = ctx.saved_tensors
+            return grad_output * 2 * math.pi * radius
+
+How to fix
+----------
+
+Write a constant once, with all its digits or as the expression it comes from, and use it in both
+methods. Where backward approximates on purpose, as the adjoint of an iteration that stops early,
+give the Function a tolerance with a reason.
+
+Reference
+---------
+
+https://pytorch.org/docs/stable/notes/gradcheck.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gradtool.results.report import Severity
+from gradtool.verify.comparison.compare import Decision
+from gradtool.verify.diagnosis.constants import truncated_constant
+from gradtool.verify.diagnosis.evidence import evidence, find_worst
+from gradtool.verify.diagnosis.imprecision import Imprecision, imprecise_gradients
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
+from gradtool.verify.wording import apart, share
+
+if TYPE_CHECKING:
+    from gradtool.verify.comparison.derivatives import Comparison
+    from gradtool.verify.subject import Subject
+
+_HINT = "write a constant once, with all its digits, and use it in both methods"
+
+
+def _check(subject: Subject) -> Answer:
+    if subject.nothing_to_compare:
+        return skipped(subject.nothing_to_compare)
+    judgement = subject.given
+    if judgement.worst is not Decision.PASS:
+        return skipped("the gradient is not known to be right")
+    if all(comparison.exact is None for comparison in judgement.comparisons):
+        return skipped("no exact derivative")
+    flaws = list(_flaws(subject))
+    return failed(*flaws) if flaws else passed()
+
+
+def _flaws(subject: Subject) -> Iterator[Flaw]:
+    judgement = subject.given
+    constant = None
+    for found in imprecise_gradients(judgement.at, judgement.comparisons, subject.seed):
+        constant = constant or truncated_constant(subject.function.lines)
+        yield _flaw(subject, found, constant)
+
+
+def _flaw(subject: Subject, found: Imprecision, constant: str | None) -> Flaw:
+    # Shown as wrong, though GT101 lets them pass.
+    decision = np.where(found.chosen, Decision.FAIL, found.comparison.decision)
+    comparison = replace(found.comparison, decision=decision)
+    name = subject.function.arguments[comparison.argument].name
+    worst = find_worst(comparison, found.chosen)
+    why = constant or _values(comparison, worst.row, worst.column)
+    return Flaw(
+        message=f"gradient of `{name}` differs from the derivative by {found.part:.2g} of its size"
+        f"{share(comparison, worst)}: {why}",
+        evidence=evidence(comparison, worst, name),
+        hint=_HINT if constant else None,
+    )
+
+
+def _values(comparison: Comparison, row: int, column: int) -> str:
+    assert comparison.exact is not None
+    analytic, exact = apart(
+        float(comparison.analytic[row, column]), float(comparison.exact[row, column])
+    )
+    return f"analytic {analytic}, exact {exact}"
+
+
+RULE = Rule(
+    code="GT118",
+    name="imprecise-gradient",
+    summary="The gradient is off by more than rounding, and by less than the tolerance.",
+    severity=Severity.WARNING,
+    page=__doc__,
+    premises=("GT101", "GT106", "GT601"),
+    check=_check,
+)
