@@ -10,6 +10,7 @@ import numpy as np
 from gradtool.results.report import Basis
 from gradtool.verify.comparison.derivatives import Comparison
 from gradtool.verify.comparison.judgement import Judgement
+from gradtool.verify.oracle.estimate import Status
 from gradtool.verify.protocol.observation import Cut
 
 EXACT = Basis(evidence="exact and numeric")
@@ -38,18 +39,20 @@ def basis_of(judgements: Sequence[Judgement], cuts: Sequence[Cut]) -> Basis | No
 
 
 def is_confirmed(comparison: Comparison) -> bool:
-    """Return True if evaluations show what the exact derivative says, and not only that it is 0.
+    """Return True if evaluations know some entry of the exact derivative that is not zero.
 
-    An exact derivative of zero needs evaluations that do not move.
+    Where all of it is zero they must know that of some entry.
     """
-    exact, tolerance = comparison.exact, comparison.tolerance
+    exact, numeric = comparison.exact, comparison.numeric
     if exact is None:
         return False
-    scale = np.abs(exact).max(axis=1, initial=0.0)
-    allowed = np.maximum(tolerance.meaningful_error(scale)[:, None], tolerance.zero_tolerance())
+    known = np.isin(numeric.status, (Status.KNOWN, Status.FLAT))
+    if not exact.any():
+        return bool(known.any())
+    allowed = comparison.tolerance.meaningful_error(np.abs(exact).max(axis=1, initial=0.0))
     with np.errstate(invalid="ignore"):  # What is not known at all has no error either.
-        seen = comparison.oracle_error <= allowed
-    return bool((seen & (exact != 0)).any() if exact.any() else seen.any())
+        known &= comparison.oracle_error <= allowed[:, None]
+    return bool((known & (exact != 0)).any())
 
 
 def _reason(judgement: Judgement, comparison: Comparison, cuts: Sequence[Cut]) -> str | None:

@@ -155,6 +155,10 @@ class Derivatives:
         """Flags of rows with no more noise than the rounding of a number of their size."""
         return self._numeric.is_plain
 
+    def rounding_floor(self, argument: int) -> FloatArray:
+        """Return for each entry a slope that is lost in the roundings of its output."""
+        return self._numeric.rounding_floor(argument)
+
     @cached_property
     def failure(self) -> Failure | None:
         """The first failure on the way to the analytic Jacobian."""

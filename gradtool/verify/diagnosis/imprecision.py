@@ -66,7 +66,8 @@ def _suspects(at: Derivatives, comparison: Comparison) -> BoolArray:
     size = np.abs(exact)
     row, column = size.max(axis=1, keepdims=True), size.max(axis=0, keepdims=True)
     rounding = np.maximum(
-        IMPRECISE_ROUNDINGS * coarse * np.maximum(row, column), tolerance.zero_tolerance()
+        IMPRECISE_ROUNDINGS * coarse * np.maximum(row, column),
+        at.rounding_floor(comparison.argument),
     )
     known = np.isin(comparison.numeric.status, (Status.KNOWN, Status.FLAT))
     right = comparison.decision == Decision.PASS
@@ -82,6 +83,7 @@ def _difference(comparison: Comparison) -> FloatArray:
 def _is_steady(at: Derivatives, comparison: Comparison, seed: int) -> BoolArray:
     """Flag entries whose difference stays the same where all operations round otherwise."""
     argument, off = comparison.argument, _difference(comparison)
+    own = comparison.analytic - off
     rng = generator(seed, "imprecision")
     steady = np.ones(off.shape, dtype=bool)
     for _ in range(IMPRECISE_LOOKS):
@@ -91,9 +93,7 @@ def _is_steady(at: Derivatives, comparison: Comparison, seed: int) -> BoolArray:
         except Exception:  # The user's code need not be defined there.
             return np.zeros(off.shape, dtype=bool)
         with np.errstate(all="ignore"):
-            moved = np.maximum(
-                np.abs(analytic - comparison.analytic), np.abs(exact - comparison.exact)
-            )
+            moved = np.maximum(np.abs(analytic - comparison.analytic), np.abs(exact - own))
             steady &= np.abs(off) > IMPRECISE_SAFETY * moved
             steady &= np.abs(analytic - exact - off) <= IMPRECISE_UNSTEADY * np.abs(off)
     return steady
