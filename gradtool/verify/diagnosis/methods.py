@@ -44,3 +44,28 @@ def _outermost(tree: ast.Module, name: str, lines: Collection[int]) -> ast.Funct
             if all(node.lineno <= line <= last for line in lines):
                 return node
     return None
+
+
+def computes_gradients(lines: Collection[SourceLine]) -> bool:
+    """Return True if some return of backward has more than None in it, or cannot be read."""
+    trees = list(method_trees(lines, ("backward", "vjp")))
+    if not trees:
+        return any(line.method in ("backward", "vjp") for line in lines)
+    return any(not _is_nothing(each.value) for tree in trees for each in _returns(tree))
+
+
+def _returns(tree: ast.FunctionDef) -> Iterator[ast.Return]:
+    """The returns of a function, without those of functions inside."""
+    waiting: list[ast.AST] = list(tree.body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Return):
+            yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            waiting += ast.iter_child_nodes(node)
+
+
+def _is_nothing(value: ast.expr | None) -> bool:
+    if isinstance(value, ast.Tuple):
+        return all(map(_is_nothing, value.elts))
+    return value is None or (isinstance(value, ast.Constant) and value.value is None)

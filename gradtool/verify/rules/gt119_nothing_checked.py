@@ -1,0 +1,117 @@
+"""Backward computes a gradient that autograd never asks for, so nothing was checked.
+
+What it does
+------------
+
+Looks at Functions whose backward computes something in a case where there is no derivative to
+compare: every output is an integer or boolean tensor, for which autograd never runs backward, or
+no argument asks for a gradient. A backward that returns None for every argument, or raises, says
+that there is no derivative, and is not reported.
+
+Why it matters
+--------------
+
+A comparison or a rounding that forgets to convert its result back cuts the graph without an error:
+everything before it gets no gradient. And a case in which nothing was checked shows nothing.
+
+Wrong example
+-------------
+
+    from gradtool import Function, randn
+
+
+    class Step(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x > 0
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            return grad_output * (x.abs() < 1)
+
+        @staticmethod
+        def sample_inputs():
+            yield (randn(3, 4).double().requires_grad_(),)
+
+Right example
+-------------
+
+    from gradtool import Function, randn
+
+
+    class Step(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return (x > 0).to(x.dtype)
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return grad_output * 0
+
+        @staticmethod
+        def sample_inputs():
+            yield (randn(3, 4).double().requires_grad_(),)
+
+How to fix
+----------
+
+Convert the output to the dtype of the input, ``(x > 0).to(x.dtype)``. If it is meant to be an
+integer or boolean, return None from backward. Give the case an argument that requires a gradient.
+
+Reference
+---------
+
+https://pytorch.org/docs/stable/generated/torch.autograd.function.FunctionCtx.mark_non_differentiable.html
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gradtool.results.report import Severity
+from gradtool.verify.diagnosis.methods import computes_gradients
+from gradtool.verify.rules._contract import RUNS
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed
+from gradtool.verify.wording import listed
+
+if TYPE_CHECKING:
+    from gradtool.verify.subject import Subject
+
+
+def _check(subject: Subject) -> Answer:
+    if not subject.nothing_to_check:
+        return passed()
+    if not computes_gradients(subject.function.lines):
+        return not_offered("a backward that computes gradients")
+    flaw = _flaw(subject)
+    return failed(flaw) if flaw else passed()
+
+
+def _flaw(subject: Subject) -> Flaw | None:
+    if not subject.first.inputs:
+        return Flaw(
+            message="nothing was checked: no argument asks for a gradient, and backward never runs",
+            hint="add a case with a floating tensor that requires a gradient",
+        )
+    outputs = [output for output in subject.first.forward.outputs if output is not None]
+    if not outputs or any(output.dtype.kind in "fc" for output in outputs):
+        return None
+    kinds = listed(sorted({str(output.dtype) for output in outputs}))
+    return Flaw(
+        message=f"nothing was checked: every output is {kinds}, and autograd never runs backward",
+        hint="convert the output to the dtype of the input, or return None from backward",
+        method="forward",
+    )
+
+
+RULE = Rule(
+    code="GT119",
+    name="nothing-checked",
+    summary="Backward computes a gradient that autograd never asks for, so nothing was checked.",
+    severity=Severity.WARNING,
+    page=__doc__,
+    premises=RUNS,
+    check=_check,
+)
