@@ -17,6 +17,7 @@ from gradtool.adapters.common.executable_lines import lines_of, traced
 from gradtool.adapters.common.forward_mode import TangentMap
 from gradtool.adapters.common.random_state import global_generators
 from gradtool.adapters.common.recorded_forward import RecordedForward
+from gradtool.adapters.common.recorded_steps import RecordedSteps
 from gradtool.adapters.common.vjp import BackwardMap, copied, cotangent_tensors, vjp
 from gradtool.adapters.library import library
 from gradtool.verify.protocol.differentiable import Examinable
@@ -31,6 +32,7 @@ from gradtool.verify.protocol.observation import (
     Primals,
     SourceLine,
     Stacked,
+    Step,
     Tangents,
 )
 
@@ -92,6 +94,17 @@ class FunctionDifferentiable:
         """Of a function from `recorded`: where its last call left the library."""
         recorded = self._bound.callable
         return recorded.cuts if isinstance(recorded, RecordedForward) else ()
+
+    def steps(self, primals: Primals) -> list[Step]:
+        """Of a function from `recorded`: return the steps of forward, the last ones first."""
+        return list(RecordedSteps(self._bound, primals).steps)
+
+    def without(
+        self, primals: Primals, cotangents: Cotangents, constant: Sequence[Sequence[Step]]
+    ) -> list[tuple[Array | None, ...]]:
+        """Of a function from `recorded`: return the gradients when steps are held constant."""
+        recorded = RecordedSteps(self._bound, primals)
+        return [recorded.gradients(cotangents, each) for each in constant]
 
     # ---- values -----------------------------------------------------------------------
 

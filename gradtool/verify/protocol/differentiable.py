@@ -24,6 +24,7 @@ from gradtool.verify.protocol.observation import (
     Primals,
     SourceLine,
     Stacked,
+    Step,
     Tangents,
 )
 
@@ -140,6 +141,26 @@ class Examinable(Differentiable, Protocol):
     @property
     def cuts(self) -> Sequence[Cut]:
         """Of a function from `recorded`: where its last call left the engine."""
+
+    def steps(self, primals: Primals) -> Sequence[Step]:
+        """Of a function from `recorded`: the steps of forward, those next to the outputs first.
+
+        Raises what the user's code or the engine raises, as `without` does.
+        """
+
+    def without(
+        self, primals: Primals, cotangents: Cotangents, constant: Sequence[Sequence[Step]]
+    ) -> list[tuple[Array | None, ...]]:
+        """Of a function from `recorded`: the gradients when some steps are held constant.
+
+        Args:
+            primals: The point, where forward has to have all of these steps.
+            cotangents: As for `vjps`.
+            constant: The steps to hold constant, for each of the results.
+
+        Raises:
+            KeyError: forward has no such step at this point.
+        """
 
     # ---- layouts ----------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ and layout and back.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -186,6 +186,33 @@ class Cut(NamedTuple):
     """The call that does, such as ``item()``."""
     path: str
     line: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """An expression in ``forward``, or in code that it calls, that a derivative passes through.
+
+    With an `operand` it is only what passes from the expression to that variable.
+    """
+
+    path: str
+    line: int
+    operation: str
+    """The engine's name of what was computed last."""
+    code: str | None = None
+    """The source of the expression, where it is known and on one line."""
+    name: str | None = None
+    """The variable that it is assigned to."""
+    operand: str | None = None
+
+    @property
+    def shown(self) -> str:
+        """The variable, or the expression."""
+        return self.name or self.code or self.operation
+
+    def by(self, operand: str) -> Step:
+        """Return what passes from this to one of its operands."""
+        return replace(self, operand=operand)
 
 
 class ChangedByJvp(NamedTuple):

@@ -54,7 +54,8 @@ How to fix
 
 The finding names the input, the worst entry with both values and, when a common mistake explains
 every entry, that mistake: the sign, a factor, a transpose, a forgotten grad_output, gradients in
-the wrong order, the derivative taken at the output. When only a part is wrong (where x < 0, one
+the wrong order, the derivative taken at the output, a step of forward that was taken for a
+constant or counted twice, with its line. When only a part is wrong (where x < 0, one
 slice, one output), it says which. If the gradient is a deliberate surrogate, such as a
 straight-through estimator, ignore this rule for the Function and give that as the reason.
 
@@ -80,6 +81,7 @@ from gradtool.verify.comparison.tolerance import default_rtol
 from gradtool.verify.diagnosis.diagnosis import diagnose
 from gradtool.verify.diagnosis.evidence import evidence, find_worst, place_of_column, scalar
 from gradtool.verify.diagnosis.explained_by_jitter import is_explained_by_jitter
+from gradtool.verify.diagnosis.forgotten_steps import forgotten_step
 from gradtool.verify.diagnosis.surrogate_gradients import surrogate_pattern
 from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.coordinates import BoolArray
@@ -192,8 +194,10 @@ def _wrong(subject: Subject, comparison: Comparison) -> Flaw:
 def _hint(subject: Subject, comparison: Comparison, name: str) -> str | None:
     """The mistake or the surrogate gradient that explains the finding."""
     diagnosis, pattern = diagnose(subject.given.at, comparison, name), surrogate_pattern(comparison)
-    if pattern and (diagnosis is None or diagnosis.misfit is None):
-        return pattern
+    if diagnosis is None or diagnosis.misfit is None:
+        step = forgotten_step(subject.given.at, subject.recorded, comparison, name)
+        if step or pattern:
+            return step or pattern
     return "; ".join(each for each in (diagnosis and diagnosis.hint, pattern) if each) or None
 
 

@@ -130,3 +130,32 @@ BLOCK_FEW_DIGITS = 3
 """Unit: significant digits of errors and differences, of which only the size matters. Doubled:
 larger reports. Halved: 1.4 and 1 look the same.
 """
+
+# ---- the step of forward that was forgotten --------------------------------------------------
+
+EXPLAINED_PRECISION = 0.6
+"""Unit: exponent of the rounding unit; parts of the largest entry of a gradient. A backward and the
+recorded forward that compute the same agree to 4e-10 in double precision and to 7e-5 in single.
+Doubled: no two ways of computing agree. Halved: small parts of a gradient explain any difference.
+"""
+
+EXPLAINED_FACTOR_DIFFERENCE = 1e-3
+"""Unit: difference of two factors. The factor of a mistake in a formula is the same at each
+cotangent and point, but for rounding. Doubled: a factor that depends on the input may pass for one
+that does not. Halved: single precision explains less.
+"""
+
+EXPLAINED_SHIFT = 2.0**-6
+"""Unit: parts of the input's scale. How far away an explanation is tried again. Doubled: branches
+of forward change. Halved: what holds by accident at one point may hold there too.
+"""
+
+STEPS_MOST = 200
+"""Unit: steps of forward that are tried; each costs a backward. Doubled: seconds of work for a
+large forward. Halved: a long forward is explained by its last steps only.
+"""
+
+STEPS_IN_PAIRS = 8
+"""Unit: variables of forward that are tried two by two; their pairs are 28. Doubled: 120 more
+runs of backward. Halved: a layer norm has more variables.
+"""

@@ -1,0 +1,123 @@
+"""The source of a step: the user's line that a node of the graph was made at, and its expression.
+
+In anomaly mode both libraries keep the stack of each node's making. What the line computes is
+found in its syntax tree: the last node of a statement is its value, and others are known by the
+operation that they are named after.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import re
+from collections.abc import Iterator, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+from gradtool.adapters.library import library
+
+_FRAME = re.compile(r'  File "(.*)", line (\d+)')
+_SUFFIX = re.compile(r"(Inplace)?Backward\w*$")
+
+_OPERATORS: dict[type[ast.AST], str] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "div",
+    ast.Pow: "pow",
+    ast.MatMult: "mm",
+    ast.USub: "neg",
+}
+
+
+def place_of(node: Any, home: Path) -> tuple[str, int] | None:
+    """Return the file and the innermost line of the user's that made a node; None if none did."""
+    own = (str(Path(__file__).parents[2]) + "/", str(Path(library().torch.__file__).parent) + "/")
+    for entry in reversed(node.metadata.get("traceback_", ())):
+        found = _FRAME.match(entry)
+        if found and found[1].startswith(str(home)) and not found[1].startswith(own):
+            return found[1], int(found[2])
+    return None
+
+
+def operation_of(node: Any) -> str:
+    """Return the operation that a node is named after, in small letters."""
+    return _SUFFIX.sub("", str(node.name())).lower()
+
+
+@lru_cache(maxsize=8)
+def module_source(path: str) -> ModuleSource:
+    """Return the source of a file."""
+    return ModuleSource(linecache.getlines(path))
+
+
+class ModuleSource:
+    """The statements of a file by their lines."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._text = "".join(lines)
+
+    @cached_property
+    def _statements(self) -> dict[int, ast.stmt]:
+        """The innermost statement at each line."""
+        try:
+            tree = ast.parse(self._text)
+        except SyntaxError:
+            return {}
+        found = {}
+        for node in ast.walk(tree):  # From the outside to the inside.
+            if isinstance(node, ast.stmt):
+                for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):
+                    found[line] = node
+        return found
+
+    def statement(self, line: int) -> ast.stmt | None:
+        """Return the innermost statement at a line; None if there is none."""
+        return self._statements.get(line)
+
+    def text(self, node: ast.AST) -> str | None:
+        """Return the source of an expression or statement on one line."""
+        segment = ast.get_source_segment(self._text, node)
+        return None if segment is None or "\n" in segment else segment
+
+
+def target_of(statement: ast.stmt) -> str | None:
+    """Return the variable that a statement assigns its value to; None unless it is a single one."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if not isinstance(
+            value, ast.Tuple
+        ):
+            return name
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            return name
+    return None
+
+
+def value_of(statement: ast.stmt) -> ast.AST:
+    """Return the expression that a statement computes, or all of it."""
+    if isinstance(statement, ast.Assign) and not isinstance(statement.targets[0], ast.Name):
+        return statement
+    if isinstance(statement, ast.Assign | ast.AnnAssign | ast.Expr | ast.Return):
+        return statement.value or statement
+    return statement
+
+
+def expressions(statement: ast.stmt, operation: str) -> list[ast.AST]:
+    """Return the expressions in a statement that compute an operation, as they are evaluated."""
+    return [each for each in _in_order(statement) if _computes(each, operation)]
+
+
+def _in_order(node: ast.AST) -> Iterator[ast.AST]:
+    for child in ast.iter_child_nodes(node):
+        yield from _in_order(child)
+    yield node
+
+
+def _computes(node: ast.AST, operation: str) -> bool:
+    match node:
+        case ast.BinOp(op=op) | ast.UnaryOp(op=op):
+            return _OPERATORS.get(type(op)) == operation
+        case ast.Call(func=ast.Attribute(attr=name)) | ast.Call(func=ast.Name(id=name)):
+            return name.strip("_") == operation
+    return False

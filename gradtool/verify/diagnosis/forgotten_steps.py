@@ -1,0 +1,203 @@
+"""The step of forward whose share of the gradient backward got wrong.
+
+The recorded forward gives the part of the gradient that flows through each of its steps: what is
+missing when that step is held constant. If the difference between what backward returned and the
+exact gradient is a multiple of one such part, that step explains the mistake: minus once if it was
+taken for a constant, once more if it was counted twice. What explains one cotangent has to explain
+another one too, and a point nearby.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gradtool.verify.comparison.derivatives import Comparison, Derivatives
+from gradtool.verify.diagnosis.guesses import factor_words
+from gradtool.verify.oracle.steps import epsilon
+from gradtool.verify.protocol.coordinates import FloatArray, real_view
+from gradtool.verify.protocol.differentiable import Examinable
+from gradtool.verify.protocol.observation import Array, Cotangents, Step
+from gradtool.verify.randomness import generator, shifted, signed
+from gradtool.verify.thresholds.diagnosis import (
+    EXPLAINED_FACTOR_DIFFERENCE,
+    EXPLAINED_PRECISION,
+    EXPLAINED_SHIFT,
+    STEPS_IN_PAIRS,
+    STEPS_MOST,
+)
+
+
+@dataclass(frozen=True)
+class _Look:
+    """A cotangent at a point, and what backward returned there."""
+
+    primals: Sequence[Array]
+    cotangents: Cotangents
+    returned: Sequence[Array | None]
+
+
+@dataclass(frozen=True)
+class _Explanation:
+    """Steps whose part of the gradient is off by a factor."""
+
+    steps: tuple[Step, ...]
+    factor: float
+    cut: tuple[Step, ...]
+    """What is held constant to see that part."""
+
+
+def forgotten_step(
+    derivatives: Derivatives, recorded: Examinable | None, comparison: Comparison, name: str
+) -> str | None:
+    """The sentence that names the step; None if none explains the gradients."""
+    if recorded is None or comparison.exact is None:
+        return None
+    try:
+        found = None
+        if all(derivatives.comparison(each).exact is not None for each in derivatives.inputs):
+            found = _Search(derivatives, recorded, derivatives.inputs).run()
+        if found:
+            return f"backward {_words(found)}"
+        found = _Search(derivatives, recorded, (comparison.argument,)).run()
+    except Exception:  # The user's code may raise anything at another point.
+        return None
+    return f"the gradient of `{name}` {_words(found)}" if found else None
+
+
+class _Search:
+    """Search for a step that explains the gradients of some arguments."""
+
+    def __init__(
+        self, derivatives: Derivatives, recorded: Examinable, arguments: Sequence[int]
+    ) -> None:
+        self._derivatives, self._recorded = derivatives, recorded
+        self._arguments = arguments
+        dtypes = [derivatives.primals[each].dtype for each in derivatives.inputs]
+        self._precision = max(map(epsilon, dtypes)) ** EXPLAINED_PRECISION
+
+    def run(self) -> _Explanation | None:
+        """The simplest explanation that holds everywhere."""
+        derivatives = self._derivatives
+        returned = derivatives.baseline.gradients or ()
+        look = _Look(derivatives.primals, derivatives.cotangents, returned)
+        for found in sorted(self._candidates(look), key=_rank):
+            if all(self._holds(found, other) for other in self._others()):
+                return found
+        return None
+
+    def _candidates(self, look: _Look) -> Iterator[_Explanation]:
+        steps = self._recorded.steps(look.primals)[:STEPS_MOST]
+        exact, parts = self._parts(look, [(step,) for step in steps])
+        alone = dict(zip(steps, parts, strict=True))
+        yield from self._fitting(look, exact, [((step,), (step,)) for step in steps], parts)
+        # The largest entry that softmax subtracts has no gradient, until another step is constant.
+        floor = self._precision * np.abs(exact).max(initial=0.0)
+        idle = [s for s, part in alone.items() if not s.operand and np.abs(part).max() <= floor]
+        pairs = _pairs(steps)
+        more = [((s,), (s, *idle)) for s in steps if idle] + [(pair, pair) for pair in pairs]
+        _, parts = self._parts(look, [cut for _, cut in more])
+        for found in self._fitting(look, exact, more, parts):
+            if found.factor == -1.0:
+                yield found
+
+    def _parts(
+        self, look: _Look, cuts: Sequence[tuple[Step, ...]]
+    ) -> tuple[FloatArray, list[FloatArray]]:
+        """The exact gradient, and the part of it that flows through each of `cuts`."""
+        found = self._recorded.without(look.primals, look.cotangents, [(), *cuts])
+        exact, *without = map(self._flat, found)
+        return exact, [exact - each for each in without]
+
+    def _fitting(
+        self,
+        look: _Look,
+        exact: FloatArray,
+        choices: Sequence[tuple[tuple[Step, ...], tuple[Step, ...]]],
+        parts: Sequence[FloatArray],
+    ) -> Iterator[_Explanation]:
+        wrong = self._flat(look.returned) - exact
+        for (steps, cut), part in zip(choices, parts, strict=True):
+            factor = self._factor(wrong, part, exact)
+            if factor is not None:
+                yield _Explanation(steps, factor, cut)
+
+    def _factor(self, wrong: FloatArray, part: FloatArray, exact: FloatArray) -> float | None:
+        """The multiple of a part of the gradient that is wrong with it; None if it is none."""
+        scale = max(float(np.abs(each).max(initial=0.0)) for each in (wrong, part, exact))
+        floor = self._precision * scale
+        # What is wrong must stand out from the rounding in which an explanation is sought.
+        visible = floor / EXPLAINED_FACTOR_DIFFERENCE
+        if not (np.abs(part).max() > visible and np.abs(wrong).max() > visible):
+            return None
+        factor = float(wrong @ part) / float(part @ part)
+        if abs(factor - round(factor)) <= EXPLAINED_FACTOR_DIFFERENCE:
+            factor = float(round(factor))
+        return factor if np.abs(wrong - factor * part).max() <= floor else None
+
+    def _holds(self, found: _Explanation, look: _Look) -> bool:
+        exact, (part,) = self._parts(look, [found.cut])
+        factor = self._factor(self._flat(look.returned) - exact, part, exact)
+        return factor is not None and abs(factor - found.factor) <= EXPLAINED_FACTOR_DIFFERENCE
+
+    def _others(self) -> Iterator[_Look]:
+        derivatives, rng = self._derivatives, generator(0, "explanation")
+        for primals in (derivatives.primals, shifted(derivatives.primals, EXPLAINED_SHIFT, rng)):
+            layout = derivatives.layout
+            cotangents = layout.cotangents(signed(rng, layout.outputs.size))
+            seen = derivatives.function.call(primals, cotangents)
+            yield _Look(primals, cotangents, seen.gradients or ())
+
+    def _flat(self, gradients: Sequence[Array | None]) -> FloatArray:
+        """The gradients of the chosen arguments as one vector of real numbers."""
+        parts = []
+        for each in self._arguments:
+            primal, gradient = self._derivatives.primals[each], gradients[each]
+            full = np.zeros_like(primal) if gradient is None else gradient
+            wide = np.result_type(full.dtype, np.float64)
+            parts.append(np.asarray(real_view(np.array(full, dtype=wide, order="C"))).ravel())
+        return np.concatenate(parts)
+
+
+def _pairs(steps: Sequence[Step]) -> list[tuple[Step, ...]]:
+    named = [step for step in steps if step.name and not step.operand][:STEPS_IN_PAIRS]
+    return list(itertools.combinations(named, 2))
+
+
+def _rank(found: _Explanation) -> tuple[int, int, bool, bool, int]:
+    """Order by plainness: few steps that have names first."""
+    kind = {-1.0: 0, 1.0: 1, -2.0: 1}.get(found.factor, 2)
+    first = found.steps[0]
+    return kind, len(found.steps), first.operand is not None, first.name is None, len(found.cut)
+
+
+def _words(found: _Explanation) -> str:
+    if len(found.steps) > 1:
+        # In the order of the source.
+        places = [f"`{each.shown}` (line {each.line})" for each in reversed(found.steps)]
+        return f"treats {' and '.join(places)} as constants"
+    (step,), factor = found.steps, found.factor
+    place, path = _place(step)
+    if factor == -1.0:
+        return f"treats {place} as a constant"
+    if factor == 1.0:
+        return f"counts {path} twice"
+    if factor == -2.0:
+        return f"has the wrong sign on {path}"
+    times = 1 + factor
+    missing = round(1 / times)
+    if abs(missing) > 1 and abs(times * missing - 1) <= EXPLAINED_FACTOR_DIFFERENCE:
+        return f"is missing the factor {missing} on {path}"
+    return f"multiplies {path} by {factor_words(times)}"
+
+
+def _place(step: Step) -> tuple[str, str]:
+    """The step itself, and the path through it."""
+    place = f"`{step.shown}` (line {step.line})"
+    if step.operand is None:
+        return place, f"the path through {place}"
+    place = f"`{step.operand}` in `{step.code or step.shown}` (line {step.line})"
+    return place, f"the path to {place}"
