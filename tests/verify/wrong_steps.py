@@ -1,0 +1,231 @@
+"""Functions whose backward gets one step of forward wrong, with the sentence that says which.
+
+``<-`` marks the line that the sentence names; ``LINE`` stands for it.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch.autograd import Function
+
+
+def _matrix(dtype=torch.double):
+    return torch.randn(3, 4, dtype=dtype, requires_grad=True)
+
+
+class OneInput(Function):
+    @staticmethod
+    def sample_inputs():
+        yield (_matrix(),)
+
+
+class LayerNormForgetsVariance(OneInput):
+    says = "backward treats `var` (line LINE) as a constant"
+
+    @staticmethod
+    def forward(ctx, x):
+        centred = x - x.mean(-1, keepdim=True)
+        var = (centred * centred).mean(-1, keepdim=True)  # <-
+        ctx.save_for_backward(var)
+        return centred / torch.sqrt(var + 1e-5)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (var,) = ctx.saved_tensors
+        centred = grad_output / torch.sqrt(var + 1e-5)
+        return centred - centred.mean(-1, keepdim=True)
+
+
+class LayerNormForgetsMean(OneInput):
+    says = "backward treats `mean` (line LINE) as a constant"
+
+    @staticmethod
+    def forward(ctx, x):
+        mean = x.mean(-1, keepdim=True)  # <-
+        centred = x - mean
+        rstd = ((centred * centred).mean(-1, keepdim=True) + 1e-5).rsqrt()
+        y = centred * rstd
+        ctx.save_for_backward(rstd, y)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        rstd, y = ctx.saved_tensors
+        return rstd * (grad_output - y * (grad_output * y).mean(-1, keepdim=True))
+
+
+class LayerNormForgetsBoth(OneInput):
+    says = "backward treats `mean` (line LINE) and `var` (line NEXT) as constants"
+
+    @staticmethod
+    def forward(ctx, x):
+        mean = x.mean(-1, keepdim=True)  # <-
+        var = ((x - mean) ** 2).mean(-1, keepdim=True)
+        ctx.save_for_backward(var)
+        return (x - mean) / torch.sqrt(var + 1e-5)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (var,) = ctx.saved_tensors
+        return grad_output / torch.sqrt(var + 1e-5)
+
+
+class SoftmaxForgetsSum(OneInput):
+    says = "backward treats `total` (line LINE) as a constant"
+
+    @staticmethod
+    def forward(ctx, x):
+        e = torch.exp(x - x.max(-1, keepdim=True).values)
+        total = e.sum(-1, keepdim=True)  # <-
+        y = e / total
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        return grad_output * y
+
+
+class RmsNormForgetsRoot(Function):
+    says = "backward treats `r` (line LINE) as a constant"
+
+    @staticmethod
+    def forward(ctx, x, weight):
+        r = torch.rsqrt((x * x).mean(-1, keepdim=True) + 1e-6)  # <-
+        ctx.save_for_backward(x, weight, r)
+        return x * r * weight
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, r = ctx.saved_tensors
+        return grad_output * weight * r, (grad_output * x * r).sum(0)
+
+    @staticmethod
+    def sample_inputs():
+        yield _matrix(), torch.randn(4, dtype=torch.double, requires_grad=True)
+
+
+class WrongSignInside(OneInput):
+    says = "backward has the wrong sign on the path through `torch.sigmoid(x)` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * torch.sigmoid(x) + torch.tanh(2 * x)  # <-
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        s, t = torch.sigmoid(x), torch.tanh(2 * x)
+        return grad_output * (s - x * s * (1 - s) + 2 * (1 - t * t))
+
+
+class CountsTwice(OneInput):
+    says = "backward counts the path through `norm` (line LINE) twice"
+
+    @staticmethod
+    def forward(ctx, x):
+        norm = (x * x).sum()  # <-
+        ctx.save_for_backward(x, norm)
+        return torch.sin(x) + torch.exp(-norm) * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, norm = ctx.saved_tensors
+        along = (grad_output * x).sum()
+        return grad_output * (torch.cos(x) + torch.exp(-norm)) - 4 * torch.exp(-norm) * along * x
+
+
+class AttentionForgetsScale(Function):
+    says = "the gradient of `q` is the derivative times 3"
+
+    @staticmethod
+    def forward(ctx, q, k, v):
+        scores = q @ k.T / 3.0
+        p = torch.softmax(scores, -1)
+        out = p @ v
+        ctx.save_for_backward(q, k, v, p)
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        q, k, v, p = ctx.saved_tensors
+        dp = grad_output @ v.T
+        ds = p * (dp - (dp * p).sum(-1, keepdim=True))
+        return ds @ k, ds.T @ q / 3.0, p.T @ grad_output
+
+    @staticmethod
+    def sample_inputs():
+        yield _matrix(), _matrix(), _matrix()
+
+
+class InPlaceForgetsScale(OneInput):
+    says = "backward treats `scale` (line LINE) as a constant"
+
+    @staticmethod
+    def forward(ctx, x):
+        scale = torch.tanh(x).sum(-1, keepdim=True)  # <-
+        y = x.clone()
+        y.mul_(scale)
+        y[:, 0] += 1.0
+        ctx.save_for_backward(y.clone(), scale)
+        return y.sin_()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        y, scale = ctx.saved_tensors
+        return grad_output * torch.cos(y) * scale
+
+
+class ComplexForgetsModulus(Function):
+    says = "backward treats `size` (line LINE) as a constant"
+
+    @staticmethod
+    def forward(ctx, z):
+        size = (z * z.conj()).real.sum(-1, keepdim=True)  # <-
+        ctx.save_for_backward(size)
+        return z * size
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (size,) = ctx.saved_tensors
+        return grad_output * size
+
+    @staticmethod
+    def sample_inputs():
+        yield (_matrix(torch.cdouble),)
+
+
+class BiasedGate(Function):
+    says = "backward treats `m` (line LINE) as a constant"
+
+    @staticmethod
+    def forward(ctx, x, gate):
+        m = gate.mean(-1, keepdim=True)  # <-
+        ctx.save_for_backward(x, gate, m)
+        return x * torch.tanh(gate) * m
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, gate, m = ctx.saved_tensors
+        t = torch.tanh(gate)
+        return grad_output * t * m, grad_output * x * (1 - t * t) * m
+
+    @staticmethod
+    def sample_inputs():
+        yield _matrix(), _matrix()
+
+
+class NothingExplains(OneInput):
+    says = None
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.exp(x) * torch.sin(x.sum())
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * torch.cos(x * x) + x.mean() * grad_output.sum()
