@@ -63,7 +63,7 @@ integer or boolean, return None from backward. Give the case an argument that re
 Reference
 ---------
 
-https://pytorch.org/docs/stable/generated/torch.autograd.function.FunctionCtx.mark_non_differentiable.html
+https://pytorch.org/docs/stable/notes/extending.html#how-to-use
 """
 
 from __future__ import annotations
