@@ -89,8 +89,9 @@ class RecordedSteps:
         for node in sorted(self._statements, key=_sequence):
             path, line = self._places[node]
             statement, operation = self._statements[node], operation_of(node)
-            if node not in inner:
-                text = module_source(path).text(value_of(statement))
+            value = value_of(statement)
+            if node not in inner and value is not None:
+                text = module_source(path).text(value)
                 name = target_of(statement)
                 found[node] = Step(path, statement.lineno, operation, text, name)
                 continue

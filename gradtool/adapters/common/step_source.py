@@ -43,7 +43,8 @@ def place_of(node: Any, home: Path) -> tuple[str, int] | None:
 
 def operation_of(node: Any) -> str:
     """Return the operation that a node is named after, in small letters."""
-    return _SUFFIX.sub("", str(node.name())).lower()
+    name = _SUFFIX.sub("", str(node.name())).lower()
+    return "sub" if name == "rsub" else name
 
 
 @lru_cache(maxsize=8)
@@ -94,8 +95,10 @@ def target_of(statement: ast.stmt) -> str | None:
     return None
 
 
-def value_of(statement: ast.stmt) -> ast.AST:
-    """Return the expression that a statement computes, or all of it."""
+def value_of(statement: ast.stmt) -> ast.AST | None:
+    """Return the expression that a statement computes, or all of it; None if it is several."""
+    if isinstance(statement, ast.Assign | ast.Return) and isinstance(statement.value, ast.Tuple):
+        return None
     if isinstance(statement, ast.Assign) and not isinstance(statement.targets[0], ast.Name):
         return statement
     if isinstance(statement, ast.Assign | ast.AnnAssign | ast.Expr | ast.Return):
