@@ -80,7 +80,7 @@ from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.diagnosis.constants import truncated_constant
 from gradtool.verify.diagnosis.evidence import evidence, find_worst
 from gradtool.verify.diagnosis.imprecision import Imprecision, imprecise_gradients
-from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped
 from gradtool.verify.wording import apart, share
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _check(subject: Subject) -> Answer:
     if judgement.worst is not Decision.PASS:
         return skipped("the gradient is not known to be right")
     if all(comparison.exact is None for comparison in judgement.comparisons):
-        return skipped("no exact derivative")
+        return not_offered("an exact derivative")
     flaws = list(_flaws(subject))
     return failed(*flaws) if flaws else passed()
 
