@@ -248,13 +248,17 @@ class Subject:
             return None
         cotangents = at.cotangents
         point = [*at.primals, *(c for c in cotangents if c is not None)]
-        second = self.function.backward_map(self.given.at.cotangents)
+        second, recorded = (
+            each and each.backward_map(self.given.at.cotangents)
+            for each in (self.function, self.recorded)
+        )
+        assert second is not None
         slopes = self._slopes(point[: len(self.first.primals)])
         lengths = np.concatenate([scales(point[i]) for i in at.inputs])
         third = self._derivatives(
             second.backward_map(cotangents),
             point,
-            None,
+            recorded and recorded.backward_map(cotangents),
             ungraphed=True,
             cancellation_scale=THIRD_DERIVATIVE_ROUNDINGS
             * float(slopes.max(initial=0.0))
