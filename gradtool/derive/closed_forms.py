@@ -38,7 +38,7 @@ def _reduced(value: Any, name: str) -> tuple[Expression, Any] | None:
 
 
 def _shifted(z: Expression) -> Expression:
-    """What the largest entry was subtracted from, which changes no derivative here."""
+    """Return what the largest entry was subtracted from, which changes no derivative here."""
     if _is(z, "sub") and isinstance(z.args[1], Expression):
         largest = z.args[1]
         if _is(largest, "part") and largest.args[1] == 0:
@@ -109,7 +109,7 @@ def _gaussian(g: Expression, out: Expression) -> Iterable[Pulled] | None:
 
 
 def _inside(value: Any, name: str) -> Expression | None:
-    """What ``rsqrt`` or ``sqrt`` was taken of, less a constant that was added."""
+    """Return what ``rsqrt`` or ``sqrt`` was taken of, less a constant that was added."""
     if (_is(value, "pow") and value.args[1] == {"rsqrt": -0.5, "sqrt": 0.5}[name]) or _is(
         value, name
     ):

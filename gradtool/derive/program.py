@@ -124,7 +124,7 @@ def _owners(
 def _named(
     targets: Sequence[Target], order: Sequence[Expression], known: set[Expression], names: Names
 ) -> set[Expression]:
-    """What is worth a statement: what is used twice, what forward names, and what is long."""
+    """Values worth a statement: those used twice, named by forward, or long."""
     uses: Counter[Expression] = Counter()
     for each in order:
         if each not in known:

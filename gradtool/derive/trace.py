@@ -39,7 +39,7 @@ _PLAIN = (int, float, complex, bool, str, type(None))
 
 @dataclass
 class Recorded:
-    """What a run of forward computed.
+    """Values that a run of forward computed.
 
     Args:
         graph: All expressions.

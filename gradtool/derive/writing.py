@@ -19,7 +19,7 @@ from gradtool.derive.trace import Recorded
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be written besides backward, and by which means."""
+    """Parts to write besides backward, and the means."""
 
     jvp: bool = False
     vmap: bool = False
@@ -180,7 +180,7 @@ class Writer:
         return found
 
     def _known(self) -> set[Expression]:
-        """What backward finds saved."""
+        """Values that backward finds saved."""
         recorded = self.recorded
         found = {each for each in recorded.inputs if each is not None}
         found |= set(recorded.parameters.values()) | set(self._sent)

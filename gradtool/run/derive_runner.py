@@ -11,7 +11,7 @@ from gradtool.run.run_plan import RunPlan
 
 @dataclass(frozen=True)
 class Answer:
-    """What was derived for a Function, or why nothing was.
+    """Text derived for a Function, or the reason why there is none.
 
     Args:
         node: The node id of the Function, or the file that cannot be imported.

@@ -325,7 +325,7 @@ def test_a_fault_of_gradtool_is_not_hidden(write: Write, monkeypatch: pytest.Mon
         raise AssertionError("a fault of gradtool")
 
     write({"ops.py": GOOD})
-    monkeypatch.setattr(checking, "examine", faulty)
+    monkeypatch.setattr(checking, "outcomes_for", faulty)
     with pytest.raises(AssertionError, match="a fault of gradtool"):
         run("ops.py")
 

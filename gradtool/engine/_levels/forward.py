@@ -207,7 +207,11 @@ class ForwardLevel(DualLevel):
 
     def before_change(self, x: Any, below: Callable[[Tensor], Tensor]) -> Any:
         """Return `x` as it is now, its tangent included."""
-        return self.wrap(below(x._value), None if x._tangent is None else below(x._tangent))
+        tangent = None if x._tangent is None else below(x._tangent)
+        if tangent is x._tangent and tangent is not None and modes.grad and x._requires_grad:
+            # The graph keeps the primal, and with it the tangent, which is no part of a graph.
+            tangent = tangent.clone()
+        return self.wrap(below(x._value), tangent)
 
     def check_change(self, x: Any, name: str, others: Sequence[Any]) -> None:
         """Accept it: the graph is the ground's."""

@@ -11,6 +11,8 @@ EXPLAINED: dict[str, str] = {
     "istft": "PyTorch has no gradient of a window that is not used as a whole in two samples.",
     "logcumsumexp": "One second gradient in float32 loses its digits to cancellation, by another "
     "amount than PyTorch's; those in float64 agree.",
+    "linalg.vander": "PyTorch does not record the second derivative of a product of one factor, "
+    "which is zero; here its terms cancel to a rounding.",
     "masked.logaddexp": "PyTorch's second gradient is NaN where an operand is minus infinity; here "
     "it is the limit, 0.",
     "nn.functional.linear_cross_entropy.chunked": "The second derivative exists here; PyTorch's "

@@ -87,7 +87,7 @@ def check_apart(target: Tensor, source: Any) -> None:
 
 
 def _overlap(target: Tensor, source: Any) -> str | None:
-    """How much memory two tensors are known to have in common: a ``part``, ``all`` or none."""
+    """Memory that two tensors are known to have in common: a ``part``, ``all`` or none."""
     if not (
         isinstance(source, Tensor)
         and target._storage is not None

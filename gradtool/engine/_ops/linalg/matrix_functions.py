@@ -55,12 +55,14 @@ def _singular(x: Any) -> tuple[Any, Any, Any, Any]:
 
 def _adjugate_of(x: Any) -> Any:
     """From inverses, or where these lose digits or do not exist, from singular values."""
+    if not x.size:
+        return x.copy()
     try:
         inverse = np.linalg.inv(x)
     except np.linalg.LinAlgError:
         return _adjugate_by_values(x)
     out = np.linalg.det(x)[..., None, None] * inverse
-    condition = np.abs(x).max((-2, -1), initial=0) * np.abs(inverse).max((-2, -1), initial=0)
+    condition = np.abs(x).max((-2, -1)) * np.abs(inverse).max((-2, -1))
     steep = ~(condition < float(np.finfo(x.dtype).eps) ** -0.25)
     if steep.any():
         out[steep] = _adjugate_by_values(x[steep])

@@ -251,7 +251,7 @@ def _latest(extreme: Any) -> Callable[..., Any]:
     def find(x: Any, *, dim: int) -> Any:
         running = accumulated(extreme, x, dim)
         met = running == x
-        if x.dtype.kind == "f" and np.isnan(running.take(-1, axis=dim)).any():
+        if x.dtype.kind == "f" and x.size and np.isnan(running.take(-1, axis=dim)).any():
             met |= np.isnan(x)
         places = module_of(x).arange(x.shape[dim]).reshape(-1, *[1] * (x.ndim - 1 - dim))
         return accumulated(np.maximum, met * places, dim)

@@ -49,12 +49,16 @@ def _places_of_most(x: Any, *, dim: int, k: int, largest: bool) -> Any:
     refuse("c", "topk_cpu", x)
     extent = x.shape[dim]
     if 4 * k > extent or k == 0:
-        return order_of(x, dim=dim, descending=largest).take(np.arange(k), axis=dim)
+        return _slice(order_of(x, dim=dim, descending=largest), dim, slice(k))
     place = extent - k if largest else k - 1
-    chosen = np.arange(place, extent) if largest else np.arange(k)
-    found = np.sort(np.argpartition(x, place, axis=dim).take(chosen, axis=dim), axis=dim)
+    chosen = slice(place, None) if largest else slice(k)
+    found = np.sort(_slice(np.argpartition(x, place, axis=dim), dim, chosen), axis=dim)
     order = order_of(np.take_along_axis(x, found, dim), dim=dim, descending=largest)
     return np.take_along_axis(found, order, dim)
+
+
+def _slice(x: Any, dim: int, places: slice) -> Any:
+    return np.moveaxis(np.moveaxis(x, dim, 0)[places], 0, dim)
 
 
 def _median_index(x: Any, *, dim: int) -> Any:
