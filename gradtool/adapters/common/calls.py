@@ -14,7 +14,7 @@ import numpy as np
 from gradtool.adapters.common.bound_function import BoundFunction
 from gradtool.adapters.common.observation import Observer
 from gradtool.adapters.common.recording import Record, Recorder
-from gradtool.adapters.common.vjp import cotangent_tensors, vjp
+from gradtool.adapters.common.vjp import copied, cotangent_tensors, vjp
 from gradtool.adapters.library import Outputs, library
 from gradtool.sandbox.user_errors import describe
 from gradtool.verify.protocol.observation import (
@@ -79,6 +79,28 @@ class Calls:
                 if tensor is not None:
                     change_in_place(tensor)
             return call.backward(cotangents).observation()
+
+    def again_after_change(
+        self, primals: Primals, cotangents: Cotangents
+    ) -> tuple[Primals, Observation]:
+        """Call twice with the same tensors, whose values change in place between the calls.
+
+        Returns the values of the second call, and its outputs and gradients. Raises what the
+        user's code raises.
+        """
+        with library().torch.enable_grad():
+            leaves, tensors = self._bound.arguments.tracked(primals)
+            outputs = self._bound(tensors)
+            vjp(outputs, cotangent_tensors(outputs, cotangents), leaves)
+            for tensor, needed in zip(tensors, self._bound.arguments.differentiable, strict=True):
+                if needed:
+                    change_in_place(tensor)
+            point = [np.array(library().array(tensor.detach())) for tensor in tensors]
+            outputs = self._bound(tensors)
+            shown = tuple([copied(each) for each in outputs])
+            gradients = vjp(outputs, cotangent_tensors(outputs, cotangents), leaves)
+            found = tuple([copied(each) for each in gradients])
+        return point, Observation(outputs=shown, gradients=found)
 
     @contextmanager
     def _prepared(

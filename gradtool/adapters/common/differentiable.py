@@ -216,6 +216,12 @@ class FunctionDifferentiable:
         """Make one call, and change an output in place between forward and backward."""
         return self._calls.changed_between(primals, cotangents, output=output)
 
+    def call_again_after_change(
+        self, primals: Primals, cotangents: Cotangents
+    ) -> tuple[Primals, Observation]:
+        """Make two calls with the same tensors, whose values change in place between them."""
+        return self._calls.again_after_change(primals, cotangents)
+
     # ---- surroundings -----------------------------------------------------------------
 
     def leaks(self, primals: Primals) -> Leak | None:

@@ -27,6 +27,7 @@ _CALLS = {
     "vmapped_vjp": (1, 1),
     "call_with_input_changed_between": (1, 1),
     "call_with_output_changed_between": (1, 1),
+    "call_again_after_change": (2, 1),
     "leaks": (1, 0),
 }
 """The forwards in a call of each method, and the backwards for each of these."""

@@ -283,6 +283,15 @@ class Examinable(Differentiable, Protocol):
     ) -> Observation:
         """The same with an output."""
 
+    def call_again_after_change(
+        self, primals: Primals, cotangents: Cotangents
+    ) -> tuple[Primals, Observation]:
+        """Two calls with the same tensors, whose values an optimiser changes between them.
+
+        Returns the values that the second call had, and what it returned: a Function without
+        hidden state shows what `call` shows there. Raises what the user's code raises.
+        """
+
     # ---- what lasts -------------------------------------------------------------------
 
     def leaks(self, primals: Primals) -> Leak | None:

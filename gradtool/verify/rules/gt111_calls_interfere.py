@@ -5,9 +5,10 @@ What it does
 
 Makes two calls, first both forwards, then both backwards, and compares each with a call on its
 own. The other call is made at a nearby point; with the entries in another order, other numbers
-among the arguments and other random numbers; and with another shape. Three more things break this
+among the arguments and other random numbers; and with another shape. Four more things break this
 rule: outputs that change after forward has returned, gradients that change after backward has,
-and a wrong gradient at a nearby point that equals the gradient of the first.
+a wrong gradient at a nearby point that equals the gradient of the first, and a result that stays
+the old one when the same tensors are passed again after an optimizer has changed their values.
 
 Why it matters
 --------------
@@ -76,7 +77,7 @@ from gradtool.verify.oracle.spot_check import looks_wrong
 from gradtool.verify.randomness import generator, shifted
 from gradtool.verify.rules._contract import KEEPS_CONTRACT
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
-from gradtool.verify.rules._runs import failure_of_run, gradient_difference
+from gradtool.verify.rules._runs import differing_entries, failure_of_run, gradient_difference
 from gradtool.verify.thresholds.rules import LATER_CALL_LOOKS, LATER_CALL_SHIFT
 from gradtool.verify.wording import listed
 
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
     from gradtool.verify.protocol.observation import Array, Observation
     from gradtool.verify.subject import Subject
 
+_CACHE_HINT = "a tensor keeps its identity and address when its values change: cache by neither"
 _HINT = "keep what backward needs on ctx, not on the class or in a buffer that is used again"
 
 
@@ -93,7 +95,8 @@ def _check(subject: Subject) -> Answer:
     with warnings.catch_warnings():  # The user did not ask for the other call.
         warnings.simplefilter("ignore")
         found = (_met(subject, other) for other in interfering_calls(subject))
-        flaw = next((each for each in found if each), None) or _stale(subject)
+        flaw = next((each for each in found if each), None)
+        flaw = flaw or _stale(subject) or _cached(subject)
     return failed(flaw) if flaw else passed()
 
 
@@ -142,6 +145,33 @@ def _stale(subject: Subject) -> Flaw | None:
         message=f"gradient of {names} at another point is that of the first call, and wrong there",
         hint=_HINT,
     )
+
+
+def _cached(subject: Subject) -> Flaw | None:
+    """A flaw when a call with the same tensors does not notice that their values changed."""
+    first = subject.first
+    if first.forward.mutated_arguments or first.forward.declared_dirty:
+        return None
+    when = "when the same tensors are passed again after their values have changed"
+    try:
+        point, again = subject.function.call_again_after_change(first.primals, first.cotangents)
+    except Exception:  # The user's code need not be defined there.
+        return None
+    fresh = subject.function.call(point, first.cotangents)
+    if fresh.failure or fresh.gradients is None or again.gradients is None:
+        return None
+    outputs = list(zip(again.outputs, fresh.outputs, strict=False))
+    stale = [at for at, (one, other) in enumerate(outputs) if not _same_values(one, other)]
+    if stale:
+        which = f"output{'s' if len(stale) > 1 else ''} {listed(stale)}"
+        return Flaw(message=f"{which} of forward stays the old one {when}", hint=_CACHE_HINT)
+    return gradient_difference(subject, again.gradients, fresh.gradients, when, _CACHE_HINT)
+
+
+def _same_values(one: Array | None, other: Array | None) -> bool:
+    if one is None or other is None or one.shape != other.shape:
+        return one is other
+    return not differing_entries(one, other)[0].any()
 
 
 def _equal(one: Array | None, other: Array | None) -> bool:

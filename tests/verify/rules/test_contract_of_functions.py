@@ -98,7 +98,18 @@ CLASSES = {
         "ctx.gain = 1 + len(CALLS); return x * ctx.gain",
         "CALLS.append(0); return g * ctx.gain",
     ),
+    "result kept for the tensor": (
+        "GT111",
+        "ctx.save_for_backward(x); return KEPT.setdefault(id(x), (x, x.detach().exp()))[1].clone()",
+        "(x,) = ctx.saved_tensors; return g * x.exp()",
+    ),
     # right ones
+    "result kept for the tensor's version": (
+        "",
+        "ctx.save_for_backward(x); key = id(x), x._version; "
+        "return KEPT.setdefault(key, (x, x.detach().exp()))[1].clone()",
+        "(x,) = ctx.saved_tensors; return g * x.exp()",
+    ),
     "shape in a closure": (
         "",
         "shape = x.shape; ctx.pull = lambda g: 2 * g.reshape(shape); return 2 * x",
