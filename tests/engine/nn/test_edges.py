@@ -217,3 +217,13 @@ def test_the_gradient_of_ctc_loss_assumes_a_softmax_before() -> None:
         loss.backward()
         found.append(scores.grad.numpy())
     np.testing.assert_allclose(*found, atol=1e-6)
+
+
+def test_ctc_loss_takes_a_batch_without_any_label(torch: Any) -> None:
+    scores = torch.zeros(4, 2, 4, requires_grad=True)
+    log_probs = scores.log_softmax(2)
+    labels = torch.zeros((2, 0), dtype=torch.long)
+    out = torch.nn.functional.ctc_loss(log_probs, labels, (4, 3), (0, 0), reduction="none")
+    out.sum().backward()
+    assert torch.allclose(out, -log_probs[:, 0, 0].sum() * torch.tensor([1.0, 0.75]))
+    assert torch.allclose(scores.grad[:3, 1, 0], torch.tensor(-0.75))

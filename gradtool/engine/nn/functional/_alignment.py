@@ -139,7 +139,8 @@ def _insert_blanks(rows: Tensor, blank: int) -> Tensor:
 def _log_probability(scores: Tensor, labels: Tensor, lengths: _Lengths, blank: int) -> Tensor:
     """Log-probability of all alignments, one time step after the other."""
     emitted = scores.gather(2, labels.expand(scores.shape[0], *labels.shape))
-    skips = pad((labels[:, 2:] != blank) & (labels[:, 2:] != labels[:, :-2]), [2, 0])
+    allowed = (labels[:, 2:] != blank) & (labels[:, 2:] != labels[:, :-2])
+    skips = pad(allowed, [2, 0])[:, : labels.shape[1]]
     ending = tensor(lengths.input, device=scores.device)
     within = full(labels.shape, _IMPOSSIBLE, dtype=scores.dtype, device=scores.device)
     log_alphas = cat([emitted[0, :, :2], within[:, 2:]], 1)
