@@ -60,7 +60,7 @@ def derive(planned: PlannedFunction, wanted: Wanted | None = None) -> Derived:
     problems: list[str] = []
     tried: set[str] = set()
     for means in (wanted, replace(wanted, saves_outputs=False)):
-        for text in _texts(cls, planned.cases, means):
+        for text in _texts_that_end(cls, planned.cases, means):
             if text in tried:
                 continue
             tried.add(text)
@@ -70,6 +70,14 @@ def derive(planned: PlannedFunction, wanted: Wanted | None = None) -> Derived:
                 return Derived(text, shown, _recorded(cls, planned.cases[0]).unrolled())
             problems.append(found[0])
     raise NotDerivable(f"what was derived does not pass the gate: {problems[0]}")
+
+
+def _texts_that_end(cls: Any, cases: Sequence[ResolvedCase], wanted: Wanted) -> Iterator[str]:
+    """Yield what `_texts` does; a program that nests too deeply is one problem, said in a line."""
+    try:
+        yield from _texts(cls, cases, wanted)
+    except RecursionError:
+        raise NotDerivable("forward takes too many steps, one upon the other, to write") from None
 
 
 def _texts(cls: Any, cases: Sequence[ResolvedCase], wanted: Wanted) -> Iterator[str]:

@@ -31,4 +31,8 @@ def test_gradients_are_differentiated_and_batched(case: OpCase) -> None:
 @pytest.mark.parametrize("case", SMOOTH)
 def test_tangents_are_differentiated_and_batched(case: OpCase) -> None:
     tangents = tangents_of(outputs_of(case))
-    assert not objections(tangents.subject(), codes_for(case, RULES))
+    codes = codes_for(case, RULES)
+    if case.name.endswith("in place"):
+        # As in PyTorch, tangents of a batch cannot be written over the tangent of one example.
+        codes = tuple([code for code in codes if code != "GT401"])
+    assert not objections(tangents.subject(), codes)
