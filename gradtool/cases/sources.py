@@ -21,11 +21,12 @@ from gradtool.cases.inference.clues import read_clues
 from gradtool.cases.inference.search import SearchResult, Trial, attempt, infer, rerun_forward
 from gradtool.cases.sample_inputs import has_samples, read_samples
 from gradtool.collect.checkable import Checkable
-from gradtool.config.schema import CaseConfig
+from gradtool.collect.discovery import function_location
+from gradtool.config.schema import CaseConfig, case_name
 from gradtool.config.settings import Settings
 from gradtool.engine._placeholder import EngineLacksError
 from gradtool.findings.could_not_run import NoCase
-from gradtool.results.report import Relaxation
+from gradtool.results.report import Location, Relaxation
 from gradtool.sandbox import debugger
 
 _NEEDS_CUDA = re.compile(r"\bcuda\b|NVIDIA", re.IGNORECASE)
@@ -66,7 +67,7 @@ def resolve_cases(
     with global_generators(case_seed(checkable, settings, "")):
         if configured:
             return [
-                _drawn(checkable, settings, case, case.name or f"case{number}", "config")
+                _drawn(checkable, settings, case, case_name(case, number), "config")
                 for number, case in enumerate(configured, 1)
             ]
         if has_samples(checkable):
@@ -87,12 +88,20 @@ def given_cases(
     names = [case.name or f"{word}{number}" for number, case in enumerate(cases, 1)]
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated:
-        raise NoCase(f"{source} has two cases named {repeated!r}: give each its own name")
+        raise NoCase(
+            f"{source} has two cases named {repeated!r}: give each its own name",
+            location=_samples_location(checkable),
+        )
     made = []
     for case, name in zip(cases, names, strict=True):
         args, kwargs = adopt(case.args, case.kwargs, settings)
         made.append(_resolved(checkable, settings, args, kwargs, case, name, source))
     return made
+
+
+def _samples_location(checkable: Checkable) -> Location | None:
+    method = getattr(checkable.obj, "sample_inputs", None)
+    return function_location(method) if method else None
 
 
 def case_seed(checkable: Checkable, settings: Settings, case: str) -> int:

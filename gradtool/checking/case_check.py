@@ -116,7 +116,7 @@ def _examined(
             codes=sorted(codes_to_check),
             executed=executed if codes.NOT_EXECUTED in settings.codes else None,
         )
-        basis = subject.basis
+        basis, compared = subject.basis, subject.compared
     checks = {
         each.rule.code: check_result(node, checkable, each, settings)
         for each in outcomes
@@ -124,7 +124,11 @@ def _examined(
     }
     loose = checks.pop(codes.NEEDLESS, None) if not _is_own(case, settings) else None
     result = msgspec.structs.replace(
-        listed_case(case), checks=tuple(checks.values()), basis=basis, cost=subject.cost
+        listed_case(case),
+        checks=tuple(checks.values()),
+        basis=basis,
+        compared=compared,
+        cost=subject.cost,
     )
     return Checked(
         result,

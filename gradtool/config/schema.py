@@ -30,6 +30,11 @@ class CaseConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The last day of its tolerance, such as `2027-01-31`; after it, GT512 fails."""
 
 
+def case_name(case: CaseConfig, number: int) -> str:
+    """The name of a case, which is the `number`-th of its Function."""
+    return f"case{number}" if case.name is None else case.name
+
+
 class ModuleConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Construction of an ``nn.Module``, whose inputs and parameters are checked."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from gradtool.config.decoding import decode, spelled
 from gradtool.config.resources import DEVICE, parse_size
-from gradtool.config.schema import CaseConfig, File, FunctionConfig, ModuleConfig
+from gradtool.config.schema import CaseConfig, File, FunctionConfig, ModuleConfig, case_name
 from gradtool.config.tensor_spec import TensorSpec, is_tensor, problem_with
 from gradtool.config.yaml import Document, Where
 from gradtool.errors import UsageError
@@ -84,15 +84,15 @@ def _name_mistake(name: str) -> Iterator[tuple[Where, str]]:
 def _case_name_mistakes(function: FunctionConfig, where: Where) -> Iterator[tuple[Where, str]]:
     seen: set[str] = set()
     for i, case in enumerate(function.cases):
-        place = (*where, "cases", i, "name")
-        if case.name is None:
-            continue
-        problem = _problem_with_case_name(case.name)
+        place = (*where, "cases", i, *(() if case.name is None else ("name",)))
+        problem = None if case.name is None else _problem_with_case_name(case.name)
         if problem:
             yield place, f"{spelled(place)}{problem}"
-        if case.name in seen:
-            yield place, f"case name {case.name!r} appears twice in {spelled(where)}"
-        seen.add(case.name)
+        name = case_name(case, i + 1)
+        if name in seen:
+            default = "" if case.name else ": give the case without a name one of its own"
+            yield place, f"case name {name!r} appears twice in {spelled(where)}{default}"
+        seen.add(name)
 
 
 def _problem_with_case_name(name: str) -> str | None:

@@ -18,6 +18,7 @@ from gradtool.policy.annotations import (
 from gradtool.policy.base_commit_findings import FindAtBase, mark_known_at_base
 from gradtool.policy.baseline import Baseline, mark_known
 from gradtool.policy.changes import Policy, RunSettings
+from gradtool.policy.evidence import require_evidence
 from gradtool.policy.flaky_seeds import fold_seeds
 from gradtool.policy.ignores import Comments, apply_comment_ignores, apply_configured_ignores
 from gradtool.policy.requirements import enforce_requirements
@@ -46,6 +47,7 @@ def policies_of_run(
     """
     return [
         # Add to findings before anything removes some.
+        require_evidence(run),
         hint_at_inferred_arguments,
         report_expired_tolerances(run),
         # Configuration first: a comment is not needed for what the configuration ignores.

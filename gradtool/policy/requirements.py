@@ -1,7 +1,7 @@
 """Require a run to have checked enough, so that a gate cannot be passed by checking less.
 
-A Function counts as checked when a rule was checked at one of its cases. It has double
-backward when GT201 passed at one case; a Function without, be it declared
+A Function counts as checked when entries of its derivative were compared at one of its cases. It
+has double backward when GT201 passed at one case; a Function without, be it declared
 ``once_differentiable`` or not, is excused only where GT201 is ignored for a reason.
 """
 
@@ -15,7 +15,6 @@ from gradtool.config.options import Requirements
 from gradtool.policy.changes import Policy, add_notices
 from gradtool.results.report import (
     DOUBLE_BACKWARD,
-    Family,
     FunctionResult,
     ModuleResult,
     Report,
@@ -50,8 +49,7 @@ def _too_few(modules: Sequence[ModuleResult], required: int | None) -> Iterator[
 
 
 def _is_checked(function: FunctionResult) -> bool:
-    answers = (check for case in function.cases for check in case.checks)
-    return any(c.verdict is not Verdict.SKIPPED and c.rule not in Family.RUNNING for c in answers)
+    return any(case.compared for case in function.cases)
 
 
 def _first_order(modules: Sequence[ModuleResult]) -> Iterator[str]:

@@ -163,6 +163,8 @@ class CaseResult(Struct, frozen=True, kw_only=True):
     checks: tuple[CheckResult, ...] = ()
     basis: Basis | None = None
     """The evidence that they rest on; None where no derivatives were compared."""
+    compared: int = 0
+    """Entries of derivatives that were compared. A pass without any rests on nothing."""
     cost: Cost = Cost()
     seconds: float = 0.0
 

@@ -68,6 +68,11 @@ class Subject:
         return self._counter.cost
 
     @property
+    def compared(self) -> int:
+        """Entries of derivatives that were compared so far."""
+        return sum(c.analytic.size for each in self.judgements for c in each.comparisons)
+
+    @property
     def basis(self) -> Basis | None:
         """The evidence behind all judgements so far; None where nothing was compared."""
         return basis_of(self.judgements, self.recorded.cuts if self.recorded else ())

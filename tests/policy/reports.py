@@ -46,9 +46,12 @@ def check(
 
 
 def function(
-    *checks: CheckResult, source: str = "", relaxed: Relaxation | None = None
+    *checks: CheckResult,
+    source: str = "",
+    relaxed: Relaxation | None = None,
+    compared: int = 1,
 ) -> FunctionResult:
-    case = CaseResult(name="c", source=source, checks=checks, relaxed=relaxed)
+    case = CaseResult(name="c", source=source, checks=checks, relaxed=relaxed, compared=compared)
     return FunctionResult(name="F", location=HERE, cases=(case,))
 
 

@@ -31,6 +31,7 @@ def test_the_steps_of_a_run_come_in_their_order() -> None:
         reports.run_settings(), Comments(), seeds=2, requirements=Requirements(functions=1)
     )
     assert [_name(step) for step in steps] == [
+        "require_evidence",
         "hint_at_inferred_arguments",
         "report_expired_tolerances",
         "apply_configured_ignores",

@@ -1,12 +1,14 @@
-"""Backward computes a gradient that autograd never asks for, so nothing was checked.
+"""No entry of a derivative was compared, so nothing was checked.
 
 What it does
 ------------
 
-Looks at Functions whose backward computes something in a case where there is no derivative to
-compare: every output is an integer or boolean tensor, for which autograd never runs backward, or
-no argument asks for a gradient. A backward that returns None for every argument, or raises, says
-that there is no derivative, and is not reported.
+Counts the entries of derivatives that were compared. Where none was at any case of a Function, it
+is unverified, which fails the gate: all its tensors are empty, none requires a gradient, or every
+output is an integer or boolean tensor, for which autograd never runs backward. A case of the last
+two kinds beside others that do compare something is a warning, if backward computes a gradient
+there. Integer and boolean outputs pass where backward returns None for every argument, or raises:
+there is no derivative.
 
 Why it matters
 --------------
@@ -72,8 +74,9 @@ from typing import TYPE_CHECKING
 
 from gradtool.results.report import Severity
 from gradtool.verify.diagnosis.methods import computes_gradients
-from gradtool.verify.rules._contract import RUNS
-from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed
+from gradtool.verify.protocol.coordinates import is_continuous
+from gradtool.verify.rules._contract import KEEPS_CONTRACT
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, not_offered, passed, skipped
 from gradtool.verify.wording import listed
 
 if TYPE_CHECKING:
@@ -81,12 +84,22 @@ if TYPE_CHECKING:
 
 
 def _check(subject: Subject) -> Answer:
-    if not subject.nothing_to_check:
+    if not subject.nothing_to_compare:
+        # Made here for a run of this rule alone; otherwise rules on gradients have made them.
+        _ = subject.given, subject.withheld
         return passed()
-    if not computes_gradients(subject.function.lines):
-        return not_offered("a backward that computes gradients")
-    flaw = _flaw(subject)
-    return failed(flaw) if flaw else passed()
+    if subject.nothing_to_check and not computes_gradients(subject.function.lines):
+        return _without_gradient(subject)
+    flaw = _flaw(subject) if subject.nothing_to_check else None
+    return failed(flaw) if flaw else skipped(subject.nothing_to_compare)
+
+
+def _without_gradient(subject: Subject) -> Answer:
+    """The answer for a backward that computes no gradient, where autograd asks for none."""
+    arguments = [*subject.first.primals, *subject.first.forward.outputs]
+    if subject.first.inputs or not any(is_continuous(a.dtype) for a in arguments if a is not None):
+        return not_offered("a derivative")
+    return skipped("no argument asks for a gradient")
 
 
 def _flaw(subject: Subject) -> Flaw | None:
@@ -109,9 +122,9 @@ def _flaw(subject: Subject) -> Flaw | None:
 RULE = Rule(
     code="GT119",
     name="nothing-checked",
-    summary="Backward computes a gradient that autograd never asks for, so nothing was checked.",
+    summary="No entry of a derivative was compared, so nothing was checked.",
     severity=Severity.WARNING,
     page=__doc__,
-    premises=RUNS,
+    premises=KEEPS_CONTRACT,
     check=_check,
 )
