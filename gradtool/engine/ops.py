@@ -17,23 +17,32 @@ _ONLY_HERE = {
 """Operators that have no other public name -> their modules, and their names there."""
 
 
-class _Operator:
-    """An operator of ``torch.ops.aten``: itself, or any of its overloads, called."""
+class Operator:
+    """An operator of ``torch.ops.aten``, or one of its overloads. Either is called alike."""
 
-    def __init__(self, name: str, function: Any) -> None:
+    def __init__(self, name: str, overload: str | None = None) -> None:
         self._name = self.__name__ = name
-        self._function = function
+        self.overload = overload
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        return self._function(*args, **named)
+        """Run the operator."""
+        return _own(self._name)(*args, **named)
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+    def __getattr__(self, name: str) -> Operator:
+        if name.startswith("__") or self.overload is not None:
             raise AttributeError(f"{self!r} has no attribute {name!r}")
-        return self
+        return Operator(self._name, name)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Operator):
+            return NotImplemented
+        return (self._name, self.overload) == (other._name, other.overload)
+
+    def __hash__(self) -> int:
+        return hash((self._name, self.overload))
 
     def __repr__(self) -> str:
-        return f"aten.{self._name}"
+        return f"aten.{self._name}" + (f".{self.overload}" if self.overload else "")
 
 
 def _own(name: str) -> Any:
@@ -57,8 +66,7 @@ class _Namespace:
     def __getattr__(self, name: str) -> Any:
         op: Any = DEFINED.get(f"{self._name}::{name}")
         if op is None and self._name == "aten" and not name.startswith("__"):
-            own = _own(name)
-            op = None if own is None else _Operator(name, own)
+            op = None if _own(name) is None else Operator(name)
         if op is None:
             return placeholder(f"torch.ops.{self._name}.{name}")
         return op

@@ -280,17 +280,19 @@ class Kept:
         self.version = version_of(tensor)
         self.packed: Packed | None = None
 
-    def pack(self, pack: Packer, node: BackwardCFunction) -> None:
+    def pack(self, pack: Packer, node: BackwardCFunction | None) -> None:
         """Replace the tensor by the result of the pack hook."""
-        shown = None if self.number is None else self._placed(node, self.tensor)
+        shown = None if node is None or self.number is None else self._placed(node, self.tensor)
         self.packed = pack(self.tensor, shown)
         if self.number is not None:
             # The edge leads to the node that holds this: a reference cycle.
             self.packed.edge = None
         del self.tensor
 
-    def unpack(self, node: BackwardCFunction) -> Tensor:
+    def unpack(self, node: BackwardCFunction | None) -> Tensor:
         """Return the tensor; an output of `node`, which saved it, connected to the graph.
+
+        What is no node's is an input.
 
         Raises:
             RuntimeError: it was changed in place since.
@@ -299,8 +301,11 @@ class Kept:
         storage = tensor._storage
         # A pack hook may have made a copy, which later changes of the original do not reach.
         if self.packed is None and storage is not None and storage.version != self.version:
-            raise modified_in_place(tensor, self.version, tensor if self.number is None else node)
-        return tensor if self.number is None else self._placed(node, tensor)
+            made_by = node if node is not None and self.number is not None else tensor
+            raise modified_in_place(tensor, self.version, made_by)
+        if node is None or self.number is None:
+            return tensor
+        return self._placed(node, tensor)
 
     def _placed(self, node: BackwardCFunction, tensor: Tensor) -> Tensor:
         """The output that was saved, connected to the graph."""

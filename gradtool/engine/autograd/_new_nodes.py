@@ -66,6 +66,8 @@ class Packed:
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of "
                 f"type {type(value).__name__}"
             )
+        if self.edge is None and not (self.requires_grad or value._requires_grad):
+            return value
         # A new tensor: the hook may return one that it still holds.
         restored = value._alias(value._storage)
         restored._requires_grad = self.requires_grad
