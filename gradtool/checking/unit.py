@@ -18,6 +18,8 @@ class Discovery(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     shown: str
+    digest: str = ""
+    """SHA-256 of the source; empty where it is not known."""
     named: bool = True
     """The file was named itself, not met on a walk: then it is imported in any case."""
     functions: tuple[str, ...] | None = None
@@ -49,6 +51,8 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     shown: str
+    digest: str = ""
+    """SHA-256 of the source; empty where it is not known."""
     function: str
     line: int | None = None
     """Where it is defined."""

@@ -21,7 +21,7 @@ from gradtool.checking.unit import Discovery, DiscoveryResult, Unit, UnitResult
 from gradtool.collect.discovery import can_define_functions, discover, named, private_names
 from gradtool.collect.loader import LoadedModule, Loader, LoadError, parse
 from gradtool.config.settings import Settings
-from gradtool.findings.could_not_run import import_terminated, not_imported
+from gradtool.findings.could_not_run import import_terminated, not_imported, source_changed
 from gradtool.results.report import CaseResult, CheckResult
 from gradtool.sandbox.termination import Terminated, user_code
 from gradtool.sandbox.timeout import time_limit
@@ -74,6 +74,8 @@ class WorkerSession:
             return DiscoveryResult(
                 problem=import_terminated(shown, error.termination, discovery.settings)
             )
+        if discovery.digest not in ("", loaded.digest):
+            return DiscoveryResult(problem=source_changed(shown, shown, discovery.settings))
         with loaded.active():
             if discovery.functions is None:
                 checkables = discover(loaded, shown, discovery.configured)
@@ -116,6 +118,8 @@ class WorkerSession:
             return (not_imported(unit.node, error, unit.settings),)
         except Terminated as error:
             return (import_terminated(unit.node, error.termination, unit.settings),)
+        if unit.digest not in ("", loaded.digest):
+            return (source_changed(unit.node, unit.shown, unit.settings),)
         listener.loaded()
         with loaded.active():
             planned = _planned(unit, loaded)

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
+
+from gradtool.collect.source_loader import from_source
 
 RESERVED = frozenset({*sys.stdlib_module_names, "gradtool", "numpy"})
 """Top-level names that a file of the user's cannot shadow while gradtool runs."""
@@ -25,6 +27,8 @@ class ImportRoot:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.read: dict[str, bytes] = {}
+        """Source files that were read already, as they were then."""
         self._modules: dict[str, ModuleType] = {}
         # Finders cache folder listings by modification time, too coarse for files that were just
         # written.
@@ -33,7 +37,7 @@ class ImportRoot:
     @contextmanager
     def active(self) -> Iterator[None]:
         """Let imports find this folder, and the modules already imported from it."""
-        finder = _Finder(self.folder)
+        finder = _Finder(self.folder, self.read)
         # A copy, to tell afterwards which modules the block imported.
         outside = dict(sys.modules)
         sys.modules.update(self._modules)
@@ -81,18 +85,21 @@ def _search_path(module: ModuleType) -> list[str]:
 
 
 class _Finder(MetaPathFinder):
-    """Finds top-level modules in one folder."""
+    """Finds top-level modules in one folder, and has local modules compiled from their source."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, read: Mapping[str, bytes]) -> None:
         self._search = [str(folder)]
+        self._read = read
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find a top-level module; submodules are left to their package."""
-        if path is not None or fullname in RESERVED:
+        """Find a module; what is not a local one of source is left to the other finders."""
+        if fullname.partition(".")[0] in RESERVED:
             return None
-        spec = PathFinder.find_spec(fullname, self._search, target)
-        if spec is not None and spec.loader is None and PathFinder.find_spec(fullname):
+        found = None if path is not None else PathFinder.find_spec(fullname, self._search, target)
+        if found is None:
+            return from_source(PathFinder.find_spec(fullname, path, target), self._read)
+        if found.loader is None and PathFinder.find_spec(fullname):
             return None  # A folder without __init__.py gives way to an installed package.
-        return spec
+        return from_source(found, self._read) or found

@@ -22,16 +22,21 @@ from types import ModuleType
 
 from gradtool.adapters.engines import BUNDLED, computing_with, engine_imports
 from gradtool.collect.import_root import RESERVED, ImportRoot
+from gradtool.collect.source_loader import SourceOnlyLoader
 from gradtool.collect.torch_alias.alias import (
     COMPILED_EXTENSION,
     answer_torch_imports,
     needs_real_torch,
 )
+from gradtool.regular_file import read_regular
 from gradtool.results.paths import real_path, shown_path
 from gradtool.results.report import Location
 from gradtool.sandbox.interrupts import is_interruptible
 from gradtool.sandbox.timeout import TimedOut
 from gradtool.sandbox.user_errors import UserError, describe
+
+LARGEST_SOURCE = 16 * 2**20
+"""Bytes of a source file beyond which it is not read."""
 
 
 class LoadError(Exception):
@@ -56,6 +61,8 @@ class LoadedModule:
     tree: ast.Module
     root: ImportRoot
     engine: str
+    digest: str
+    """SHA-256 of the source that was parsed and compiled."""
 
     def active(self) -> AbstractContextManager[None]:
         """While code of the module runs, let its imports find what they found at load."""
@@ -72,20 +79,29 @@ class Loader:
     def __init__(self, engine: str = BUNDLED) -> None:
         self._engine = engine
         self._roots: dict[Path, ImportRoot] = {}
+        self._loaded: dict[Path, LoadedModule] = {}
 
     def load(self, path: Path) -> LoadedModule:
-        """Load the file at `path`.
+        """Load the file at `path`, once.
 
         Raises:
             LoadError: It cannot be read or parsed, or raises when it is imported.
         """
         path = real_path(path)
-        tree = parse(path)
+        if path not in self._loaded:
+            self._loaded[path] = self._load(path)
+        return self._loaded[path]
+
+    def _load(self, path: Path) -> LoadedModule:
+        source = read_source(path)
+        tree = parse_source(source, path)
         folder, name = dotted_name(path)
         root = self._roots.setdefault(folder, ImportRoot(folder))
+        # What is compiled is what was parsed, even if the file changes in between.
+        root.read[str(path)] = source
         with _imports_of(root, self._engine), engine_imports(self._engine):
-            module = _import(path, name, folder)
-        return LoadedModule(path, module, tree, root, self._engine)
+            module = _import(path, name, root)
+        return LoadedModule(path, module, tree, root, self._engine, digest(source))
 
 
 @contextmanager
@@ -102,10 +118,32 @@ def parse(path: Path) -> ast.Module:
     Raises:
         LoadError: The file cannot be read or is not Python.
     """
+    return parse_source(read_source(path), path)
+
+
+def read_source(path: Path) -> bytes:
+    """The bytes of a source file.
+
+    Raises:
+        LoadError: The file cannot be read.
+    """
     try:
-        source = path.read_bytes()
+        return read_regular(path, LARGEST_SOURCE)
     except OSError as error:
         raise LoadError(f"cannot be read: {error.strerror}") from None
+
+
+def digest(source: bytes) -> str:
+    """SHA-256 of a source, as reports name it."""
+    return hashlib.sha256(source).hexdigest()
+
+
+def parse_source(source: bytes, path: Path) -> ast.Module:
+    """Parse `source`, which is that of `path`.
+
+    Raises:
+        LoadError: It is not Python.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # The import repeats them.
@@ -127,10 +165,11 @@ def dotted_name(path: Path) -> tuple[Path, str]:
     return folder, ".".join(parts)
 
 
-def _import(path: Path, name: str, folder: Path) -> ModuleType:
+def _import(path: Path, name: str, root: ImportRoot) -> ModuleType:
+    folder = root.folder
     try:
         is_packaged = "." in name or path.name == "__init__.py"
-        module = importlib.import_module(name) if is_packaged else _import_file(path, name)
+        module = importlib.import_module(name) if is_packaged else _import_file(path, name, root)
     # The limit's own exception, which the handlers below would take for the user's.
     except TimedOut:
         raise
@@ -151,12 +190,12 @@ def _import(path: Path, name: str, folder: Path) -> ModuleType:
     return module
 
 
-def _import_file(path: Path, stem: str) -> ModuleType:
+def _import_file(path: Path, stem: str, root: ImportRoot) -> ModuleType:
     """Import a plain file under its own name, or under another if that one is taken."""
     name = stem if _is_free(stem, path) else f"{stem}_{_digest(path)}"
     if name in sys.modules:
         return sys.modules[name]
-    spec = spec_from_file_location(name, path)
+    spec = spec_from_file_location(name, path, loader=SourceOnlyLoader(name, str(path), root.read))
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} is not a Python source file")
     module = sys.modules[name] = module_from_spec(spec)

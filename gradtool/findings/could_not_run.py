@@ -92,6 +92,19 @@ def not_imported(shown: str, error: LoadError, settings: Settings) -> CheckResul
     return could_not_run(finding)
 
 
+def source_changed(node: str, shown: str, settings: Settings) -> CheckResult:
+    """GT010 for a module, or a Function of it, whose file has changed since it was read."""
+    finding = make_finding(
+        codes.SOURCE_CHANGED,
+        node,
+        settings,
+        message="the file changed during the run, so what was checked is not what stands there",
+        location=Location(path=shown),
+        hint="run the check again; nothing may rewrite the file meanwhile",
+    )
+    return could_not_run(finding)
+
+
 def no_case(node: str, location: Location, reason: NoCase, settings: Settings) -> CheckResult:
     """GT002 for the Function with the node id `node`, defined at `location`."""
     finding = make_finding(

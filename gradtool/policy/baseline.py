@@ -31,6 +31,7 @@ from gradtool.results.report import (
     Severity,
     Verdict,
 )
+from gradtool.verify.rules import RULES
 
 FILE_NAME = "gradtool-baseline.json"
 """Where a baseline is written when no other file is named."""
@@ -134,9 +135,13 @@ def _decoded(data: bytes, name: str) -> _File:
     return file
 
 
+def _can_be_known(finding: Finding) -> bool:
+    return finding.severity is not Severity.NOTE and not RULES[finding.rule].final
+
+
 def entries_of(baseline: Baseline, report: Report) -> dict[int, Entry]:
     """The entry of each finding that can fail a run, by the identity of the finding."""
-    found = [f for f in report.findings() if f.severity is not Severity.NOTE]
+    found = [f for f in report.findings() if _can_be_known(f)]
     nodes = [baseline.node(finding) for finding in found]
     placed = [
         msgspec.structs.replace(finding, node_id=f"{node}::{finding.rule}")

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from gradtool.collect.loader import LoadError, parse
+from gradtool.collect.loader import LoadError, parse_source
 from gradtool.errors import UsageError
 from gradtool.verify.rules import codes
 
@@ -41,20 +41,19 @@ class Comment:
         return line is not None and (self.first <= line <= self.last or line in self.around)
 
 
-def read_comments(path: Path, shown: str) -> tuple[Comment, ...]:
-    """The comments in a file that messages call `shown`; none if it cannot be read.
+def comments_in(source: bytes, shown: str) -> tuple[Comment, ...]:
+    """The comments in the source of a file that messages call `shown`; none if it is no Python.
 
     Raises:
         UsageError: One has no rule, a rule that does not exist, or no reason.
     """
+    # Most files have no such comment, and need not be parsed for one.
+    if b"gradtool:" not in source.lower():
+        return ()
     try:
-        source = path.read_bytes()
-        # Most files have no such comment, and need not be parsed for one.
-        if b"gradtool:" not in source.lower():
-            return ()
-        tree = parse(path)
+        tree = parse_source(source, Path(shown))
         found = list(_said(source))
-    except (OSError, LoadError, tokenize.TokenError, SyntaxError, ValueError):
+    except (LoadError, LookupError, tokenize.TokenError, SyntaxError, ValueError):
         return ()  # The import reports this.
     spans = list(_spans(tree))
     return tuple(_comment(text, line, spans, f"{shown}:{line}") for line, text in found)

@@ -12,12 +12,12 @@ from pathlib import Path
 import msgspec
 
 from gradtool.checking.unit import Unit
-from gradtool.collect.loader import LoadError, parse
+from gradtool.collect.loader import LoadError, digest, parse, read_source
 from gradtool.config.settings import Settings
 from gradtool.errors import UsageError
 from gradtool.findings.finding import make_finding
 from gradtool.policy.changes import Policy, RunSettings, change_function, change_functions
-from gradtool.policy.comments import Comment, read_comments
+from gradtool.policy.comments import Comment, comments_in
 from gradtool.results.report import (
     CheckResult,
     Finding,
@@ -39,20 +39,28 @@ class Comments:
     def __init__(self) -> None:
         self._by_file: dict[str, tuple[Comment, ...]] = {}
 
-    def require_valid(self, path: Path, shown: str) -> None:
+    def require_valid(self, path: Path, shown: str) -> str:
         """Read the comments of a file that is to be checked.
+
+        Returns:
+            The digest of its source; empty where it cannot be read, which the import reports.
 
         Raises:
             UsageError: One of them is wrong.
         """
-        self._by_file[shown] = read_comments(path, shown)
+        try:
+            source = read_source(path)
+        except LoadError:
+            source = None
+        self._by_file[shown] = () if source is None else comments_in(source, shown)
+        return "" if source is None else digest(source)
 
     def of(self, shown: str) -> tuple[Comment, ...]:
         """The comments in a file; none for a file outside the run with an invalid comment."""
         if shown not in self._by_file:
             try:
-                self._by_file[shown] = read_comments(Path(shown), shown)
-            except UsageError:
+                self._by_file[shown] = comments_in(read_source(Path(shown)), shown)
+            except (UsageError, LoadError):
                 self._by_file[shown] = ()
         return self._by_file[shown]
 
@@ -106,6 +114,8 @@ class _CommentsOfFunction:
 
     def change(self, check: CheckResult) -> CheckResult:
         """A check without the findings that are ignored; skipped if none is left."""
+        if RULES[check.rule].final:
+            return check
         if not check.findings:
             comment = None if check.verdict is Verdict.PASS else self._on_class(check.rule)
             return self._skipped(check, comment) if comment else check

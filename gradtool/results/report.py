@@ -196,6 +196,8 @@ class ModuleResult(Struct, frozen=True, kw_only=True):
     """One module that was loaded, or could not be."""
 
     path: str
+    digest: str = ""
+    """SHA-256 of the source that was checked, in hexadecimal."""
     functions: tuple[FunctionResult, ...] = ()
     checks: tuple[CheckResult, ...] = ()
     """Checks of the module as a whole (GT001)."""

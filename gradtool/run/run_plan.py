@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from gradtool.adapters.engines import TORCH
@@ -31,6 +32,9 @@ class Module:
 
     shown: str
     settings: Settings
+    path: Path = field(default_factory=Path)
+    digest: str = ""
+    """SHA-256 of its source as it was read before the run; empty if it could not be read."""
     problem: CheckResult | None = None
     units: list[Unit] = field(default_factory=list)
 
@@ -58,8 +62,10 @@ class RunPlan:
         """The files that the options select."""
         self._targets = self.selection.targets
         self.comments = Comments()
-        for target in self._targets:
-            self.comments.require_valid(target.path, target.shown)
+        self._digests = {
+            target.shown: self.comments.require_valid(target.path, target.shown)
+            for target in self._targets
+        }
         # Without a target the run still has an environment to report, by default settings.
         self._used = [self._configs.nearest(t.path) for t in self._targets] or [Config()]
         self._settings = [self._settings_of(config) for config in self._used]
@@ -98,6 +104,7 @@ class RunPlan:
             Discovery(
                 path=str(target.path.absolute()),
                 shown=target.shown,
+                digest=self._digests[target.shown],
                 named=target.named,
                 functions=None if target.functions is None else tuple(target.functions),
                 configured=config.described(target.path),
@@ -124,25 +131,27 @@ class RunPlan:
     def _module(
         self, target: Target, config: Config, settings: Settings, answer: DiscoveryResult
     ) -> Module | None:
+        module = Module(target.shown, settings, target.path, self._digests[target.shown])
         if answer.problem is not None:
-            problem = answer.problem if self._is_ours(target.shown) else None
-            return Module(target.shown, settings, problem) if problem else None
+            module.problem = answer.problem
+            return module if self._is_ours(target.shown) else None
         if not answer.functions:
             self.notices.passed_over(target, answer.private)
         self.notices.discovered(target, config, answer.functions)
         lines = dict(zip(answer.functions, answer.lines, strict=True))
         names = self.selection.select(target.shown, answer.functions)
         units = [self._unit(target, config, name, lines[name]) for name in names]
-        units = [unit for unit in units if self._is_ours(unit.node)]
+        module.units = [unit for unit in units if self._is_ours(unit.node)]
         # A file that was named is reported even if it is empty; one met on a walk is only counted.
         is_empty = target.named and not answer.functions
-        return Module(target.shown, settings, units=units) if units or is_empty else None
+        return module if module.units or is_empty else None
 
     def _unit(self, target: Target, config: Config, name: str, line: int | None) -> Unit:
         configured = config.function(target.path, name)
         return Unit(
             path=str(target.path.absolute()),
             shown=target.shown,
+            digest=self._digests[target.shown],
             function=name,
             line=line,
             settings=self._settings_of(config, configured),

@@ -11,14 +11,17 @@ import msgspec
 
 from gradtool.adapters.engines import require_engine, shown
 from gradtool.checking.unit import Discovery, Unit, UnitResult
+from gradtool.collect.loader import LoadError, digest, read_source
 from gradtool.config.options import CheckOptions, Unwatched, Watcher
 from gradtool.config.schema import CaseConfig
 from gradtool.config.settings import Settings
 from gradtool.errors import UsageError
+from gradtool.findings.could_not_run import source_changed
 from gradtool.package import __version__
 from gradtool.policy.changes import RunSettings, apply
 from gradtool.policy.pipeline import policies_of_listing, policies_of_run
 from gradtool.results.report import (
+    CheckResult,
     Environment,
     Family,
     FunctionResult,
@@ -29,7 +32,7 @@ from gradtool.results.report import (
 from gradtool.run.executors.executor import Executor, UnitResults
 from gradtool.run.executors.selection import open_executor
 from gradtool.run.run_plan import Module, RunPlan
-from gradtool.verify.rules import RULES
+from gradtool.verify.rules import RULES, codes
 
 _LARGEST_SEED = 2**64 - 1
 
@@ -193,8 +196,28 @@ class _Run:
             functions = tuple(itertools.chain.from_iterable(found))
             if functions or not module.units:
                 problem = (module.problem,) if module.problem else ()
-                modules.append(ModuleResult(path=module.shown, functions=functions, checks=problem))
+                modules.append(
+                    ModuleResult(
+                        path=module.shown,
+                        digest=module.digest,
+                        functions=functions,
+                        checks=problem or _change_of(module, functions),
+                    )
+                )
         return tuple(modules)
+
+
+def _change_of(module: Module, functions: Sequence[FunctionResult]) -> tuple[CheckResult, ...]:
+    """GT010 if the file is no longer what was checked, and no Function has it already."""
+    if any(check.rule == codes.SOURCE_CHANGED for each in functions for check in each.checks):
+        return ()
+    try:
+        is_changed = digest(read_source(module.path)) != module.digest
+    except LoadError:
+        is_changed = True
+    if not module.digest or not is_changed:
+        return ()
+    return (source_changed(module.shown, module.shown, module.settings),)
 
 
 def _functions(unit: Unit, done: Sequence[UnitResult | None], seeds: int) -> list[FunctionResult]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import sys
 import textwrap
@@ -215,10 +216,10 @@ def test_a_file_in_an_unknown_encoding_is_not_python(tmp_path: Path) -> None:
 def test_an_unreadable_file_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, {"ops.py": ""})
 
-    def denied(self: Path) -> bytes:
+    def denied(path: Path, flags: int) -> int:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_bytes", denied)
+    monkeypatch.setattr(os, "open", denied)
     assert refused(tmp_path / "ops.py").message == "cannot be read: Permission denied"
 
 

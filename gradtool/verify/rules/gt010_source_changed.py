@@ -1,0 +1,80 @@
+"""The file of the module changed during the run.
+
+What it does
+------------
+
+Reads the source of each module once, and compiles what was read, never a ``.pyc`` beside it. The
+SHA-256 of the source is in the JSON report. A worker that finds another source refuses to check
+it, and after the run the file is read again. If it differs, the run fails: no setting, comment or
+baseline excuses this.
+
+Why it matters
+--------------
+
+A report is about the code that was checked. When a generator, an editor or another module rewrites
+the file meanwhile, the code that is merged may be another.
+
+Wrong example
+-------------
+
+    from pathlib import Path
+
+    from gradtool import Function
+
+    with Path(__file__).open("a") as file:
+        file.write("# generated")
+
+
+    class Square(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            return 2 * x * grad_output
+
+Right example
+-------------
+
+    from gradtool import Function
+
+
+    class Square(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            return 2 * x * grad_output
+
+How to fix
+----------
+
+Generate code before the gate runs, into a file of its own, and check that.
+
+Reference
+---------
+
+https://docs.python.org/3/reference/import.html#cached-bytecode-invalidation
+"""
+
+from __future__ import annotations
+
+from gradtool.results.report import Severity
+from gradtool.verify.rules._rule import Rule, Scope
+
+RULE = Rule(
+    code="GT010",
+    name="source-changed",
+    summary="The file of the module changed during the run.",
+    severity=Severity.ERROR,
+    page=__doc__,
+    scopes=(Scope.MODULE, Scope.FUNCTION),
+    final=True,
+)
