@@ -19,7 +19,7 @@ from gradtool.config.options import CheckOptions
 from gradtool.config.schema import Defaults, FunctionConfig
 from gradtool.config.settings import Settings, settings_for
 from gradtool.errors import UsageError
-from gradtool.findings.could_not_run import NoCase, no_case, termination_result
+from gradtool.findings.could_not_run import NoCase, no_case, not_checked, termination_result
 from gradtool.results.report import CheckResult
 from gradtool.sandbox.termination import Terminated, user_code
 from gradtool.sandbox.timeout import time_limit
@@ -83,6 +83,9 @@ def _planned(
     as_given: bool = False,
 ) -> PlannedFunction:
     settings = unit.settings
+    if checkable.unchecked is not None:
+        problem = not_checked(unit.node, checkable.location, checkable.unchecked, settings)
+        return PlannedFunction(unit, checkable, problem=problem)
     try:
         with user_code(settings, checkable.folder), time_limit(settings.timeout):
             made = construct(checkable, unit.module, settings, as_given=as_given)

@@ -22,8 +22,10 @@ class Discovery(msgspec.Struct, frozen=True, kw_only=True):
     """SHA-256 of the source; empty where it is not known."""
     named: bool = True
     """The file was named itself, not met on a walk: then it is imported in any case."""
-    functions: tuple[str, ...] | None = None
-    """Requested names; None for all that it defines."""
+    functions: tuple[str, ...] = ()
+    """Requested names."""
+    whole: bool = True
+    """All that the module defines are requested too."""
     configured: tuple[str, ...] = ()
     """Names that the configuration describes: modules and callables among them are included."""
     settings: Settings
@@ -37,8 +39,6 @@ class DiscoveryResult(msgspec.Struct, frozen=True, kw_only=True):
     """In the order of the source, or in the order requested."""
     lines: tuple[int | None, ...] = ()
     """Where each is defined."""
-    private: tuple[str, ...] = ()
-    """Where it has none of these: Functions that are found only when they are named."""
     problem: CheckResult | None = None
     """Why the module could not be loaded."""
 

@@ -18,7 +18,7 @@ from gradtool.checking.case_check import check_case, listed_function
 from gradtool.checking.function_checks import Checked, checks_of_function
 from gradtool.checking.plan import PlannedFunction, plan_unit
 from gradtool.checking.unit import Discovery, DiscoveryResult, Unit, UnitResult
-from gradtool.collect.discovery import can_define_functions, discover, named, private_names
+from gradtool.collect.discovery import can_define_functions, discover, named
 from gradtool.collect.loader import LoadedModule, Loader, LoadError, parse
 from gradtool.config.settings import Settings
 from gradtool.findings.could_not_run import import_terminated, not_imported, source_changed
@@ -77,15 +77,13 @@ class WorkerSession:
         if discovery.digest not in ("", loaded.digest):
             return DiscoveryResult(problem=source_changed(shown, shown, discovery.settings))
         with loaded.active():
-            if discovery.functions is None:
-                checkables = discover(loaded, shown, discovery.configured)
-            else:
-                checkables = named(loaded, shown, discovery.functions)
+            checkables = discover(loaded, shown, discovery.configured) if discovery.whole else []
+            known = {checkable.name for checkable in checkables}
+            requested = [name for name in discovery.functions if name not in known]
+            checkables += named(loaded, shown, requested)
         return DiscoveryResult(
             functions=tuple(checkable.name for checkable in checkables),
             lines=tuple(checkable.location.line for checkable in checkables),
-            # Only named to explain why nothing was found.
-            private=() if checkables else private_names(loaded),
         )
 
     def check(
@@ -152,7 +150,7 @@ class WorkerSession:
         """
         loaded = self._load(Path(unit.path), unit.settings)
         with loaded.active():
-            yield _planned(unit, loaded)
+            yield _planned(unit, loaded, needs_backward=False)
 
     def _second(self, unit: Unit) -> SecondEngine | None:
         """The Function under the second engine, where there is one."""
@@ -173,11 +171,15 @@ class WorkerSession:
             user_code(settings, path.parent, environment=False),
             time_limit(settings.timeout),
         ):
-            return self._loaders.setdefault(chosen, Loader(chosen)).load(path)
+            loaded = self._loaders.setdefault(chosen, Loader(chosen)).load(path)
+            _ = loaded.inventory  # It may run code of the module's.
+            return loaded
 
 
-def _planned(unit: Unit, loaded: LoadedModule) -> PlannedFunction:
+def _planned(unit: Unit, loaded: LoadedModule, *, needs_backward: bool = True) -> PlannedFunction:
     (checkable,) = named(loaded, unit.shown, [unit.function])
+    if checkable.unchecked is not None and not needs_backward and checkable.unchecked.has_forward:
+        checkable = replace(checkable, unchecked=None)
     return plan_unit(unit, checkable)
 
 

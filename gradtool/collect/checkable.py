@@ -10,6 +10,7 @@ from typing import Any
 
 from gradtool.adapters.common.binding import function_class, parameters_of
 from gradtool.adapters.library import library
+from gradtool.collect.purpose import Unchecked, unchecked
 from gradtool.results.report import Location
 
 
@@ -28,6 +29,8 @@ class Checkable:
     """The file as reports show it, and the line of the definition."""
     constructed_as: str | None = None
     """One line about how an ``nn.Module`` was constructed."""
+    unchecked: Unchecked | None = None
+    """Why it is listed only; `obj` may be None then."""
 
     @property
     def folder(self) -> Path:
@@ -51,16 +54,14 @@ class Checkable:
 
 
 def is_function(value: object) -> bool:
-    """Return True for a Function that can be checked: with a forward and nothing abstract."""
-    return (
-        isinstance(value, type)
-        and issubclass(value, library().Function)
-        and getattr(value, "forward", None) is not library().Function.forward
-        and not _is_abstract(value)
-    )
+    """Return True for a Function that can be called: it has a forward."""
+    return _is_subclass(value) and getattr(value, "forward", None) is not library().Function.forward
 
 
-def _is_abstract(cls: type[Any]) -> bool:
-    """Return True if a method is left for a subclass to define."""
-    methods = (inspect.getattr_static(cls, name, None) for name in dir(cls))
-    return any(getattr(method, "__isabstractmethod__", False) for method in methods)
+def _is_subclass(value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, library().Function)
+
+
+def reason_not_to_check(value: object) -> Unchecked | None:
+    """The reason for which a Function is listed only; None for what can be checked."""
+    return unchecked(value) if isinstance(value, type) and _is_subclass(value) else None

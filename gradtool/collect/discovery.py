@@ -16,8 +16,10 @@ from gradtool.adapters.common.custom_op import (
     is_custom_op,
 )
 from gradtool.adapters.common.module_call import is_module, is_module_class
-from gradtool.collect.checkable import Checkable, is_function
+from gradtool.collect.checkable import Checkable, is_function, reason_not_to_check
+from gradtool.collect.inventory import Entry
 from gradtool.collect.loader import LoadedModule
+from gradtool.collect.purpose import Purpose, Unchecked
 from gradtool.errors import UsageError
 from gradtool.results.paths import shown_path
 from gradtool.results.report import Location
@@ -27,15 +29,11 @@ from gradtool.spelling import did_you_mean
 def discover(loaded: LoadedModule, shown: str, configured: Iterable[str] = ()) -> list[Checkable]:
     """Find the Functions, and operators with a gradient, that the module itself defines.
 
-    Imported ones belong to their own module. A leading underscore means that a Function is
-    not for use on its own; one without a forward, or with an abstract method, is a base for
-    others. Modules and plain callables are found only if they are `configured`.
+    Imported ones belong to their own module. Nested and private ones are among them, and so are
+    those that cannot be checked, with the reason. Modules and plain callables are found only if
+    they are `configured`.
     """
-    checkables = [
-        _checkable(loaded, shown, name, value)
-        for name, value in _own_names(loaded)
-        if is_function(value) and not name.startswith("_")
-    ]
+    checkables = [_entered(loaded, shown, entry) for entry in loaded.inventory]
     checkables += [
         _checkable(loaded, shown, name, value)
         for name, value in _own_operators(loaded)
@@ -50,10 +48,22 @@ def discover(loaded: LoadedModule, shown: str, configured: Iterable[str] = ()) -
     return sorted(checkables, key=lambda checkable: checkable.location.line or 0)
 
 
-def private_names(loaded: LoadedModule) -> tuple[str, ...]:
-    """List the module's Functions whose names begin with an underscore."""
-    names = (name for name, value in _own_names(loaded) if is_function(value))
-    return tuple([name for name in names if name.startswith("_")])
+def _entered(loaded: LoadedModule, shown: str, entry: Entry) -> Checkable:
+    """The Function of an entry, or what is known of it."""
+    if entry.value is not None:
+        return _checkable(loaded, shown, entry.name, entry.value)
+    location = Location(path=shown, line=entry.line)
+    return Checkable(entry.name, None, loaded.path, location, unchecked=_not_made(entry.maker))
+
+
+def _not_made(maker: str | None) -> Unchecked:
+    if maker is None:
+        message = "is declared in code that did not run when the module was imported"
+        hint = "check it where the condition around it holds"
+    else:
+        message = f"is made inside {maker}, which was not called"
+        hint = "make one at module level, or move the class out of the function"
+    return Unchecked(Purpose.NOT_MADE, message, hint)
 
 
 def named(loaded: LoadedModule, shown: str, names: Iterable[str]) -> list[Checkable]:
@@ -62,7 +72,13 @@ def named(loaded: LoadedModule, shown: str, names: Iterable[str]) -> list[Checka
     Raises:
         UsageError: The module has no such name, or its value cannot be checked.
     """
-    return [_checkable(loaded, shown, name, _look_up(loaded, shown, name)) for name in names]
+    entries = {entry.name: entry for entry in loaded.inventory}
+    return [
+        _entered(loaded, shown, entries[name])
+        if name in entries
+        else _checkable(loaded, shown, name, _look_up(loaded, shown, name))
+        for name in names
+    ]
 
 
 def can_define_functions(tree: ast.Module) -> bool:
@@ -86,22 +102,6 @@ def _is_described(value: object) -> bool:
     return is_module_class(value) if isinstance(value, type) else callable(value)
 
 
-def _own_names(loaded: LoadedModule) -> list[tuple[str, Any]]:
-    """Classes that the module defines, each once, under its own name if it has it here."""
-    module = loaded.module
-    own = [
-        (name, value)
-        for name, value in vars(module).items()
-        if isinstance(value, type) and value.__module__ == module.__name__
-    ]
-    # An alias may come first in the module; the name that the class was defined by is preferred.
-    own.sort(key=lambda item: item[0] != item[1].__name__)
-    unique: dict[int, tuple[str, Any]] = {}
-    for name, value in own:
-        unique.setdefault(id(value), (name, value))
-    return list(unique.values())
-
-
 def _own_operators(loaded: LoadedModule) -> list[tuple[str, Any]]:
     """Operators with a gradient that the module defines, each once, by name."""
     unique = {
@@ -123,7 +123,8 @@ def _look_up(loaded: LoadedModule, shown: str, name: str) -> Any:
         callables = [key for key, found in vars(loaded.module).items() if callable(found)]
         hint = did_you_mean(name, known) or did_you_mean(name, callables)
         raise UsageError(f"{shown} has no Function {name!r}{hint}")
-    if isinstance(value, type) and not is_function(value) and not is_module_class(value):
+    is_checked = is_function(value) or reason_not_to_check(value) or is_module_class(value)
+    if isinstance(value, type) and not is_checked:
         problem = "is a class but neither a Function with a forward nor an nn.Module"
         raise UsageError(f"{shown}::{name} {problem}")
     if is_custom_op(value) and not has_gradient(value):
@@ -136,7 +137,8 @@ def _look_up(loaded: LoadedModule, shown: str, name: str) -> Any:
 def _checkable(loaded: LoadedModule, shown: str, name: str, value: Any) -> Checkable:
     node = definition(loaded.tree, implementation(value) if is_custom_op(value) else value)
     location = Location(path=shown, line=node.lineno if node else None)
-    return Checkable(name, function_of(value) or value, loaded.path, location)
+    why = reason_not_to_check(value)
+    return Checkable(name, function_of(value) or value, loaded.path, location, unchecked=why)
 
 
 def checkable_of(function: Any) -> Checkable:

@@ -16,12 +16,14 @@ import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
 from gradtool.adapters.engines import BUNDLED, computing_with, engine_imports
 from gradtool.collect.import_root import RESERVED, ImportRoot
+from gradtool.collect.inventory import Entry, inventory
 from gradtool.collect.source_loader import SourceOnlyLoader
 from gradtool.collect.torch_alias.alias import (
     COMPILED_EXTENSION,
@@ -63,6 +65,12 @@ class LoadedModule:
     engine: str
     digest: str
     """SHA-256 of the source that was parsed and compiled."""
+
+    @cached_property
+    def inventory(self) -> list[Entry]:
+        """All Functions of the module. Finding them may run functions that make some."""
+        with self.active():
+            return inventory(self.module, self.tree)
 
     def active(self) -> AbstractContextManager[None]:
         """While code of the module runs, let its imports find what they found at load."""

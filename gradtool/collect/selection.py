@@ -26,7 +26,7 @@ class Selection:
     ) -> None:
         self.targets = list(targets)
         for target in self.targets:
-            target.named &= not options.allow_empty or target.functions is not None
+            target.named &= not options.allow_empty or bool(target.functions)
         self.passed_over: list[str] = []
         """Phrases that name what was left out."""
         self.notices: list[str] = []

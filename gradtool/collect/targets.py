@@ -28,14 +28,15 @@ class Target:
     """The path as node ids spell it."""
     named: bool
     """The user named the file; it was not found by a walk."""
-    functions: dict[str, set[str]] | None = field(default_factory=dict)
-    """Names of Functions to their cases, an empty set for all; None for every Function."""
+    functions: dict[str, set[str]] = field(default_factory=dict)
+    """Names of Functions to their cases, an empty set for all."""
+    whole: bool = False
+    """Every Function of the file is to be checked, whether it is named or not."""
 
     def add(self, function: str | None, case: str | None) -> None:
         """Add a Function, or every Function when it is None."""
         if function is None:
-            self.functions = None
-        if self.functions is None or function is None:
+            self.whole = True
             return
         whole = function in self.functions and not self.functions[function]
         cases = self.functions.setdefault(function, set())

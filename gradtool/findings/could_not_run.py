@@ -7,6 +7,7 @@ it die.
 from __future__ import annotations
 
 from gradtool.collect.loader import LoadError
+from gradtool.collect.purpose import Purpose, Unchecked
 from gradtool.config.settings import Settings
 from gradtool.findings.finding import could_not_run, make_finding
 from gradtool.results.report import CheckResult, Location, Skip, SkipKind, Verdict
@@ -117,6 +118,24 @@ def no_case(node: str, location: Location, reason: NoCase, settings: Settings) -
         detail=reason.detail,
     )
     return could_not_run(finding)
+
+
+def not_checked(node: str, location: Location, why: Unchecked, settings: Settings) -> CheckResult:
+    """The result for a Function that is listed only."""
+    if why.purpose in (Purpose.ABSTRACT, Purpose.NO_GRADIENT):
+        skip = Skip(kind=SkipKind.INAPPLICABLE, detail=why.message)
+        return CheckResult(rule=codes.NO_CASE, verdict=Verdict.SKIPPED, skip=skip)
+    misspelt = why.purpose is Purpose.MISSPELT
+    finding = make_finding(
+        codes.BACKWARD_RAISED if misspelt else codes.NOT_REACHED,
+        node,
+        settings,
+        message=f"the Function {why.message}",
+        location=location,
+        hint=why.hint,
+    )
+    verdict = Verdict.ERROR if misspelt else Verdict.FAIL
+    return CheckResult(rule=finding.rule, verdict=verdict, findings=(finding,))
 
 
 def out_of_time() -> CheckResult:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
@@ -15,6 +15,7 @@ from gradtool.results.report import (
     CheckResult,
     Cost,
     Family,
+    FunctionResult,
     Report,
     Severity,
     Verdict,
@@ -145,7 +146,10 @@ _FAMILIES = {
 """Subjects of the families; a rule of an unknown family goes by its code."""
 
 _NAMED = 3
-"""Modules, Functions or rules that a phrase names before it only counts them."""
+"""Modules or rules that a phrase names before it only counts them."""
+
+_LISTED = 12
+"""Functions that it names: which they are matters more."""
 
 
 def unchecked(report: Report) -> tuple[str, ...]:
@@ -164,13 +168,27 @@ def _whole(report: Report, listed: list[Row]) -> Iterator[str]:
     if modules:
         yield f"{plural(len(modules), 'module')} that cannot be imported{_names(modules)}"
     # One that has no checks of its own either was not reached before an interruption.
-    functions = [f.name for _, f in report.functions() if f.checks and not f.cases]
-    if functions:
-        yield f"{plural(len(functions), 'Function')} without a case{_names(functions)}"
+    functions = [f for _, f in report.functions() if f.checks and not f.cases]
+    for words, holds in _WITHOUT_CASES:
+        names = [f.name for f in functions if holds(f)]
+        functions = [f for f in functions if not holds(f)]
+        if names:
+            yield f"{plural(len(names), 'Function')} {words}{_names(names, _LISTED)}"
 
 
-def _names(names: Sequence[str]) -> str:
-    return f" ({', '.join(names)})" if len(names) <= _NAMED else ""
+_WITHOUT_CASES: tuple[tuple[str, Callable[[FunctionResult], bool]], ...] = (
+    (
+        "not reached or without a backward",
+        lambda f: any(check.rule == "GT011" for check in f.checks),
+    ),
+    ("with nothing to check", lambda f: f.verdict is Verdict.SKIPPED),
+    ("without a case", lambda _: True),
+)
+"""Kinds of Functions that have no case, with a test for each; the first that holds counts."""
+
+
+def _names(names: Sequence[str], most: int = _NAMED) -> str:
+    return f" ({', '.join(names)})" if len(names) <= most else ""
 
 
 def _skipped(listed: list[Row]) -> Iterator[str]:

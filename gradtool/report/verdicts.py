@@ -32,7 +32,10 @@ def standing(check: CheckResult, *, strict: bool) -> Verdict:
         return check.verdict
     if is_known(check, strict=strict):
         return Verdict.SKIPPED
-    return Verdict.PASS if check.verdict is Verdict.FAIL else check.verdict
+    if check.verdict is not Verdict.FAIL:
+        return check.verdict
+    # What could not run has not passed, even if that is only worth a warning.
+    return Verdict.SKIPPED if check.rule in Family.RUNNING else Verdict.PASS
 
 
 def is_known(check: CheckResult, *, strict: bool) -> bool:

@@ -106,7 +106,8 @@ class RunPlan:
                 shown=target.shown,
                 digest=self._digests[target.shown],
                 named=target.named,
-                functions=None if target.functions is None else tuple(target.functions),
+                functions=tuple(target.functions),
+                whole=target.whole,
                 configured=config.described(target.path),
                 settings=settings,
             )
@@ -136,7 +137,7 @@ class RunPlan:
             module.problem = answer.problem
             return module if self._is_ours(target.shown) else None
         if not answer.functions:
-            self.notices.passed_over(target, answer.private)
+            self.notices.passed_over(target)
         self.notices.discovered(target, config, answer.functions)
         lines = dict(zip(answer.functions, answer.lines, strict=True))
         names = self.selection.select(target.shown, answer.functions)
@@ -157,7 +158,7 @@ class RunPlan:
             settings=self._settings_of(config, configured),
             cases=configured.cases,
             module=configured.module,
-            only=tuple(sorted((target.functions or {}).get(name, ()))),
+            only=() if target.whole else tuple(sorted(target.functions.get(name, ()))),
             keyword=self._options.selection.keyword,
         )
 
@@ -186,12 +187,9 @@ class Notices:
         self._named: list[str] = []
         self._configured: dict[str, None] = {}
 
-    def passed_over(self, target: Target, private: Sequence[str] = ()) -> None:
-        """Note a file that has no Function but `private` ones."""
-        if private:
-            notice = f"{target.shown} defines Functions for its own use only: {', '.join(private)}"
-            self._named.append(f"{notice}; to check one, name it: {target.shown}::{private[0]}")
-        elif target.named:
+    def passed_over(self, target: Target) -> None:
+        """Note a file that has no Function."""
+        if target.named:
             self._named.append(f"{target.shown} defines no Function")
         else:
             self._walked.append(target.shown)

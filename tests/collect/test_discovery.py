@@ -1,4 +1,4 @@
-"""Functions that a module defines are found, in order; others only when they are named."""
+"""Functions that a module defines are found, in order, wherever it defines them."""
 
 from __future__ import annotations
 
@@ -105,7 +105,10 @@ def line_of(loaded: LoadedModule, start: str) -> int:
 
 def test_own_functions_are_found_in_the_order_of_the_source(loaded: LoadedModule) -> None:
     found = discover(loaded, "ops.py")
-    assert [checkable.name for checkable in found] == ["First", "Second", "Later", "Branch"]
+    names = ["First", "Second", "Later", "Abstract", "Template", "_Private", "Branch"]
+    assert [checkable.name for checkable in found] == [*names, "Outer.Inner"]
+    listed = [checkable.name for checkable in found if checkable.unchecked]
+    assert listed == ["Abstract", "Template", "Branch"]
 
 
 def test_each_is_located_at_its_class(loaded: LoadedModule) -> None:
@@ -127,14 +130,11 @@ def test_what_is_named_is_found_wherever_it_was_defined(loaded: LoadedModule) ->
     [
         ("Latter", "ops.py has no Function 'Latter' (did you mean 'Later'?)"),
         ("helpr", "ops.py has no Function 'helpr' (did you mean 'helper'?)"),
-        ("Outer.Nothing", "ops.py has no Function 'Outer.Nothing'"),
+        ("Outer.Other", "ops.py has no Function 'Outer.Other' (did you mean 'Outer.Inner'?)"),
+        ("nothing", "ops.py has no Function 'nothing'"),
         (
             "Plain",
             "ops.py::Plain is a class but neither a Function with a forward nor an nn.Module",
-        ),
-        (
-            "Abstract",
-            "ops.py::Abstract is a class but neither a Function with a forward nor an nn.Module",
         ),
         ("CONSTANT", "ops.py::CONSTANT is neither a Function nor a callable"),
     ],

@@ -91,7 +91,7 @@ def test_functions_and_cases_of_a_file_add_up(tree: Path) -> None:
     (target,) = find_targets(("a.py::F[x]", "a.py::G", "a.py::F[y]", "a.py::G[z]"), nothing)
     assert target.functions == {"F": {"x", "y"}, "G": set()}
     (whole,) = find_targets(("a.py::F", "a.py"), nothing)
-    assert whole.functions is None
+    assert whole.whole
 
 
 @pytest.mark.parametrize(

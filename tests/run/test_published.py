@@ -21,6 +21,7 @@ PACKAGES = ("entmax==1.3", "pytorch-revgrad==0.2.0", "sparsemax==0.1.9", "snntor
 PATHS = ("entmax", "pytorch_revgrad", "sparsemax", "snntorch/surrogate.py")
 
 FOUND = {
+    "_GenericLossFunction": set(),
     "SparsemaxFunction": set(),
     "Entmax15Function": {"GT201"},
     "SparsemaxLossFunction": {"GT202"},

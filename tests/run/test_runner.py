@@ -154,18 +154,12 @@ def test_a_named_module_without_a_function_is_in_the_report(write: Write) -> Non
     assert report.notices == ("util.py defines no Function",)
 
 
-def test_functions_that_are_private_are_told_and_how_to_check_them(write: Write) -> None:
-    lines = (
-        "from gradtool import Function",
-        "class _Own(Function):",
-        "    forward = backward = len",
-    )
-    write({"ops.py": "\n".join(lines), "util.py": "X = 1"})
-    told = (
-        "ops.py defines Functions for its own use only: _Own; to check one, name it: ops.py::_Own"
-    )
-    assert told in run("ops.py").notices
-    assert run().notices[0] == told
+def test_private_functions_are_checked_as_others_are(write: Write) -> None:
+    source = WRONG.replace("class Cube", "class _Cube")
+    write({"ops.py": GOOD + source})
+    report = run("ops.py", "ops.py::_Cube")
+    assert names(report) == ["ops.py::Square", "ops.py::Product", "ops.py::_Cube"]
+    assert only(report).node_id == "ops.py::_Cube[inferred]::GT101"
 
 
 def test_a_function_without_a_case_is_a_finding(write: Write) -> None:
@@ -176,6 +170,10 @@ def test_a_function_without_a_case_is_a_finding(write: Write) -> None:
             @staticmethod
             def forward(ctx, x):
                 raise KeyError("never")
+
+            @staticmethod
+            def backward(ctx, g):
+                return g
     """
     write({"ops.py": textwrap.dedent(source) + GOOD})
     report = run("ops.py")
@@ -309,6 +307,10 @@ def test_a_search_for_arguments_that_does_not_end_is_stopped(write: Write) -> No
             def forward(ctx, x):
                 while True:
                     pass
+
+            @staticmethod
+            def backward(ctx, g):
+                return g
     """
     write({"ops.py": textwrap.dedent(source)})
     finding = only(run("ops.py", timeout=0.1))
@@ -348,7 +350,7 @@ def test_an_ignored_rule_is_skipped_with_its_reason(write: Write) -> None:
 
 
 def test_a_function_that_has_no_case_can_be_ignored_with_a_reason(write: Write) -> None:
-    source = "from gradtool import Function\nclass F(Function):\n    forward = None\n"
+    source = "from gradtool import Function\nclass F(Function):\n    forward = backward = None\n"
     config = 'version: 1\nfunctions:\n  F:\n    ignore: {GT002: "needs a GPU"}\n'
     write({"ops.py": source, "gradtool.yaml": config})
     report = run("ops.py")

@@ -176,6 +176,11 @@ def _record_materializing(node: type[Any]) -> None:
     node.set_materialize_grads = set_materialize_grads
 
 
+def is_recording(cls: type[Any]) -> bool:
+    """Return True for a subclass that was made to record a Function of the user's."""
+    return _SilentSubclass in cls.__bases__
+
+
 class _SilentSubclass:
     """Hides from a user's ``__init_subclass__`` a subclass that the user did not write."""
 

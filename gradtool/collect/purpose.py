@@ -1,0 +1,159 @@
+"""The purpose of a Function that cannot be checked: an abstract base, or one without a gradient.
+
+A method that does nothing but raise says so on purpose; a misspelt name of a method does not.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+import inspect
+import re
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from gradtool.adapters.library import library
+from gradtool.spelling import nearest
+
+
+class Purpose(enum.Enum):
+    """The kind of a Function that is listed, but not checked."""
+
+    ABSTRACT = enum.auto()
+    """A base for others, which are checked in its place."""
+    NO_GRADIENT = enum.auto()
+    """Its backward does nothing but raise."""
+    NO_BACKWARD = enum.auto()
+    """It has no backward, vjp or jvp."""
+    MISSPELT = enum.auto()
+    """It has no forward or backward, but a method of nearly that name."""
+    NOT_MADE = enum.auto()
+    """There is no class: the code that makes it did not run."""
+
+
+@dataclass(frozen=True)
+class Unchecked:
+    """The reason why a Function is not checked."""
+
+    purpose: Purpose
+    message: str
+    """A predicate whose subject is the Function."""
+    hint: str | None = None
+
+    @property
+    def has_forward(self) -> bool:
+        """True if the Function can be called, but not differentiated."""
+        return self.purpose in (Purpose.NO_GRADIENT, Purpose.NO_BACKWARD)
+
+
+_BACKWARDS = ("backward", "vjp", "jvp")
+_OPTIONAL = frozenset({*_BACKWARDS, "vmap", "setup_context", "symbolic"})
+
+
+def unchecked(cls: type[Any]) -> Unchecked | None:
+    """Return why a Function cannot be checked; None for one that can."""
+    if not _defines(cls, "forward"):
+        return _without_forward(cls)
+    abstract = next(_abstract_methods(cls), None)
+    if abstract is not None:
+        return Unchecked(Purpose.ABSTRACT, f"is abstract: {abstract} is left to its subclasses")
+    if not any(_defines(cls, name) for name in _BACKWARDS):
+        return _without_backward(cls)
+    if not any(_defines(cls, name) for name in ("vjp", "jvp")) and _refuses(cls.backward):
+        return Unchecked(
+            Purpose.NO_GRADIENT, "has no gradient: its backward does nothing but raise"
+        )
+    return None
+
+
+def _without_forward(cls: type[Any]) -> Unchecked:
+    misspelt = _near("forward", cls)
+    if misspelt:
+        return _misspelt("forward", misspelt)
+    return Unchecked(Purpose.ABSTRACT, "is abstract: forward is left to its subclasses")
+
+
+def _without_backward(cls: type[Any]) -> Unchecked:
+    misspelt = _near("backward", cls)
+    if misspelt:
+        return _misspelt("backward", misspelt)
+    hint = "write one, or mark its outputs with ctx.mark_non_differentiable"
+    return Unchecked(
+        Purpose.NO_BACKWARD, "has no backward, so no gradient can be asked of it", hint
+    )
+
+
+def _misspelt(name: str, written: str) -> Unchecked:
+    hint = f"rename {written} if it is meant to be {name}"
+    return Unchecked(Purpose.MISSPELT, f"has no {name}, but a method {written!r}", hint)
+
+
+def _near(name: str, cls: type[Any]) -> str | None:
+    own = [each for each in vars(cls) if not each.startswith("_") and each not in _OPTIONAL]
+    return nearest(name, [each for each in own if each not in ("forward", "backward")])
+
+
+def _defines(cls: type[Any], name: str) -> bool:
+    """Return True for a method that the user wrote, in the class or a base of it."""
+    return getattr(cls, name, None) is not getattr(library().Function, name)
+
+
+def _abstract_methods(cls: type[Any]) -> Iterator[str]:
+    """Names of the methods that a subclass has to define."""
+    for name in dir(cls):
+        method = inspect.getattr_static(cls, name, None)
+        if getattr(method, "__isabstractmethod__", False):
+            yield name
+    for name in _own_methods(cls):
+        method = inspect.getattr_static(cls, name, None)
+        if name not in _OPTIONAL and _is_left_open(method):
+            yield name
+
+
+def _own_methods(cls: type[Any]) -> Iterator[str]:
+    library_classes = library().Function.__mro__
+    names = (name for base in cls.__mro__ if base not in library_classes for name in vars(base))
+    yield from dict.fromkeys(name for name in names if not name.startswith("__"))
+
+
+_REFUSAL = re.compile(r"differentia|support|implement|gradient|backward|inference", re.I)
+"""In the text of an exception: it is raised because there is no gradient."""
+
+
+def _refuses(function: Any) -> bool:
+    """Return True for a body that only raises, in words that say why."""
+    body = _body(function)
+    if len(body) != 1 or not isinstance(body[0], ast.Raise) or body[0].exc is None:
+        return False
+    return bool(_REFUSAL.search(ast.unparse(body[0].exc)))
+
+
+def _is_left_open(function: Any) -> bool:
+    """Return True for a body that only raises NotImplementedError."""
+    body = _body(function)
+    if len(body) != 1 or not isinstance(body[0], ast.Raise):
+        return False
+    raised = body[0].exc
+    name = raised.func if isinstance(raised, ast.Call) else raised
+    return isinstance(name, ast.Name) and name.id == "NotImplementedError"
+
+
+def _body(function: Any) -> list[ast.stmt]:
+    """The statements of a function without its docstring; none where there is no source."""
+    function = inspect.unwrap(getattr(function, "__func__", function))
+    if not inspect.isfunction(function):
+        return []
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, TypeError, SyntaxError):
+        return []
+    definition = tree.body[0]
+    if not isinstance(definition, ast.FunctionDef):
+        return []
+    return [each for each in definition.body if not _is_docstring(each)]
+
+
+def _is_docstring(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)

@@ -1,0 +1,79 @@
+"""A Function is declared in code that did not run, or has no backward.
+
+What it does
+------------
+
+Lists the Functions of the source that were not checked: those that a function makes when it is
+called, those below a condition that is false here, and those without a backward. A function that
+returns the Function it makes is called, if it needs no arguments or the file shows which.
+
+Why it matters
+--------------
+
+A green gate says that the gradients of the file are right. A Function that nobody saw would be
+among them.
+
+Wrong example
+-------------
+
+    from gradtool import Function
+
+
+    def scale_by(x, table):
+        class Scale(Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * table["factor"]
+
+            @staticmethod
+            def backward(ctx, grad_output):
+                return grad_output * table["factor"]
+
+        return Scale.apply(x)
+
+Right example
+-------------
+
+    from gradtool import Function
+
+
+    def make_scale(factor):
+        class Scale(Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * factor
+
+            @staticmethod
+            def backward(ctx, grad_output):
+                return grad_output * factor
+
+        return Scale.apply
+
+
+    double = make_scale(2.0)
+
+How to fix
+----------
+
+Move the class to the top of the file and pass it what it needs, or make one of it at module level,
+as above. With ``--strict`` the finding fails the gate.
+
+Reference
+---------
+
+https://docs.pytorch.org/docs/stable/notes/extending.html
+"""
+
+from __future__ import annotations
+
+from gradtool.results.report import Severity
+from gradtool.verify.rules._rule import Rule, Scope
+
+RULE = Rule(
+    code="GT011",
+    name="function-not-reached",
+    summary="A Function is declared in code that did not run, or has no backward.",
+    severity=Severity.WARNING,
+    page=__doc__,
+    scopes=(Scope.FUNCTION,),
+)
