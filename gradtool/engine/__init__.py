@@ -24,6 +24,11 @@ from gradtool.engine._ops.core.promotion import result_type
 from gradtool.engine._settings import SETTINGS as _SETTINGS
 from gradtool.engine._tensor import Size, Tensor
 from gradtool.engine.amp.autocast_mode import autocast, is_autocast_enabled
+from gradtool.engine.autograd.anomaly_mode import (
+    is_anomaly_check_nan_enabled,
+    is_anomaly_enabled,
+    set_anomaly_enabled,
+)
 from gradtool.engine.autograd.grad_mode import (
     enable_grad,
     inference_mode,
@@ -144,6 +149,8 @@ __all__ = [
     "iinfo",
     "inf",
     "inference_mode",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
     "is_autocast_enabled",
     "is_complex",
     "is_floating_point",
@@ -157,6 +164,7 @@ __all__ = [
     "pi",
     "promote_types",
     "result_type",
+    "set_anomaly_enabled",
     "set_default_device",
     "set_default_dtype",
     "set_grad_enabled",

@@ -128,14 +128,17 @@ NO_GRAD, INFERENCE, SEVERAL, CUSTOM = "no_grad", "inference", "several", "custom
 as one of several outputs, or by a custom Function."""
 
 
+Steps = tuple[tuple[Any, dict[str, Any]], ...]
+"""Primitives with their parameters."""
+
+
 class View:
     """The history of a view: applying `steps` to `base` gives it."""
 
     __slots__ = ("base", "made", "outdated", "owns_flag", "steps", "version")
 
     base: Tensor
-    steps: tuple[tuple[Any, dict[str, Any]], ...]
-    """Primitives with their parameters."""
+    steps: Steps
     made: str | None
     """The kind of a view that may not be changed in place, None for most."""
     version: int
@@ -147,9 +150,14 @@ class View:
 
     def replay(self, base: Tensor) -> Tensor:
         """Return the same view of another tensor of the base's shape."""
-        for primitive, params in self.steps:
-            base = primitive(base, **params)
-        return base
+        return replay(self.steps, base)
+
+
+def replay(steps: Steps, base: Tensor) -> Tensor:
+    """Return the view that the steps lead to from a tensor."""
+    for primitive, params in steps:
+        base = primitive(base, **params)
+    return base
 
 
 _WHERE = " {} mode and {} modified inplace {}."

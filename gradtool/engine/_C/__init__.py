@@ -11,7 +11,7 @@ from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor as TensorBase
 from gradtool.engine.autograd._node import Node
 from gradtool.engine.autograd.function import BackwardCFunction as _FunctionBase
-from gradtool.engine.autograd.grad_mode import is_grad_enabled
+from gradtool.engine.autograd.grad_mode import is_grad_enabled, is_multithreading_enabled
 
 has_lapack = True
 
@@ -66,6 +66,18 @@ def _set_grad_enabled(enabled: bool) -> None:
 
 
 _is_grad_enabled = is_grad_enabled
+_is_multithreading_enabled = is_multithreading_enabled
+
+
+def _set_multithreading_enabled(enabled: bool) -> None:
+    """Say if a walk may have several threads, which it never has."""
+    modes.multithreading = enabled
+
+
+def _current_autograd_node() -> Node | None:
+    """Return the node that the walk under way runs, None outside of one."""
+    running: Node | None = None if modes.walk is None else modes.walk.running
+    return None if running is None else running.shown()
 
 
 class _WeakTensorRef:

@@ -89,7 +89,7 @@ class _Walker:
     """Nodes of the targets: a leaf that is itself a root has its end nowhere else."""
     wanted: set[int] | None = None
     running: Node | None = None
-    """The node that runs, in anomaly mode."""
+    """The node that runs."""
     _reachable: set[int] | None = None
 
     def __init__(
@@ -181,9 +181,11 @@ class _Walker:
             hooks = node._hooks
             if wanted is not None and not self._proceed(node, order, grad):
                 continue
+            self.running = node
             if hooks is not None:
                 grad = run_pre_hooks(hooks, grad)
             results = node._vjp(grad, wanted) if not anomaly else run_watched(node, grad, wanted)
+            hooks = node._hooks  # it may have got its first while it ran
             if hooks is not None and hooks.after:
                 results = run_post_hooks(node, hooks, results, grad)
             if release:
@@ -279,10 +281,12 @@ class _WalkInOrder(_Walker):
         hooks, wanted = node._hooks, self.wanted
         if wanted is not None and not self._proceed(node, node._order, grad):
             return
+        self.running = node
         if hooks is not None:
             grad = run_pre_hooks(hooks, grad)
         run = run_watched if modes.anomaly else type(node)._vjp
         results = run(node, grad, wanted)
+        hooks = node._hooks
         if hooks is not None and hooks.after:
             results = run_post_hooks(node, hooks, results, grad)
         if not self.keep_graph:

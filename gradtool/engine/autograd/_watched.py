@@ -17,15 +17,11 @@ def run_watched(node: Node, grad: Any, wanted: set[int] | None) -> Any:
     Raises:
         RuntimeError: there is one.
     """
-    walk = modes.walk
-    outer, walk.running = walk.running, node
     try:
         results = node._vjp(grad, wanted)
     except Exception:
         _explain(node)
         raise
-    finally:
-        walk.running = outer
     if modes.check_nan:
         _check(node, results)
     return results

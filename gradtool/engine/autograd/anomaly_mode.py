@@ -30,6 +30,21 @@ class set_detect_anomaly:
         _new_nodes.update()
 
 
+def is_anomaly_enabled() -> bool:
+    """Return True in anomaly mode."""
+    return modes.anomaly
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Return True if gradients that are NaN are errors in anomaly mode."""
+    return modes.check_nan
+
+
+def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
+    """Turn anomaly mode on or off, from here on."""
+    set_detect_anomaly(enabled, check_nan)
+
+
 class detect_anomaly:
     """Anomaly mode for a block; see `set_detect_anomaly`."""
 

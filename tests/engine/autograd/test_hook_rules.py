@@ -255,3 +255,16 @@ def test_a_leaf_that_moved_into_the_graph_takes_no_gradient(torch: Any) -> None:
     x.mul_(torch.tensor(1.0, requires_grad=True))
     with pytest.raises(RuntimeError, match="leaf variable has been moved into the graph interior"):
         y.backward()
+
+
+def test_a_hook_registered_while_the_node_runs_is_called(torch: Any) -> None:
+    calls = []
+
+    def unpack(tensor: Any) -> Any:
+        y.grad_fn.register_hook(lambda *_: calls.append(1))
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor, unpack):
+        y = leaf(torch, 1.0).sin()
+    y.backward()
+    assert calls == [1]

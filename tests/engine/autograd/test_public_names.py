@@ -99,3 +99,14 @@ def test_what_computed_a_tensor_is_a_node(torch):
 def test_second_derivatives_are_checked(torch):
     x = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradgradcheck(lambda each: each.exp() * each, (x,))
+
+
+def test_anomaly_mode_can_be_asked_for(torch):
+    with torch.autograd.set_detect_anomaly(True, check_nan=False):
+        assert (torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()) == (True, False)
+    torch.set_anomaly_enabled(True)
+    try:
+        assert (torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()) == (True, True)
+    finally:
+        torch.set_anomaly_enabled(False)
+    assert not torch.is_anomaly_enabled()

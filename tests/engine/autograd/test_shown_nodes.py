@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -101,3 +102,16 @@ def test_a_diagonal_is_filled(torch: Any) -> None:
 def test_a_node_is_only_made_by_an_operation(torch: Any) -> None:
     with pytest.raises(TypeError, match="Can't instantiate abstract class Node"):
         torch.autograd.graph.Node()
+
+
+def test_walk_names_the_node_that_runs(torch: Any) -> None:
+    current = import_module(f"{torch.__name__}._C")._current_autograd_node
+    seen = []
+    x = torch.ones(2, requires_grad=True)
+    y = x.sin()
+    y.register_hook(lambda _: seen.append(current()))
+    y.grad_fn.register_hook(lambda *_: seen.append(current()))
+    y.sum().backward()
+    assert current() is None
+    assert len(seen) == 2
+    assert all(node is y.grad_fn for node in seen)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import warnings
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -395,3 +397,28 @@ def test_unsafe_parts_made_without_recording_require_no_gradient(torch: Any) -> 
     with torch.inference_mode():
         part, _ = torch.ones(4).unsafe_chunk(2)
     assert part.is_inference()
+
+
+def test_changes_through_a_view_leave_no_cycle(torch: Any) -> None:
+    def changed() -> Any:
+        base = torch.ones(3, requires_grad=True).clone()
+        view = base[:2]
+        view.relu_()
+        view.register_hook(lambda grad: grad * 2)
+        base.sum().backward()
+        return weakref.ref(base), weakref.ref(view)
+
+    gc.collect()
+    gc.disable()
+    try:
+        assert [reference() for reference in changed()] == [None, None]
+    finally:
+        gc.enable()
+
+
+def test_a_view_is_taken_of_another_base(torch: Any) -> None:
+    view = torch.ones(4).view(2, 2)[1]
+    again = view._view_func(torch.arange(4.0))
+    assert again.tolist() == [2.0, 3.0]
+    assert view._view_func(torch.ones(5)) is None
+    assert torch.ones(4)._view_func(torch.ones(4)) is None

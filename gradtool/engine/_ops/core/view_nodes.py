@@ -17,7 +17,7 @@ from gradtool.engine._levels import stand_in
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.kinds import linear
 from gradtool.engine._tensor import Tensor, alias
-from gradtool.engine._views import View
+from gradtool.engine._views import Steps, View, replay
 from gradtool.engine.autograd._node import (
     Gradients,
     Node,
@@ -129,10 +129,11 @@ def keep_retaining(tensor: Tensor, outdated: Node) -> None:
 class CopySlices(Node):
     """A base after one of its views was overwritten, of the base before and the overwriting."""
 
-    __slots__ = ("info", "view")
+    __slots__ = ("info", "steps")
 
     def __init__(self, before: Node, overwriting: Node | None, view: View) -> None:
-        self.view = view
+        # Not the view, whose base refers to this node.
+        self.steps = view.steps
         self.info = OutputInfo.of(view.base)
         self._edges = (before,) if overwriting is None else (before, overwriting)
         self._order = next_order()
@@ -142,7 +143,7 @@ class CopySlices(Node):
         """The gradient around the view, and that within it."""
         if grad is None:
             return [None] * len(self._edges)
-        return (_around(grad, view=self.view), self.view.replay(grad))
+        return (_around(grad, steps=self.steps), replay(self.steps, grad))
 
     def name(self) -> str:
         """The name of torch's class in C++."""
@@ -165,10 +166,10 @@ def _leads_to(edge: Node, before: Node) -> bool:
     return isinstance(edge, ViewAgain) and edge._edges[0] is before
 
 
-def _around_view(x: Any, *, view: View) -> Any:
+def _around_view(x: Any, *, steps: Steps) -> Any:
     """A copy with zeros in the region of a view."""
     region = out = x.copy()
-    for primitive, params in view.steps:
+    for primitive, params in steps:
         region = primitive.compute(region, **params)
     region[...] = 0
     return out
@@ -195,5 +196,5 @@ def _around_examples(
 
 
 _around: Any = linear(
-    "around_view", _around_view, lambda g, view: _around(g, view=view), batch=_around_examples
+    "around_view", _around_view, lambda g, steps: _around(g, steps=steps), batch=_around_examples
 )

@@ -60,6 +60,15 @@ def _is_set_to(x: Tensor, other: Tensor) -> bool:
     return same and x.shape == other.shape and bits(x) == bits(other)
 
 
+@method("_view_func")
+def _view_func(x: Tensor, new_base: Tensor) -> Tensor | None:
+    """Take the view that `x` is of its base of another tensor; None if that lies otherwise."""
+    view = x._view
+    if view is None or view.base.shape != new_base.shape:
+        return None
+    return view.replay(new_base) if view.base.stride() == new_base.stride() else None
+
+
 # ---- storages -------------------------------------------------------------------------------
 
 
