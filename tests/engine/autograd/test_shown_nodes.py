@@ -115,3 +115,36 @@ def test_walk_names_the_node_that_runs(torch: Any) -> None:
     assert current() is None
     assert len(seen) == 2
     assert all(node is y.grad_fn for node in seen)
+
+
+def test_nodes_show_the_parameters_of_their_operation(torch: Any) -> None:
+    x = torch.tensor([[0.5, 0.25], [1.0, 2.0]], requires_grad=True)
+    index = torch.tensor([0, 1])
+    norm = torch.linalg.vector_norm
+    shown = (
+        (x.sum(1, keepdim=True), {"dim": (1,), "keepdim": True, "self_sym_sizes": (2, 2)}),
+        (x.var(1), {"dim": (1,), "keepdim": False, "correction": 1}),
+        (x.max(1)[0], {"dim": 1, "keepdim": False}),
+        (norm(x, 3, dim=1), {"ord": 3, "dim": (1,), "keepdim": False}),
+        (torch.stack([x, x]), {"dim": 0}),
+        (x[1], {"dim": 0, "index": 1}),
+        (x[:, 1:2], {"dim": 1, "start": 1, "end": 2, "step": 1}),
+        (x.clamp(0.5, 0.75), {"min": 0.5, "max": 0.75}),
+        (torch.nn.functional.leaky_relu(x, 0.5), {"negative_slope": 0.5}),
+        (torch.nn.functional.hardshrink(x, 0.5), {"lambd": 0.5}),
+        (torch.pdist(x, p=1), {"p": 1}),
+        (x.diagonal(), {"offset": 0, "dim1": 0, "dim2": 1}),
+        (torch.linalg.qr(x)[0], {"mode": "reduced"}),
+    )
+    for out, expected in shown:
+        found = {name: getattr(out.grad_fn, f"_saved_{name}") for name in expected}
+        assert found == expected
+    taken = x[:, index].grad_fn
+    kept = taken._saved_indices
+    assert kept[0] is None
+    assert kept[1].tolist() == [0, 1]
+    with pytest.raises(RuntimeError, match="None is forbidden"):
+        taken._raw_saved_indices[0].register_hooks(lambda tensor: tensor, lambda tensor: tensor)
+    assert x.sort()[0].grad_fn._saved_indices.tolist() == [[1, 0], [0, 1]]
+    with pytest.raises(AttributeError, match="has no attribute '_saved_other'"):
+        _ = (x + x).grad_fn._saved_other

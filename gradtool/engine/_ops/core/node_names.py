@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.primitive_node import PrimitiveNode
+from gradtool.engine._ops.core.saved_names import without_tensors
 from gradtool.engine._tensor import Tensor
 from gradtool.engine.autograd._node import OutputEdge
 
@@ -37,7 +38,7 @@ def with_node_name(function: Function, name: NodeName) -> Function:
             if isinstance(each, Tensor) and each._node is not None:
                 shown = name if isinstance(name, str) else name(*args, **params)
                 if shown is not None:
-                    give_name(each, shown, before)
+                    give_name(each, shown, before, (function, args, params))
         return out
 
     return call
@@ -59,8 +60,13 @@ def published(function: Any) -> Any:
     return function if name is None else with_node_name(function, name)
 
 
-def give_name(out: Tensor, name: str, before: Sequence[Any] = ()) -> None:
-    """Name the node of a result, unless it is one of the nodes `before`, those of arguments."""
+def give_name(
+    out: Tensor, name: str, before: Sequence[Any] = (), call: tuple[Any, Any, Any] | None = None
+) -> None:
+    """Name the node of a result, unless it is one of the nodes `before`, those of arguments.
+
+    It keeps the call that it is the result of, without its tensors.
+    """
     node: Any = out._node
     if any(node is each for each in before):
         return
@@ -68,6 +74,8 @@ def give_name(out: Tensor, name: str, before: Sequence[Any] = ()) -> None:
         node = node.node
     if isinstance(node, PrimitiveNode):
         node.title = name
+        if call is not None:
+            node.call = without_tensors(*call)
 
 
 def numbered(name: str, overload: Callable[..., int]) -> Callable[..., str]:

@@ -327,6 +327,7 @@ class Primitive:
         node._order = next_order()
         node._hooks = None
         node.plan = plan
+        node.params = params
         node.fix = fix
         if saved is None:
             saved = [getter(args, params) for getter in plan.getters]

@@ -8,6 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from gradtool.engine import _dtypes
 from gradtool.engine._modes import modes
+from gradtool.engine._ops.core.saved_names import (
+    ABSENT,
+    Call,
+    argument,
+    parameter,
+    slot_of,
+    slots_of_indices,
+)
 from gradtool.engine._tensor import Tensor
 from gradtool.engine._views import short_name, version_of
 from gradtool.engine.autograd._new_nodes import Packed, Packer
@@ -31,7 +39,7 @@ if TYPE_CHECKING:
 class PrimitiveNode(Node):
     """One application of a primitive in the graph."""
 
-    __slots__ = ("fix", "info", "plan", "saved", "title", "versions")
+    __slots__ = ("call", "fix", "info", "params", "plan", "saved", "title", "versions")
 
     plan: Plan
     saved: Sequence[Any]
@@ -42,6 +50,10 @@ class PrimitiveNode(Node):
     """
     fix: tuple[tuple[tuple[int, ...], Any] | None, ...] | None
     """For each edge (shape, dtype) that its gradient is to be brought back to."""
+    params: dict[str, Any]
+    """The parameters of the primitive; unset where they were not at hand."""
+    call: Call
+    """The call of the function that it is the last node of; unset by default."""
     title: str
     """Its name, where that is not the primitive's; unset by default."""
     info: OutputInfo
@@ -156,6 +168,8 @@ class PrimitiveNode(Node):
 
     def _saved_at(self, slot: int) -> Any:
         """The content of one place: a value, what a hook made of it, or `FREED`."""
+        if slot < 0:
+            return None
         return FREED if self.saved is FREED else self.saved[slot]
 
     def _pack_at(self, slot: int, pack: Packer) -> None:
@@ -173,33 +187,40 @@ class PrimitiveNode(Node):
         """``_saved_self``, ``_raw_saved_result`` and so on: what the backward walk needs."""
         if name in PrimitiveNode.__slots__:  # unset
             raise AttributeError(name)
-        if name.startswith(("_saved_", "_raw_saved_")):
-            slot = self._slot_of(name.removeprefix("_raw").removeprefix("_saved_"))
-            if slot is not None and name.startswith("_saved_"):
-                return self._unpack()[slot]
-            if slot is not None and (slot in self.plan.tensor_slots or slot == self.plan.out_slot):
-                return SavedTensor.of(self, slot)
-        raise AttributeError(f"{self._name()!r} object has no attribute {name!r}")
+        if name.startswith("_saved_"):
+            value = self._value_named(name.removeprefix("_saved_"))
+        elif name.startswith("_raw_saved_"):
+            value = self._raw_value_named(name.removeprefix("_raw_saved_"))
+        else:
+            value = ABSENT
+        if value is ABSENT:
+            raise AttributeError(f"{self._name()!r} object has no attribute {name!r}")
+        return value
 
-    def _slot_of(self, name: str) -> int | None:
-        """The place of a saved value by torch's name for it; None where it is not kept."""
-        kept, arguments = self.plan.names, self.plan.primitive.arguments
-        for suffix, aspect in _ASPECTS:
-            if name.endswith(suffix):
-                found = self._slot_of_argument(name.removesuffix(suffix))
-                return None if found is None else _index(kept, f"{found}{aspect}")
-        if name == "result":
-            return self.plan.out_slot
-        own = self._slot_of_argument(name)
-        return _index(kept, name if own is None or name in arguments else own)
+    def _value_named(self, name: str) -> Any:
+        params = getattr(self, "params", {})
+        slots = slots_of_indices(self.plan, params) if name == "indices" else None
+        if slots is not None:
+            saved = self._unpack()
+            return tuple(None if slot is None else saved[slot] for slot in slots)
+        slot = slot_of(self.plan, name)
+        if slot is not None:
+            return self._unpack()[slot]
+        call = getattr(self, "call", None)
+        found = parameter(name, params)
+        stated = ABSENT if call is None else argument(name, call)
+        # Another primitive's parameters are those of a step.
+        of_a_step = self._name() != self._own_name()
+        return stated if found is ABSENT or (of_a_step and stated is not ABSENT) else found
 
-    def _slot_of_argument(self, name: str) -> str | None:
-        """The name that the primitive has for an argument that torch calls `name`."""
-        arguments = self.plan.primitive.arguments
-        place = _PLACES.get(name)
-        if name in arguments or place is None:
-            return name if name in arguments else None
-        return arguments[place] if place < len(arguments) else None
+    def _raw_value_named(self, name: str) -> Any:
+        params = getattr(self, "params", {})
+        slots = slots_of_indices(self.plan, params) if name == "indices" else None
+        if slots is not None:
+            return tuple(SavedTensor.of(self, -1 if slot is None else slot) for slot in slots)
+        slot = slot_of(self.plan, name)
+        kept = slot is not None and (slot in self.plan.tensor_slots or slot == self.plan.out_slot)
+        return SavedTensor.of(self, slot) if kept and slot is not None else ABSENT
 
     def shown(self, output: Tensor | None = None) -> Node:
         """The node as users get it: of a class that has its name, as each of torch's nodes is."""
@@ -228,8 +249,10 @@ class PrimitiveNode(Node):
     def _name(self) -> str:
         """As torch names it: ``MulBackward0``."""
         title: str | None = getattr(self, "title", None)
-        if title is not None:
-            return title
+        return self._own_name() if title is None else title
+
+    def _own_name(self) -> str:
+        """The name that the primitive's node has by itself."""
         name = self.plan.primitive.name.strip("_")
         if name == "floor_divide":
             return "NotImplemented"
@@ -265,14 +288,6 @@ def _indexing(key: tuple[Any, ...]) -> str:
     return "alias"
 
 
-def _index(names: Sequence[str], name: str) -> int | None:
-    return names.index(name) if name in names else None
-
-
-_PLACES = {"exponent": 1, "mat1": 0, "mat2": 1, "other": 1, "self": 0, "vec": 1}
-"""torch's names of arguments, and their places."""
-_ASPECTS = (("_sym_sizes", "_shape"), ("_scalar_type", "_dtype"))
-"""Endings of the names of an argument's properties: torch's, and those of primitives."""
 _OF_TORCH_ITSELF = ("CopyBackwards", "CopySlices", "NotImplemented")
 """Nodes whose class torch does not generate."""
 _REDUCTIONS = ("sum", "mean", "prod")
