@@ -24,6 +24,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradtool.engine._tensor import Tensor
+from gradtool.engine.autograd._old_jacobians import (
+    get_analytical_jacobian,
+    get_numerical_jacobian,
+)
+
+__all__ = [
+    "GradcheckError", "GradcheckOptions", "MisuseError", "Tensors", "get_analytical_jacobian",
+    "get_numerical_jacobian", "gradcheck", "gradgradcheck",
+]  # fmt: skip
 
 Tensors = Tensor | Sequence[Tensor]
 
