@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from sys import getrefcount
@@ -13,7 +14,6 @@ import numpy as np
 from gradtool.engine._modes import modes, unshared
 from gradtool.engine._tensor import Tensor, wrap
 from gradtool.engine.autograd import _new_nodes
-from gradtool.engine.autograd._deep import call_in_new_thread
 from gradtool.engine.autograd._node import (
     GradientEdge,
     Node,
@@ -61,7 +61,7 @@ def walk(
         if walker.depth % _NESTED_IN_ONE_THREAD or not walker.depth:
             walker.run()
         else:
-            call_in_new_thread(walker.run)
+            _call_in_new_thread(walker.run)
         # A callback may add another.
         for callback in walker.callbacks:
             callback()
@@ -72,6 +72,25 @@ def walk(
             modes.saved_tensor_hooks = hooks
             _new_nodes.update()
     return walker.captured
+
+
+def _call_in_new_thread(function: Callable[[], None]) -> None:
+    """Call `function` in a thread of its own, under the modes of this one, and wait for it."""
+    held = dict(vars(modes))
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        vars(modes).update(held)
+        try:
+            function()
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if raised:
+        raise raised.pop()
 
 
 def _edge_to(root: GradientEdge) -> Node:
