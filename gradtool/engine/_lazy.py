@@ -70,7 +70,7 @@ def alias_of(x: Tensor, storage: Storage | None) -> Tensor:
 def computed(values: Any, conj: bool, neg: bool) -> Any:
     """The conjugates or negatives of an array or a number; being their own inverses, also back."""
     if conj:
-        values = values.conjugate() if isinstance(values, complex) else values.conj()
+        values = values.conj() if hasattr(values, "conj") else values.conjugate()
     return as_array(-values if neg else values)
 
 

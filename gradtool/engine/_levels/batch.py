@@ -171,6 +171,15 @@ class RowsLevel(VmapLevel):
     by_func = False
     refuses_data = False
 
+    def detached(self, x: Any) -> Any:
+        """Return `x` outside the graphs, while the walk lasts that it belongs to."""
+        if not self.alive:
+            raise RuntimeError(
+                "Batching rule not implemented for aten::detach; the fallback path doesn't work on "
+                "out= or view ops."
+            )
+        return super().detached(x)
+
     def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Batch a Function as by vmap, or else run its forward on batched tensors."""
         from gradtool.engine.autograd._apply import finish

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,8 @@ class Difference:
     statement: str = ""
     raised: bool = False
     """Both raised, and something differs afterwards."""
+    derived: bool = False
+    """The statement works on a derivative, or on what was computed from one."""
     note: str = ""
     """What does not decide, such as the text of an error."""
 
@@ -54,16 +57,16 @@ def _plain(text: str) -> str:
     return re.sub(r"0(, 0)+", "0", re.sub(r"\[[\[\]0, -]*\]", "[]", text))[:160]
 
 
-def first_difference(
+def different_facts(
     expected: dict[str, Any], got: dict[str, Any], tolerance: float = 0
-) -> tuple[str, Any, Any] | None:
-    """The first fact of a tensor that differs, within at least this tolerance."""
+) -> Iterator[tuple[str, Any, Any]]:
+    """The facts of a tensor that differ, within at least this tolerance."""
     for name, wanted in expected.items():
         found = got.get(name)
         own = TOLERANCE.get(expected.get(_dtype_of(name), ""), FINE)
         if not same(wanted, found, max(own, tolerance)):
-            return name, wanted, found
-    return next(((name, None, got[name]) for name in got if name not in expected), None)
+            yield name, wanted, found
+    yield from ((name, None, got[name]) for name in got if name not in expected)
 
 
 def _dtype_of(name: str) -> str:
@@ -75,7 +78,7 @@ def same(expected: Any, got: Any, tolerance: float = FINE) -> bool:
     if isinstance(expected, np.ndarray):
         return isinstance(got, np.ndarray) and close(expected, got, tolerance)
     if isinstance(expected, dict) and isinstance(got, dict):
-        return first_difference(expected, got, tolerance) is None
+        return next(different_facts(expected, got, tolerance), None) is None
     if isinstance(expected, tuple) and isinstance(got, tuple):
         return len(expected) == len(got) and all(
             same(one, other, tolerance) for one, other in zip(expected, got, strict=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tests.engine.fuzz.compare import Difference
-from tests.engine.fuzz.explained import reason_of
 from tests.engine.fuzz.generate import generate
 from tests.engine.fuzz.program import Program
 from tests.engine.fuzz.run import compared
@@ -27,19 +27,24 @@ class Found:
 def differing(seed: int, families: tuple[str, ...] = ()) -> tuple[Program, Difference] | None:
     """The program of a seed with its first difference that has no explanation, if any."""
     program = generate(seed, families)
-    difference, _ = compared(program)
-    if difference is None or reason_of(difference, program):
-        return None
-    return program, difference
+    difference = compared(program).difference
+    return None if difference is None else (program, difference)
 
 
-def hunt(seeds: Sequence[int], families: tuple[str, ...], known: set[str]) -> Iterator[Found]:
-    """What differs among these seeds; what was not known before is shrunk."""
+def hunt(
+    seeds: Sequence[int], families: tuple[str, ...], known: set[str], reasons: Counter[str]
+) -> Iterator[Found]:
+    """What differs among these seeds; what was not known before is shrunk.
+
+    `reasons` counts the programs in which each reason explained a difference.
+    """
     for seed in seeds:
-        found = differing(seed, families)
-        if found is None:
+        program = generate(seed, families)
+        outcome = compared(program)
+        reasons.update(outcome.reasons)
+        difference = outcome.difference
+        if difference is None:
             continue
-        program, difference = found
         name = difference.signature()
         if name not in known:
             known.add(name)
@@ -52,11 +57,11 @@ def shrunk(program: Program, difference: Difference) -> tuple[Program, Differenc
     wanted = _kind(difference)
 
     def differs(tried: Program) -> bool:
-        found, _ = compared(tried)
-        return found is not None and _kind(found) == wanted and not reason_of(found, tried)
+        found = compared(tried).difference
+        return found is not None and _kind(found) == wanted
 
     small = shrink(program, differs)
-    return small, compared(small)[0] or difference
+    return small, compared(small).difference or difference
 
 
 def _kind(difference: Difference) -> tuple[str, str]:

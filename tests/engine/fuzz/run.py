@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tests.engine.fuzz.compare import TOLERANCE, Difference, first_difference, same
+from tests.engine.fuzz.compare import TOLERANCE, Difference, different_facts, same
+from tests.engine.fuzz.explained import reason_of
 from tests.engine.fuzz.machine import Machine, compiled
 from tests.engine.fuzz.observe import Facts, facts
 from tests.engine.fuzz.program import Program
@@ -19,6 +20,7 @@ Step = tuple[list[str] | None, str, tuple[Any, ...], dict[str, Facts]]
 
 DERIVING = re.compile(r"torch\.func\.|autograd\.|backward\(|fwAD\.|\.grad\b")
 """Statements whose results are derivatives, and in dual levels."""
+NAMES = re.compile(r"\bt\d+\b")
 OF_FORMULAS = (
     "stride", "storage_offset", "_base", "grad_fn", "is_inference", "requires_grad", "is_leaf",
 )  # fmt: skip
@@ -45,6 +47,8 @@ class Recording:
         self.tolerance = 0.0
         """That of the least precise dtype so far: rounding goes where values go."""
         self._derived: set[str] = set()
+        self._descended: set[str] = set()
+        """Names of derivatives, and of what was computed from them."""
         self._known: dict[str, int] = {}
         self._first_versions: dict[str, tuple[int, int]] = {}
 
@@ -60,10 +64,20 @@ class Recording:
             None if error is None else [each.__name__ for each in type(error).__mro__],
             "" if error is None else str(error).partition("\n")[0],
             events,
-            self.look(self.watched, bool(DERIVING.search(statement))),
+            self.look(
+                self.watched, bool(DERIVING.search(statement)), self.is_of_derivative(statement)
+            ),
         )
 
-    def look(self, everywhere: bool, derived: bool = False) -> dict[str, Facts]:
+    def is_of_derivative(self, statement: str) -> bool:
+        """Whether a statement computes a derivative, or works on one."""
+        return bool(DERIVING.search(statement)) or not self._descended.isdisjoint(
+            NAMES.findall(statement)
+        )
+
+    def look(
+        self, everywhere: bool, derived: bool = False, descended: bool = False
+    ) -> dict[str, Facts]:
         """The facts of all tensors, or of those that got a name since the last look.
 
         New ones may be derivatives: their layout and nodes are those of a formula.
@@ -75,6 +89,7 @@ class Recording:
         fresh = [name for name, each in tensors.items() if self._known.get(name) != id(each)]
         self._known = {name: id(each) for name, each in tensors.items()}
         self._derived = (self._derived - set(fresh)) | set(fresh if derived else ())
+        self._descended = (self._descended - set(fresh)) | set(fresh if descended else ())
         level = self.in_dual_level()
         torch = self.machine.torch
         seen = {
@@ -121,55 +136,84 @@ class Recording:
         return any(type(each).__name__ == "dual_level" for each in opened)
 
 
-def compared(program: Program) -> tuple[Difference | None, frozenset[int]]:
-    """The first difference of a program, and the statements that raise in PyTorch."""
+@dataclass
+class Outcome:
+    """What a run of a program on both sides showed."""
+
+    difference: Difference | None = None
+    """The first that has no reason."""
+    raising: set[int] = field(default_factory=set)
+    """The statements that raise in PyTorch."""
+    reasons: set[str] = field(default_factory=set)
+    """Of the differences that were explained."""
+
+
+def compared(program: Program) -> Outcome:
+    """Run a program on both sides up to the first difference that has no reason.
+
+    One with a reason that leaves the two sides in different states ends the run too.
+    """
     torch, engine = libraries()
     one, other = Recording(torch, program.watched), Recording(engine, program.watched)
-    raising: set[int] = set()
+    outcome = Outcome()
     try:
-        for at, statement in enumerate(program.statements):
-            wanted = one.step(statement)
-            if wanted[0] is not None:
-                raising.add(at)
-            difference = differing(at, statement, wanted, other.step(statement), one.tolerance)
-            if difference:
-                return difference, frozenset(raising)
-        found = at_the_end(program.statements, one, other)
-        return found and replace(found, raised=bool(raising)), frozenset(raising)
+        for found in _differences(program, one, other, outcome.raising):
+            reason = reason_of(found, program)
+            if reason is None:
+                outcome.difference = found
+                break
+            outcome.reasons.add(reason.text)
+            if not reason.goes_on:
+                break
     finally:
         other.machine.close()
         one.machine.close()
+    return outcome
 
 
-def at_the_end(statements: Iterable[str], one: Recording, other: Recording) -> Difference | None:
-    """The first difference between all tensors that are left."""
-    done = list(statements)
-    return _of_tensors(len(done), done[-1], one.look(True), other.look(True), one.tolerance)
+def _differences(
+    program: Program, one: Recording, other: Recording, raising: set[int]
+) -> Iterator[Difference]:
+    """All differences in the order in which they come up; `raising` is filled on the way."""
+    for at, statement in enumerate(program.statements):
+        wanted, got = one.step(statement), other.step(statement)
+        if wanted[0] is not None:
+            raising.add(at)
+        of_derivative = one.is_of_derivative(statement)
+        for found in differing(at, statement, wanted, got, one.tolerance):
+            yield replace(found, derived=of_derivative)
+    for found in at_the_end(program.statements, one, other):
+        yield replace(found, raised=bool(raising))
+
+
+def at_the_end(statements: Sequence[str], one: Recording, other: Recording) -> Iterator[Difference]:
+    """The differences between all tensors that are left."""
+    seen, found = one.look(True), other.look(True)
+    return _of_tensors(len(statements), statements[-1], seen, found, one.tolerance)
 
 
 def differing(
     at: int, statement: str, wanted: Step, got: Step, tolerance: float
-) -> Difference | None:
-    """The first difference between one step of two sides."""
+) -> Iterator[Difference]:
+    """The differences between one step of two sides."""
     if bool(wanted[0]) != bool(got[0]) or (wanted[0] and got[0] and wanted[0][0] not in got[0]):
         note = f"{wanted[1]} | {got[1]}"
         expected, found = (each[0][0] if each[0] else None for each in (wanted, got))
-        return Difference(at, "error", "", expected, found, statement, note=note)
+        yield Difference(at, "error", "", expected, found, statement, note=note)
     if not same(wanted[2], got[2], tolerance):
-        return Difference(at, "events", "", wanted[2], got[2], statement)
-    found = _of_tensors(at, statement, wanted[3], got[3], tolerance)
-    return found and replace(found, raised=wanted[0] is not None)
+        yield Difference(at, "events", "", wanted[2], got[2], statement)
+    for each in _of_tensors(at, statement, wanted[3], got[3], tolerance):
+        yield replace(each, raised=wanted[0] is not None)
 
 
 def _of_tensors(
     at: int, statement: str, wanted: dict[str, Facts], got: dict[str, Facts], tolerance: float
-) -> Difference | None:
+) -> Iterator[Difference]:
     for name, expected in wanted.items():
         if name not in got:
-            return Difference(at, "missing", name, expected, None, statement)
-        found = first_difference(expected, got[name], tolerance)
-        if found:
-            return Difference(at, found[0], name, found[1], found[2], statement)
+            yield Difference(at, "missing", name, expected, None, statement)
+            continue
+        for fact in different_facts(expected, got[name], tolerance):
+            yield Difference(at, fact[0], name, fact[1], fact[2], statement)
     for name in got.keys() - wanted.keys():
-        return Difference(at, "extra", name, None, got[name], statement)
-    return None
+        yield Difference(at, "extra", name, None, got[name], statement)

@@ -42,14 +42,12 @@ def test_a_program_is_the_same_each_time_and_shrinks_to_what_differs() -> None:
 def test_a_difference_is_found_in_each_fact() -> None:
     import torch
 
-    from tests.engine.fuzz.compare import first_difference
+    from tests.engine.fuzz.compare import different_facts
     from tests.engine.fuzz.observe import facts
 
     x = torch.ones(2, requires_grad=True)
     y = x * 2
     seen = facts(torch, y, {})
     for fact, other in (("requires_grad", False), ("grad_fn", None), ("_version", 3)):
-        found = first_difference(seen, seen | {fact: other})
-        assert found is not None
-        assert found[0] == fact
-    assert first_difference(seen, dict(seen)) is None
+        assert [each[0] for each in different_facts(seen, seen | {fact: other})] == [fact]
+    assert not list(different_facts(seen, dict(seen)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gradtool.engine._ops.core.inplace import before_change, in_place
+from gradtool.engine._ops.core.inplace import in_place
 from gradtool.engine._ops.core.node_names import give_name
 from gradtool.engine._ops.core.op import ATTRIBUTES, FUNCTIONS, METHODS, method
 from gradtool.engine._ops.creation import (
@@ -29,6 +29,7 @@ from gradtool.engine._ops.elementwise import (
 )
 from gradtool.engine._ops.indexing import (
     assignment,
+    copying,
     gathering,
     indexing,
     overwriting,
@@ -81,8 +82,8 @@ from gradtool.engine._tensor import Tensor
 
 FAMILIES = (
     arithmetic, assignment, axes, comparison, complex_parts, conjugates, contraction, conversion,
-    counting, creation, cumulative, diagonals, distinct, distributions, einsum, elementwise,
-    expansion, extremum, gamma,
+    copying, counting, creation, cumulative, diagonals, distinct, distributions, einsum,
+    elementwise, expansion, extremum, gamma,
     gathering, generators, gradient, histograms, indexing, inverses, joining, linalg, literals, lu,
     cholesky, householder,
     low_rank, matrix_functions, memory, metadata, norm, norms, legacy, overwriting, parts, powers,
@@ -130,10 +131,20 @@ def attach() -> None:
     for name, function in METHODS.items():
         setattr(Tensor, name, function)
     for name, function in ATTRIBUTES.items():
-        setattr(Tensor, name, property(function))
+        setter = _part_setter(function) if name in ("real", "imag") else None
+        setattr(Tensor, name, property(function, setter))
     for dunder, function in _operators():
         setattr(Tensor, dunder, function)
     Tensor.__array_priority__ = 1000  # type: ignore[attr-defined]  # NumPy then leaves operators to us
+
+
+def _part_setter(part: Callable[[Tensor], Tensor]) -> Callable[[Tensor, Any], None]:
+    """Return the function that ``x.real = value`` calls: it writes over that view of `x`."""
+
+    def write(x: Tensor, value: Any) -> None:
+        copying.copy_(part(x), value)
+
+    return write
 
 
 def _operators() -> Iterator[tuple[str, Callable[..., Any]]]:
@@ -182,23 +193,3 @@ def _prelu(x: Tensor, weight: Tensor) -> Tensor:
     from gradtool.engine.nn.functional import prelu
 
     return prelu(x, weight)
-
-
-@method("copy_")
-def _copy_(x: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    """Write a tensor or a number, broadcast and cast, over this one."""
-    if not isinstance(src, Tensor):
-        src = x.new_tensor(src)
-    if src is x:
-        src = before_change(x)
-    out = _written(x, src, non_blocking)
-    give_name(out, "CopyBackwards", [src._node])
-    return out
-
-
-def _copied(x: Tensor, source: Tensor, non_blocking: bool = False) -> Tensor:
-    """`source` with the shape and dtype of `x`: what ``copy_`` writes over it."""
-    return source.to(device=x.device, dtype=x.dtype, non_blocking=non_blocking).expand(x.shape)
-
-
-_written = in_place(_copied, "copy_")

@@ -236,9 +236,6 @@ class PrimitiveNode(Node):
         return (self.info,) if hasattr(self, "info") else ()
 
     def _shown_edges(self) -> Sequence[Node | None]:
-        if self._name() == "CopyBackwards":
-            # torch has an edge for what is overwritten too.
-            return (None, *self._edges)
         return [None if place is None else self._edges[place] for place in self.plan.places()]
 
     def name(self) -> str:
@@ -258,7 +255,7 @@ class PrimitiveNode(Node):
             return "NotImplemented"
         kept = functools.partial(self.plan.kept, saved=self.saved)
         if name == "slice":
-            name = _indexing(kept("key"))
+            name = _indexing(kept("key"), kept("x_shape"))
         words = _SPELLED.get(name) or name.title().replace("_", "")
         number = 0
         if name == "pow":
@@ -274,18 +271,27 @@ def _wide(value: Tensor) -> Tensor:
     return out
 
 
-def _indexing(key: tuple[Any, ...]) -> str:
+def _indexing(key: tuple[Any, ...], shape: Sequence[int]) -> str:
     """The last step of those that torch takes for a key."""
     if len(key) == 1 and isinstance(key[0], slice):
         return "slice"
-    for part in reversed(key):
+    last, axis = "alias", 0
+    for part in key:
         if part is None:
-            return "unsqueeze"
+            last = "unsqueeze"
+            continue
         if not isinstance(part, slice):
-            return "select"
-        if part != slice(None):
-            return "slice"
-    return "alias"
+            last = "select"
+        elif not picks_all(part, shape[axis]):
+            last = "slice"
+        axis += 1
+    return last
+
+
+def picks_all(part: slice, extent: int) -> bool:
+    """Return True for a slice that torch takes for the whole of a dimension: `x` for ``x[:]``."""
+    whole = part.stop is None or part.stop >= extent
+    return part.start in (None, 0) and whole and part.step in (None, 1)
 
 
 _OF_TORCH_ITSELF = ("CopyBackwards", "CopySlices", "NotImplemented")

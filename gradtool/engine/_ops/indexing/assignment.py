@@ -36,12 +36,12 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
     value = beside(x, scalar_for(x, value))
     if key is False:
         return
+    found = parsed(x, None if key is True else key)
     if modes.grad and x._requires_grad and x._current_node() is None:
         raise RuntimeError(
             "a view of a leaf Variable that requires grad is being used in an in-place operation."
         )
     check_in_place(x)
-    found = parsed(x, None if key is True else key)
     if modes.levels:
         check_change(x, "index_put_" if found.indices else "copy_", (value, *found.indices))
     if isinstance(value, Tensor) and found.indices:
@@ -75,7 +75,7 @@ def _assign(x: Tensor, key: Key, value: Any) -> None:
     if is_followed(x, value):
         values = value if isinstance(value, Tensor) else x.new_tensor(value)
         replace(x, put(before_change(x), key, values), bool(key.indices))
-        give_name(x, _node_of(key, given))
+        give_name(x, _node_of(key, x, given))
         return
     place = place_of(x, key)
     if not key.indices:
@@ -114,13 +114,14 @@ def _without_leading_ones(value: Tensor) -> Tensor:
     return value
 
 
-def _node_of(key: Key, value: Any) -> str:
+def _node_of(key: Key, x: Tensor, value: Any) -> str:
     """Return torch's name for it: a change of the view that the key picks, or of the whole."""
-    if key.indices and key.is_trivial:
+    if not key.is_trivial:
+        return "CopySlices"
+    if key.indices:
         return "IndexPutBackward0"
-    if key.is_trivial:
-        return "CopyBackwards" if isinstance(value, Tensor) else "FillBackward3"
-    return "CopySlices"
+    is_copy = isinstance(value, Tensor) and (value.ndim or not x.ndim)
+    return "CopyBackwards" if is_copy else "FillBackward3"
 
 
 def beside(x: Tensor, value: Any) -> Any:

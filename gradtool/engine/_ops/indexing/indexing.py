@@ -11,7 +11,6 @@ import numpy as np
 from gradtool.device import add_at, module_of
 from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import SMOOTH, TYPE_NAMES
-from gradtool.engine._ops.core.node_names import give_name
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.primitive import Primitive, Vjp
 from gradtool.engine._ops.core.scalars import element_for
@@ -207,30 +206,12 @@ def getitem(x: Tensor, key: Any) -> Tensor:
     if basic is not None:
         if key.__class__ is int:
             return take_select(x, key=basic)
-        out = take_slice(x, key=basic)
-        if out._requires_grad and key.__class__ is tuple:
-            _name_whole(out, x, basic)
-        return out
+        return take_slice(x, key=basic)
     found = parsed(x, key)
     if not found.indices:
-        out = take_slice(x, key=found.basic)
-        if out._requires_grad:
-            _name_whole(out, x, found.basic)
-        return out
+        return take_slice(x, key=found.basic)
     taken = x if found.is_trivial else take_slice(x, key=found.basic)
     return _index_of(len(found.indices))(taken, *found.indices, dims=found.dims)
-
-
-def _name_whole(out: Tensor, x: Tensor, key: tuple[Any, ...]) -> None:
-    """Name the node of a key of several parts that picks everything, of which torch makes one."""
-    if (
-        all(
-            isinstance(part, slice) and part in (slice(None), slice(0, None), slice(0, extent))
-            for part, extent in zip(key, x._array.shape)
-        )
-        and len(key) <= x.ndim
-    ):
-        give_name(out, "AliasBackward0")
 
 
 @op(method=True)

@@ -17,6 +17,7 @@ import numpy as np
 from gradtool.device import made_on
 from gradtool.engine._levels import Outline
 from gradtool.engine._ops.core.dims import Ints
+from gradtool.engine._ops.core.primitive_node import picks_all
 from gradtool.engine._ops.creation.literals import tensor
 from gradtool.engine._tensor import Tensor, wrap
 
@@ -207,7 +208,8 @@ class _Reader:
             raise ValueError("slice step cannot be zero")
         if ends[2] is not None and ends[2] < 0:
             raise ValueError("step must be greater than zero")
-        self._keep(slice(*ends))
+        found = slice(*ends)
+        self._keep(slice(None) if picks_all(found, self.shape[self.axis]) else found)
 
     def _read_flag(self, flag: bool) -> None:
         """A dimension of extent one, picked or not."""

@@ -7,17 +7,13 @@ from typing import Any
 import numpy as np
 
 from gradtool.engine._levels import Outline
-from gradtool.engine._levels.mutation import check_change
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.dims import wrap_dim
 from gradtool.engine._ops.core.dtype_support import check_positions
-from gradtool.engine._ops.core.inplace import check_in_place, replace
-from gradtool.engine._ops.core.node_names import give_name
 from gradtool.engine._ops.core.op import method, op
-from gradtool.engine._ops.core.overlap import check_distinct_elements, repeats
 from gradtool.engine._ops.core.scalars import scalar_for
 from gradtool.engine._ops.elementwise.selection import masked_fill, where
-from gradtool.engine._ops.indexing.assignment import beside, is_followed
+from gradtool.engine._ops.indexing.copying import check_filling
 from gradtool.engine._ops.indexing.indexing import check_bounds, index_put
 from gradtool.engine._ops.indexing.slicing import takes_no_slice
 from gradtool.engine._ops.indexing.views import narrow
@@ -31,39 +27,8 @@ from gradtool.engine._tensor import Tensor
 @op(node=lambda _x, value: f"FillBackward{int(isinstance(value, Tensor))}")
 def fill(x: Tensor, value: Any) -> Tensor:
     """A copy in which every element is `value`, a number or a 0-d tensor."""
-    _check_fill(value)
+    check_filling(value)
     return masked_fill(x, x.new_ones((), dtype=bool), scalar_for(x, value))
-
-
-def _check_fill(value: Any) -> None:
-    if isinstance(value, Tensor) and value.ndim:
-        raise RuntimeError(
-            "fill_ only supports 0-dimension value tensor but got tensor with "
-            f"{value.ndim} dimensions."
-        )
-
-
-@method()
-def fill_(x: Tensor, value: Any) -> Tensor:
-    """Set every element to `value`."""
-    _check_fill(value)
-    check_in_place(x)
-    if modes.levels:
-        check_change(x, "fill_", (value,))
-    value = beside(x, scalar_for(x, value))
-    if is_followed(x, value):
-        filled = x.detach().new_zeros(x.shape) + value
-        out = replace(x, filled.to(x.dtype), not isinstance(value, Tensor))
-        give_name(out, "FillBackward3" if isinstance(value, Tensor) else "FillBackward2")
-        return out
-    if isinstance(value, Tensor):
-        check_distinct_elements(x)
-        value = value._array
-    else:
-        repeats(x)
-    x._put(..., value)
-    x._bump()
-    return x
 
 
 @method()
@@ -85,14 +50,6 @@ def fill_diagonal_(x: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
         below = offset + x.stride(0) * (columns + 1)
         x.as_strided((count,), step, below).fill_(fill_value)
     return x
-
-
-@method()
-def zero_(x: Tensor) -> Tensor:
-    """Set every element to zero."""
-    out = fill_(x, 0)
-    give_name(out, "ZeroBackward0")
-    return out
 
 
 # ---- copies with a view replaced -------------------------------------------------------------

@@ -124,7 +124,20 @@ def index_select(x: Tensor, dim: int, index: Tensor) -> Tensor:
     dim = wrap_dim(dim, x.ndim)
     if x.ndim == 0:
         return reshape(_index_select(x.reshape(1), index.reshape(1), dim=0), ())
+    if x.numel() == 0 and x.ndim > 1:
+        _check_selects(index._array, x.shape[dim])
     return _index_select(x, index if index.ndim else index.reshape(1), dim=dim)
+
+
+def _check_selects(index: Any, extent: int) -> None:
+    """Refuse positions along a dimension of a tensor without elements."""
+    if index.size and extent == 0:
+        raise RuntimeError("index_select(): self indexing axis dim should be positive")
+    wrong = index[(index < 0) | (index >= extent)]
+    if wrong.size:
+        raise RuntimeError(
+            f"INDICES element is out of DATA bounds, id={int(wrong[0])} axis_dim={extent}"
+        )
 
 
 @op(in_place=True, node="IndexAddBackward0")

@@ -108,8 +108,8 @@ def softmax(x: Tensor, dim: int, dtype: _dtypes.dtype | None = None) -> Tensor:
         IndexError: there is no such dimension.
         NotImplementedError: the elements are not floating.
     """
-    x = _floating("softmax", x, dtype)
-    return _soft(x, dim=wrap_dim(dim, x._array.ndim))
+    dim = wrap_dim(dim, x._array.ndim)
+    return _soft(_floating("softmax", x, dtype), dim=dim)
 
 
 @op(method=True)
@@ -121,8 +121,8 @@ def log_softmax(x: Tensor, dim: int, dtype: _dtypes.dtype | None = None) -> Tens
         IndexError: there is no such dimension.
         NotImplementedError: the elements are not floating.
     """
-    x = _floating("log_softmax", x, dtype)
-    return _log_soft(x, dim=wrap_dim(dim, x._array.ndim))
+    dim = wrap_dim(dim, x._array.ndim)
+    return _log_soft(_floating("log_softmax", x, dtype), dim=dim)
 
 
 def _floating(name: str, x: Tensor, dtype: _dtypes.dtype | None) -> Tensor:

@@ -195,9 +195,9 @@ def rot90(x: Tensor, k: int = 1, dims: Ints | list[int] = (0, 1)) -> Tensor:
     first, second = wrap_dims(dims, x.ndim)
     turns: dict[int, Callable[[], Tensor]] = {
         0: x.clone,
-        1: lambda: x.flip(second).transpose(first, second),
+        1: lambda: x.flip(second).transpose_(first, second),
         2: lambda: x.flip((first, second)),
-        3: lambda: x.flip(first).transpose(first, second),
+        3: lambda: x.flip(first).transpose_(first, second),
     }
     return turns[k % 4]()
 

@@ -146,21 +146,25 @@ class Module(ModuleHooks, ModuleTree):
 
         return self._apply(convert)
 
+    def _cast_floating(self, dtype: _dtypes.dtype) -> Self:
+        """Cast floating tensors, and leave complex ones as they are."""
+        return self._apply(lambda each: each.to(dtype) if each.is_floating_point() else each)
+
     def double(self) -> Self:
         """Cast its floating tensors to float64."""
-        return self.to(_dtypes.float64)
+        return self._cast_floating(_dtypes.float64)
 
     def float(self) -> Self:
         """Cast its floating tensors to float32."""
-        return self.to(_dtypes.float32)
+        return self._cast_floating(_dtypes.float32)
 
     def half(self) -> Self:
         """Cast its floating tensors to float16."""
-        return self.to(_dtypes.float16)
+        return self._cast_floating(_dtypes.float16)
 
     def bfloat16(self) -> Self:
         """Cast its floating tensors to bfloat16."""
-        return self.to(_dtypes.bfloat16)
+        return self._cast_floating(_dtypes.bfloat16)
 
     def type(self, dst_type: Any) -> Self:
         """Cast all of its state to a dtype."""
