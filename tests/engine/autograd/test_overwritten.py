@@ -18,6 +18,10 @@ WRITES: dict[str, Callable[[Any, Any], Any]] = {
     "normal_": lambda t, x: x.normal_(),
     "random_": lambda t, x: x.random_(),
     "copy_": lambda t, x: x.copy_(t.ones(3)),
+    "copy_ of a leaf": lambda t, x: x.copy_(t.ones(3, requires_grad=True)),
+    "copy_ of what broadcasts": lambda t, x: x.copy_(t.ones(1, dtype=t.float64)),
+    "fill_ by a leaf": lambda t, x: x.fill_(t.tensor(2.0, requires_grad=True)),
+    "all assigned": lambda t, x: x.__setitem__(slice(None), t.ones(3, requires_grad=True)),
 }
 
 
@@ -41,6 +45,13 @@ def test_the_gradient_before_the_write_is_zero(write: str) -> None:
 def test_as_in_torch(write: str) -> None:
     torch = pytest.importorskip("torch", reason="compares with PyTorch, which is not installed")
     assert outcome(engine, write) == outcome(torch, write)
+
+
+def test_what_is_copied_has_its_gradient_in_its_own_shape_and_dtype() -> None:
+    x, y = engine.ones(3, requires_grad=True), engine.ones(1, dtype=engine.float64).requires_grad_()
+    (x * 2).copy_(y).sum().backward()
+    assert (y.grad.tolist(), y.grad.dtype) == ([3.0], engine.float64)
+    assert x.grad.tolist() == [0.0, 0.0, 0.0]
 
 
 def test_infinite_gradients_do_not_come_through() -> None:

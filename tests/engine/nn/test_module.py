@@ -134,6 +134,13 @@ def test_conversion_changes_data_grads_and_floating_buffers_only() -> None:
     assert block.cpu().count.device == torch.device("cpu")
 
 
+def test_casts_by_name_leave_complex_parameters_as_they_are() -> None:
+    module = nn.Module()
+    module.weight = nn.Parameter(torch.ones(2, dtype=torch.complex64))
+    assert module.double().weight.dtype is torch.complex64
+    assert module.to(torch.complex128).weight.dtype is torch.complex128
+
+
 def test_gradients_are_dropped_or_zeroed() -> None:
     block = Block()
     block(torch.ones(1, 2)).sum().backward()

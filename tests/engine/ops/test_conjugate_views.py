@@ -108,6 +108,9 @@ def filled(t: Any) -> Any:
     x = complex_leaf(t)
     x.conj()[0].fill_(3 + 1j)
     x.conj().imag[1].zero_()
+    x.conj()[t.tensor([0]), 0] = 0.25
+    x.imag = 2
+    x.conj().real += 1
     return x
 
 

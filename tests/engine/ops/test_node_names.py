@@ -15,6 +15,7 @@ CALLS: list[Callable[[Any, Any, Any], Any]] = [
     lambda t, x, f: [1 - x, 2 / x, 2.0**x, x**2, x ** x.abs(), x.square(), x.log1p(), x - 1],
     lambda t, x, f: [x.sum(), x.sum(0), x.mean(), x.mean(1), x.abs().prod(), x.prod(0)],
     lambda t, x, f: [x[0], x[:, 0], x[1:], x[None], x[..., 0], x[:, 1:], x[[0, 1]], x[x > 0]],
+    lambda t, x, f: [x[0:, :], x[:9, 0:], x[None, 0:], x[0, :0], x[0:, None, 1:], x[-1:, :]],
     lambda t, x, f: [x.t(), x.T, x.transpose(0, 1), x.mT, x.squeeze(), x.squeeze(0), x.view(-1)],
     lambda t, x, f: [x.max(), x.max(0)[0], x.max(x * 2), x.median(), x.median(0)[0], x.amax()],
     lambda t, x, f: [x.sort()[0], x.topk(1)[0], x.kthvalue(1)[0], x.cummax(0)[0], x.cumprod(0)],

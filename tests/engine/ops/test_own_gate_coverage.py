@@ -28,6 +28,7 @@ NOT_ASKED = {
     **dict.fromkeys(
         ("_unique", "_unique2", "unique_consecutive", "unique_dim"), "refuse too, as PyTorch's do"
     ),
+    "copy": "writes over what requires a gradient, which tests of in-place changes compare",
     "around_view": "the gradient of a write to a view, which tests of in-place changes compare",
     "constant_over": "records that a constant was written, at the ground where no level sees it",
     "as_strided_scatter": "PyTorch leaves the wrong part of the gradient",
