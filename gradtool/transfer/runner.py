@@ -76,7 +76,7 @@ def profile(
     try:
         with machine.near():
             space = memory_budget(machine)
-            cells, notices = fitted(plan(options, simulated=machine.simulated), space)
+            cells, notices = fitted(plan(options, machine), space)
             check(cells, machine.simulated)
             run = _Run(options, machine, watcher or Unwatched(), cells, space)
             run.notices += notices

@@ -102,7 +102,7 @@ class FakeMachine:
         free: int = 1 << 32,
         refused: tuple[str, ...] = (),
     ) -> None:
-        self.simulated = simulated
+        self.simulated = self.on_host = simulated
         self.clock = FakeClock()
         self.rates = RATES if rates is None else rates
         self.jitter = itertools.repeat(1.0) if jitter is None else jitter

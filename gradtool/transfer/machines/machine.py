@@ -48,7 +48,11 @@ class Machine(Protocol):
 
     @property
     def simulated(self) -> bool:
-        """True where host memory stands in for the device."""
+        """True where host memory stands in for the device's."""
+
+    @property
+    def on_host(self) -> bool:
+        """True where there is no CUDA: copies are made by threads of this process."""
 
     @property
     def clock(self) -> Clock:

@@ -20,18 +20,18 @@ from gradtool.transfer.plan.scenarios import SCENARIOS, Scenario
 DIRECTIONS: tuple[str, ...] = get_args(Direction)
 
 
-def plan(options: TransferOptions, *, simulated: bool) -> list[Cell]:
+def plan(options: TransferOptions, machine: Machine) -> list[Cell]:
     """The cells that the options select, without numbers yet.
 
     Raises:
         TransferError: They name something that does not exist, or select nothing.
     """
-    chosen = _chosen(options.scenarios, simulated=simulated)
+    chosen = _chosen(options.scenarios, on_host=machine.on_host)
     directions = _directions(options.directions)
     cells = [
-        cell for scenario in chosen for cell in _cells(scenario, directions, options, simulated)
+        cell for scenario in chosen for cell in _cells(scenario, directions, options, machine)
     ]
-    cells += [_row(row, simulated) for row in options.rows]
+    cells += [_row(row, machine) for row in options.rows]
     if not cells and not options.probes:
         raise TransferError(
             "nothing to measure: no scenario goes in that direction; --list shows what there is"
@@ -53,9 +53,9 @@ def scenarios_in_turn(cells: Iterable[Cell]) -> list[Cell]:
     return [cell for _, cell in sorted(places, key=lambda place: place[0])]
 
 
-def _chosen(patterns: Sequence[str], *, simulated: bool) -> list[Scenario]:
+def _chosen(patterns: Sequence[str], *, on_host: bool) -> list[Scenario]:
     if not patterns:
-        return [each for each in SCENARIOS.values() if not (simulated and each.only_when_named)]
+        return [each for each in SCENARIOS.values() if not (on_host and each.only_when_named)]
     names: list[str] = []
     for pattern in patterns:
         found = fnmatch.filter(SCENARIOS, pattern)
@@ -79,7 +79,7 @@ def _directions(wanted: Sequence[str]) -> tuple[str, ...]:
 
 
 def _cells(
-    scenario: Scenario, directions: Sequence[str], options: TransferOptions, simulated: bool
+    scenario: Scenario, directions: Sequence[str], options: TransferOptions, machine: Machine
 ) -> Iterator[Cell]:
     """A scenario's cells in the grid: all sizes of one buffer, and the collections."""
     shapes = [] if scenario.collections_only else [(1, size) for size in options.sizes]
@@ -89,13 +89,13 @@ def _cells(
         for mode in modes if direction in directions else ():
             for tensors, size in shapes:
                 yield Cell(
-                    scenario=scenario.name, label=scenario.label(simulated=simulated),
+                    scenario=scenario.name, label=scenario.label(on_host=machine.on_host),
                     direction=direction, mode=mode, tensors=tensors, bytes=size,
-                    simulated=simulated, host_only=scenario.host_only,
+                    simulated=machine.simulated, host_only=scenario.host_only,
                 )  # fmt: skip
 
 
-def _row(row: RowOptions, simulated: bool) -> Cell:
+def _row(row: RowOptions, machine: Machine) -> Cell:
     """The cell of a row of a configuration."""
     scenario = SCENARIOS.get(row.scenario)
     if scenario is None:
@@ -106,9 +106,9 @@ def _row(row: RowOptions, simulated: bool) -> Cell:
     if scenario.single_only and row.tensors > 1:
         raise TransferError(f"row {row.name!r}: {row.scenario} moves one tensor at a time")
     return Cell(
-        scenario=scenario.name, label=scenario.label(simulated=simulated), row=row.name,
+        scenario=scenario.name, label=scenario.label(on_host=machine.on_host), row=row.name,
         direction=row.direction, mode=row.mode, tensors=row.tensors, bytes=row.bytes,
-        published=row.published, simulated=simulated, host_only=scenario.host_only,
+        published=row.published, simulated=machine.simulated, host_only=scenario.host_only,
     )  # fmt: skip
 
 
@@ -143,7 +143,7 @@ class MemoryBudget:
 def memory_budget(machine: Machine) -> MemoryBudget:
     """The largest operation on a machine, by the memory that is free now."""
     host, device = machine.free_memory()
-    if machine.simulated:
+    if machine.on_host:
         return MemoryBudget(int(SHARE * host / (HOST_BUFFERS + DEVICE_BUFFERS)), host)
     by_host, by_device = SHARE * host / HOST_BUFFERS, SHARE * device / DEVICE_BUFFERS
     return MemoryBudget(int(min(by_host, by_device)), host if by_host < by_device else device)

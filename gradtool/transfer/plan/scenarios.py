@@ -39,7 +39,7 @@ class Scenario:
     name: str
     title: str
     """Name in tables."""
-    simulated: str
+    title_on_host: str
     """Name where host memory stands in for the device."""
     about: str
     route: Route
@@ -56,9 +56,9 @@ class Scenario:
     """A run without a device skips it unless a pattern names it: PyTorch takes seconds to import,
     and its times show little there."""
 
-    def label(self, *, simulated: bool) -> str:
+    def label(self, *, on_host: bool) -> str:
         """Its name in the tables of a run."""
-        return self.simulated if simulated else self.title
+        return self.title_on_host if on_host else self.title
 
 
 _ALL = (

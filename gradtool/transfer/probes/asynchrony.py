@@ -72,7 +72,7 @@ def _probe_memory(
         for size in sizes:
             took = _seconds(place, _raw_copy(place, direction, size), held)
             yield _record(machine, memory, direction, size, took=took, held=held)
-    if machine.simulated:
+    if machine.on_host:
         yield _record(machine, memory, "h2d", 0, call=ENGINE_CALL, reason=NO_STREAMS)
         return
     engine = Engine()
@@ -133,8 +133,8 @@ def _record(
     held: float | None = None,
     reason: str = "",
 ) -> Asynchrony:
-    title = SCENARIOS[memory].label(simulated=machine.simulated)
-    raw = "memcpy given to a worker thread" if machine.simulated else "cudaMemcpyAsync"
+    title = SCENARIOS[memory].label(on_host=machine.on_host)
+    raw = "memcpy given to a worker thread" if machine.on_host else "cudaMemcpyAsync"
     return Asynchrony(
         simulated=machine.simulated, unavailable=reason, memory=title, direction=direction,
         call=call or raw, bytes=size, took=took, held=held, verdict=_verdict(took, held),

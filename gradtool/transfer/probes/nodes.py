@@ -106,7 +106,7 @@ def _on_node(machine: Machine, blank: NodeRate, size: int, samples: int) -> Iter
                 ends = (device, block.array) if direction == "h2d" else (block.array, device)
                 done = _sampled(machine, machine.copier(*ends, stream), stream, samples)
                 yield replace(
-                    blank, memory=SCENARIOS[memory].label(simulated=machine.simulated),
+                    blank, memory=SCENARIOS[memory].label(on_host=machine.on_host),
                     direction=direction, bytes=size, done=done, gbps=size / done.median / 1e9,
                 )  # fmt: skip
         finally:

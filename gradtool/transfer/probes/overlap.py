@@ -28,7 +28,7 @@ def measure_all(machine: Machine, largest: int, samples: int = SAMPLES) -> Itera
     memories: tuple[Memory, ...] = ("pageable", "pinned")
     for memory in memories:
         for where, copy_stream in _places(main, side):
-            title = SCENARIOS[memory].label(simulated=machine.simulated)
+            title = SCENARIOS[memory].label(on_host=machine.on_host)
             try:
                 times = _measured(machine, memory, size, main, copy_stream, samples)
             except (UnavailableError, MemoryError, RuntimeError) as error:

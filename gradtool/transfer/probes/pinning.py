@@ -30,7 +30,7 @@ Costs = tuple[float, float, float]
 def measure_all(machine: Machine, largest: int, samples: int = SAMPLES) -> Iterator[PinningCost]:
     """Measure allocating and registering, for sizes up to the largest."""
     for memory, once in (("pinned", _allocate), ("registered", _register)):
-        title = SCENARIOS[memory].label(simulated=machine.simulated)
+        title = SCENARIOS[memory].label(on_host=machine.on_host)
         for size in (each for each in SIZES if each <= largest):
             yield _measured(machine, title, size, once, samples)
 

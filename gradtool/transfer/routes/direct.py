@@ -100,7 +100,7 @@ def synchronous(memory: Memory) -> Route:
             Slots(count, make),
             cache_hot=count * cell.total < workspace.rotation,
             stream=workspace.machine.default_stream(),
-            marked=not workspace.machine.simulated,
+            marked=not workspace.machine.on_host,
         )
 
     return route

@@ -75,12 +75,12 @@ def pin_memory_then_to(cell: Cell, workspace: Workspace) -> Operation:
 
 
 def _require_pinning(workspace: Workspace) -> None:
-    if workspace.machine.simulated:
+    if workspace.machine.on_host:
         raise UnavailableError("Tensor.pin_memory needs CUDA: without it, it returns the tensor")
 
 
 def _sender(place: str, cell: Cell, workspace: Workspace) -> Step:
-    if workspace.machine.simulated:
+    if workspace.machine.on_host:
         return lambda tensor: tensor.to("cpu", copy=True)
     non_blocking = cell.mode == "non_blocking"
     return lambda tensor: tensor.to(place, non_blocking=non_blocking)
@@ -121,7 +121,7 @@ def _route(
         finish=library.leave,
         close=library.leave,
         cache_hot=count * cell.total < workspace.rotation and cell.direction == "h2d",
-        marked=not workspace.machine.simulated,
+        marked=not workspace.machine.on_host,
     )
 
 

@@ -74,7 +74,7 @@ class Torch:
                 "PyTorch is not installed: with it, its .to would be measured too"
             )
         self._module: Any = importlib.import_module("torch")
-        if not workspace.machine.simulated and not self._module.cuda.is_available():
+        if not workspace.machine.on_host and not self._module.cuda.is_available():
             raise UnavailableError("the PyTorch that is installed cannot use CUDA here")
         self._before: Any = None
 
@@ -92,7 +92,7 @@ class Torch:
 
     def enter(self, workspace: Workspace) -> None:
         """Make the workspace's stream PyTorch's current one."""
-        if not workspace.machine.simulated and self._before is None:
+        if not workspace.machine.on_host and self._before is None:
             cuda, place = self._module.cuda, workspace.machine.place
             self._before = cuda.current_stream(place)
             cuda.set_stream(cuda.ExternalStream(workspace.stream.ptr, device=place))

@@ -28,10 +28,14 @@ _COMPUTED = 1 << 24
 """Elements of the array in a computation: one pass takes longer than its launch."""
 
 
+SIMULATED = "SIMULATED"
+"""First word of the name of a device that a CUDA runtime for tests simulates."""
+
+
 class CudaMachine:
     """One CUDA device."""
 
-    simulated = False
+    on_host = False
 
     def __init__(self, index: int = 0, clock: Clock = CLOCK) -> None:
         """Make the device current in this thread.
@@ -44,6 +48,7 @@ class CudaMachine:
         self.index, self.clock = index, clock
         self.place = f"cuda:{index}"
         self.device_name = CUDA.properties(index).name
+        self.simulated = self.device_name.startswith(SIMULATED)
 
     @property
     def _runtime(self) -> Any:

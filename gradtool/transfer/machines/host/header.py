@@ -30,7 +30,7 @@ def host_header(machine: Machine) -> Header:
         numpy=np.__version__,
         platform=platform.platform(),
         device=machine.device_name,
-        backend="host-sim" if machine.simulated else "cuda",
+        backend="host-sim" if machine.on_host else "cuda",
         cpu=_processor(),
         cpus=len(usable(0)) if usable else os.cpu_count(),
         cache=last_level_cache(),

@@ -26,6 +26,7 @@ class HostMachine:
     """Copies by memcpy on threads, with host memory as the device's."""
 
     simulated = True
+    on_host = True
     place = "cpu"
 
     def __init__(self, clock: Clock = CLOCK) -> None:
