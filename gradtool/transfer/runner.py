@@ -1,27 +1,32 @@
-"""A run of ``gradtool profile-transfer``: plan, probes, cells in turn, report.
+"""A run of ``gradtool profile-transfer``: cells in a first pass, probes, then more samples.
 
-Results are kept as they arrive, so that an interrupted run still has a report.
+Results are kept as they arrive, and every part may fail on its own: an interrupted run, or one
+whose device is lost, still has a report of what was measured.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from msgspec.structs import replace
 
 from gradtool.device import CUDA
-from gradtool.measure.sampling import StopRule, sample_in_turn
-from gradtool.results.transfer import Cell, Header, Link, TransferReport
+from gradtool.measure.sampling import StopRule
+from gradtool.measure.summary import FEWEST
+from gradtool.results.transfer import Cell, Link, TransferReport
 from gradtool.transfer.analysis.advice import advise
 from gradtool.transfer.analysis.fit import fits
-from gradtool.transfer.errors import TransferError
+from gradtool.transfer.errors import TransferError, guarded
 from gradtool.transfer.machines.host.header import USUAL_CACHE, host_header
 from gradtool.transfer.machines.host.machine import HostMachine
 from gradtool.transfer.machines.machine import Machine
-from gradtool.transfer.measuring.measured_cell import MeasuredCell
+from gradtool.transfer.measuring.measured_cell import MeasuredCell, sample_in_rounds
 from gradtool.transfer.measuring.operation import Buffers, Workspace
+from gradtool.transfer.measuring.outcome import NOT_REACHED
 from gradtool.transfer.plan.options import TransferOptions, Unwatched, Watcher
 from gradtool.transfer.plan.plan import (
     MOST_ROTATION,
@@ -37,14 +42,14 @@ from gradtool.transfer.probes.pinning import with_reuses
 
 _DEVICE = re.compile(r"cpu|cuda(?::(\d+))?")
 
-_FOR_SAMPLES = 0.88
-"""Share of the budget after which no sample is taken: the last checks of bytes need the rest."""
+_FOR_FIRST_PASS = 0.55
+"""Share of the budget after which no further cell is started."""
 
-_FOR_PROBES = 0.4
+_FOR_PROBES = 0.75
 """Share of the budget after which a probe ends early."""
 
-_FOR_WARMING = 0.6
-"""Share of the budget after which no further cell is started, so that the others get samples."""
+_FOR_SAMPLES = 0.88
+"""Share of the budget after which no sample is taken: the last checks of bytes need the rest."""
 
 _LEAST_PROBED = 1 << 20
 
@@ -76,13 +81,15 @@ def profile(
     try:
         with machine.near():
             space = memory_budget(machine)
-            cells, notices = fitted(plan(options, machine), space)
+            given = options.sizes is not None
+            cells, notices = fitted(plan(options, machine), space, sizes_given=given)
             check(cells, machine.simulated)
             run = _Run(options, machine, watcher or Unwatched(), cells, space)
             run.notices += notices
             return run.measure(rule or StopRule())
     finally:
-        machine.close()
+        with guarded(lambda _reason: None):  # A device that was lost cannot be closed.
+            machine.close()
 
 
 def machine_for(device: str | None) -> Machine:
@@ -125,25 +132,124 @@ class _Run:
         self._options, self._machine, self._watcher = options, machine, watcher
         self._planned, self._space = cells, space
         self._began = machine.clock()
-        self._header: Header | None = None
-        self._link = Link()
+        self._header, self._link = host_header(machine), Link(unknown="the device was not read")
         self._measured: list[MeasuredCell] = []
         self._records: dict[str, list[Any]] = {name: [] for name in options.probes}
         self.notices: list[str] = []
         self._interrupted = False
+        self._lost = ""
 
     def _seconds(self) -> float:
         return (self._machine.clock() - self._began) * 1e-9
 
+    def _left(self, share: float) -> float:
+        return self._options.budget * share - self._seconds()
+
+    def _guarded(self, part: str) -> AbstractContextManager[None]:
+        """Run a part of the run; a failure becomes a notice, and the rest goes on."""
+        return guarded(lambda reason: self._failed(part, reason))
+
+    def _failed(self, part: str, reason: str) -> None:
+        self.notices.append(f"{part}: not measured: {reason}")
+        self._notice_loss()
+
+    def _notice_loss(self) -> None:
+        """After a failure: determine whether the device still answers."""
+        with guarded(self._lose):
+            self._machine.synchronize()
+
+    def _lose(self, reason: str) -> None:
+        if not self._lost:
+            self._lost = f"the device was lost: {reason}"
+            self.notices.append(f"{self._lost}, after {self._seconds():.1f} s")
+
     def measure(self, rule: StopRule) -> TransferReport:
         """Measure everything; a keyboard interrupt ends it early."""
-        self._header, self._link = self._machine.describe(host_header(self._machine))
         try:
-            self._probe()
-            self._measure_cells(rule)
+            with self._guarded("the device's description"):
+                self._header, self._link = self._machine.describe(self._header)
+            self._measure(rule)
         except KeyboardInterrupt:
             self._interrupted = True
         return self._report()
+
+    def _measure(self, rule: StopRule) -> None:
+        buffers = Buffers(self._machine)
+        try:
+            with self._guarded("every cell"):
+                workspace = Workspace(
+                    self._machine, self._machine.stream(), buffers, self._rotation()
+                )
+                self._pass_once(workspace, rule)
+            self._probe()
+            self._refine()
+            for measured in self._measured:
+                measured.finish()
+        finally:
+            for measured in self._measured:
+                measured.close()
+            with guarded(self._lose):
+                self._machine.synchronize()
+            with guarded(self._lose):
+                buffers.close()
+
+    def _rotation(self) -> int:
+        cache = self._header.cache or USUAL_CACHE
+        return min(2 * cache, MOST_ROTATION, self._space.largest)
+
+    def _pass_once(self, workspace: Workspace, rule: StopRule) -> None:
+        """Take a few samples of each cell, as far as the time goes."""
+        self._watcher.stage("first samples")
+        for turn in scenarios_in_turn(self._planned):
+            started = self._warmed_up(turn, workspace, rule)
+            if self._lost or not started:
+                return
+            self._sample(started, max(self._left(_FOR_SAMPLES), 0.0), FEWEST)
+
+    def _warmed_up(
+        self, turn: Sequence[Cell], workspace: Workspace, rule: StopRule
+    ) -> list[MeasuredCell]:
+        """Start cells until the time for that is up."""
+        started = []
+        for cell in turn:
+            if self._left(_FOR_FIRST_PASS) <= 0 or self._lost:
+                break
+            measured = MeasuredCell(cell, SCENARIOS[cell.scenario].route, workspace, rule)
+            self._measured.append(measured)
+            measured.warm_up()
+            started.append(measured)
+            self._note_failure(measured)
+            self._watcher.sampled(len(self._planned) - len(self._measured), self._seconds())
+        return started
+
+    def _note_failure(self, measured: MeasuredCell) -> None:
+        if measured.problem:
+            self._notice_loss()
+
+    def _sample(self, cells: Sequence[MeasuredCell], seconds: float, rounds: int | None) -> bool:
+        failed = sum(bool(cell.problem) for cell in cells)
+        finished = sample_in_rounds(
+            cells,
+            seconds=seconds,
+            clock=self._machine.clock,
+            rounds=rounds,
+            progress=lambda waiting: self._watcher.sampled(waiting, self._seconds()),
+        )
+        if sum(bool(cell.problem) for cell in cells) > failed:
+            self._notice_loss()
+        return finished
+
+    def _refine(self) -> None:
+        """Take more samples of all cells in turn."""
+        self._watcher.stage("measuring")
+        if self._lost or self._sample(self._measured, self._left(_FOR_SAMPLES), None):
+            return
+        short = sum(not measured.done for measured in self._measured)
+        if short:
+            self.notices.append(
+                f"the budget of {self._options.budget:g} s ended with {short} of "
+                f"{len(self._planned)} cells short of 15 samples or of a spread below 5 %"
+            )
 
     def _probe(self) -> None:
         machine, largest = self._machine, self._largest_probed()
@@ -152,79 +258,49 @@ class _Run:
             "hazards": lambda: hazards.demonstrate_all(machine),
             "pinning": lambda: pinning.measure_all(machine, largest),
             "overlap": lambda: overlap.measure_all(machine, largest),
-            "nodes": lambda: nodes.measure_all(machine, largest, self._node()),
+            "nodes": lambda: nodes.measure_all(machine, largest, self._header.numa_node),
         }
         for name, found in self._records.items():
+            if self._lost:
+                return
             self._watcher.stage(name)
-            for record in probes[name]():
-                found.append(record)
-                self._watcher.sampled(len(self._planned), self._seconds())
-                if self._seconds() > self._options.budget * _FOR_PROBES:
-                    self.notices.append(f"the budget left no time for all of {name}")
-                    break
+            with self._guarded(name):
+                self._collect(name, probes[name](), found)
 
-    def _node(self) -> int | None:
-        return self._header.numa_node if self._header else None
+    def _collect(self, name: str, records: Iterable[Any], found: list[Any]) -> None:
+        for record in records:
+            found.append(record)
+            self._watcher.sampled(len(self._planned), self._seconds())
+            if self._left(_FOR_PROBES) < 0:
+                self.notices.append(f"the budget left no time for all of {name}")
+                return
 
     def _largest_probed(self) -> int:
         """Probes go up to the largest copy that is measured, and to a MiB at least."""
         largest = max((cell.total for cell in self._planned), default=self._space.largest)
         return min(max(largest, _LEAST_PROBED), self._space.largest)
 
-    def _measure_cells(self, rule: StopRule) -> None:
-        if not self._planned:
-            return
-        buffers, workspace = self._workspace()
-        try:
-            self._watcher.stage("warming up")
-            for cell in scenarios_in_turn(self._planned):
-                route = SCENARIOS[cell.scenario].route
-                self._measured.append(MeasuredCell(cell, route, workspace, rule))
-            self._warm_up()
-            self._watcher.stage("measuring")
-            self._sample()
-            for measured in self._measured:
-                measured.finish()
-        finally:
-            for measured in self._measured:
-                measured.close()
-            buffers.close()
-
-    def _workspace(self) -> tuple[Buffers, Workspace]:
-        assert self._header is not None
-        largest = max(cell.total for cell in self._planned)
-        rotation = min(2 * (self._header.cache or USUAL_CACHE), MOST_ROTATION)
-        rotation = min(rotation, self._space.largest)
-        size = max(rotation + largest, largest)
-        buffers = Buffers(self._machine, host=size, device=size)
-        return buffers, Workspace(self._machine, self._machine.stream(), buffers, rotation)
-
-    def _warm_up(self) -> None:
-        for number, measured in enumerate(self._measured):
-            if self._seconds() >= self._options.budget * _FOR_WARMING:
-                return
-            measured.warm_up()
-            self._watcher.sampled(len(self._measured) - number, self._seconds())
-
-    def _sample(self) -> None:
-        finished = sample_in_turn(
-            self._measured,
-            seconds=self._options.budget * _FOR_SAMPLES - self._seconds(),
-            clock=self._machine.clock,
-            progress=lambda waiting: self._watcher.sampled(waiting, self._seconds()),
+    def _cells(self) -> tuple[Cell, ...]:
+        """All planned cells, with their results or the reason why they have none."""
+        done = {id(measured.cell): measured.result(self._link.gbps) for measured in self._measured}
+        reason = self._lost or NOT_REACHED
+        return tuple(
+            done[id(cell)] if id(cell) in done else replace(cell, unavailable=reason)
+            for cell in self._planned
         )
-        if not finished:
-            short = sum(not measured.done() for measured in self._measured)
-            self.notices.append(
-                f"the budget of {self._options.budget:g} s ended with {short} of "
-                f"{len(self._measured)} cells short of 15 samples or of a spread below 5 %"
-            )
+
+    def _stopped_early(self) -> list[str]:
+        """Notices about cells that have samples, and failed later."""
+        reasons = Counter(
+            measured.problem for measured in self._measured if measured.problem and measured.count
+        )
+        return [
+            f"{count} cell{'s' if count > 1 else ''} took no more samples: {reason}"
+            for reason, count in reasons.items()
+        ]
 
     def _report(self) -> TransferReport:
-        assert self._header is not None
-        done = {id(measured.cell): measured.result(self._link.gbps) for measured in self._measured}
-        cells = tuple(done[id(cell)] for cell in self._planned if id(cell) in done)
-        found = self._records
+        cells, found = self._cells(), self._records
         report = TransferReport(
             simulated=self._machine.simulated,
             header=self._header,
@@ -238,7 +314,7 @@ class _Run:
             pinning=with_reuses(found.get("pinning", ()), cells),
             overlap=tuple(found.get("overlap", ())),
             nodes=tuple(found.get("nodes", ())),
-            notices=tuple(self.notices),
+            notices=(*self.notices, *self._stopped_early()),
             seconds=self._seconds(),
             interrupted=self._interrupted,
         )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import random
+from collections.abc import Callable, Sequence
 
+from gradtool.measure.clock import Clock
 from gradtool.measure.sampling import StopRule, runs_per_sample
 from gradtool.results.transfer import Cell
-from gradtool.transfer.errors import UnavailableError
+from gradtool.transfer.errors import guarded
 from gradtool.transfer.measuring.byte_check import ByteCheck
 from gradtool.transfer.measuring.operation import Operation, Route, Slot, Workspace
 from gradtool.transfer.measuring.outcome import Outcome
@@ -18,7 +20,7 @@ _DOUBLED = {3, 7, 11}
 
 
 class MeasuredCell:
-    """Takes samples of one cell; a `gradtool.measure.sampling.Sampled`."""
+    """Takes samples of one cell."""
 
     def __init__(self, cell: Cell, route: Route, workspace: Workspace, rule: StopRule) -> None:
         self.cell = cell
@@ -78,20 +80,35 @@ class MeasuredCell:
         self._verified &= self._check.arrived(checked, whole=first)
         return times
 
+    @property
+    def usable(self) -> bool:
+        """True while it can take samples that count."""
+        ready = self._operation is not None and self._warm
+        return ready and self._verified and not self._problem
+
+    @property
     def done(self) -> bool:
-        """Return True once it has enough samples, or if it can have none that count."""
-        usable = self._operation is not None and self._warm and self._verified
-        if not usable or self._problem:
+        """True once it has enough samples, or if it can have none that count."""
+        if not self.usable:
             return True
         return self._rule.satisfied([times.done for times in self._samples])
 
-    @contextlib.contextmanager
-    def _recording_failure(self) -> Iterator[None]:
-        """Record a failure in the block as the reason that this cell has no number."""
-        try:
-            yield
-        except (UnavailableError, MemoryError, RuntimeError) as error:
-            self._problem = next(iter(str(error).splitlines()), "") or type(error).__name__
+    @property
+    def count(self) -> int:
+        """Number of samples so far."""
+        return len(self._samples)
+
+    @property
+    def problem(self) -> str:
+        """The reason why it can take no more samples; empty if it can."""
+        return self._problem
+
+    def _recording_failure(self) -> contextlib.AbstractContextManager[None]:
+        """Record a failure in the block as the reason that this cell takes no more samples."""
+        return guarded(self._fail)
+
+    def _fail(self, reason: str) -> None:
+        self._problem = self._problem or reason
 
     def result(self, link: float | None = None) -> Cell:
         """The cell with the results so far.
@@ -102,7 +119,7 @@ class MeasuredCell:
         outcome = Outcome(
             samples=self._samples, doubled=self._double, runs=self._runs,
             verified=self._verified, cache_hot=self._hot, marked=self._marked,
-            problem=self._problem,
+            problem="" if self._samples else self._problem,
         )  # fmt: skip
         return outcome.record(self.cell, link)
 
@@ -137,10 +154,51 @@ class MeasuredCell:
         """Release the resources of the operation."""
         operation, self._operation = self._operation, None
         if operation is not None:
-            operation.close()
+            with self._recording_failure():
+                operation.close()
 
     def _check_whole(self) -> None:
         slots = self._slots(1)
         self._check.prepare(slots, whole=True)
         self._run(slots)
         self._verified &= self._check.arrived(slots, whole=True)
+
+
+def sample_in_rounds(
+    cells: Sequence[MeasuredCell],
+    *,
+    seconds: float,
+    clock: Clock,
+    rounds: int | None = None,
+    progress: Callable[[int], None] = lambda _unfinished: None,
+) -> bool:
+    """Take one sample of each cell, in an order shuffled every round, until all have enough.
+
+    A cell that has enough stays in turn while others need more, so that the samples of cells that
+    are compared come from the same minutes, and none follows always the same other.
+
+    Args:
+        cells: The cells, warmed up.
+        seconds: Time limit; a sample that has begun is finished.
+        clock: Source of times.
+        rounds: Rounds at most.
+        progress: Called after every sample with the number of unfinished cells.
+
+    Returns:
+        True if all have enough, or all rounds were made.
+    """
+    end, shuffled = clock() + seconds * 1e9, random.Random(0)
+    made = 0
+    while rounds is None or made < rounds:
+        waiting = sum(not cell.done for cell in cells)
+        usable = [cell for cell in cells if cell.usable]
+        if not usable or (rounds is None and not waiting):
+            return True
+        shuffled.shuffle(usable)
+        for cell in usable:
+            if clock() >= end:
+                return False
+            cell.take()
+            progress(waiting)
+        made += 1
+    return True

@@ -97,6 +97,17 @@ class Workspace:
     """Bytes of all slots together that copies go round."""
     streams: list[Stream] = field(default_factory=list)
 
+    def host(self, memory: Memory, cell: Cell, part: int = 0) -> Buffer:
+        """Host memory of a kind for all slots of a cell; each part has its own."""
+        return self.buffers.host(memory, self._bytes(cell), part)
+
+    def device(self, cell: Cell, part: int = 0) -> Buffer:
+        """Memory of the device for all slots of a cell; each part has its own."""
+        return self.buffers.device(self._bytes(cell), part)
+
+    def _bytes(self, cell: Cell) -> int:
+        return slot_count(cell.total, self.rotation) * cell.total
+
     def side_stream(self, number: int) -> Stream:
         """An additional stream."""
         while len(self.streams) <= number:
@@ -108,40 +119,39 @@ Route = Callable[[Cell, Workspace], Operation]
 """Makes the operation of a cell; raises UnavailableError where it is impossible."""
 
 
-MOST_SLOTS = 1024
+MOST_SLOTS = 256
 """Slots of a buffer at most; small copies then stay in the caches, and are marked so."""
 
 
 class Buffers:
-    """Buffers of a machine, allocated on first use."""
+    """Buffers of a machine, allocated on first use, and anew when a larger one is needed."""
 
-    def __init__(self, machine: Machine, *, host: int, device: int) -> None:
+    def __init__(self, machine: Machine) -> None:
         self._machine = machine
-        self._host_size, self._device_size = host, device
-        self._host: dict[tuple[Memory, int], HostBlock] = {}
+        self._host: dict[tuple[Memory, int], list[HostBlock]] = {}
         self._device: dict[int, Buffer] = {}
 
-    def host(self, memory: Memory, part: int = 0) -> Buffer:
-        """The host's buffer of a kind, every page touched; each part has its own."""
-        key = memory, part
-        if key not in self._host:
-            block = self._machine.host(memory, self._host_size)
-            self._host[key] = block
+    def host(self, memory: Memory, size: int, part: int = 0) -> Buffer:
+        """The host's buffer of a kind, of that size at least, every page touched."""
+        blocks = self._host.setdefault((memory, part), [])
+        if not blocks or blocks[-1].array.nbytes < size:
+            block = self._machine.host(memory, size)
+            blocks.append(block)  # The smaller ones are still in use by other operations.
             block.array.fill(1)
-        return self._host[key].array
+        return blocks[-1].array
 
-    def device(self, part: int = 0) -> Buffer:
-        """The device's buffer; each part has its own."""
-        if part not in self._device:
-            self._device[part] = self._machine.device(self._device_size)
+    def device(self, size: int, part: int = 0) -> Buffer:
+        """The device's buffer, of that size at least."""
+        if part not in self._device or self._device[part].nbytes < size:
+            self._device[part] = self._machine.device(size)
         return self._device[part]
 
     def close(self) -> None:
         """Release all buffers."""
-        self._machine.synchronize()
         self._device.clear()
-        while self._host:
-            self._host.popitem()[1].close()
+        for blocks in self._host.values():
+            while blocks:
+                blocks.pop().close()
 
 
 def slot_count(size: int, rotation: int) -> int:

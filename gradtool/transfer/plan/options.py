@@ -33,8 +33,8 @@ class TransferOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     device: str | None = None
     """``cpu``, ``cuda`` or ``cuda:N``; None takes CUDA where there is one."""
-    sizes: tuple[int, ...] = SIZES
-    """Bytes of one buffer; empty measures no grid."""
+    sizes: tuple[int, ...] | None = None
+    """Bytes of one buffer; empty measures no grid, None the default sizes that fit into memory."""
     directions: tuple[str, ...] = ()
     """Empty for all."""
     scenarios: tuple[str, ...] = ()

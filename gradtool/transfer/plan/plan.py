@@ -14,7 +14,7 @@ from gradtool.measure.units import about, size_text
 from gradtool.results.transfer import Cell, Direction
 from gradtool.transfer.errors import TransferError
 from gradtool.transfer.machines.machine import Machine
-from gradtool.transfer.plan.options import RowOptions, TransferOptions
+from gradtool.transfer.plan.options import SIZES, RowOptions, TransferOptions
 from gradtool.transfer.plan.scenarios import SCENARIOS, Scenario
 
 DIRECTIONS: tuple[str, ...] = get_args(Direction)
@@ -39,18 +39,19 @@ def plan(options: TransferOptions, machine: Machine) -> list[Cell]:
     return cells
 
 
-def scenarios_in_turn(cells: Iterable[Cell]) -> list[Cell]:
+def scenarios_in_turn(cells: Iterable[Cell]) -> list[list[Cell]]:
     """The first cell of each scenario and direction, then the second of each, and so on.
 
-    If the time runs out, there are then results for every scenario.
+    If the time runs out, there are then results for every scenario. Cells that are compared with
+    one another, which have the same size and mode, come together.
     """
     counts: dict[tuple[str, str], int] = {}
-    places = []
+    turns: dict[int, list[Cell]] = {}
     for cell in cells:
         group = cell.scenario, cell.direction
         counts[group] = counts.get(group, 0) + 1
-        places.append((counts[group], cell))
-    return [cell for _, cell in sorted(places, key=lambda place: place[0])]
+        turns.setdefault(counts[group], []).append(cell)
+    return list(turns.values())
 
 
 def _chosen(patterns: Sequence[str], *, on_host: bool) -> list[Scenario]:
@@ -82,7 +83,8 @@ def _cells(
     scenario: Scenario, directions: Sequence[str], options: TransferOptions, machine: Machine
 ) -> Iterator[Cell]:
     """A scenario's cells in the grid: all sizes of one buffer, and the collections."""
-    shapes = [] if scenario.collections_only else [(1, size) for size in options.sizes]
+    sizes = SIZES if options.sizes is None else options.sizes
+    shapes = [] if scenario.collections_only else [(1, size) for size in sizes]
     if not scenario.single_only:
         shapes += options.collections
     for direction, modes in scenario.ways.items():
@@ -121,7 +123,7 @@ new memory for a copy, what is pinned on the fly, and what the engine and PyTorc
 
 DEVICE_BUFFERS = 3
 
-MOST_ROTATION = 512 << 20
+MOST_ROTATION = 256 << 20
 """Limit of the bytes that copies go round, for hosts with a very large cache."""
 
 
@@ -149,23 +151,36 @@ def memory_budget(machine: Machine) -> MemoryBudget:
     return MemoryBudget(int(min(by_host, by_device)), host if by_host < by_device else device)
 
 
-def fitted(cells: Sequence[Cell], space: MemoryBudget) -> tuple[list[Cell], list[str]]:
-    """The cells, with fewer tensors where many do not fit, and notices about that.
+def fitted(
+    cells: Sequence[Cell], space: MemoryBudget, *, sizes_given: bool
+) -> tuple[list[Cell], list[str]]:
+    """The cells that fit, with fewer tensors where many do not, and notices about the others.
+
+    Args:
+        cells: The cells.
+        space: The memory for them.
+        sizes_given: The user named the sizes, so that one that does not fit is refused.
 
     Raises:
-        TransferError: A single buffer does not fit.
+        TransferError: A single buffer of a size that was named does not fit.
     """
-    kept, notices = [], []
+    kept, notices, too_large = [], [], set()
     for cell in cells:
         if cell.total <= space.largest:
             kept.append(cell)
             continue
         fewer = space.largest // cell.bytes
         if cell.tensors == 1 or fewer < 1:
-            raise TransferError(space.refusal(cell.bytes))
+            if sizes_given or cell.row:
+                raise TransferError(space.refusal(cell.bytes))
+            too_large.add(cell.bytes)
+            continue
         kept.append(msgspec.structs.replace(cell, tensors=fewer, published=None))
         notices.append(
             f"{cell.row or cell.id}: {fewer} tensors in place of {cell.tensors}: "
             f"{space.refusal(cell.total)}"
         )
+    if too_large:
+        left_out = ", ".join(map(size_text, sorted(too_large)))
+        notices.append(f"sizes left out: {left_out}: {space.refusal(min(too_large))}")
     return kept, notices

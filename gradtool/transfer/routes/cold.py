@@ -30,7 +30,8 @@ def cold(cell: Cell, workspace: Workspace) -> Operation:
     blocks: list[HostBlock] = []
     fitting = min(_MOST_BYTES // cell.total, slot_count(cell.total, workspace.rotation))
     most = max(1, min(fitting, _MOST_RUNS))
-    far = [slot_of(workspace.buffers.device(), cell.total, each) for each in range(most)]
+    device = workspace.device(cell)
+    far = [slot_of(device, cell.total, each) for each in range(most)]
     workspace.machine.host("pageable", 1).close()  # Refused here rather than in the first sample.
 
     def renew(count: int) -> None:

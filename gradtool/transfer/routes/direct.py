@@ -31,14 +31,14 @@ def direct(memory: Memory) -> Route:
     """The route for a kind of host memory."""
 
     def route(cell: Cell, workspace: Workspace) -> Operation:
-        return between(cell, workspace, workspace.buffers.host(memory), workspace.buffers.device())
+        return between(cell, workspace, workspace.host(memory, cell), workspace.device(cell))
 
     return route
 
 
 def device_to_device(cell: Cell, workspace: Workspace) -> Operation:
     """Within the memory of one device."""
-    return between(cell, workspace, workspace.buffers.device(1), workspace.buffers.device())
+    return between(cell, workspace, workspace.device(cell, 1), workspace.device(cell))
 
 
 def between(cell: Cell, workspace: Workspace, near: Buffer, far: Buffer) -> Operation:
@@ -82,7 +82,7 @@ def synchronous(memory: Memory) -> Route:
 
     def route(cell: Cell, workspace: Workspace) -> Operation:
         count = slot_count(cell.total, workspace.rotation)
-        near, far = workspace.buffers.host(memory), workspace.buffers.device()
+        near, far = workspace.host(memory, cell), workspace.device(cell)
 
         def make(number: int) -> Slot:
             ends = [slot_of(buffer, cell.total, number) for buffer in (near, far)]
@@ -108,12 +108,12 @@ def synchronous(memory: Memory) -> Route:
 
 def duplex(cell: Cell, workspace: Workspace) -> Operation:
     """The route; the size of a cell is that of each direction."""
-    machine, buffers = workspace.machine, workspace.buffers
+    machine = workspace.machine
     there, back = workspace.side_stream(0), workspace.side_stream(1)
     begin, ends = machine.event(), (machine.event(), machine.event())
     count = slot_count(cell.total, workspace.rotation)
-    near = buffers.host("pinned"), buffers.host("pinned", 1)
-    far = buffers.device(), buffers.device(1)
+    near = workspace.host("pinned", cell), workspace.host("pinned", cell, 1)
+    far = workspace.device(cell), workspace.device(cell, 1)
 
     def make(number: int) -> Slot:
         sent, returned = (slot_of(buffer, cell.total, number) for buffer in near)

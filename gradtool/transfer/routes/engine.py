@@ -92,7 +92,7 @@ def _host_tensors(
     """The number of slots, and the tensors over each slot of the host's buffer."""
     if memory == "pinned":
         _require_pinning(workspace)
-    buffer = workspace.buffers.host(memory)
+    buffer = workspace.host(memory, cell)
 
     def tensors(number: int) -> list[Any]:
         slot = slot_of(buffer, cell.total, number)

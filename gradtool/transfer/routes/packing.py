@@ -47,9 +47,9 @@ def pinned_by_threads(cell: Cell, workspace: Workspace) -> Operation:
 
 
 def _route(cell: Cell, workspace: Workspace, make: Callable[..., Any], close: Any) -> Operation:
-    gathered = workspace.buffers.host("pinned")[: cell.total]
+    gathered = workspace.host("pinned", cell)[: cell.total]
     count = slot_count(cell.total, workspace.rotation)
-    near, far = workspace.buffers.host("pageable"), workspace.buffers.device()
+    near, far = workspace.host("pageable", cell), workspace.device(cell)
 
     def make_slot(number: int) -> Slot:
         mine, theirs = (slot_of(buffer, cell.total, number) for buffer in (near, far))

@@ -34,7 +34,7 @@ def pin_on_the_fly(cell: Cell, workspace: Workspace) -> Operation:
     pinning = _Pinning(workspace, blocking=cell.mode == "blocking")
     move = pinning.send if cell.direction == "h2d" else pinning.fetch
     count = slot_count(cell.total, workspace.rotation)
-    near, far = workspace.buffers.host("pageable"), workspace.buffers.device()
+    near, far = workspace.host("pageable", cell), workspace.device(cell)
 
     def make(number: int) -> Slot:
         ends = [slot_of(buffer, cell.total, number) for buffer in (near, far)]

@@ -60,7 +60,7 @@ def _route(cell: Cell, workspace: Workspace, copy: HostCopy, close: Callable[[],
         raise
     move = stager.send if cell.direction == "h2d" else stager.fetch
     count = slot_count(cell.total, workspace.rotation)
-    near, far = workspace.buffers.host("pageable"), workspace.buffers.device()
+    near, far = workspace.host("pageable", cell), workspace.device(cell)
 
     def make(number: int) -> Slot:
         ends = [slot_of(buffer, cell.total, number) for buffer in (near, far)]
