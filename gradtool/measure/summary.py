@@ -15,6 +15,9 @@ NOISY = 0.10
 UNUSABLE = 0.25
 """Relative interquartile range above which a median is unusable."""
 
+VISIBLE = 0.10
+"""Relative difference that a comparison must be able to show to say that there is none."""
+
 FEWEST = 5
 """Number of samples below which quartiles are meaningless."""
 
@@ -71,7 +74,18 @@ class Ratio(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def verdict(self) -> str:
-        """``faster``, ``slower``, or ``no difference`` if the interval contains 1."""
+        """``faster``, ``slower``, ``no difference`` or ``cannot tell``.
+
+        The interval of the last two contains 1. That of ``no difference`` is so narrow that a
+        difference of 10 % would have been seen.
+        """
         if self.high < 1:
             return "faster"
-        return "slower" if self.low > 1 else "no difference"
+        if self.low > 1:
+            return "slower"
+        return "no difference" if self.resolution <= VISIBLE else "cannot tell"
+
+    @property
+    def resolution(self) -> float:
+        """The smallest relative difference that the samples would have shown."""
+        return max(self.high - 1, 1 - self.low)

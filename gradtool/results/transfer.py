@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from gradtool.measure.summary import Ratio, Summary
+from gradtool.measure.summary import FEWEST, Ratio, Summary
 
 SCHEMA_VERSION = 1
 """Version of the JSON form of `TransferReport`. It grows when a field changes meaning or goes."""
@@ -85,6 +85,17 @@ class Cell(_Record, frozen=True, kw_only=True):
         """A stable name: ``pinned.h2d.non_blocking[1048576]``."""
         shape = f"{self.tensors}x{self.bytes}" if self.tensors > 1 else str(self.bytes)
         return f"{self.scenario}.{self.direction}.{self.mode}[{shape}]"
+
+    @property
+    def doubt(self) -> str:
+        """The reason why its numbers decide nothing; empty if they can."""
+        if self.done is None:
+            return self.unavailable or "not measured"
+        if self.done.trust != "do not use":
+            return ""
+        if self.done.n < FEWEST:
+            return f"it has only {self.done.n} samples"
+        return f"its samples scatter by {min(self.done.relative_iqr, 9.99):.0%}"
 
     @property
     def host_freed(self) -> float | None:
@@ -165,6 +176,8 @@ class Overlap(_Record, frozen=True, kw_only=True):
 
     memory: str
     stream: Literal["same stream", "side stream"]
+    first: Literal["kernel", "copy"] = "kernel"
+    """The one that is issued first."""
     bytes: int
     copy: Summary | None = None
     compute: Summary | None = None
@@ -213,6 +226,8 @@ class Requirement(_Struct, frozen=True, kw_only=True):
 
     text: str
     met: bool
+    decided: bool = True
+    """False where the cells that it needs have no numbers, or none that can be trusted."""
     reason: str
     """The numbers it was decided by, or why it could not be."""
 

@@ -20,7 +20,8 @@ from gradtool.measure.summary import FEWEST
 from gradtool.results.transfer import Cell, Link, TransferReport
 from gradtool.transfer.analysis.advice import advise
 from gradtool.transfer.analysis.fit import fits
-from gradtool.transfer.errors import TransferError, guarded
+from gradtool.transfer.analysis.link_share import with_shares
+from gradtool.transfer.errors import TransferError, guarded, reason_of
 from gradtool.transfer.machines.host.header import USUAL_CACHE, host_header
 from gradtool.transfer.machines.host.machine import HostMachine
 from gradtool.transfer.machines.machine import Machine
@@ -115,7 +116,10 @@ def _cuda(index: int) -> Machine:
         raise TransferError(f"--device cuda:{index} does not exist: CUDA has {CUDA.count()} here")
     from gradtool.transfer.machines.cuda.machine import CudaMachine
 
-    return CudaMachine(index)
+    try:
+        return CudaMachine(index)
+    except RuntimeError as error:
+        raise TransferError(f"--device cuda:{index} cannot be used: {reason_of(error)}") from error
 
 
 class _Run:
@@ -282,11 +286,15 @@ class _Run:
 
     def _cells(self) -> tuple[Cell, ...]:
         """All planned cells, with their results or the reason why they have none."""
-        done = {id(measured.cell): measured.result(self._link.gbps) for measured in self._measured}
-        reason = self._lost or NOT_REACHED
+        done = {id(measured.cell): measured.result() for measured in self._measured}
+        found = (
+            done.get(id(cell)) or replace(cell, unavailable=NOT_REACHED) for cell in self._planned
+        )
+        if not self._lost:
+            return tuple(found)
         return tuple(
-            done[id(cell)] if id(cell) in done else replace(cell, unavailable=reason)
-            for cell in self._planned
+            replace(cell, unavailable=self._lost) if cell.unavailable == NOT_REACHED else cell
+            for cell in found
         )
 
     def _stopped_early(self) -> list[str]:
@@ -300,11 +308,12 @@ class _Run:
         ]
 
     def _report(self) -> TransferReport:
-        cells, found = self._cells(), self._records
+        found = self._records
+        cells, link = with_shares(self._cells(), self._link)
         report = TransferReport(
             simulated=self._machine.simulated,
             header=self._header,
-            link=self._link,
+            link=link,
             command=self._options.command,
             budget=self._options.budget,
             cells=cells,

@@ -19,7 +19,7 @@ import tarfile
 import tempfile
 import zipfile
 from collections.abc import Sequence
-from importlib.util import find_spec
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 CUPY = "14.2.0"
@@ -122,12 +122,11 @@ def _symbols(path: Path, kind: str) -> set[str]:
 
 
 def _install(module: Path, folder: Path) -> None:
-    found = find_spec("cupy_backends")
-    if found is None or found.origin is None:
-        raise RuntimeError(f"CuPy is not installed: pip install {' '.join(REQUIREMENTS)}")
+    # By the distribution: an earlier overlay may come first on the path.
+    wheel = distribution("cupy-cuda12x")
     target = folder / "cupy_backends"
     shutil.rmtree(target, ignore_errors=True)
-    shutil.copytree(Path(found.origin).parent, target)
+    shutil.copytree(Path(str(wheel.locate_file("cupy_backends"))), target)
     shutil.copy(module, folder / _MODULE.parent / module.name)
 
 
@@ -148,6 +147,9 @@ def main(arguments: Sequence[str]) -> int:
     folder = Path(arguments[0]).resolve()
     try:
         build(folder)
+    except PackageNotFoundError as error:
+        print(f"{error}; pip install {' '.join(REQUIREMENTS)}", file=sys.stderr)
+        return 1
     except (RuntimeError, OSError) as error:
         print(f"the fake CUDA was not built: {error}", file=sys.stderr)
         return 1

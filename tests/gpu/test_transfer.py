@@ -17,6 +17,7 @@ from gradtool.transfer.runner import profile
 SIZE = 64 << 20
 
 
+@pytest.mark.usefixtures("real_device")
 def test_every_scenario_on_the_device() -> None:
     report = profile(TransferOptions(device="cuda", budget=60))
     assert {cell.unavailable for cell in report.cells} == {""}, [
@@ -43,6 +44,7 @@ def test_pinned_copies_return_at_once() -> None:
     machine.close()
 
 
+@pytest.mark.usefixtures("real_device")
 def test_pinned_rate_is_that_of_a_bare_loop() -> None:
     report = profile(
         TransferOptions(

@@ -29,7 +29,8 @@ def test_the_same_samples_do_not_differ() -> None:
 
 def test_equal_distributions_are_told_apart_about_as_often_as_promised() -> None:
     wrong = sum(
-        ratio(normal(1.0, 0.1, 2 * seed), normal(1.0, 0.1, 2 * seed + 1)).verdict != "no difference"
+        ratio(normal(1.0, 0.1, 2 * seed), normal(1.0, 0.1, 2 * seed + 1)).verdict
+        in {"faster", "slower"}
         for seed in range(100)
     )
     assert wrong <= 12

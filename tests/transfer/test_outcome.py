@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from gradtool.results.transfer import Link
-from gradtool.transfer.measuring.outcome import impossible_rate, unstable
+from gradtool.transfer.analysis.link_share import with_shares
+from gradtool.transfer.measuring.outcome import unstable
 from gradtool.transfer.measuring.timing import Times
 from tests.transfer import fake_machine
 from tests.transfer.fake_machine import FakeMachine
@@ -43,11 +44,19 @@ def test_a_device_time_below_zero(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_rate_above_the_link() -> None:
     link = Link(generation=1, width=1, gbps=0.25, source="sysfs")
-    reasons = refusals(FakeMachine(link=link))
-    assert all("GB/s is above the link's raw 0.25 GB/s" in reason for reason in reasons)
-    assert impossible_rate(63.5, 63.0) == ""
-    assert impossible_rate(64.0, 63.0)
-    assert impossible_rate(64.0, None) == ""
+    (cell, *_) = run(FakeMachine(), **ONE).cells
+    (shown,), kept = with_shares([cell], link)
+    assert "GB/s is above the link's raw 0.25 GB/s" in shown.unavailable
+    assert (shown.done, shown.gbps, shown.samples, shown.verified) == (None, None, (), False)
+    assert kept == link
+
+
+def test_a_link_that_several_cells_exceed_was_misread() -> None:
+    link = Link(generation=1, width=1, gbps=0.25, source="sysfs")
+    report = run(FakeMachine(link=link), **ONE)
+    assert all(cell.done and cell.link_share is None for cell in report.cells)
+    assert report.link.gbps is None
+    assert "sysfs reports generation 1 x1, 0.25 GB/s, but copies reached" in report.link.unknown
 
 
 def test_batches_of_two_sizes_that_do_not_agree(monkeypatch: pytest.MonkeyPatch) -> None:

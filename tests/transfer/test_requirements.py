@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from gradtool.measure.sampling import StopRule
+from gradtool.measure.summary import summarize
 from gradtool.report.transfer.document import render
-from gradtool.results.transfer import Link, TransferReport
+from gradtool.results.transfer import Cell, Link, TransferReport
 from gradtool.transfer.analysis import requirements
 from gradtool.transfer.analysis.changes import (
     compared,
@@ -18,6 +22,8 @@ from gradtool.transfer.analysis.changes import (
     require_comparable,
 )
 from gradtool.transfer.errors import TransferError
+from gradtool.transfer.plan.options import TransferOptions
+from gradtool.transfer.runner import profile
 from tests.transfer.fake_machine import RATES, FakeMachine
 from tests.transfer.runs import run
 
@@ -84,15 +90,87 @@ def test_thresholds_that_could_never_be_decided(report: TransferReport) -> None:
         requirements.require_decidable([link], report.cells, simulated=True)
 
 
-def test_a_number_that_is_missing_fails() -> None:
+def test_a_number_that_is_missing_decides_nothing() -> None:
     refused = small(FakeMachine(refused=("pinned",)))
     found = requirements.decide(requirements.parse("pinned.h2d.gbps > 0"), refused)
-    assert not found.met
+    assert (found.met, found.decided) == (False, False)
     assert "no pinned memory here" in found.reason
     unknown = small(FakeMachine(link=Link(unknown="hidden")))
     found = requirements.decide(requirements.parse("pinned.h2d.gbps > 0*link"), unknown)
-    assert not found.met
+    assert (found.met, found.decided) == (False, False)
     assert "the link's rate is unknown" in found.reason
+
+
+def large(report: TransferReport) -> list[Cell]:
+    return [cell for cell in report.cells if cell.bytes > 4096]
+
+
+@pytest.mark.parametrize(
+    ("samples", "reason"),
+    [((1e-5,) * 3, "it has only 3 samples"), ((1e-5, 1e-5, 2e-5, 3e-5) * 4, "scatter by ")],
+)
+def test_a_number_that_cannot_be_trusted_decides_nothing(
+    report: TransferReport, samples: tuple[float, ...], reason: str
+) -> None:
+    doubted = tuple(
+        replace(cell, done=summarize(samples), samples=samples) if cell.bytes > 4096 else cell
+        for cell in report.cells
+    )
+    bad = replace(report, cells=doubted)
+    found = requirements.decide(requirements.parse("pinned.h2d.gbps < 1"), bad)
+    assert (found.met, found.decided) == (False, False)
+    assert reason in found.reason
+    assert "pinned.h2d.blocking" in found.reason
+    beside = compared(bad, report, 0.1)
+    assert beside.notices[-1].startswith("not compared, measured well enough in the earlier run")
+    assert not any(change.id.endswith(f"[{1 << 20}]") for change in beside.changes)
+
+
+def test_a_cell_that_fails_decides_whatever_the_others_are(report: TransferReport) -> None:
+    first, *others = (cell for cell in large(report) if cell.scenario == "pinned")
+    mixed = replace(report, cells=(first, *(replace(each, done=None) for each in others)))
+    found = requirements.decide(requirements.parse("pinned.h2d.gbps > 1e3"), mixed)
+    assert (found.met, found.decided) == (False, True)
+
+
+def noisy(seed: int, *, factor: float = 1.0, spread: float = 0.04) -> FakeMachine:
+    """Times that scatter, with a burst of slow ones now and then, as on a shared machine."""
+    rng = np.random.default_rng(seed)
+
+    def times() -> Iterator[float]:
+        while True:
+            burst = 1.5 if rng.random() < 0.05 else 1.0
+            yield factor * burst * float(rng.lognormal(0, spread))
+
+    return FakeMachine(jitter=times())
+
+
+def few(machine: FakeMachine) -> TransferReport:
+    """One size, eight samples a cell."""
+    options = TransferOptions(
+        sizes=(1 << 20,), scenarios=("pageable", "pinned"), probes=(), collections=(), budget=30.0
+    )
+    return profile(options, machine=machine, rule=StopRule(least=8, most=8))
+
+
+def test_a_run_compared_with_itself_has_no_regression() -> None:
+    runs = [few(noisy(seed)) for seed in range(21)]
+    changes = [
+        change
+        for before, after in itertools.pairwise(runs)
+        for change in compared(after, before, 0.1).changes
+    ]
+    assert len(changes) > 0.9 * 20 * len(runs[0].cells)
+    assert not any(change.regressed for change in changes)
+
+
+def test_a_slowdown_of_a_fifth_is_found_with_eight_samples() -> None:
+    changes = [
+        change
+        for seed in range(10)
+        for change in compared(few(noisy(seed + 50, factor=1.2)), few(noisy(seed)), 0.1).changes
+    ]
+    assert sum(change.regressed for change in changes) >= 0.9 * len(changes)
 
 
 def slower(factor: float) -> FakeMachine:
@@ -105,10 +183,10 @@ def test_a_run_beside_an_earlier_one(
     report: TransferReport, factor: float, regressed: bool
 ) -> None:
     found = compared(small(slower(factor)), report, 0.1)
-    large = [change for change in found.changes if change.id.endswith(f"[{1 << 20}]")]
+    changes = [change for change in found.changes if change.id.endswith(f"[{1 << 20}]")]
     assert len(found.changes) == len(report.cells)
-    assert {change.regressed for change in large} == {regressed}
-    assert all(change.ratio.low <= change.ratio.value <= change.ratio.high for change in large)
+    assert {change.regressed for change in changes} == {regressed}
+    assert all(change.ratio.low <= change.ratio.value <= change.ratio.high for change in changes)
     assert found.unmatched == ()
 
 
@@ -124,7 +202,10 @@ def test_cells_of_one_run_only_are_named(report: TransferReport) -> None:
     assert len(found.unmatched) == len(report.cells) - 2
     named = ", ".join(found.unmatched[:3])
     more = f" and {len(found.unmatched) - 3} more"
-    assert found.notices[-1] == f"not compared, measured in the earlier run only: {named}{more}"
+    assert (
+        found.notices[-1]
+        == f"not compared, measured well enough in the earlier run only: {named}{more}"
+    )
     other = replace(report, header=replace(report.header, device="Paper 1"))
     assert "another device: Paper 1, not Paper 0" in compared(report, other, 0.1).notices[-1]
 
@@ -135,8 +216,8 @@ def test_runs_that_share_no_cell_say_so(report: TransferReport) -> None:
     assert found.changes == ()
     assert found.notices[-3:] == (
         "--compare: nothing was compared: no cell was measured in both runs",
-        f"not compared, measured in the earlier run only: {report.cells[1].id}",
-        f"not compared, measured in this run only: {report.cells[0].id}",
+        f"not compared, measured well enough in the earlier run only: {report.cells[1].id}",
+        f"not compared, measured well enough in this run only: {report.cells[0].id}",
     )
 
 

@@ -125,6 +125,53 @@ def test_memory_that_is_refused_is_a_reason_and_the_rest_goes_on() -> None:
     assert {hazard.unavailable for hazard in report.hazards} == {"no pinned memory here"}
 
 
+def test_default_sizes_that_do_not_fit_are_left_out() -> None:
+    report = run(FakeMachine(free=1 << 28), sizes=None, scenarios=("pinned",), probes=())
+    sizes = {cell.bytes for cell in report.cells if cell.tensors == 1}
+    assert sizes == {4096, 1 << 16, MIB, 16 * MIB}
+    assert report.notices[0].startswith("sizes left out: 64 MiB: 64 MiB does not fit")
+
+
+class LosingMachine(FakeMachine):
+    """A device that is lost after so many waits for it."""
+
+    left = 0
+
+    def synchronize(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise RuntimeError("cudaErrorLaunchFailure: unspecified launch failure\nmore")
+        super().synchronize()
+
+
+@pytest.mark.parametrize("left", [0, 1, 30, 1000])
+def test_a_lost_device_leaves_what_was_measured(left: int) -> None:
+    machine = LosingMachine()
+    machine.left = left
+    report = run(machine, scenarios=("pinned", "pageable"), sizes=(4096, MIB))
+    reasons = {cell.unavailable for cell in report.cells if not cell.done}
+    lost = "the device was lost: cudaErrorLaunchFailure: unspecified launch failure"
+    assert all("cudaErrorLaunchFailure" in reason for reason in reasons)
+    assert any(notice.startswith(lost) for notice in report.notices)
+    assert any(cell.done for cell in report.cells) == (left == 1000)
+
+
+def test_a_probe_that_fails_is_a_notice_and_the_others_go_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class CompileError(Exception):
+        """As CuPy's, which is no RuntimeError."""
+
+    def fail(*_: object) -> None:
+        raise CompileError("no NVRTC")
+
+    monkeypatch.setattr("gradtool.transfer.probes.hazards.demonstrate_all", fail)
+    report = run(scenarios=("pinned",), sizes=(MIB,), probes=("hazards", "pinning"))
+    assert "hazards: not measured: no NVRTC" in report.notices
+    assert report.pinning
+    assert all(cell.done for cell in report.cells)
+
+
 def test_what_does_not_fit_is_refused_before_anything_is_allocated() -> None:
     machine = FakeMachine(free=1 << 30)
     with pytest.raises(TransferError, match=r"1 GiB does not fit: with 1\.07 GB of memory free"):

@@ -139,11 +139,24 @@ def _profile(
     from gradtool.errors import UsageError
     from gradtool.transfer.errors import TransferError
 
+    _silence_releases()
     try:
         options = _options(flags, config)
         return _measure_and_write(options, required, reports, plot, shown, (config, required[0]))
     except TransferError as error:
         raise UsageError(str(error)) from error
+
+
+def _silence_releases() -> None:
+    """Keep what CuPy's destructors cannot release off the screen; a failure is reported already."""
+    show = sys.unraisablehook
+
+    def show_others(failure: sys.UnraisableHookArgs) -> None:
+        of_cupy = str(getattr(failure.object, "__module__", "")).startswith("cupy")
+        if not of_cupy and failure.exc_type.__name__ != "CUDARuntimeError":
+            show(failure)
+
+    sys.unraisablehook = show_others
 
 
 def _options(flags: dict[str, Any], config: str | None) -> TransferOptions:
@@ -226,20 +239,22 @@ def _show(report: TransferReport, quiet: int, color: str, *, to_stderr: bool) ->
 
 
 def exit_code(report: TransferReport, *, compared_nothing: bool = False) -> ExitCode:
-    """Interrupted; a regression or a threshold missed; nothing measured, or nothing compared."""
+    """Interrupted; a regression or a threshold missed; nothing measured, compared or decided."""
     if report.interrupted:
         return interrupted()
     regressed = any(change.regressed for change in report.changes)
-    if regressed or not all(each.met for each in report.requirements):
+    if regressed or any(each.decided and not each.met for each in report.requirements):
         return ExitCode.FAILED
+    if not all(each.decided for each in report.requirements):
+        return ExitCode.NOTHING_CHECKED
     if compared_nothing or not _has_measured(report):
         return ExitCode.NOTHING_CHECKED
     return ExitCode.PASSED
 
 
 def _has_measured(report: TransferReport) -> bool:
-    """Return True if a cell has a number, or a probe where no cell was selected."""
+    """Return True if a cell has a number to trust, or a probe where no cell was selected."""
     if report.cells:
-        return any(cell.done for cell in report.cells)
+        return any(not cell.doubt for cell in report.cells)
     records = (report.asynchrony, report.hazards, report.pinning, report.overlap, report.nodes)
     return any(not each.unavailable for group in records for each in group)

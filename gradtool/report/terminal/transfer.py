@@ -18,6 +18,7 @@ from gradtool.report.transfer.lines import (
     header_lines,
     last_line,
     not_measured,
+    requirement_mark,
 )
 from gradtool.report.transfer.tables import tables
 from gradtool.results.transfer import TransferReport
@@ -103,6 +104,6 @@ def _write_requirements(page: Page, report: TransferReport) -> None:
         return
     page.whole(Text("requirements", style=STRONG))
     for each in report.requirements:
-        mark = Text("  met      " if each.met else "  NOT MET  ", style=_GOOD if each.met else _BAD)
-        page.wrapped(Text(f"{each.text} ({each.reason})"), first=mark, indent=11)
+        mark = Text(f"  {requirement_mark(each):<13}", style=_GOOD if each.met else _BAD)
+        page.wrapped(Text(f"{each.text} ({each.reason})"), first=mark, indent=15)
     page.blank()

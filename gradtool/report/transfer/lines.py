@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from gradtool.measure.units import rate_text, size_text
 from gradtool.report.transfer.tables import NOT_AVAILABLE
-from gradtool.results.transfer import NodeRate, TransferReport
+from gradtool.results.transfer import NodeRate, Requirement, TransferReport
 
 
 def not_measured(report: TransferReport) -> Iterator[str]:
@@ -54,11 +54,17 @@ def advice_lines(report: TransferReport) -> list[str]:
     ]
 
 
+def requirement_mark(requirement: Requirement) -> str:
+    """``met``, ``NOT MET`` or ``NOT DECIDED``."""
+    if not requirement.decided:
+        return "NOT DECIDED"
+    return "met" if requirement.met else "NOT MET"
+
+
 def requirement_lines(report: TransferReport) -> list[str]:
     """The verdict on each requirement."""
     return [
-        f"{'met' if each.met else 'NOT MET'}: {each.text} ({each.reason})"
-        for each in report.requirements
+        f"{requirement_mark(each)}: {each.text} ({each.reason})" for each in report.requirements
     ]
 
 

@@ -229,7 +229,7 @@ def _overlap_table(report: TransferReport) -> Table | None:
     """Share of a copy that a computation hides."""
     found = [
         [
-            each.memory, each.stream, size_text(each.bytes), time_of(each.copy),
+            each.memory, each.stream, each.first, size_text(each.bytes), time_of(each.copy),
             time_of(each.compute), time_of(each.both),
             NOT_AVAILABLE if each.efficiency is None else f"{each.efficiency:.0%}",
         ]
@@ -239,8 +239,9 @@ def _overlap_table(report: TransferReport) -> Table | None:
     if not found:
         return None
     columns = (
-        Column("memory", right=False), Column("stream", right=False), Column("size"),
-        Column("copy"), Column("compute"), Column("both"), Column("hidden"),
+        Column("memory", right=False), Column("stream", right=False),
+        Column("issued first", right=False), Column("size"), Column("copy"),
+        Column("compute"), Column("both"), Column("hidden"),
     )  # fmt: skip
     note = (
         "threads that share the host's processors and memory; a GPU behaves differently"

@@ -44,14 +44,14 @@ def _of_claim(claim: Claim, report: TransferReport) -> Iterator[Advice]:
         return
     sides = [way(report.cells, name, many=claim.many) for name in (claim.way, claim.other)]
     found = compare(*sides)
-    if found is not None:
+    if found is not None and found.verdict != "cannot tell":
         yield _sentence(claim, found)
 
 
 def _sentence(claim: Claim, found: Comparison) -> Advice:
     if found.verdict == "no difference":
         size = size_text(found.cells[-1].total)
-        text = f"{claim.same} (At {size} the interval of the ratio contains 1.)"
+        text = f"{claim.same} (At {size}; {found.ratios[-1].resolution:.0%} would have been seen.)"
         return Advice(text=text, rests_on=found.rests_on)
     words = claim.faster if found.verdict == "faster" else claim.slower
     text = words.format(x=f"{found.factor:.2g}", size=size_text(found.since))
@@ -107,12 +107,17 @@ def _asynchrony(report: TransferReport) -> Iterator[Advice]:
 
 
 def _overlap(report: TransferReport) -> Iterator[Advice]:
+    hidden: dict[str, dict[str, float]] = {}
     for found in report.overlap:
         if found.stream == "side stream" and found.efficiency is not None:
-            good = found.efficiency >= _GOOD_OVERLAP
-            words = _OVERLAPS if good else _DOES_NOT_OVERLAP
-            text = words.format(memory=found.memory, share=f"{found.efficiency:.0%}")
-            yield Advice(text=text, rests_on=(f"overlap {found.memory} side stream",))
+            hidden.setdefault(found.memory, {})[found.first] = found.efficiency
+    for memory, by_first in hidden.items():
+        first, share = max(by_first.items(), key=lambda each: each[1])
+        words = _OVERLAPS if share >= _GOOD_OVERLAP else _DOES_NOT_OVERLAP
+        text = words.format(memory=memory, share=f"{share:.0%}")
+        if share >= _GOOD_OVERLAP > min(by_first.values()):
+            text += f" Issue the {first} first: in the other order they do not overlap."
+        yield Advice(text=text, rests_on=(f"overlap {memory} side stream",))
 
 
 def _nodes(report: TransferReport) -> Iterator[Advice]:
@@ -161,7 +166,7 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """``faster``, ``slower`` or ``no difference`` at the largest size."""
+        """``faster``, ``slower``, ``no difference`` or ``cannot tell`` at the largest size."""
         return self.ratios[-1].verdict
 
     @property
@@ -197,8 +202,7 @@ def way(cells: Sequence[Cell], name: str, *, many: bool = False) -> list[Cell]:
         if cell.id.partition("[")[0] == name
         and not cell.row
         and (cell.tensors > 1) == many
-        and cell.done is not None
-        and cell.done.trust != "do not use"
+        and not cell.doubt
     ]
     return sorted(found, key=lambda cell: cell.total)
 

@@ -77,11 +77,13 @@ def require_comparable(old: TransferReport, *, simulated: bool) -> None:
 def compared(report: TransferReport, old: TransferReport, limit: float) -> TransferReport:
     """The report with what changed since an earlier one.
 
-    A cell has regressed when its median is slower by more than `limit` and the interval of the
-    ratio lies above 1.
+    A cell has regressed when its median and its fastest quarter both are slower by more than
+    `limit`, and the interval of the ratio lies above half of that. Other programs on the machine
+    slow some samples of a run, and so its median; a slower copy slows them all. Cells whose
+    numbers cannot be trusted, in either run, are not compared.
     """
-    before = {_key(cell): cell for cell in old.cells if cell.done}
-    after = {_key(cell): cell for cell in report.cells if cell.done}
+    before = {_key(cell): cell for cell in old.cells if not cell.doubt}
+    after = {_key(cell): cell for cell in report.cells if not cell.doubt}
     changes = tuple(_change(before[key], after[key], limit) for key in after if key in before)
     gone, new = _names(before.keys() - after.keys()), _names(after.keys() - before.keys())
     notices = list(report.notices)
@@ -102,7 +104,7 @@ def _not_compared(names: list[str], run: str) -> Iterator[str]:
     """A notice about the cells that only one run has, if there are any."""
     if names:
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        yield f"not compared, measured in {run} only: {', '.join(names[:_NAMED])}{more}"
+        yield f"not compared, measured well enough in {run} only: {', '.join(names[:_NAMED])}{more}"
 
 
 def _key(cell: Cell) -> _Key:
@@ -119,5 +121,9 @@ def _change(before: Cell, after: Cell, limit: float) -> Change:
     found = ratio(after.samples, before.samples)
     return Change(
         id=after.id, before=before.done.median, after=after.done.median, ratio=found,
-        regressed=found.value > 1 + limit and found.low > 1,
+        regressed=(
+            found.value > 1 + limit
+            and found.low > 1 + limit / 2
+            and after.done.p25 > (1 + limit) * before.done.p25
+        ),
     )  # fmt: skip

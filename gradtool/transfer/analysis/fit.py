@@ -60,7 +60,7 @@ def fit_line(sizes: Sequence[float], times: Sequence[float]) -> Line:
 
 def fits(cells: Iterable[Cell]) -> list[Fit]:
     """A fit for each way of copying one buffer of which there are enough sizes."""
-    single = [cell for cell in cells if cell.tensors == 1 and not cell.row and cell.done]
+    single = [cell for cell in cells if cell.tensors == 1 and not cell.row and not cell.doubt]
     found = []
     for _, group in groupby(sorted(single, key=_way), key=_way):
         members = list(group)

@@ -2,7 +2,8 @@
 
 A side is a number, ``link``, or ``scenario.direction[.mode].metric``, each with an optional
 factor. A threshold applies to the largest size that was measured, in every mode, and is met only
-if it holds for all of them. A cell without a number fails it.
+if it holds for all of them. One cell that fails it decides; otherwise a cell without a number, or
+with one that cannot be trusted, leaves it undecided.
 """
 
 from __future__ import annotations
@@ -128,16 +129,26 @@ def decide(threshold: Threshold, report: TransferReport) -> Requirement:
     matching = [cell for cell in report.cells if threshold.left.matches(cell)]
     largest = max((cell.total for cell in matching), default=0)
     answers = [_holds(threshold, cell, report) for cell in matching if cell.total == largest]
-    met = bool(answers) and all(each for each, _ in answers)
-    reasons = [reason for holds, reason in answers if holds == met] or ["no such cell"]
-    return Requirement(text=threshold.text, met=met, reason="; ".join(dict.fromkeys(reasons)))
+    verdict = _combined([holds for holds, _ in answers])
+    reasons = [reason for holds, reason in answers if holds is verdict] or ["no such cell"]
+    return Requirement(
+        text=threshold.text, met=verdict is True, decided=verdict is not None,
+        reason="; ".join(dict.fromkeys(reasons)),
+    )  # fmt: skip
 
 
-def _holds(threshold: Threshold, cell: Cell, report: TransferReport) -> tuple[bool, str]:
+def _combined(answers: Sequence[bool | None]) -> bool | None:
+    """False if one cell fails it; None if one leaves it undecided, or there is none."""
+    if False in answers:
+        return False
+    return None if None in answers or not answers else True
+
+
+def _holds(threshold: Threshold, cell: Cell, report: TransferReport) -> tuple[bool | None, str]:
     left, why_not = _value(threshold.left, cell, report)
     right, why_not_right = _value(threshold.right, cell, report)
     if left is None or right is None:
-        return False, f"{cell.id}: {why_not or why_not_right}"
+        return None, f"{cell.id}: {why_not or why_not_right}"
     holds = _SIGNS[threshold.sign](left, right)
     return (
         holds,
@@ -155,9 +166,11 @@ def _value(side: Side, cell: Cell, report: TransferReport) -> tuple[float | None
     meant = cell if side.matches(cell) else _counterpart(side, cell, report)
     if meant is None:
         return None, f"{side.name} was not measured in that size and mode"
+    if meant.doubt:
+        return None, meant.doubt
     found = METRICS[side.metric](meant)
     if found is None:
-        return None, meant.unavailable or f"it has no {side.metric}"
+        return None, f"it has no {side.metric}"
     return side.factor * found, ""
 
 

@@ -110,18 +110,14 @@ class MeasuredCell:
     def _fail(self, reason: str) -> None:
         self._problem = self._problem or reason
 
-    def result(self, link: float | None = None) -> Cell:
-        """The cell with the results so far.
-
-        Args:
-            link: Raw rate of the link in GB/s, where it is known.
-        """
+    def result(self) -> Cell:
+        """The cell with the results so far."""
         outcome = Outcome(
             samples=self._samples, doubled=self._double, runs=self._runs,
             verified=self._verified, cache_hot=self._hot, marked=self._marked,
             problem="" if self._samples else self._problem,
         )  # fmt: skip
-        return outcome.record(self.cell, link)
+        return outcome.record(self.cell)
 
     def _slots(self, count: int) -> list[Slot]:
         """The slots of the next sample, in the order in which they are used."""

@@ -9,7 +9,7 @@ import msgspec
 
 from gradtool.measure.bootstrap import ratio
 from gradtool.measure.summary import summarize
-from gradtool.measure.units import rate_text, time_text
+from gradtool.measure.units import time_text
 from gradtool.results.transfer import Cell
 from gradtool.transfer.measuring.timing import Times
 
@@ -33,13 +33,12 @@ class Outcome:
     """The time between events is meaningful."""
     problem: str
 
-    def record(self, cell: Cell, link: float | None) -> Cell:
+    def record(self, cell: Cell) -> Cell:
         """The cell with its numbers, or with the reason that it has none."""
         reason = self.problem or self._refusal() or ("" if self.samples else NOT_REACHED)
         if reason:
             return msgspec.structs.replace(cell, unavailable=reason)
-        filled = self._filled(cell)
-        return _with_share(filled, link)
+        return self._filled(cell)
 
     def _refusal(self) -> str:
         if not self.verified:
@@ -73,29 +72,6 @@ def rate(cell: Cell, seconds: float) -> float | None:
     """GB/s of both directions together; None if the clock did not move."""
     return cell.moved / seconds / 1e9 if seconds > 0 else None
 
-
-def _with_share(cell: Cell, link: float | None) -> Cell:
-    """The cell with its share of the link; without numbers if the share is impossible."""
-    if link is None or cell.direction == "d2d" or cell.host_only:
-        return cell
-    limit = link * (2 if cell.direction == "duplex" else 1)
-    reason = impossible_rate(cell.gbps or 0.0, limit)
-    if reason:
-        return msgspec.structs.replace(without_numbers(cell), unavailable=reason)
-    share = (cell.device_gbps or cell.gbps or 0.0) / limit
-    return msgspec.structs.replace(cell, link_share=min(share, 1.0))
-
-
-def without_numbers(cell: Cell) -> Cell:
-    """The cell as it was before it was measured."""
-    return msgspec.structs.replace(
-        cell, call=None, done=None, device=None, samples=(), gbps=None, device_gbps=None,
-        link_share=None, verified=False,
-    )  # fmt: skip
-
-
-LINK_SLACK = 1.01
-"""Factor above the link's raw rate that a median may have, for the rounding of both."""
 
 MOST_DRIFT = 1.5
 """Highest ratio of the times of one copy, taken from batches of two sizes."""
@@ -134,10 +110,3 @@ def unstable(samples: Sequence[Times], doubled: Sequence[Times]) -> str:
         f"not shown: of {doubled[0].runs} copies each takes {found.value:.2g} times as long as of "
         f"{samples[0].runs}"
     )
-
-
-def impossible_rate(gbps: float, link: float | None) -> str:
-    """The reason that a rate over the link is impossible; empty if it may be possible."""
-    if link is None or gbps <= link * LINK_SLACK:
-        return ""
-    return f"not shown: {rate_text(gbps)} GB/s is above the link's raw {rate_text(link)} GB/s"

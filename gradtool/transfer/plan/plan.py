@@ -12,7 +12,7 @@ import msgspec
 
 from gradtool.measure.units import about, size_text
 from gradtool.results.transfer import Cell, Direction
-from gradtool.transfer.errors import TransferError
+from gradtool.transfer.errors import TransferError, reason_of
 from gradtool.transfer.machines.machine import Machine
 from gradtool.transfer.plan.options import SIZES, RowOptions, TransferOptions
 from gradtool.transfer.plan.scenarios import SCENARIOS, Scenario
@@ -28,9 +28,7 @@ def plan(options: TransferOptions, machine: Machine) -> list[Cell]:
     """
     chosen = _chosen(options.scenarios, on_host=machine.on_host)
     directions = _directions(options.directions)
-    cells = [
-        cell for scenario in chosen for cell in _cells(scenario, directions, options, machine)
-    ]
+    cells = [cell for scenario in chosen for cell in _cells(scenario, directions, options, machine)]
     cells += [_row(row, machine) for row in options.rows]
     if not cells and not options.probes:
         raise TransferError(
@@ -143,8 +141,15 @@ class MemoryBudget:
 
 
 def memory_budget(machine: Machine) -> MemoryBudget:
-    """The largest operation on a machine, by the memory that is free now."""
-    host, device = machine.free_memory()
+    """The largest operation on a machine, by the memory that is free now.
+
+    Raises:
+        TransferError: The device does not answer.
+    """
+    try:
+        host, device = machine.free_memory()
+    except RuntimeError as error:
+        raise TransferError(f"{machine.device_name} cannot be used: {reason_of(error)}") from error
     if machine.on_host:
         return MemoryBudget(int(SHARE * host / (HOST_BUFFERS + DEVICE_BUFFERS)), host)
     by_host, by_device = SHARE * host / HOST_BUFFERS, SHARE * device / DEVICE_BUFFERS

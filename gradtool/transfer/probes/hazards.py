@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from gradtool.device.protocol import Stream
 from gradtool.results.transfer import Hazard
-from gradtool.transfer.errors import UnavailableError
+from gradtool.transfer.errors import UnavailableError, reason_of
 from gradtool.transfer.machines.machine import Buffer, Call, Machine
 from gradtool.transfer.measuring.byte_check import POISON
 from gradtool.transfer.probes.held_stream import held
@@ -153,8 +153,8 @@ def demonstrate_all(machine: Machine, trials: int = TRIALS) -> Iterator[Hazard]:
             blank = Hazard(simulated=machine.simulated, name=name, what=what)
             try:
                 yield _demonstrated(blank, setup, wrong, trials)
-            except UnavailableError as error:  # The pool refused a block.
-                yield replace(blank, unavailable=str(error))
+            except (UnavailableError, MemoryError) as error:  # The pool refused a block.
+                yield replace(blank, unavailable=reason_of(error))
     finally:
         setup.close()
 

@@ -17,7 +17,7 @@ from gradtool.device.protocol import Stream
 from gradtool.measure.sampling import runs_per_sample
 from gradtool.measure.summary import Summary, summarize
 from gradtool.results.transfer import Direction, NodeRate
-from gradtool.transfer.errors import UnavailableError
+from gradtool.transfer.errors import UnavailableError, reason_of
 from gradtool.transfer.machines.host.header import parse_processors
 from gradtool.transfer.machines.machine import Call, HostBlock, Machine, Memory
 from gradtool.transfer.measuring.timing import timed
@@ -74,8 +74,8 @@ def measure_all(
         try:
             with bound_to(processors):
                 yield from _on_node(machine, blank, min(SIZE, largest), samples)
-        except (UnavailableError, MemoryError, RuntimeError) as error:
-            yield replace(blank, unavailable=str(error))
+        except Exception as error:  # CUDA and CuPy raise errors of many kinds
+            yield replace(blank, unavailable=reason_of(error))
 
 
 @contextmanager

@@ -1,6 +1,8 @@
 """Overlap of a copy with a computation: on the same stream, and on a stream of its own.
 
-Efficiency is (copy + compute - both) / the shorter of the two, from 0 to 1.
+Efficiency is (copy + compute - both) / the shorter of the two, from 0 to 1. The copy is issued
+after the computation, and before it: a call that waits for its stream, or a kernel that fills the
+device, hides the overlap in one of the two orders.
 """
 
 from __future__ import annotations
@@ -8,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
+from msgspec.structs import replace
+
 from gradtool.device.protocol import Stream
 from gradtool.measure.summary import Summary, summarize
 from gradtool.results.transfer import Overlap
-from gradtool.transfer.errors import UnavailableError
+from gradtool.transfer.errors import reason_of
 from gradtool.transfer.machines.machine import Call, Machine, Memory
 from gradtool.transfer.plan.scenarios import SCENARIOS
 
@@ -19,6 +23,8 @@ SIZE = 16 << 20
 SAMPLES = 9
 
 Where = Literal["same stream", "side stream"]
+First = Literal["kernel", "copy"]
+ORDERS: tuple[First, ...] = ("kernel", "copy")
 
 
 def measure_all(machine: Machine, largest: int, samples: int = SAMPLES) -> Iterator[Overlap]:
@@ -29,20 +35,17 @@ def measure_all(machine: Machine, largest: int, samples: int = SAMPLES) -> Itera
     for memory in memories:
         for where, copy_stream in _places(main, side):
             title = SCENARIOS[memory].label(on_host=machine.on_host)
+            blank = Overlap(simulated=machine.simulated, memory=title, stream=where, bytes=size)
             try:
-                times = _measured(machine, memory, size, main, copy_stream, samples)
-            except (UnavailableError, MemoryError, RuntimeError) as error:
-                yield Overlap(
-                    simulated=machine.simulated, memory=title, stream=where, bytes=size,
-                    unavailable=str(error),
-                )  # fmt: skip
+                copy, compute, both = _measured(machine, memory, size, main, copy_stream, samples)
+            except Exception as error:  # CUDA and CuPy raise errors of many kinds
+                yield replace(blank, unavailable=reason_of(error))
                 continue
-            copy, compute, both = times
-            yield Overlap(
-                simulated=machine.simulated, memory=title, stream=where, bytes=size, copy=copy,
-                compute=compute, both=both,
-                efficiency=efficiency(copy.median, compute.median, both.median),
-            )  # fmt: skip
+            for order in ORDERS:
+                yield replace(
+                    blank, first=order, copy=copy, compute=compute, both=both[order],
+                    efficiency=efficiency(copy.median, compute.median, both[order].median),
+                )  # fmt: skip
 
 
 def _places(main: Stream, side: Stream) -> tuple[tuple[Where, Stream], ...]:
@@ -56,24 +59,22 @@ def efficiency(copy: float, compute: float, both: float) -> float:
 
 def _measured(
     machine: Machine, memory: Memory, size: int, main: Stream, side: Stream, samples: int
-) -> tuple[Summary, Summary, Summary]:
+) -> tuple[Summary, Summary, dict[First, Summary]]:
+    """The times of the copy, of the computation, and of both by the one that is issued first."""
     block = machine.host(memory, size)
     try:
         block.array.fill(1)
         copy = machine.copier(machine.device(size), block.array, side)
         alone = _seconds(machine, (copy,), (side,))
         compute = machine.computation(main, min(_seconds(machine, (copy,), (side,)), alone))
-        _seconds(machine, (compute, copy), (main, side))
+        calls = (copy,), (compute,), (compute, copy), (copy, compute)
+        for issued in calls:
+            _seconds(machine, issued, (main, side))
         found = [
-            (
-                _seconds(machine, (copy,), (side,)),
-                _seconds(machine, (compute,), (main,)),
-                _seconds(machine, (compute, copy), (main, side)),
-            )
-            for _ in range(samples)
+            [_seconds(machine, issued, (main, side)) for issued in calls] for _ in range(samples)
         ]
-        first, second, third = (summarize(times) for times in zip(*found, strict=True))
-        return first, second, third
+        first, second, *both = (summarize(times) for times in zip(*found, strict=True))
+        return first, second, dict(zip(ORDERS, both, strict=True))
     finally:
         machine.synchronize()
         block.close()

@@ -15,7 +15,7 @@ from gradtool.measure.bootstrap import ratio
 from gradtool.measure.clock import Clock
 from gradtool.measure.summary import summarize
 from gradtool.results.transfer import Cell, PinningCost
-from gradtool.transfer.errors import UnavailableError
+from gradtool.transfer.errors import reason_of
 from gradtool.transfer.machines.machine import HostBlock, Machine, Memory
 from gradtool.transfer.machines.pages import touch
 from gradtool.transfer.plan.scenarios import SCENARIOS
@@ -41,9 +41,9 @@ def _measured(
     try:
         once(machine, min(size, 1 << 20))  # The extra cost of the first call does not count.
         found = [once(machine, size) for _ in range(samples)]
-    except (UnavailableError, MemoryError, RuntimeError) as error:
+    except Exception as error:  # CUDA and CuPy raise errors of many kinds
         return PinningCost(
-            simulated=machine.simulated, memory=title, bytes=size, unavailable=str(error)
+            simulated=machine.simulated, memory=title, bytes=size, unavailable=reason_of(error)
         )
     lock, touched, release = (summarize(times) for times in zip(*found, strict=True))
     return PinningCost(

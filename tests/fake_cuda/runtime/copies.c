@@ -61,8 +61,7 @@ static void copy_staged(struct CUstream_st *stream, void *target, const void *so
 
 static void copy_waiting(struct CUstream_st *stream, void *target, const void *source, size_t size,
                          enum engine engine) {
-    queue(stream, (struct task){.run = NULL}); /* follows whatever the stream must wait for */
-    wait_for(stream, stream->queued);
+    catch_up(stream);
     pthread_mutex_unlock(&state);
     move(target, source, size, engine, settings.pageable_gbps);
     pthread_mutex_lock(&state);
@@ -105,7 +104,7 @@ cudaError_t cudaMemcpy(void *target, const void *source, size_t size, enum cudaM
     if (error) return leave(error);
     bool staged = memory_of(source) == PAGEABLE && size <= STAGED_AT_MOST;
     bool within = memory_of(source) == DEVICE && memory_of(target) == DEVICE;
-    if (!staged && !within) wait_for(stream, stream->queued);
+    if (!staged && !within) catch_up(stream);
     return leave(device_error());
 }
 

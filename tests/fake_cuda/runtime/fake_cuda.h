@@ -109,7 +109,8 @@ struct CUstream_st *default_stream(int device);
 uint64_t queue(struct CUstream_st *stream, struct task task); /* its number; 0: captured */
 void queue_wait(struct CUstream_st *stream, struct CUstream_st *awaited, uint64_t number);
 void wait_for(struct CUstream_st *stream, uint64_t number);
-void wait_for_device(int device); /* -1: all devices */
+void catch_up(struct CUstream_st *stream); /* wait for its work, and for what that waits for */
+void wait_for_device(int device);          /* -1: all devices */
 
 /* events.c */
 struct CUevent_st {

@@ -13,6 +13,7 @@
  *   FAKE_CUDA_FAULTS=             faults, separated by commas:
  *       cudaMemcpyAsync@300=719   the 300th call fails with error 719
  *       cudaHostAlloc@3+=2        the third call and all later ones fail with error 2
+ *       cudaMemcpyAsync@1.5s=719  the first call after 1.5 seconds fails
  *
  * As on a real device, an error that corrupts the context (a failed launch, an illegal address,
  * an uncorrectable memory error) is returned by every call that follows.
@@ -30,12 +31,14 @@ static __thread cudaError_t last_error = cudaSuccess;
 
 struct fault {
     char function[64];
-    long call; /* counts down to the call that fails */
+    long call;      /* counts down to the call that fails */
+    double seconds; /* or the time since the first call; negative if it is by count */
     bool lasting;
     cudaError_t error;
 };
 static struct fault faults[16];
 static int fault_count;
+static int64_t started; /* time of the first call */
 
 static double number(const char *name, double otherwise) {
     char key[64];
@@ -46,16 +49,18 @@ static double number(const char *name, double otherwise) {
 
 static void read_faults(const char *text) {
     while (text && *text && fault_count < (int)(sizeof faults / sizeof *faults)) {
-        struct fault fault = {.call = 0};
-        char lasting = 0;
+        struct fault fault = {.seconds = -1};
         int error = 0;
         if (sscanf(text, "%63[^@]@%ld+=%d", fault.function, &fault.call, &error) == 3)
-            lasting = 1;
-        else if (sscanf(text, "%63[^@]@%ld=%d", fault.function, &fault.call, &error) != 3) {
+            fault.lasting = true;
+        else if (sscanf(text, "%63[^@]@%lfs=%d", fault.function, &fault.seconds, &error) == 3)
+            fault.call = 1;
+        else if (fault.seconds = -1,
+                 sscanf(text, "%63[^@]@%ld=%d", fault.function, &fault.call, &error) != 3) {
             fprintf(stderr, "FAKE_CUDA_FAULTS: cannot read %s\n", text);
             abort();
         }
-        fault.lasting = lasting, fault.error = (cudaError_t)error;
+        fault.error = (cudaError_t)error;
         faults[fault_count++] = fault;
         text = strchr(text, ',');
         text = text ? text + 1 : NULL;
@@ -63,6 +68,7 @@ static void read_faults(const char *text) {
 }
 
 static void read_settings(void) {
+    started = now_ns();
     settings = (struct settings){
         .gbps = number("GBPS", 55),
         .pageable_gbps = number("PAGEABLE_GBPS", 10),
@@ -106,9 +112,10 @@ static bool corrupts_context(cudaError_t error) {
 }
 
 static cudaError_t fault_of(const char *function) {
+    double passed = (double)(now_ns() - started) / 1e9;
     for (int each = 0; each < fault_count; each++) {
         struct fault *fault = &faults[each];
-        if (strcmp(fault->function, function)) continue;
+        if (strcmp(fault->function, function) || passed < fault->seconds) continue;
         fault->call--;
         if (fault->call == 0 || (fault->lasting && fault->call < 0)) return fault->error;
     }

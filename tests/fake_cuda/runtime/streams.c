@@ -95,6 +95,11 @@ uint64_t queue(struct CUstream_st *stream, struct task task) {
     return append(stream, task);
 }
 
+void catch_up(struct CUstream_st *stream) {
+    order_with_default(stream);
+    wait_for(stream, stream->queued);
+}
+
 void wait_for_device(int device) {
     for (struct CUstream_st *each = streams; each; each = each->next)
         if (device < 0 || each->device == device) wait_for(each, each->queued);
@@ -145,8 +150,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
     struct CUstream_st *stream = stream_of(handle);
     REQUIRE(stream, cudaErrorInvalidResourceHandle);
     if (stream->capture) return leave(invalidate(stream));
-    order_with_default(stream);
-    wait_for(stream, stream->queued);
+    catch_up(stream);
     return leave(device_error());
 }
 

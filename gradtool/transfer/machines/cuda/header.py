@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 
 from gradtool.device import array_module
 from gradtool.results.transfer import Header, Link
-from gradtool.transfer.errors import UnavailableError
+from gradtool.transfer.errors import guarded
 from gradtool.transfer.machines.cuda.link import local_processors, numa_node, read_link
 from gradtool.transfer.machines.cuda.nvml import nvml_of
 from gradtool.transfer.machines.machine import Machine
@@ -54,27 +55,29 @@ def version_text(number: int) -> str:
 @contextmanager
 def _load(machine: Machine) -> Iterator[None]:
     """Keep copies under way in the block, so that the link is awake."""
-    try:
-        block = machine.host("pinned", _LOAD_SIZE)
-    except UnavailableError:
+    with contextlib.ExitStack() as stack:
+        with guarded(lambda _reason: None):  # Without memory for it, the link may be idle.
+            _start_load(machine, stack)
         yield
-        return
+
+
+def _start_load(machine: Machine, stack: contextlib.ExitStack) -> None:
+    """Queue copies; leaving the stack waits for them."""
+    block = machine.host("pinned", _LOAD_SIZE)
+    stack.callback(block.close)
     stream = machine.stream()
     copy = machine.copier(machine.device(_LOAD_SIZE), block.array, stream)
+    stack.callback(stream.synchronize)
     for _ in range(_LOAD_COPIES):
         copy()
-    try:
-        yield
-    finally:
-        stream.synchronize()
-        del copy
-        block.close()
 
 
 @contextmanager
 def near(index: int) -> Iterator[None]:
     """Run the block on the processors near the device, so that its buffers lie near it too."""
-    local = local_processors(bus_of(index))
+    local: frozenset[int] = frozenset()
+    with guarded(lambda _reason: None):  # A device without an address is near no processor.
+        local = local_processors(bus_of(index))
     if not hasattr(os, "sched_setaffinity"):
         yield
         return
