@@ -84,12 +84,12 @@ def test_a_report_that_breaks_the_schema_is_found(run: Run, small: tuple[str, ..
 def test_the_exit_code_follows_from_thresholds(run: Run, small: tuple[str, ...]) -> None:
     code, out, _ = run(*small, "--require", "pinned.h2d.gbps >= 0.4*link")
     assert code == 0
-    assert "  met      pinned.h2d.gbps >= 0.4*link (" in out
+    assert "  met          pinned.h2d.gbps >= 0.4*link (" in out
     code, out, _ = run(
         *small, "--require", "pinned.h2d.gbps >= 1", "--require", "pinned.h2d.gbps >= 0.9*link"
     )
     assert code == 1
-    assert "  NOT MET  pinned.h2d.gbps >= 0.9*link (" in out
+    assert "  NOT MET      pinned.h2d.gbps >= 0.9*link (" in out
     assert out.splitlines()[-1].endswith("requirements met: 1 of 2")
 
 
