@@ -121,7 +121,7 @@ def test_a_comparison_of_nothing_does_not_pass(run: Run, small: tuple[str, ...],
     assert (code, err) == (5, "")
     for text in (out, Path("r").read_text()):
         told = " ".join(text.replace("\\", "").split())
-        assert "nothing was compared: no cell was measured in both runs" in told
+        assert "nothing was compared: no cell was measured well in both runs" in told
         assert "not compared, measured in the earlier run only: pageable.d2h.blocking[" in told
         assert "and 21 more" in told
 
@@ -161,7 +161,7 @@ def test_an_interrupt_prints_what_was_measured(
     code, out, err = run(*small, "--report", "json=r.json")
     assert (code, err) == (130, "")
     assert "host to device" in out
-    assert out.splitlines()[-1].startswith("interrupted: 24 cells measured")
+    assert out.splitlines()[-1].startswith("interrupted: 12 cells measured")
     assert json.loads(Path("r.json").read_text())["interrupted"] is True
     assert not list(Path().glob(".*partial"))
     assert not [each for each in threading.enumerate() if each.name.startswith("gradtool")]
@@ -232,7 +232,8 @@ def test_everything_on_the_host_is_marked_as_simulated(run: Run) -> None:
         "--budget", "40", "--config", "t.yaml", "--report", "json=r.json", "--report", "csv=r.csv",
         "--report", "markdown=r.md", "--report", "html=r.html", "--plot", "p.svg",
     )  # fmt: skip
-    assert (code, err) == (0, "")
+    assert err == ""
+    assert code in {0, 5}  # On a busy machine, no number may be good enough to count.
     titles = [line for line in out.splitlines() if line.startswith("SIMULATED")]
     assert len(titles) >= 6
     assert titles[-1] == out.splitlines()[-1]

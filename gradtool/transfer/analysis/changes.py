@@ -82,9 +82,11 @@ def compared(report: TransferReport, old: TransferReport, limit: float) -> Trans
     slow some samples of a run, and so its median; a slower copy slows them all. Cells whose
     numbers cannot be trusted, in either run, are not compared.
     """
-    before = {_key(cell): cell for cell in old.cells if not cell.doubt}
-    after = {_key(cell): cell for cell in report.cells if not cell.doubt}
-    changes = tuple(_change(before[key], after[key], limit) for key in after if key in before)
+    before = {_key(cell): cell for cell in old.cells if cell.done}
+    after = {_key(cell): cell for cell in report.cells if cell.done}
+    both = [key for key in after if key in before]
+    doubted = {key for key in both if before[key].doubt or after[key].doubt}
+    changes = tuple(_change(before[key], after[key], limit) for key in both if key not in doubted)
     gone, new = _names(before.keys() - after.keys()), _names(after.keys() - before.keys())
     notices = list(report.notices)
     if old.header.device != report.header.device:
@@ -93,18 +95,19 @@ def compared(report: TransferReport, old: TransferReport, limit: float) -> Trans
             f"{report.header.device}"
         )
     if not changes:
-        notices.append("--compare: nothing was compared: no cell was measured in both runs")
-    notices += _not_compared(gone, "the earlier run")
-    notices += _not_compared(new, "this run")
+        notices.append("--compare: nothing was compared: no cell was measured well in both runs")
+    notices += _not_compared(gone, "measured in the earlier run only")
+    notices += _not_compared(new, "measured in this run only")
+    notices += _not_compared(_names(doubted), "too few samples, or too noisy, in one of the runs")
     unmatched = tuple(sorted(gone + new))
     return replace(report, changes=changes, unmatched=unmatched, notices=tuple(notices))
 
 
-def _not_compared(names: list[str], run: str) -> Iterator[str]:
-    """A notice about the cells that only one run has, if there are any."""
+def _not_compared(names: list[str], reason: str) -> Iterator[str]:
+    """A notice about cells that are not compared, if there are any."""
     if names:
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        yield f"not compared, measured well enough in {run} only: {', '.join(names[:_NAMED])}{more}"
+        yield f"not compared, {reason}: {', '.join(names[:_NAMED])}{more}"
 
 
 def _key(cell: Cell) -> _Key:
