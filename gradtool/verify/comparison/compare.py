@@ -62,21 +62,26 @@ def decide(
 
 
 def is_unresolved(
-    analytic: FloatArray, numeric: Estimate, rounding_floor: FloatArray, decision: DecisionArray
+    analytic: FloatArray,
+    numeric: Estimate,
+    rounding_floor: FloatArray,
+    decision: DecisionArray,
+    reach: FloatArray | float = 1.0,
 ) -> BoolArray:
     """Flag undecided entries that are known as well as the roundings of their output ever allow.
 
     Their error lies below `rounding_floor`, which is relative to the output. An output with a large
     constant in it may still be meant to follow its input: so other entries must be known well, or
-    these roughly, or they are next to nothing as they stand.
+    these roughly, or they are next to nothing as they stand, and over the `reach` of their columns.
     """
     stepped = numeric.status == Status.STEPPED
     slope = np.fmax(np.abs(numeric.left), np.abs(numeric.right))
     error = np.where(stepped, slope, numeric.error)
     size = np.fmax(np.abs(analytic), np.where(stepped, slope, np.abs(numeric.value)))
+    moves = (size + error) * np.maximum(reach, 1.0)
     # An entry of zero passes wherever the output rests, and shows nothing about the others.
     known = bool(((decision == Decision.PASS) & (analytic != 0)).any())
-    clear = known | (error <= ROUGHLY_KNOWN * size) | (size + error <= NEXT_TO_NOTHING)
+    clear = known | (error <= ROUGHLY_KNOWN * size) | (moves <= NEXT_TO_NOTHING)
     return np.asarray((decision == Decision.UNVERIFIED) & (error <= rounding_floor) & clear)
 
 

@@ -21,7 +21,7 @@ from gradtool.verify.comparison.compare import (
     is_unresolved,
 )
 from gradtool.verify.comparison.locate import EntrySearch, Located, Projection
-from gradtool.verify.comparison.tolerance import Tolerance
+from gradtool.verify.comparison.tolerance import Tolerance, largest_by_moves
 from gradtool.verify.comparison.witness import Witness, is_consistent, sharpened
 from gradtool.verify.oracle.estimate import Estimate, Status
 from gradtool.verify.oracle.layout import Layout, lay_out, only
@@ -191,8 +191,26 @@ class Derivatives:
     def tolerance(self, argument: int) -> Tolerance:
         """The tolerance of the entries of one argument, before any look at their jitter."""
         eps = np.maximum(self.layout.eps(), epsilon(self.primals[argument].dtype))
-        largest = _largest(self.analytic.matrices)
-        return Tolerance(eps, largest, cancels=self.ungraphed, atol=self._atol, rtol=self._rtol)
+        return Tolerance(
+            eps,
+            largest=largest_by_moves(self.analytic.matrices, self._reaches, argument),
+            resting=self._resting / np.maximum(self._reaches[argument], 1.0),
+            cancels=self.ungraphed,
+            atol=self._atol,
+            rtol=self._rtol,
+        )
+
+    @cached_property
+    def _reaches(self) -> list[FloatArray]:
+        return self.layout.reaches(self.primals)
+
+    @property
+    def _resting(self) -> FloatArray | float:
+        """For each row the size of the terms that its entries are sums of, one at the most."""
+        terms = self.cancellation_scale
+        if terms is None or terms.shape != (self.layout.rows,):
+            return 1.0
+        return np.minimum(terms, 1.0)[:, None]
 
     def is_nondifferentiable(self, comparison: Comparison) -> bool:
         """Return True if outputs that look wrong have no derivative here.
@@ -325,7 +343,7 @@ class Derivatives:
         A gradient that moves in steps, and is constant between them, is that of straight pieces.
         """
         rounding_floor = self._numeric.rounding_floor(argument)
-        lost = is_unresolved(analytic, numeric, rounding_floor, decision)
+        lost = is_unresolved(analytic, numeric, rounding_floor, decision, self._reaches[argument])
         if (
             self.cancellation_scale is not None
             and self.cancellation_scale.shape == analytic.shape[:1]
@@ -361,12 +379,6 @@ class Derivatives:
         return Numeric(self.function, self.primals, self.layout, self.seed, at_once=self._at_once)
 
 
-def _largest(matrices: Sequence[FloatArray]) -> float:
-    """The largest finite entry of several matrices."""
-    sizes = [np.abs(matrix) for matrix in matrices]
-    return max((float(s[np.isfinite(s)].max(initial=0.0)) for s in sizes), default=0.0)
-
-
 def _may_be_rounding(comparison: Comparison, *, at_any_size: bool) -> bool:
     """Return True if all errors are small enough to be left by cancellation in backward.
 
@@ -376,7 +388,6 @@ def _may_be_rounding(comparison: Comparison, *, at_any_size: bool) -> bool:
     wrong = comparison.decision == Decision.FAIL
     if at_any_size:
         return bool(wrong.any())
-    difference = np.abs(comparison.analytic - comparison.numeric.value)[wrong]
-    return bool(
-        wrong.any() and (difference <= ROUNDED_DIFFERENCE * comparison.tolerance.largest).all()
-    )
+    difference = np.abs(comparison.analytic - comparison.numeric.value)
+    small = difference <= ROUNDED_DIFFERENCE * comparison.tolerance.largest
+    return bool(wrong.any() and small[wrong].all())

@@ -98,7 +98,7 @@ def _roundings(at: Derivatives, exact: FloatArray) -> FloatArray:
     """Return what roundings of both sides explain in each entry."""
     eps = at.layout.eps()[:, None]
     # The rows are products with cotangents of one size: their spread is that of the column's sum.
-    column = np.sqrt(np.mean(exact**2, axis=0, keepdims=True))
+    column = _norms(exact, axis=0)[None] / np.sqrt(len(exact))
     row = np.abs(exact).max(axis=1, keepdims=True, initial=0.0)
     return np.asarray(eps * (PROJECTED_ROUNDINGS * column + row))
 
@@ -111,6 +111,13 @@ def _is_confirmed(at: Derivatives, sampler: Sampler, compared: Sequence[Comparis
     lines = [_line(at, each) for each in compared]
     together = len(lines) > 1 and _agrees(sampler, lines)
     return together or all(_agrees(sampler, [line]) for line in lines)
+
+
+def _norms(vectors: FloatArray, axis: int) -> FloatArray:
+    """Return Euclidean norms, also of numbers whose squares are too large or too small."""
+    largest = np.abs(vectors).max(axis=axis, keepdims=True, initial=0.0)
+    unit = vectors / np.where(largest > 0, largest, 1.0)
+    return np.asarray(largest.squeeze(axis) * np.sqrt(np.sum(unit**2, axis=axis)))
 
 
 class _Line(NamedTuple):
@@ -133,7 +140,7 @@ def _line(at: Derivatives, comparison: Comparison) -> _Line:
     direction = np.zeros(primal.shape, primal.dtype)
     real_view(direction)[:] = along
     with np.errstate(all="ignore"):
-        size = np.sqrt((exact**2) @ (along**2))
+        size = _norms(exact * along, axis=1)
         return _Line(comparison.argument, direction, exact @ along, size)
 
 

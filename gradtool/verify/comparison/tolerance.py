@@ -8,7 +8,8 @@ in the same call of backward, or of the same input.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,13 +35,40 @@ def default_rtol(eps: float) -> float:
     return SINGLE_RTOL if eps > DOUBLE_EPS else DOUBLE_RTOL
 
 
+def largest_by_moves(
+    matrices: Sequence[FloatArray], reaches: Sequence[FloatArray], argument: int
+) -> FloatArray:
+    """Return for each column of one argument the entry that is one of the largest of all.
+
+    Columns have units. One that moves the outputs as far as any other does, over its own reach, is
+    as large; and none is larger than the largest number.
+    """
+    sizes = [np.abs(matrix) for matrix in matrices]
+    with np.errstate(over="ignore"):
+        moves = [size * reach for size, reach in zip(sizes, reaches, strict=True)]
+    return np.asarray(np.minimum(_largest(sizes), _largest(moves) / reaches[argument]))
+
+
+def _largest(sizes: Sequence[FloatArray]) -> float:
+    """The largest finite entry of several matrices."""
+    return max((float(s[np.isfinite(s)].max(initial=0.0)) for s in sizes), default=0.0)
+
+
 @dataclass(frozen=True)
 class Tolerance:
     """The tolerances of the rows of a Jacobian, each computed with its own precision `eps`."""
 
     eps: FloatArray
-    largest: float = 0.0
-    """The largest entry of all Jacobians of the function: measures what is rounded to nothing."""
+    largest: FloatArray | float = 0.0
+    """The entry of each column that moves the outputs as far as the largest of all Jacobians does.
+
+    Measures what is rounded to nothing; never more than the largest entry itself.
+    """
+    resting: FloatArray | float = 0.0
+    """The entry of each row and column that one would be without the units of outputs and inputs.
+
+    Gradients are sums of terms of the size of their cotangents, which is one.
+    """
     cancels: bool = False
     """Whether these are second derivatives, in which every entry has roundings of the largest.
 
@@ -60,26 +88,37 @@ class Tolerance:
             )
             return np.asarray(absolute + relative + self._rounding(analytic))
 
+    def across(self, along: FloatArray) -> Tolerance:
+        """Return the tolerance of a direction, which has so much of each column."""
+        size, shape = np.abs(along), (len(self.eps), len(along))
+        jitter, resting = (np.broadcast_to(each, shape) for each in (self.jitter, self.resting))
+        return replace(
+            self,
+            largest=float(np.max(self.largest * size, initial=0.0)),
+            resting=(resting @ size)[:, None],
+            # The jitter of the entries adds up along the direction, as their values do.
+            jitter=(jitter @ size)[:, None],
+        )
+
     def sharpest_rtol(self) -> float:
         """Return the tolerance of a sum of very many entries: what rounding alone explains."""
         eps = float(self.eps.max(initial=0.0))
         return min(default_rtol(eps), max(DOUBLE_RTOL, GRADIENT_ROUNDINGS * eps))
 
     def cancellation_tolerance(self) -> FloatArray:
-        """Return for each row the size that cancellation may have lost for good."""
+        """Return for each entry the size that cancellation may have lost for good."""
         return self.zero_tolerance() if self.cancels else np.zeros((len(self.eps), 1))
 
     def zero_tolerance(self) -> FloatArray:
-        """Return for each row the largest value that passes for an exact zero."""
+        """Return for each entry the largest value that passes for an exact zero."""
         return np.asarray(GRADIENT_ROUNDINGS * self.eps[:, None] * self.largest)
 
     def flat_tolerance(self) -> FloatArray:
-        """Return for each row the largest value that passes where the output does not move at all.
+        """Return for each entry the largest value that passes where the output does not move.
 
-        A gradient is a sum of terms of the size of its cotangents, which is one: next to them a
-        term of a rounding's rounding leaves no trace.
+        Next to a term of the size of `resting` a rounding's rounding leaves no trace.
         """
-        floor = self.eps[:, None] ** 2 if self.cancels else 0.0
+        floor = self.eps[:, None] ** 2 * self.resting if self.cancels else 0.0
         return np.asarray(np.maximum(self.zero_tolerance(), floor))
 
     def _rounding(self, analytic: FloatArray) -> FloatArray:

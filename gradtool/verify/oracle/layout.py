@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gradtool.verify.oracle.steps import scales
 from gradtool.verify.protocol.coordinates import BoolArray, Coordinates, FloatArray
 from gradtool.verify.protocol.observation import Array
 from gradtool.verify.randomness import Directions, Functionals, generator
@@ -87,6 +88,17 @@ class Layout:
         for block, flag in zip(self.outputs.blocks, self.graphed, strict=True):
             mask[block.span] = flag
         return mask
+
+    def reaches(self, primals: Sequence[Array]) -> list[FloatArray]:
+        """For each argument the distances along its columns that change it by its own size."""
+        return [
+            np.array([directions.reach(k) for k in range(directions.shape[1])])
+            if directions is not None
+            else scales(primal)[: inputs.size]  # Integers have no columns.
+            for primal, directions, inputs in zip(
+                primals, self.directions, self.inputs, strict=True
+            )
+        ]
 
     def cotangents(self, vector: FloatArray) -> list[Array | None]:
         """A cotangent for each output with a graph, None for the others."""

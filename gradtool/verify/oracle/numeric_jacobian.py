@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -97,10 +96,8 @@ class Numeric:
         along = directions.combined(np.ones(1))
         expected = known.value @ along
         line = self._line(argument, directions, 0)
-        jitter = np.broadcast_to(tolerance.jitter, known.value.shape) @ np.abs(along)
-        # The jitter of the entries adds up along the direction, as their values do.
-        rerounded = replace(tolerance, jitter=jitter[:, None])
-        across = self._answer(argument, [line], np.nan_to_num(expected)[:, None], rerounded)
+        claim = np.nan_to_num(expected)[:, None]
+        across = self._answer(argument, [line], claim, tolerance.across(along))
         size = np.abs(known.value) @ np.abs(along) + np.abs(across.value[:, 0])
         slack = known.error @ np.abs(along) + across.error[:, 0] + ADDITIVE_SLOPE_DIFFERENCE * size
         bent = np.abs(expected - across.value[:, 0]) > slack

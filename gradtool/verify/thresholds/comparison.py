@@ -71,8 +71,9 @@ Halved: more entries of functions with a large constant are unverified.
 """
 
 NEXT_TO_NOTHING = 1e-12
-"""Unit: absolute. An entry that is smaller, error included, on both sides is verified whatever
-its relative error, where the rounding floor allows it. Doubled or halved: entries between half of
+"""Unit: absolute, also as a move of the output over the input's scale. An entry that is smaller,
+error included, on both sides is verified whatever its relative error, where the rounding floor
+allows it. Doubled or halved: entries between half of
 this and twice this change between verified and unverified.
 """
 

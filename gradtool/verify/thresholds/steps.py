@@ -79,10 +79,10 @@ estimates to choose from. Doubled: every refined column costs 16 evaluations mor
 than the six rungs that a single one-sided estimate needs, so extrapolation itself fails.
 """
 
-LADDER_MOST_RUNGS = 100
-"""Unit: rungs. 0.5 * 2**-100 is 4e-31 of the scale, beyond which only inputs that are zero, or
-far smaller than their neighbours, can be resolved. Doubled: nothing, double precision ends
-before. Halved: steps end at 4e-16 of the scale, and an entry of 1e-20 next to 1 is not resolved.
+LADDER_MOST_RUNGS = 1200
+"""Unit: rungs. 2**-1200 is 1e-361 of the scale, more than double precision has, so that an entry
+far smaller than its neighbours is resolved at its own size. Doubled: nothing. Halved: an entry of
+1e-200 next to 1 is called constant, or wrong.
 """
 
 LADDER_RUNGS_AT_A_TIME = 4
