@@ -148,3 +148,23 @@ def test_nodes_show_the_parameters_of_their_operation(torch: Any) -> None:
     assert x.sort()[0].grad_fn._saved_indices.tolist() == [[1, 0], [0, 1]]
     with pytest.raises(AttributeError, match="has no attribute '_saved_other'"):
         _ = (x + x).grad_fn._saved_other
+
+
+def test_results_of_one_operation_have_one_node(torch: Any) -> None:
+    x = torch.tensor([[1.0, 2.0, 4.0]], dtype=torch.float64, requires_grad=True)
+    deviation, mean = torch.std_mean(x, 1)
+    assert deviation.grad_fn is mean.grad_fn
+    assert mean.grad_fn.name() == "StdMeanBackward0"
+    assert (deviation.output_nr, mean.output_nr) == (0, 1)
+    assert mean.grad_fn._saved_keepdim is False
+    seen = []
+    mean.grad_fn.register_prehook(lambda grads: seen.append([each is None for each in grads]))
+    slope = torch.autograd.grad(deviation + mean, x, create_graph=True)[0]
+    (second,) = torch.autograd.grad(slope[0, 0], x, retain_graph=True)
+    assert second.abs().sum() > 0
+    (only,) = torch.autograd.grad(mean, x)
+    assert torch.allclose(only, torch.full((1, 3), 1 / 3, dtype=torch.float64))
+    assert seen[0] == [False, False]
+    assert seen[-1] == [True, False]
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        torch.autograd.grad(deviation, x)

@@ -12,10 +12,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from gradtool.engine._modes import modes
+from gradtool.engine._ops.core.joined import join
 from gradtool.engine._ops.core.primitive_node import PrimitiveNode
 from gradtool.engine._ops.core.saved_names import without_tensors
 from gradtool.engine._tensor import Tensor
-from gradtool.engine.autograd._node import OutputEdge
+from gradtool.engine.autograd._node import OutputEdge, next_order
 
 Function = Callable[..., Any]
 NodeName = str | Callable[..., str | None]
@@ -33,7 +34,10 @@ def with_node_name(function: Function, name: NodeName) -> Function:
         if not modes.grad:
             return function(*args, **params)
         before = [each._node for each in args if isinstance(each, Tensor)]
+        began = next_order()
         out = function(*args, **params)
+        if isinstance(out, tuple) and isinstance(name, str) and join(out, began, name):
+            return out
         for each in out if isinstance(out, tuple) else (out,):
             if isinstance(each, Tensor) and each._node is not None:
                 shown = name if isinstance(name, str) else name(*args, **params)
