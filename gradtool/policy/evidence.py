@@ -58,7 +58,15 @@ def _lacks_evidence(function: FunctionResult, settings: Settings) -> bool:
     checks = [*function.checks, *(check for case in function.cases for check in case.checks)]
     if any(map(_is_broken, checks)) or any(case.compared for case in function.cases):
         return False
-    return not function.cases or not all(_is_excused(case, settings) for case in function.cases)
+    if not function.cases:
+        return not any(map(_is_listed_only, function.checks))
+    return not all(_is_excused(case, settings) for case in function.cases)
+
+
+def _is_listed_only(check: CheckResult) -> bool:
+    """Return True for a Function that is abstract or was not reached, which its report says."""
+    is_abstract = check.skip is not None and check.skip.kind is SkipKind.INAPPLICABLE
+    return check.rule == codes.NOT_REACHED or (check.rule == codes.NO_CASE and is_abstract)
 
 
 def _is_broken(check: CheckResult) -> bool:
