@@ -1,16 +1,20 @@
 """Placeholders for the names of PyTorch that the engine lacks.
 
 Code may mention such a name in any way: import it, take attributes of it, derive from it, annotate
-and decorate with it, pass it to ``isinstance``. Using it raises an error that names it.
+and decorate with it, pass it to ``isinstance``. While a module is imported, it may also use it:
+what comes of that is another placeholder. Any later use raises an error that names it.
 """
 
 from __future__ import annotations
 
 import functools
+import sys
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FunctionType
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
+
+from gradtool.engine._importing import is_importing, unpacked_into
 
 _KERNELS = (
     "torch._C",
@@ -24,22 +28,25 @@ _KERNELS = (
 )
 """Names that reach PyTorch's compiled code, which only PyTorch can run."""
 
-_KEPT_CALLS = frozenset(
-    {
-        "torch._dynamo.disable",
-        "torch.distributed.elastic.multiprocessing.errors.record",
-        "torch.onnx.symbolic_helper.parse_args",
-        "torch.overrides.wrap_torch_function",
-        "torch.utils.cpp_extension.load",
-        "torch.utils.cpp_extension.load_inline",
-    }
+_TRANSPARENT = (
+    "torch._dynamo",
+    "torch._inductor",
+    "torch.compiler",
+    "torch.cuda.nvtx",
+    "torch.distributed.elastic.multiprocessing.errors.record",
+    "torch.fx",
+    "torch.jit",
+    "torch.onnx",
+    "torch.overrides",
+    "torch.profiler",
 )
-_KEPT_OWNERS = ("torch.library",)
-"""Calls, and owners of calls, made at module level to decorate, register or build.
+"""Decorators, and owners of such, that change nothing about what a function computes."""
 
-The result is another placeholder, so that only its use fails.
-"""
-
+_BUILDS = frozenset(
+    {"torch.utils.cpp_extension.load", "torch.utils.cpp_extension.load_inline"}
+)
+_REGISTERS = ("torch.library",)
+"""Calls, and owners of calls, of which only a use of the result raises."""
 
 _PRESENCE = ("is_available", "is_built", "is_initialized")
 """Calls that return False: what the engine lacks is not available."""
@@ -76,33 +83,46 @@ class Placeholder:
     def __init__(self, name: str) -> None:
         self.__name__ = self.__qualname__ = self._full_name = name
 
+    def _derived(self, suffix: str) -> Placeholder:
+        """The placeholder for what comes of this one."""
+        return placeholder(self._full_name + suffix)
+
+    def _error(self, on_behalf_of: str = "") -> EngineLacksError:
+        """The error for a use of it, which names what was lacking first."""
+        return EngineLacksError(self._full_name.partition("(")[0], on_behalf_of)
+
+    def _is_transparent(self) -> bool:
+        """Return True for a decorator that changes nothing about what a function computes."""
+        return _is_below(self._full_name, _TRANSPARENT)
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             # Python looks these up to learn what an object supports.
             raise AttributeError(f"{self!r} has no attribute {name!r}")
-        return placeholder(f"{self._full_name}.{name}")
+        return self._derived(f".{name}")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Raise, except in calls that ask for availability, decorate or register.
+        """Raise, except during an import, and in calls that ask for availability or decorate.
 
         A decorated function raises when it is called.
         """
-        if len(args) == 1 and not kwargs and isinstance(args[0], _DECORATED):
-            return _decorated(self, args[0])
         if self._full_name.rpartition(".")[2] in _PRESENCE:
             return False
-        if self._full_name in _KEPT_CALLS or _is_below(self._full_name, _KEPT_OWNERS):
-            return placeholder(f"{self._full_name}(...)")
-        raise EngineLacksError(self._full_name)
+        if len(args) == 1 and not kwargs and isinstance(args[0], _DECORATED):
+            return args[0] if self._is_transparent() else _decorated(self, args[0])
+        is_kept = self._full_name in _BUILDS or _is_below(self._full_name, _REGISTERS)
+        if not is_kept and not is_importing():
+            raise self._error()
+        return self._derived("(...)")
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
-        return (_base(self._full_name),)
+        return (_base(self),)
 
     def __instancecheck__(self, instance: object) -> bool:
         return False
 
     def __subclasscheck__(self, subclass: type) -> bool:
-        return self._full_name in {each.__dict__.get("_lacking") for each in subclass.__mro__}
+        return self in {each.__dict__.get("_lacking") for each in subclass.__mro__}
 
     def __getitem__(self, key: Any) -> Placeholder:
         """Return itself: ``Dataset[int]`` is an annotation or a base class."""
@@ -117,6 +137,15 @@ class Placeholder:
     def __reduce__(self) -> tuple[Any, ...]:
         return placeholder, (self._full_name,)
 
+    def __iter__(self) -> Iterator[Any]:
+        """As many placeholders as an import unpacks it into, else none."""
+        if not is_importing():
+            raise self._error()
+        return iter([self] * unpacked_into(sys._getframe(1)))
+
+    def __format__(self, spec: str) -> str:
+        return repr(self)
+
     def __repr__(self) -> str:
         return f"<{self._full_name}, which gradtool's engine lacks>"
 
@@ -124,24 +153,36 @@ class Placeholder:
 _DECORATED = (FunctionType, type, staticmethod, classmethod)
 
 _USES = """
-    abs add aenter aexit and anext await bool bytes complex contains delitem divmod enter exit
-    float floordiv ge gt iadd index int invert isub iter itruediv imul len le lshift lt matmul
-    mod mul neg next pos pow radd rand rdivmod reversed rfloordiv rlshift rmatmul rmod rmul
-    round rpow rrshift rshift rsub rtruediv rxor setitem sub truediv xor array
+    abs add aenter aexit and anext await bytes complex contains delitem divmod enter exit float
+    floordiv ge gt iadd index int invert isub itruediv imul len le lshift lt matmul mod mul neg
+    next pos pow radd rand rdivmod reversed rfloordiv rlshift rmatmul rmod rmul round rpow rrshift
+    rshift rsub rtruediv rxor setitem sub truediv xor array bool
 """.split()  # noqa: SIM905 - a list of seventy strings is harder to read
 """Special methods, without their underscores, that use the value."""
 
+_INERT: dict[str, Any] = {
+    **dict.fromkeys(("bool", "contains", "ge", "gt", "le", "lt", "exit"), False),
+    **dict.fromkeys(("index", "int", "len"), 0),
+    "float": 0.0,
+    "complex": 0j,
+    "bytes": b"",
+    "reversed": iter(()),
+}
+"""What a use during an import gives, where Python requires a certain type."""
 
-def _refusal(dunder: str) -> Callable[..., NoReturn]:
-    def refuse(self: Placeholder, *args: Any, **kwargs: Any) -> NoReturn:
-        raise EngineLacksError(self._full_name)
 
-    refuse.__name__ = dunder
-    return refuse
+def _use(dunder: str) -> Callable[..., Any]:
+    def use(self: Placeholder, *args: Any, **kwargs: Any) -> Any:
+        if dunder in ("array", "await", "anext", "next") or not is_importing():
+            raise self._error()
+        return _INERT.get(dunder, self)
+
+    use.__name__ = f"__{dunder}__"
+    return use
 
 
-for _use in _USES:
-    setattr(Placeholder, f"__{_use}__", _refusal(f"__{_use}__"))
+for _each in _USES:
+    setattr(Placeholder, f"__{_each}__", _use(_each))
 
 
 @functools.cache
@@ -153,39 +194,44 @@ def placeholder(name: str) -> Placeholder:
 class _Decorated(Placeholder):
     """Function decorated with a placeholder: calling it raises."""
 
-    def __init__(self, by: str, function: Callable[..., Any]) -> None:
-        super().__init__(by)
+    def __init__(self, by: Placeholder, function: Callable[..., Any]) -> None:
+        super().__init__(by._full_name)
+        self._by = by
         functools.update_wrapper(self, function)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raise."""
-        raise EngineLacksError(self._full_name, f" ({self.__qualname__} is decorated with it)")
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Raise, except during an import."""
+        if is_importing():
+            return self._by._derived("(...)")
+        raise self._by._error(f" ({self.__qualname__} is decorated with it)")
 
 
 def _decorated(by: Placeholder, target: Any) -> Any:
-    """Decorate a function or a class with the placeholder `by`."""
+    """Decorate a function or a class with the placeholder `by`; a class stays as it is."""
     if isinstance(target, type):
-        return by
+        return target
     if isinstance(target, staticmethod | classmethod):
         return type(target)(_decorated(by, target.__func__))
-    return _Decorated(by._full_name, target)
+    return _Decorated(by, target)
 
 
 class _LackingBase:
     """Base class in place of one that the engine lacks: instantiating raises."""
 
-    _lacking: ClassVar[str]
+    _lacking: ClassVar[Placeholder]
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> NoReturn:
-        raise EngineLacksError(cls._lacking, f" ({cls.__qualname__} derives from it)")
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        if is_importing():
+            return cls._lacking._derived("(...)")
+        raise cls._lacking._error(f" ({cls.__qualname__} derives from it)")
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         pass  # The real base may take options.
 
 
 @functools.cache
-def _base(name: str) -> type:
-    return type(name, (_LackingBase,), {"_lacking": name})
+def _base(lacking: Placeholder) -> type:
+    return type(lacking._full_name, (_LackingBase,), {"_lacking": lacking})
 
 
 @functools.cache
@@ -204,6 +250,6 @@ class LackingMethod:
         self._name = name
 
     def __get__(self, instance: object | None, owner: type) -> Placeholder:
-        if instance is not None:
+        if instance is not None and not is_importing():
             raise EngineLacksAttributeError(self._name)
         return placeholder(self._name)

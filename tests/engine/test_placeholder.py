@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import operator
 import pickle
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import pytest
 
+from gradtool.collect.torch_alias.alias import answer_torch_imports
 from gradtool.engine._placeholder import EngineLacksError, exception, placeholder
 
 fft = placeholder("torch.fft.fft")
@@ -151,16 +153,90 @@ def test_decorator_with_arguments_refuses_when_the_function_is_called() -> None:
 
 def test_kernel_that_is_built_at_import_refuses_when_it_is_launched() -> None:
     extension = placeholder("torch.utils.cpp_extension.load")(name="mine", sources=["mine.cpp"])
-    with pytest.raises(EngineLacksError, match=r"load\(\.\.\.\)\.forward needs the real torch"):
+    with pytest.raises(EngineLacksError, match=r"cpp_extension\.load needs the real torch"):
         extension.forward(3)
 
 
-def test_decorated_class_is_refused_when_it_is_used() -> None:
+def test_decorated_class_stays_as_it_is() -> None:
     @fft
-    class Thing: ...
+    class Thing:
+        size = 3
 
-    with lacks(r"torch\.fft\.fft"):
-        Thing()
+    assert Thing().size == 3
+
+
+@pytest.mark.parametrize("name", ["torch.fx.wrap", "torch._dynamo.disable", "torch.jit.interface"])
+def test_decorators_for_compilers_change_nothing(name: str) -> None:
+    assert placeholder(name)(lacks) is lacks
+
+
+AT_IMPORT = """
+import dataclasses, enum, functools
+import torch.distributed as dist
+from torch.hub import load_state_dict_from_url as load
+from torch.distributed.fsdp import FullyShardedDataParallel as lacking
+
+first, second = load("x")
+derived = load("x").encoder.layers[0]
+made = [-lacking, lacking + 1, 2 @ lacking, lacking ** 2, abs(lacking), round(lacking)]
+shown = f"{lacking} {lacking:>60} {lacking!r}"
+flags = {lacking: 1, "compared": lacking > 3, "same": lacking == lacking}
+decided = 1 if lacking else 2
+listed = [each for each in lacking]
+number = int(lacking) + float(lacking) + len(lacking)
+
+with lacking(3) as entered, load:
+    pass
+
+@dataclasses.dataclass
+class Config:
+    rank: object = lacking
+    field: object = dataclasses.field(default_factory=lacking)
+
+class Mixed(lacking, enum.Enum):
+    ONE = 1
+
+class Meta(metaclass=lacking):
+    pass
+
+class Derived(lacking[int], dict):
+    pass
+
+instance = Derived(3)
+
+@lacking.register(3)
+def decorated(x):
+    return x
+
+@functools.lru_cache
+def later():
+    return decorated(3)
+
+def forward():
+    return derived(3)
+
+later()
+try:
+    raise lacking("no") if lacking else ValueError
+except ValueError:
+    pass
+lacking.flag = True
+lacking["key"] = 1
+del lacking["key"]
+assert not isinstance(3, (lacking, derived))
+"""
+
+
+def test_any_use_at_import_is_inert(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "uses_at_import.py").write_text(AT_IMPORT, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    with answer_torch_imports():
+        module: Any = importlib.import_module("uses_at_import")
+        with lacks(r"torch\.hub\.load_state_dict_from_url"):
+            module.forward()
+        with pytest.raises(EngineLacksError, match=r"torch\.distributed\.fsdp"):
+            module.decorated(3)
+    assert (module.number, module.decided, module.listed) == (0, 2, [])
 
 
 def test_is_a_value_that_can_be_compared_hashed_copied_and_pickled() -> None:
