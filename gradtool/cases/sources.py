@@ -32,8 +32,8 @@ from gradtool.sandbox import debugger
 _NEEDS_CUDA = re.compile(r"\bcuda\b|NVIDIA", re.IGNORECASE)
 """Matches the refusal of arguments by a Function that runs on CUDA only."""
 
-_ENGINE_LACKS = EngineLacksError.__name__
-"""Begins the refusal of arguments when no other arguments would help."""
+_LACKS = (EngineLacksError.__name__, "StandInError")
+"""Begin the refusal of arguments when no other arguments would help."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,7 +222,9 @@ def _debug_refusal(checkable: Checkable, settings: Settings, likeliest: CaseConf
 
 def _nothing_found(checkable: Checkable, settings: Settings, search: SearchResult) -> NoCase:
     hint = None
-    if search.likeliest is not None and not search.objection.startswith(_ENGINE_LACKS):
+    if search.likeliest is not None and search.objection.startswith(_LACKS):
+        return _lacking(checkable, settings, search.likeliest, search.objection)
+    if search.likeliest is not None:
         snippet = one_line_snippet(checkable.name, search.likeliest)
         hint = f"give it a case in gradtool.yaml: {snippet}"
     if settings.device == "cpu" and _NEEDS_CUDA.search(search.objection):
@@ -231,6 +233,20 @@ def _nothing_found(checkable: Checkable, settings: Settings, search: SearchResul
     refusals = [f"{count} x {reason}" for reason, count in search.refusals.most_common()]
     return NoCase(
         f"{tried}; the likeliest gave {search.objection}", hint=hint, detail="\n".join(refusals)
+    )
+
+
+def _lacking(
+    checkable: Checkable, settings: Settings, likeliest: CaseConfig, objection: str
+) -> NoCase:
+    """Explain that forward needs what is not there, at the line of its use."""
+    args, kwargs = _make(checkable, settings, likeliest, str(likeliest.name))
+    raised = rerun_forward(checkable, *bind_arguments(checkable, args, kwargs))
+    return NoCase(
+        f"forward cannot run here: {objection.partition(': ')[2]}",
+        hint="check it with --engine torch, or where what it needs is installed",
+        detail=raised.detail if raised else None,
+        location=raised.location if raised else None,
     )
 
 

@@ -40,7 +40,11 @@ class DiscoveryResult(msgspec.Struct, frozen=True, kw_only=True):
     lines: tuple[int | None, ...] = ()
     """Where each is defined."""
     problem: CheckResult | None = None
-    """Why the module could not be loaded."""
+    """Why the module could not be loaded, or not as a whole."""
+    sliced: bool = False
+    """The import of the whole takes too long: only a part is to be imported."""
+    notes: tuple[str, ...] = ()
+    """What was replaced in it by a stand-in."""
 
 
 class Unit(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,6 +65,8 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
     """Those of the configuration; without any, the other sources are used."""
     module: ModuleConfig | None = None
     """How to make it, where it is an ``nn.Module``."""
+    sliced: bool = False
+    """Import only the part of the module that its Functions need."""
     only: tuple[str, ...] = ()
     """Names of the requested cases; empty for all."""
     keyword: str | None = None

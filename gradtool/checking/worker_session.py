@@ -18,6 +18,7 @@ from gradtool.checking.case_check import check_case, listed_function
 from gradtool.checking.function_checks import Checked, checks_of_function
 from gradtool.checking.plan import PlannedFunction, plan_unit
 from gradtool.checking.unit import Discovery, DiscoveryResult, Unit, UnitResult
+from gradtool.collect.checkable import Checkable
 from gradtool.collect.discovery import can_define_functions, discover, named
 from gradtool.collect.loader import LoadedModule, Loader, LoadError, parse
 from gradtool.config.settings import Settings
@@ -62,29 +63,58 @@ class WorkerSession:
             UsageError: It lacks a Function that was named.
         """
         path, shown = Path(discovery.path), discovery.shown
-        require_device_of(discovery.settings.engine, discovery.settings.device)
+        settings, problem = discovery.settings, None
+        require_device_of(settings.engine, settings.device)
         try:
             is_requested = discovery.named or discovery.configured
             if not is_requested and not can_define_functions(parse(path)):
                 return DiscoveryResult()
-            loaded = self._load(path, discovery.settings)
+            loaded = self._load(path, settings)
         except LoadError as error:
-            return DiscoveryResult(problem=not_imported(shown, error, discovery.settings))
+            return DiscoveryResult(problem=not_imported(shown, error, settings))
         except Terminated as error:
-            return DiscoveryResult(
-                problem=import_terminated(shown, error.termination, discovery.settings)
+            found = self._slice(path, settings)
+            problem = import_terminated(
+                shown, error.termination, settings, in_part=found is not None
             )
+            if found is None:
+                return DiscoveryResult(problem=problem)
+            loaded = found
         if discovery.digest not in ("", loaded.digest):
-            return DiscoveryResult(problem=source_changed(shown, shown, discovery.settings))
+            return DiscoveryResult(problem=source_changed(shown, shown, settings))
+        is_sliced = problem is not None
         with loaded.active():
-            checkables = discover(loaded, shown, discovery.configured) if discovery.whole else []
-            known = {checkable.name for checkable in checkables}
-            requested = [name for name in discovery.functions if name not in known]
-            checkables += named(loaded, shown, requested)
+            checkables = self._requested(discovery, loaded)
+        if not checkables and loaded.first_failure is not None:
+            return DiscoveryResult(problem=not_imported(shown, loaded.first_failure, settings))
+        if loaded.failure is not None and problem is None:
+            problem = not_imported(shown, loaded.failure, settings, in_part=True)
         return DiscoveryResult(
             functions=tuple(checkable.name for checkable in checkables),
             lines=tuple(checkable.location.line for checkable in checkables),
+            problem=problem,
+            sliced=is_sliced,
+            notes=loaded.notes,
         )
+
+    def _requested(self, discovery: Discovery, loaded: LoadedModule) -> list[Checkable]:
+        """What a discovery asks for of a module.
+
+        Raises:
+            UsageError: It lacks a Function that was named.
+        """
+        shown = discovery.shown
+        checkables = discover(loaded, shown, discovery.configured) if discovery.whole else []
+        known = {checkable.name for checkable in checkables}
+        requested = [name for name in discovery.functions if name not in known]
+        return checkables + named(loaded, shown, requested)
+
+    def _slice(self, path: Path, settings: Settings) -> LoadedModule | None:
+        """The part of a module that its Functions need; None if that fails too."""
+        try:
+            return self._load(path, settings, sliced=True)
+        except (LoadError, Terminated):
+            return None
 
     def check(
         self,
@@ -111,7 +141,7 @@ class WorkerSession:
             UsageError: A case was asked for that it has not.
         """
         try:
-            loaded = self._load(Path(unit.path), unit.settings)
+            loaded = self._load(Path(unit.path), unit.settings, sliced=unit.sliced)
         except LoadError as error:
             return (not_imported(unit.node, error, unit.settings),)
         except Terminated as error:
@@ -148,7 +178,7 @@ class WorkerSession:
             LoadError: Its module cannot be loaded.
             Terminated: Its module came to no end of its own.
         """
-        loaded = self._load(Path(unit.path), unit.settings)
+        loaded = self._load(Path(unit.path), unit.settings, sliced=unit.sliced)
         with loaded.active():
             yield _planned(unit, loaded, needs_backward=False)
 
@@ -158,20 +188,23 @@ class WorkerSession:
             return None
         from gradtool.checking.second_engine import SecondEngine
 
-        loaded = self._load(Path(unit.path), unit.settings, TORCH)
+        loaded = self._load(Path(unit.path), unit.settings, TORCH, sliced=unit.sliced)
         with loaded.active():
             (checkable,) = named(loaded, unit.shown, [unit.function])
             checkable = construct(checkable, unit.module, unit.settings)
         return SecondEngine(unit, loaded, checkable)
 
-    def _load(self, path: Path, settings: Settings, engine: str | None = None) -> LoadedModule:
+    def _load(
+        self, path: Path, settings: Settings, engine: str | None = None, *, sliced: bool = False
+    ) -> LoadedModule:
         """The module under `engine`; None: the one that the settings name, or the first of two."""
         chosen = engine or (BUNDLED if settings.engine == BOTH else settings.engine)
         with (
             user_code(settings, path.parent, environment=False),
             time_limit(settings.timeout),
         ):
-            loaded = self._loaders.setdefault(chosen, Loader(chosen)).load(path)
+            loader = self._loaders.setdefault(chosen, Loader(chosen))
+            loaded = loader.load(path, only_slice=sliced)
             _ = loaded.inventory  # It may run code of the module's.
             return loaded
 

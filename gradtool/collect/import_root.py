@@ -34,6 +34,16 @@ class ImportRoot:
         # written.
         importlib.invalidate_caches()
 
+    def source_of(self, file: str) -> bytes:
+        """What is compiled of a file: as it was read, with what was replaced in it since."""
+        return self.read[file] if file in self.read else Path(file).read_bytes()
+
+    def forget(self, name: str) -> None:
+        """Import a package and all that is below it again when it is next asked for."""
+        for modules in (self._modules, sys.modules):
+            for each in [each for each in modules if each == name or each.startswith(f"{name}.")]:
+                del modules[each]
+
     @contextmanager
     def active(self) -> Iterator[None]:
         """Let imports find this folder, and the modules already imported from it."""

@@ -11,10 +11,12 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib
+import re
 import sys
+import traceback
 import warnings
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.util import module_from_spec, spec_from_file_location
@@ -24,7 +26,9 @@ from types import ModuleType
 from gradtool.adapters.engines import BUNDLED, computing_with, engine_imports
 from gradtool.collect.import_root import RESERVED, ImportRoot
 from gradtool.collect.inventory import Entry, inventory
+from gradtool.collect.slices import sliced
 from gradtool.collect.source_loader import SourceOnlyLoader
+from gradtool.collect.tolerance import Tolerance
 from gradtool.collect.torch_alias.alias import (
     COMPILED_EXTENSION,
     answer_torch_imports,
@@ -35,7 +39,7 @@ from gradtool.results.paths import real_path, shown_path
 from gradtool.results.report import Location
 from gradtool.sandbox.interrupts import is_interruptible
 from gradtool.sandbox.timeout import TimedOut
-from gradtool.sandbox.user_errors import UserError, describe
+from gradtool.sandbox.user_errors import UserError, describe, summarise
 
 LARGEST_SOURCE = 16 * 2**20
 """Bytes of a source file beyond which it is not read."""
@@ -44,11 +48,20 @@ LARGEST_SOURCE = 16 * 2**20
 class LoadError(Exception):
     """A module could not be loaded; `message` is one line of explanation.
 
-    `cause` describes the exception that its import raised, if one did.
+    `cause` describes the exception that its import raised, if one did. It `is_of_users` if code of
+    the user's own raised it, and not a package or a GPU that is missing here.
     """
 
-    def __init__(self, message: str, cause: UserError | None = None, hint: str | None = None):
+    def __init__(
+        self,
+        message: str,
+        cause: UserError | None = None,
+        hint: str | None = None,
+        *,
+        is_of_users: bool = False,
+    ) -> None:
         super().__init__(message)
+        self.is_of_users = is_of_users
         self.message = message
         self.cause = cause
         self.hint = hint
@@ -65,6 +78,12 @@ class LoadedModule:
     engine: str
     digest: str
     """SHA-256 of the source that was parsed and compiled."""
+    notes: tuple[str, ...] = ()
+    """What could not be imported, where a stand-in takes its place."""
+    first_failure: LoadError | None = None
+    """What the import of the whole raised first, before there were stand-ins."""
+    failure: LoadError | None = None
+    """Why only the part of the source that its Functions need was imported."""
 
     @cached_property
     def inventory(self) -> list[Entry]:
@@ -89,27 +108,89 @@ class Loader:
         self._roots: dict[Path, ImportRoot] = {}
         self._loaded: dict[Path, LoadedModule] = {}
 
-    def load(self, path: Path) -> LoadedModule:
+    def load(self, path: Path, *, only_slice: bool = False) -> LoadedModule:
         """Load the file at `path`, once.
+
+        Where an import in it fails, a stand-in takes the place of what it would give. Where the
+        file fails otherwise, only the part is imported that its Functions need.
+
+        Args:
+            path: The file.
+            only_slice: Import that part at once: the whole was found to take too long.
 
         Raises:
             LoadError: It cannot be read or parsed, or raises when it is imported.
         """
         path = real_path(path)
         if path not in self._loaded:
-            self._loaded[path] = self._load(path)
+            self._loaded[path] = self._load(path, only_slice)
         return self._loaded[path]
 
-    def _load(self, path: Path) -> LoadedModule:
+    def _load(self, path: Path, only_slice: bool) -> LoadedModule:
         source = read_source(path)
         tree = parse_source(source, path)
         folder, name = dotted_name(path)
+        failure = LoadError("import took too long")
+        if not only_slice:
+            try:
+                found = self._imported(path, source, tree, folder, name)
+            except LoadError as error:
+                failure = error
+            else:
+                if found.first_failure is not None and not _may_define(tree):
+                    raise found.first_failure
+                return found
+        part = sliced(source, tree)
+        if part is None:
+            raise failure
+        cut = self._import_slice(path, part, tree, folder, name)
+        if cut is None:
+            raise failure
+        return replace(cut, digest=digest(source), failure=failure)
+
+    def _import_slice(
+        self, path: Path, part: bytes, tree: ast.Module, folder: Path, name: str
+    ) -> LoadedModule | None:
+        """Import a slice; if need be, without the code of the packages that it is in."""
+        root = self._roots.setdefault(folder, ImportRoot(folder))
+        for packages in ((), _packages_of(path, folder)):
+            root.read.update(dict.fromkeys(packages, b""))
+            root.forget(name.partition(".")[0] if packages else name)
+            with suppress(LoadError):
+                return self._imported(path, part, tree, folder, name, of_all_kinds=True)
+        return None
+
+    def _imported(
+        self,
+        path: Path,
+        source: bytes,
+        tree: ast.Module,
+        folder: Path,
+        name: str,
+        *,
+        of_all_kinds: bool = False,
+    ) -> LoadedModule:
         root = self._roots.setdefault(folder, ImportRoot(folder))
         # What is compiled is what was parsed, even if the file changes in between.
         root.read[str(path)] = source
+        tolerance = Tolerance(path, root, name.partition(".")[0], of_all_kinds)
         with _imports_of(root, self._engine), engine_imports(self._engine):
-            module = _import(path, name, root)
-        return LoadedModule(path, module, tree, root, self._engine, digest(source))
+            module = _import(path, name, root, tolerance)
+        first = _load_error(tolerance.first, folder) if tolerance.first else None
+        notes = tuple(tolerance.notes)
+        return LoadedModule(path, module, tree, root, self._engine, digest(source), notes, first)
+
+
+def _may_define(tree: ast.Module) -> bool:
+    """Return True for a source in which there may be something to check."""
+    kinds = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    return any(isinstance(node, kinds) for node in ast.walk(tree))
+
+
+def _packages_of(path: Path, folder: Path) -> tuple[str, ...]:
+    """The ``__init__.py`` of each package that a file is in, but for the file itself."""
+    inits = (parent / "__init__.py" for parent in path.parents if parent.is_relative_to(folder))
+    return tuple([str(each) for each in inits if each != path and each.is_file()])
 
 
 @contextmanager
@@ -173,11 +254,15 @@ def dotted_name(path: Path) -> tuple[Path, str]:
     return folder, ".".join(parts)
 
 
-def _import(path: Path, name: str, root: ImportRoot) -> ModuleType:
+def _import(path: Path, name: str, root: ImportRoot, tolerance: Tolerance) -> ModuleType:
     folder = root.folder
+    is_packaged = "." in name or path.name == "__init__.py"
+
+    def attempt() -> ModuleType:
+        return importlib.import_module(name) if is_packaged else _import_file(path, name, root)
+
     try:
-        is_packaged = "." in name or path.name == "__init__.py"
-        module = importlib.import_module(name) if is_packaged else _import_file(path, name, root)
+        module = tolerance.run(attempt)
     # The limit's own exception, which the handlers below would take for the user's.
     except TimedOut:
         raise
@@ -189,13 +274,18 @@ def _import(path: Path, name: str, root: ImportRoot) -> ModuleType:
         cause = describe(error, folder)
         raise LoadError(f"import ended the process: {cause.summary}", cause) from None
     except BaseException as error:
-        cause = describe(error, folder)
-        raise LoadError(f"import raised {cause.summary}", cause, _hint(error)) from None
+        raise _load_error(tolerance.first or error, folder) from None
     found = getattr(module, "__file__", None)
     # The name may belong to an installed or standard package, which imports find instead.
     if found is None or Path(found).resolve() != path:
         raise LoadError(f"import of {name!r} gives another file, {found}: rename the package")
     return module
+
+
+def _load_error(error: BaseException, folder: Path) -> LoadError:
+    cause = describe(error, folder)
+    message, is_of_users = f"import raised {cause.summary}", _is_of_users(error, folder)
+    return LoadError(message, cause, _hint(error), is_of_users=is_of_users)
 
 
 def _import_file(path: Path, stem: str, root: ImportRoot) -> ModuleType:
@@ -224,6 +314,16 @@ def _is_free(stem: str, path: Path) -> bool:
 
 def _digest(path: Path) -> str:
     return hashlib.blake2b(str(path).encode(), digest_size=4).hexdigest()
+
+
+_LACKS_HARDWARE = re.compile(r"cuda|gpu|nvidia|triton|rocm|device|driver", re.IGNORECASE)
+
+
+def _is_of_users(error: BaseException, folder: Path) -> bool:
+    """Return True if a line of the user's raised this, and not for want of hardware."""
+    frames = traceback.extract_tb(error.__traceback__)
+    is_own = bool(frames) and Path(frames[-1].filename).is_relative_to(folder)
+    return is_own and not _LACKS_HARDWARE.search(f"{summarise(error)} {frames[-1].line}")
 
 
 def _hint(error: BaseException) -> str | None:

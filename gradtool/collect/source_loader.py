@@ -43,10 +43,10 @@ class SourceOnlyLoader(SourceFileLoader):
 
 
 def from_source(spec: ModuleSpec | None, read: Mapping[str, bytes]) -> ModuleSpec | None:
-    """The spec with a `SourceOnlyLoader`, if it is that of a local file; else None."""
+    """The spec with a `SourceOnlyLoader`, if it is of a local file or one in `read`; else None."""
     if spec is None or spec.origin is None or type(spec.loader) is not SourceFileLoader:
         return None
-    if not is_local(spec.origin):
+    if not is_local(spec.origin) and spec.origin not in read:
         return None
     spec.loader = SourceOnlyLoader(spec.name, spec.origin, read)
     spec.cached = None

@@ -42,9 +42,7 @@ _TRANSPARENT = (
 )
 """Decorators, and owners of such, that change nothing about what a function computes."""
 
-_BUILDS = frozenset(
-    {"torch.utils.cpp_extension.load", "torch.utils.cpp_extension.load_inline"}
-)
+_BUILDS = frozenset({"torch.utils.cpp_extension.load", "torch.utils.cpp_extension.load_inline"})
 _REGISTERS = ("torch.library",)
 """Calls, and owners of calls, of which only a use of the result raises."""
 

@@ -6,11 +6,13 @@ it die.
 
 from __future__ import annotations
 
+import linecache
+
 from gradtool.collect.loader import LoadError
 from gradtool.collect.purpose import Purpose, Unchecked
 from gradtool.config.settings import Settings
 from gradtool.findings.finding import could_not_run, make_finding
-from gradtool.results.report import CheckResult, Location, Skip, SkipKind, Verdict
+from gradtool.results.report import CheckResult, Location, Severity, Skip, SkipKind, Verdict
 from gradtool.sandbox.termination import Termination
 from gradtool.verify.rules import codes
 
@@ -64,33 +66,59 @@ def termination_result(
     return could_not_run(finding)
 
 
-def import_terminated(shown: str, termination: Termination, settings: Settings) -> CheckResult:
-    """GT001 for a module whose import was terminated."""
+def import_terminated(
+    shown: str, termination: Termination, settings: Settings, *, in_part: bool = False
+) -> CheckResult:
+    """GT001 for a module whose import was terminated; a warning if a part was imported then."""
     finding = make_finding(
         codes.NOT_IMPORTED,
         shown,
         settings,
-        message=f"its import {termination.message}",
+        message=f"its import {termination.message}{_slow(termination)}{_IN_PART * in_part}",
         location=termination.location or Location(path=shown),
+        severity=Severity.WARNING if in_part else None,
         hint=termination.hint,
         detail=termination.detail,
     )
+    if in_part:
+        return CheckResult(rule=finding.rule, verdict=Verdict.FAIL, findings=(finding,))
     return could_not_run(finding)
 
 
-def not_imported(shown: str, error: LoadError, settings: Settings) -> CheckResult:
-    """GT001 for the module `shown`."""
+def _slow(termination: Termination) -> str:
+    """The import that ran when the time was up."""
+    place = termination.location
+    if termination.code != codes.TIMED_OUT or place is None or place.line is None:
+        return ""
+    line = linecache.getline(place.path, place.line).strip()
+    return f" in `{line}`" if line.startswith(("import ", "from ")) else ""
+
+
+def not_imported(
+    shown: str, error: LoadError, settings: Settings, *, in_part: bool = False
+) -> CheckResult:
+    """GT001 for the module `shown`, of which a part may have been imported all the same.
+
+    Then it is a warning, unless code of the user's own fails.
+    """
     cause = error.cause
+    is_warning = in_part and not error.is_of_users
     finding = make_finding(
         codes.NOT_IMPORTED,
         shown,
         settings,
-        message=error.message,
+        message=f"{error.message}{_IN_PART if in_part else ''}",
         location=(cause.location if cause else None) or Location(path=shown),
+        severity=Severity.WARNING if is_warning else None,
         hint=error.hint,
         detail=cause.detail if cause else None,
     )
+    if is_warning:
+        return CheckResult(rule=finding.rule, verdict=Verdict.FAIL, findings=(finding,))
     return could_not_run(finding)
+
+
+_IN_PART = "; only what its Functions need was imported"
 
 
 def source_changed(node: str, shown: str, settings: Settings) -> CheckResult:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from gradtool.policy.changes import add_notices, change_functions
@@ -16,6 +18,12 @@ from gradtool.results.report import (
 from gradtool.verify.rules import RULES, codes
 
 _INFERRED = "its arguments were inferred: where they make no sense, give it a case in gradtool.yaml"
+
+
+_LACKING = re.compile(r"gradtool's (engine has no|runs on NumPy)|a stand-in takes its place")
+"""In the message of a finding: no arguments would help, for something is not there."""
+
+_ELSEWHERE = "check it with --engine torch, or where what it needs is installed"
 
 
 def hint_at_inferred_arguments(report: Report) -> Report:
@@ -42,7 +50,8 @@ def _with_hint(check: CheckResult) -> CheckResult:
 
 
 def _hinted(finding: Finding) -> Finding:
-    hint = f"{finding.hint}; {_INFERRED}" if finding.hint else _INFERRED
+    advice = _ELSEWHERE if _LACKING.search(finding.message) else _INFERRED
+    hint = f"{finding.hint}; {advice}" if finding.hint else advice
     return msgspec.structs.replace(finding, hint=hint)
 
 

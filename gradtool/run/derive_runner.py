@@ -41,7 +41,7 @@ def derive(options: CheckOptions, *, jvp: bool = False, vmap: bool = False) -> l
     found = [
         Answer(module.shown, problem=module.problem.findings[0].message)
         for module in modules
-        if module.problem is not None
+        if module.problem is not None and not module.units
     ]
     return found + [
         _derived(session, unit, jvp=jvp, vmap=vmap) for module in modules for unit in module.units

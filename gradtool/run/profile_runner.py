@@ -74,7 +74,7 @@ def profile(
 
 def _not_loaded(modules: Sequence[Module]) -> Iterator[FunctionProfile]:
     for module in modules:
-        if module.problem is not None:
+        if module.problem is not None and not module.units:
             problem = module.settings.apply_ignores(module.problem)
             yield FunctionProfile.failed(module.shown, problem)
 

@@ -134,20 +134,24 @@ class RunPlan:
     ) -> Module | None:
         module = Module(target.shown, settings, target.path, self._digests[target.shown])
         if answer.problem is not None:
-            module.problem = answer.problem
-            return module if self._is_ours(target.shown) else None
+            module.problem = answer.problem if self._is_ours(target.shown) else None
+            if not answer.functions:
+                return module if module.problem else None
         if not answer.functions:
             self.notices.passed_over(target)
         self.notices.discovered(target, config, answer.functions)
         lines = dict(zip(answer.functions, answer.lines, strict=True))
         names = self.selection.select(target.shown, answer.functions)
-        units = [self._unit(target, config, name, lines[name]) for name in names]
+        units = [self._unit(target, config, name, lines[name], answer.sliced) for name in names]
+        self.notices.replaced(answer.notes)
         module.units = [unit for unit in units if self._is_ours(unit.node)]
         # A file that was named is reported even if it is empty; one met on a walk is only counted.
         is_empty = target.named and not answer.functions
-        return module if module.units or is_empty else None
+        return module if module.units or module.problem or is_empty else None
 
-    def _unit(self, target: Target, config: Config, name: str, line: int | None) -> Unit:
+    def _unit(
+        self, target: Target, config: Config, name: str, line: int | None, sliced: bool
+    ) -> Unit:
         configured = config.function(target.path, name)
         return Unit(
             path=str(target.path.absolute()),
@@ -158,6 +162,7 @@ class RunPlan:
             settings=self._settings_of(config, configured),
             cases=configured.cases,
             module=configured.module,
+            sliced=sliced,
             only=() if target.whole else tuple(sorted(target.functions.get(name, ()))),
             keyword=self._options.selection.keyword,
         )
@@ -186,6 +191,7 @@ class Notices:
         self._walked: list[str] = []
         self._named: list[str] = []
         self._configured: dict[str, None] = {}
+        self._replaced: dict[str, None] = {}
 
     def passed_over(self, target: Target) -> None:
         """Note a file that has no Function."""
@@ -193,6 +199,10 @@ class Notices:
             self._named.append(f"{target.shown} defines no Function")
         else:
             self._walked.append(target.shown)
+
+    def replaced(self, notes: Sequence[str]) -> None:
+        """Note what could not be imported, where a stand-in takes its place."""
+        self._replaced.update(dict.fromkeys(notes))
 
     def discovered(self, target: Target, config: Config, names: Sequence[str]) -> None:
         """Note keys of the configuration that look like a misspelt name of a Function."""
@@ -208,7 +218,7 @@ class Notices:
 
     def lines(self, modules: Sequence[Any]) -> tuple[str, ...]:
         """List all notices; `modules` are those with something to check."""
-        found = [*self._named, *self._of_walk(), *self._configured]
+        found = [*self._replaced, *self._named, *self._of_walk(), *self._configured]
         if self._keyword is not None and not any(module.functions for module in modules):
             found.append(f"-k {self._keyword!r} matched no case")
         return tuple(found)

@@ -33,7 +33,7 @@ from gradtool.cases.inference.roles import Shape, may_be_tensor
 from gradtool.collect.checkable import Checkable
 from gradtool.config.schema import CaseConfig
 from gradtool.engine._placeholder import EngineLacksError
-from gradtool.sandbox.user_errors import describe, summarise
+from gradtool.sandbox.user_errors import UserError, describe, summarise
 
 
 @dataclass(frozen=True)
@@ -70,14 +70,17 @@ def attempt(checkable: Checkable, args: tuple[Any, ...], kwargs: dict[str, Any])
         return _judge(result)
 
 
-def rerun_forward(checkable: Checkable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def rerun_forward(
+    checkable: Checkable, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> UserError | None:
     """Run forward again, with its output, and let the debugger look at what it raises."""
     inputs = [_non_leaf(arg) for arg in args]
     named = {name: _non_leaf(arg) for name, arg in kwargs.items()}
     try:
         checkable.call(*inputs, **named)
     except Exception as error:
-        describe(error, checkable.folder)
+        return describe(error, checkable.folder)
+    return None
 
 
 def _judge(result: Any) -> Trial:

@@ -4,7 +4,12 @@ What it does
 ------------
 
 Imports the module as Python would, package and relative imports included, and reports the
-exception that stopped it, with the line of your file that raised.
+exception that stopped it, with the line of your file that raised. The Functions of the file are
+checked all the same where they can be: their classes are imported with the names that they use. A
+package that is not installed, or fails to import, stops nothing: a stand-in takes its place, which
+a note says, and only a Function that uses it fails. Where the import fails for want of a GPU, or
+takes longer than ``--timeout``, and the Functions could be imported without the rest, the finding
+is a warning.
 
 Why it matters
 --------------
@@ -16,34 +21,35 @@ Wrong example
 -------------
 
     from gradtool import Function
-    from a_package_that_is_not_installed import table
+
+    WORKERS = int("four")
 
 
-    class Lookup(Function):
+    class Double(Function):
         @staticmethod
         def forward(ctx, x):
-            return x * table
+            return 2 * x
 
         @staticmethod
         def backward(ctx, grad_output):
-            return grad_output * table
+            return 2 * grad_output
 
 Right example
 -------------
 
     from gradtool import Function
 
-    TABLE = 2.5
+    WORKERS = int("4")
 
 
-    class Lookup(Function):
+    class Double(Function):
         @staticmethod
         def forward(ctx, x):
-            return x * TABLE
+            return 2 * x
 
         @staticmethod
         def backward(ctx, grad_output):
-            return grad_output * TABLE
+            return 2 * grad_output
 
 How to fix
 ----------

@@ -1,0 +1,91 @@
+"""The slice of a module that its Functions need: their classes and the names these reach.
+
+It is imported where the whole module cannot be. All else is blanked, so that lines keep their
+numbers.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from gradtool.collect.declared import declared_functions
+from gradtool.collect.replacement import bound_names
+
+
+def sliced(source: bytes, tree: ast.Module, named: Iterable[str] = ()) -> bytes | None:
+    """Cut a source down to what its Functions, and the `named` callables, need.
+
+    A statement is kept if it binds a name that a kept one uses, or changes what such a name holds.
+    None if there is no Function.
+    """
+    wanted = {each.name.partition(".")[0] for each in declared_functions(tree)}
+    wanted |= {name.partition(".")[0] for name in named}
+    if not wanted:
+        return None
+    kept = _reached(tree, wanted)
+    lines = source.split(b"\n")
+    for statement in tree.body:
+        if statement not in kept:
+            first = min([statement.lineno, *_decorator_lines(statement)])
+            last = statement.end_lineno or statement.lineno
+            lines[first - 1 : last] = [b""] * (last - first + 1)
+    return b"\n".join(lines)
+
+
+def _reached(tree: ast.Module, wanted: set[str]) -> list[ast.stmt]:
+    """The statements that define the names `wanted` and all that they use."""
+    uses = {statement: _used(statement) for statement in tree.body}
+    binds = {statement: bound_names(statement) | _changed(statement) for statement in tree.body}
+    bound = set().union(*binds.values()) if binds else set()
+    kept = [each for each in tree.body if _is_always_kept(each)]
+    names = set(wanted)
+    grown = True
+    while grown:
+        grown = False
+        for statement in tree.body:
+            if statement in kept:
+                continue
+            is_needed = bool(binds[statement] & names) and not isinstance(statement, ast.Expr)
+            if is_needed or (_is_star(statement) and names - bound):
+                kept.append(statement)
+                names |= uses[statement]
+                grown = True
+    return kept
+
+
+def _is_always_kept(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
+
+
+def _is_star(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*"
+
+
+def _used(statement: ast.stmt) -> set[str]:
+    """The names that a statement reads, in any scope below it."""
+    return {
+        node.id
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
+
+
+def _changed(statement: ast.stmt) -> set[str]:
+    """The names whose items or attributes an assignment sets."""
+    targets: list[ast.expr] = []
+    if isinstance(statement, ast.Assign):
+        targets = statement.targets
+    elif isinstance(statement, ast.AugAssign):
+        targets = [statement.target]
+    found = set()
+    for target in targets:
+        while isinstance(target, ast.Attribute | ast.Subscript):
+            target = target.value
+        if isinstance(target, ast.Name):
+            found.add(target.id)
+    return found
+
+
+def _decorator_lines(statement: ast.stmt) -> list[int]:
+    return [each.lineno for each in getattr(statement, "decorator_list", [])]

@@ -1,0 +1,64 @@
+"""Stand-ins for what an import did not give: a package that is missing, or fails to import.
+
+A stand-in is a placeholder, so that it may be used in any way while modules are imported. A
+Function that needs it is refused in one line.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtool.engine._placeholder import EngineLacksError, Placeholder
+
+
+class StandInError(EngineLacksError):
+    """Raised when code under check uses a stand-in."""
+
+    def __init__(self, name: str, why: str, on_behalf_of: str = "") -> None:
+        NotImplementedError.__init__(
+            self, f"{name} {why}, and a stand-in takes its place{on_behalf_of}"
+        )
+
+
+class StandIn(Placeholder):
+    """A name that an import did not give.
+
+    Args:
+        name: Its dotted name.
+        why: Why there is nothing, as a predicate: ``is not installed``.
+        origin: The name that was lacking first; by default this one.
+    """
+
+    def __init__(self, name: str, why: str, origin: str | None = None) -> None:
+        super().__init__(name)
+        self._why = why
+        self._origin = origin or name
+
+    def _derived(self, suffix: str) -> StandIn:
+        return StandIn(self._full_name + suffix, self._why, self._origin)
+
+    def _error(self, on_behalf_of: str = "") -> StandInError:
+        return StandInError(self._origin, self._why, on_behalf_of)
+
+    def _is_transparent(self) -> bool:
+        return self._full_name.partition(".")[0] in _TRANSPARENT
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return StandIn, (self._full_name, self._why, self._origin)
+
+    def __repr__(self) -> str:
+        return f"<{self._full_name}, which {self._why}>"
+
+
+_TRANSPARENT = frozenset(
+    {
+        "beartype", "deprecated", "deprecation", "jaxtyping", "line_profiler", "nvtx", "overrides",
+        "torchtyping", "typeguard", "typing_extensions",
+    }
+)  # fmt: skip
+"""Packages whose decorators change nothing about what a function computes."""
+
+
+def stand_in(name: str, why: str) -> StandIn:
+    """Make the stand-in that a replaced statement binds."""
+    return StandIn(name, why)

@@ -1,0 +1,128 @@
+"""Imports that go on where a statement fails which the Functions of a module may not need.
+
+The statement is replaced by stand-ins for the names that it binds, and the module is imported
+again. Guarded imports are untouched: what their ``except`` catches never gets this far.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType, TracebackType
+
+from gradtool.collect.import_root import ImportRoot
+from gradtool.collect.replacement import replaced, shown_file, statement_at
+from gradtool.sandbox.user_errors import summarise
+
+_MOST = 60
+"""Statements that are replaced before the import is given up."""
+
+
+@dataclass
+class Tolerance:
+    """The statements that were replaced while one file was imported."""
+
+    path: Path
+    root: ImportRoot
+    top: str
+    """The outermost package of the file, or its own name."""
+    of_all_kinds: bool = False
+    """Any statement at the top of the file may be replaced, not only an import."""
+    notes: list[str] = field(default_factory=list)
+    first: Exception | None = None
+    """What the import raised at first."""
+
+    def run(self, attempt: Callable[[], ModuleType]) -> ModuleType:
+        """Import by `attempt`, as often as a statement can be replaced that failed.
+
+        Raises:
+            Exception: What the import raised at last.
+        """
+        for _ in range(_MOST):
+            try:
+                return attempt()
+            except Exception as error:
+                self.first = self.first or error
+                if not self._replace(error):
+                    raise
+        return attempt()
+
+    def _replace(self, error: Exception) -> bool:
+        """Replace the innermost statement of the user's that failed; False if there is none."""
+        for file, line in self._frames(error.__traceback__):
+            source = self.root.source_of(file)
+            try:
+                statement = statement_at(ast.parse(source), line)
+            except (SyntaxError, ValueError):
+                continue
+            is_import = isinstance(statement, ast.Import | ast.ImportFrom)
+            is_own = self.of_all_kinds and Path(file) == self.path
+            if statement is None or not (is_import or is_own) or _is_class(statement):
+                continue
+            name, why = _reason(error, statement)
+            edited = replaced(source, statement, why, _lacking(error, statement))
+            if edited is not None and edited != source:
+                self.root.read[file] = edited
+                place = f"{shown_file(file, self.root.folder)}:{statement.lineno}"
+                self.notes.append(f"{place}: {name} {why}; a stand-in takes its place")
+                return True
+        return False
+
+    def _frames(self, trace: TracebackType | None) -> Iterator[tuple[str, int]]:
+        """Files and lines of the user's own code in a traceback, the innermost first."""
+        found = []
+        while trace is not None:
+            file = trace.tb_frame.f_code.co_filename
+            if self._is_own(file):
+                found.append((file, trace.tb_lineno))
+            trace = trace.tb_next
+        # Code of the user's that fails by itself is no matter of what is missing here.
+        yield from reversed(found if self.of_all_kinds else found[-1:])
+
+    def _is_own(self, file: str) -> bool:
+        place, folder = Path(file), self.root.folder
+        if not place.is_relative_to(folder):
+            return False
+        parts = place.relative_to(folder).parts
+        is_installed = folder.name in _INSTALLED or bool(_INSTALLED & set(parts))
+        return not is_installed or parts[0] in (self.top, f"{self.top}.py")
+
+
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
+_CANNOT = re.compile(r"cannot import name '(\w+)'")
+
+
+def _is_class(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.ClassDef)
+
+
+def _lacking(error: Exception, statement: ast.stmt) -> str | None:
+    """The one name of an import that could not be imported; None if all of it failed."""
+    found = _CANNOT.match(error.msg) if isinstance(error, ImportError) else None
+    names = getattr(statement, "names", [])
+    return found[1] if found and any(alias.name == found[1] for alias in names) else None
+
+
+def _reason(error: Exception, statement: ast.stmt) -> tuple[str, str]:
+    """The name that a statement lacks, and why, as a predicate."""
+    if not isinstance(statement, ast.Import | ast.ImportFrom):
+        first = ast.unparse(statement).splitlines()[0]
+        return f"`{first[:60]}`", f"raised {summarise(error)}"
+    name = _imported_name(statement)
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        is_it = name.partition(".")[0] == error.name.partition(".")[0]
+        if is_it or (isinstance(statement, ast.ImportFrom) and statement.level):
+            return error.name if is_it else name, "is not installed"
+    lacking = _lacking(error, statement)
+    if lacking:
+        return f"{name}.{lacking}", "cannot be imported"
+    return name, f"failed to import ({summarise(error)})"
+
+
+def _imported_name(statement: ast.Import | ast.ImportFrom) -> str:
+    if isinstance(statement, ast.Import):
+        return statement.names[0].name
+    return "." * statement.level + (statement.module or "")

@@ -1,0 +1,109 @@
+"""What a Function does not use cannot keep its module from loading."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from gradtool.collect.loader import LoadedModule, Loader, LoadError
+from gradtool.collect.stand_ins import StandInError
+
+FUNCTION = """
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * FACTOR
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * FACTOR
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+def load(folder: Path, source: str, **others: str) -> LoadedModule:
+    for name, text in {"ops": source + FUNCTION, **others}.items():
+        path = folder.joinpath(*name.split("__")).with_suffix(".py")
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(textwrap.dedent(text), encoding="utf-8")
+    return Loader().load(folder / "ops.py")
+
+
+def names(loaded: LoadedModule) -> list[str]:
+    return [entry.name for entry in loaded.inventory if entry.value is not None]
+
+
+def test_a_missing_package_is_stood_in_for_and_noted(folder: Path) -> None:
+    loaded = load(
+        folder,
+        "import torch, no_such.part\nfrom no_such import a, b as c\nFACTOR = 3.0\n"
+        "try:\n    import no_such\n    HAS = True\nexcept ImportError:\n    HAS = False\n"
+        "@a.register('x', size=c + 1)\ndef use(x):\n    return c(x)\n",
+    )
+    assert names(loaded) == ["Scale"]
+    assert loaded.failure is None
+    assert "ops.py:2: no_such is not installed; a stand-in takes its place" in loaded.notes
+    with loaded.active():
+        assert loaded.module.HAS is False
+        with pytest.raises(StandInError, match=r"^no_such\.a is not installed.*use is decorated"):
+            loaded.module.use(1)
+
+
+def test_only_the_name_that_is_missing_is_stood_in_for(folder: Path) -> None:
+    loaded = load(folder, "import torch\nfrom math import (\n  pi as FACTOR,\n  nothing,\n)\n")
+    assert loaded.module.FACTOR > 3
+    assert loaded.notes == (
+        "ops.py:2: math.nothing cannot be imported; a stand-in takes its place",
+    )
+
+
+def test_a_package_that_fails_to_import_is_stood_in_for(folder: Path) -> None:
+    loaded = load(
+        folder,
+        "import torch\nimport site_packages_of\nFACTOR = 3.0\nfrom helper import missing\n",
+        helper="import torch\nfrom no_such import missing\n",
+        site_packages_of="x = 1",
+    )
+    assert loaded.notes == ("helper.py:2: no_such is not installed; a stand-in takes its place",)
+
+
+def test_a_slice_is_imported_where_the_whole_fails(folder: Path) -> None:
+    loaded = load(
+        folder,
+        "import torch\nTABLE = {}\nTABLE['a'] = 3.0\ndef pick(k):\n    return TABLE[k]\n"
+        "FACTOR = pick('a')\nraise RuntimeError('no NVIDIA driver')\n",
+    )
+    assert names(loaded) == ["Scale"]
+    assert loaded.module.FACTOR == 3.0
+    assert loaded.failure is not None
+    assert loaded.failure.message == "import raised RuntimeError: no NVIDIA driver"
+    assert not loaded.failure.is_of_users
+
+
+def test_a_mistake_of_the_users_own_stays_one(folder: Path) -> None:
+    loaded = load(folder, "import torch\nFACTOR = 3.0\nWORKERS = int('four')\n")
+    assert loaded.failure is not None
+    assert loaded.failure.is_of_users
+
+
+def test_a_package_whose_init_fails_is_left_out_of_the_slice(folder: Path) -> None:
+    (folder / "pkg").mkdir()
+    (folder / "pkg" / "__init__.py").write_text("raise OSError('no GPU')\n")
+    (folder / "pkg" / "const.py").write_text("FACTOR = 2.0\n")
+    source = "import torch\nfrom .const import FACTOR\n"
+    (folder / "pkg" / "ops.py").write_text(source + FUNCTION)
+    loaded = Loader().load(folder / "pkg" / "ops.py")
+    assert names(loaded) == ["Scale"]
+    assert loaded.module.FACTOR == 2.0
+
+
+def test_without_a_function_a_failing_import_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "ops.py").write_text("import no_such\n")
+    with pytest.raises(LoadError, match="No module named 'no_such'"):
+        Loader().load(tmp_path / "ops.py")
