@@ -13,6 +13,7 @@ from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.adapters.common.random_state import global_generators
 from gradtool.cases.arguments import on_host
 from gradtool.cases.sources import ResolvedCase
+from gradtool.checking.declared_surrogates import intended
 from gradtool.checking.function_checks import Checked, configured_ignores
 from gradtool.checking.plan import PlannedFunction
 from gradtool.checking.unit import Unit
@@ -110,6 +111,8 @@ def _examined(
             rtol=case.rtol,
             twin=None if settings.device == "cpu" else _on_host(checkable, case),
             witness=settings.witness,
+            declared=settings.surrogate,
+            intended=intended(checkable, case, settings),
         )
         outcomes = outcomes_for(
             subject,

@@ -11,6 +11,7 @@ import msgspec
 from gradtool.cases.construction import construct
 from gradtool.cases.sample_inputs import as_case
 from gradtool.cases.sources import ResolvedCase, given_cases, resolve_cases
+from gradtool.checking.declared_surrogates import require_surrogates
 from gradtool.checking.unit import Unit
 from gradtool.checking.validate import require_valid
 from gradtool.collect.checkable import Checkable
@@ -89,6 +90,7 @@ def _planned(
     try:
         with user_code(settings, checkable.folder), time_limit(settings.timeout):
             made = construct(checkable, unit.module, settings, as_given=as_given)
+            require_surrogates(made, settings)
             return PlannedFunction(unit, made, cases(made))
     except NoCase as error:
         problem = no_case(unit.node, checkable.location, error, settings)

@@ -58,9 +58,15 @@ class FunctionConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     rtol: Tolerance | None = None
     """Relative tolerance of each of its cases."""
     reason: str | None = None
-    """Why it needs the tolerance, as reports show it."""
+    """Why it needs the tolerance, or a surrogate gradient, as reports show it."""
     expires: date | None = None
     """The last day of the tolerance, such as `2027-01-31`; after it, GT512 fails."""
+    surrogate: tuple[str, ...] = ()
+    """Arguments of `forward` whose gradient differs from the derivative on purpose. It is then not
+    compared with it; needs a `reason`."""
+    surrogate_of: str | None = None
+    """A function of the module, with arguments of the same names, whose derivative these gradients
+    are."""
     ignore: dict[str, str] = {}
     """Rules to leave out: each by its code, or the start of one, with a reason."""
 

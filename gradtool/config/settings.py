@@ -67,6 +67,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Why the Function has a tolerance of its own."""
     expires: date | None = None
     """The last day of that tolerance."""
+    surrogate: tuple[str, ...] = ()
+    """Arguments whose gradient differs from the derivative on purpose."""
+    surrogate_of: str | None = None
+    """The function of the module whose derivative these gradients are."""
     codes: tuple[str, ...] = ()
     """Rules to check, sorted."""
     ignored: dict[str, Skip] = {}
@@ -112,7 +116,7 @@ def settings_for(options: CheckOptions, check: Defaults, function: FunctionConfi
     rules, numeric, execution = options.rules, options.numeric, options.execution
     select, ignore = rules.select or check.select, rules.ignore or check.ignore
     if rules.no_ignores:
-        function = msgspec.structs.replace(function, ignore={})
+        function = msgspec.structs.replace(function, ignore={}, surrogate=())
     ignored = _ignored(ignore, function)
     selected = codes.matching(select or [""]) - codes.matching(ignore) - ignored.keys()
     device = numeric.device or check.device or DEFAULT_DEVICE
@@ -134,6 +138,8 @@ def settings_for(options: CheckOptions, check: Defaults, function: FunctionConfi
         witness=_first(numeric.witness, check.witness, default=True),
         reason=function.reason,
         expires=function.expires,
+        surrogate=function.surrogate,
+        surrogate_of=function.surrogate_of,
         codes=tuple(sorted(selected)),
         ignored=ignored,
         tolerates=_is_any(function.atol, function.rtol) and not _is_any(numeric.atol, numeric.rtol),

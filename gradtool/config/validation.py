@@ -48,6 +48,7 @@ def _mistakes(file: File) -> Iterator[tuple[Where, str]]:
             yield from _ignore_mistake(code, reason, (*where, "ignore", code))
         yield from _case_name_mistakes(function, where)
         yield from _tolerance_mistakes(function, where)
+        yield from _surrogate_mistakes(function, where)
 
 
 def _device_mistake(device: str) -> Iterator[tuple[Where, str]]:
@@ -111,9 +112,20 @@ def _tolerance_mistakes(function: FunctionConfig, where: Where) -> Iterator[tupl
     places += [(case, (*where, "cases", i)) for i, case in enumerate(function.cases)]
     for config, place in places:
         for key in ("reason", "expires"):
+            if key == "reason" and isinstance(config, FunctionConfig) and config.surrogate:
+                continue
             if getattr(config, key) is not None and config.atol is None and config.rtol is None:
                 message = f"{spelled((*place, key))} belongs to a tolerance: give atol or rtol too"
                 yield (*place, key), message
+
+
+def _surrogate_mistakes(function: FunctionConfig, where: Where) -> Iterator[tuple[Where, str]]:
+    place = (*where, "surrogate")
+    if function.surrogate and not (function.reason or "").strip():
+        yield place, f"{spelled(place)} needs a reason: say why the gradient is another"
+    if function.surrogate_of is not None and not function.surrogate:
+        other = (*where, "surrogate_of")
+        yield other, f"{spelled(other)} needs 'surrogate': the arguments with such a gradient"
 
 
 def _check_arguments(document: Document, call: CaseConfig | ModuleConfig, where: Where) -> None:

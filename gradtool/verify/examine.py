@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from gradtool.results.report import Cost, Severity, Skip, Verdict
+from gradtool.results.report import Cost, Severity, Skip, SkipKind, Verdict
 from gradtool.verify.protocol.differentiable import Examinable
 from gradtool.verify.protocol.observation import SourceLine
 from gradtool.verify.rules import RULES, Answer, Flaw, Rule
@@ -121,8 +121,11 @@ class _Answers:
         return None
 
     def _find_broken(self, rule: Rule) -> str | None:
-        if _is_broken(rule, self.answer(rule)):
+        answer = self.answer(rule)
+        if _is_broken(rule, answer):
             return rule.code
+        if answer.skip and answer.skip.kind is SkipKind.BLOCKED:
+            return answer.skip.blocked_by
         return self._first_broken((*rule.premises, *rule.causes))
 
 

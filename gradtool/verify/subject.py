@@ -6,7 +6,7 @@ made once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property, partial
 
 import numpy as np
@@ -17,12 +17,15 @@ from gradtool.verify.comparison.derivatives import Derivatives
 from gradtool.verify.comparison.forward_mode import JvpComparison, JvpError, compare_jvps
 from gradtool.verify.comparison.judgement import Judgement, judge
 from gradtool.verify.comparison.projection import passes
+from gradtool.verify.diagnosis import gated_gradients
 from gradtool.verify.diagnosis.low_precision import PrecisionLoss, low_precision_gradients
+from gradtool.verify.diagnosis.surrogate_gradients import surrogates
 from gradtool.verify.oracle.steps import scales
 from gradtool.verify.protocol.coordinates import FloatArray, is_continuous
 from gradtool.verify.protocol.counting import Counter, counted
 from gradtool.verify.protocol.differentiable import Differentiable, Examinable
 from gradtool.verify.protocol.observation import Array, ChangedByJvp
+from gradtool.verify.protocol.stand_in import WithForwardOf
 from gradtool.verify.randomness import generator, shifted, signed
 from gradtool.verify.thresholds.comparison import THIRD_DERIVATIVE_ROUNDINGS, THIRD_DERIVATIVE_RTOL
 from gradtool.verify.thresholds.steps import NEARBY_POINT_SHIFTS
@@ -40,6 +43,8 @@ class Subject:
         rtol: Overrides the default relative tolerance.
         twin: The same Function at the same case on the CPU, where it runs on another device.
         witness: Differentiate the recorded forward too, beside the evaluations.
+        declared: Names of arguments whose gradient is declared a surrogate of the derivative.
+        intended: The function whose derivative the declared surrogates are.
     """
 
     def __init__(
@@ -51,8 +56,12 @@ class Subject:
         rtol: float | None = None,
         twin: Examinable | None = None,
         witness: bool = True,
+        declared: Collection[str] = (),
+        intended: Examinable | None = None,
     ) -> None:
         self._counter = Counter()
+        self._declared = frozenset(declared)
+        self.intended = intended and counted(intended, self._counter)
         self.twin = twin and counted(twin, self._counter)
         self._seed = seed
         self._atol = atol
@@ -136,9 +145,59 @@ class Subject:
         return tuple(i for i in self.first.inputs if not returned[i] and gradients[i] is None)
 
     @cached_property
+    def declared(self) -> frozenset[int]:
+        """The arguments whose gradient is declared a surrogate of the derivative."""
+        names = self.function.arguments
+        return frozenset(i for i in self.first.inputs if names[i].name in self._declared)
+
+    @cached_property
+    def recognised(self) -> dict[int, str]:
+        """The arguments with an undeclared surrogate, and the name of its kind."""
+        if self.nothing_to_compare or self.first.failure:
+            return {}
+        judgement = self._judgement(self.first, self._returned(self.declared))
+        nonlinear = {**self.not_linear, **self.random}
+        return {**surrogates(self, judgement, nonlinear), **nonlinear}
+
+    @cached_property
+    def not_linear(self) -> dict[int, str]:
+        """The arguments whose gradient is no linear function of the cotangent, on purpose."""
+        return self._undeclared(gated_gradients.not_linear)
+
+    @cached_property
+    def random(self) -> dict[int, str]:
+        """The arguments whose gradient is random on purpose."""
+        return self._undeclared(gated_gradients.random)
+
+    def _undeclared(self, find: Callable[[Subject], dict[int, str]]) -> dict[int, str]:
+        try:
+            found = find(self)
+        except Exception:  # What the user's backward may raise at other cotangents has no bounds.
+            return {}
+        return {argument: kind for argument, kind in found.items() if argument not in self.declared}
+
+    @property
+    def surrogates(self) -> frozenset[int]:
+        """The arguments whose gradient is not compared with the derivative."""
+        return self.declared | self.recognised.keys()
+
+    @cached_property
     def given(self) -> Judgement:
-        """The judgement of the gradients that backward returned."""
-        return self._judge(self.first, [i for i in self.first.inputs if i not in self.missing])
+        """The judgement of the gradients that backward returned, without surrogates."""
+        return self._judge(self.first, self._returned(self.surrogates))
+
+    @cached_property
+    def intention(self) -> Judgement | None:
+        """The judgement of the declared surrogates against the function that they stand for."""
+        if self.intended is None or not self.declared:
+            return None
+        stand_in = WithForwardOf(self.function, self.intended)
+        at = self._derivatives(stand_in, self.function.primals, None)
+        return self._judge(at, sorted(self.declared.difference(self.missing)))
+
+    def _returned(self, excluded: Collection[int]) -> list[int]:
+        out = {*self.missing, *excluded}
+        return [i for i in self.first.inputs if i not in out]
 
     @cached_property
     def withheld(self) -> Judgement:
@@ -146,9 +205,12 @@ class Subject:
         return self._judge(self.first, self.missing)
 
     def _judge(self, at: Derivatives, arguments: Sequence[int]) -> Judgement:
-        judgement = judge(at, arguments, lambda: self._nearby(at))
+        judgement = self._judgement(at, arguments)
         self.judgements.append(judgement)
         return judgement
+
+    def _judgement(self, at: Derivatives, arguments: Sequence[int]) -> Judgement:
+        return judge(at, arguments, lambda: self._nearby(at))
 
     @property
     def seed(self) -> int:

@@ -98,7 +98,7 @@ BROKEN = {
     "unknown key without a neighbour": (
         LINEAR + "    zzz: 1.0\n",
         "4: unknown key 'zzz' in functions.Linear "
-        "(known: cases, module, atol, rtol, reason, expires, ignore)",
+        "(known: cases, module, atol, rtol, reason, expires, surrogate, surrogate_of, ignore)",
     ),
     "unknown key in a quoted name": (
         V + 'functions:\n  "ops.py::F":\n    rtoll: 1\n',
@@ -312,7 +312,7 @@ BROKEN = {
     "a merge": (
         V + "check: &c {seed: 1}\nfunctions:\n  F:\n    <<: *c\n",
         "5: unknown key '<<' in functions.F "
-        "(known: cases, module, atol, rtol, reason, expires, ignore)",
+        "(known: cases, module, atol, rtol, reason, expires, surrogate, surrogate_of, ignore)",
     ),
     "an alias in itself": (V + "functions: &f\n  A: *f\n", "2: an alias contains itself"),
     "a collection as a key": (

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from gradtool.results.report import Finding, Report, Severity, Verdict
 from gradtool.run.runner import check
 from tests.options import check_options
 
 FUNCTION = """
 import torch
-class F(torch.autograd.Function):
+class {name}(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
-        ctx.save_for_backward(x)
+        {save}
         return {forward}
     @staticmethod
     def backward(ctx, g):
-        (x,) = ctx.saved_tensors
+        {load}
         return {backward}
     @staticmethod
     def sample_inputs():
@@ -27,35 +30,191 @@ class F(torch.autograd.Function):
 MEANT = {
     "a straight-through estimator": ("x.round()", "g"),
     "a straight-through estimator ": ("x.sign()", "g * (x.abs() <= 1)"),
+    "a straight-through estimator of a clamp": ("x.clamp(-1, 1)", "g"),
+    "a straight-through estimator of a clamp ": ("x.clamp(min=0.5)", "g"),
     "a surrogate gradient": ("(x > 0).to(x.dtype)", "g / (1 + 10 * x.abs()) ** 2"),
+    "a surrogate gradient ": ("(x.sum() > 0).to(x.dtype)", "g * torch.exp(-x.abs())"),
     "gradient reversal": ("x.view_as(x)", "-0.5 * g"),
     "gradient scaling": ("x.clone()", "0.1 * g"),
     "a masked gradient": ("x.clone()", "g * (x > 0)"),
-    "gradient clipping": ("x.clone()", "g.clamp(-0.5, 0.5)"),
+}
+NOT_LINEAR = {
+    "a gradient changed on its way": ("x.clone()", "g.clamp(-0.5, 0.5)"),
+    "a gradient changed on its way ": ("x.clone()", "g + 0.1 * x"),
+    "a gradient gated by its sign": ("x.clamp(min=0)", "g * ((x > 0) & (g > 0))"),
+    "a gradient gated by its sign ": ("x.clamp(min=-0.7)", "g * ((x >= -0.7) | (g < 0))"),
 }
 MISTAKES = {
     "factor": ("x * x", "g * x"),
     "sign": ("x.sin()", "-g * x.cos()"),
     "sum": ("x.sum()", "-g.expand(5)"),
     "square": ("x.cumsum(0)", "g"),
+    "relu": ("x.clamp(min=0)", "g"),
+    "clamp with a saved input": ("x.clamp(-1, 1)", "g + 0 * x"),
+    "upside down": ("x.clone()", "g.flip(0)"),
+    "irrelevant": ("torch.ones_like(x)", "g"),
+    "gate": ("x.clamp(min=0)", "g.clamp(min=0)"),
 }
 
 
-def hint(tmp_path, forward, backward):
-    (tmp_path / "f.py").write_text(FUNCTION.format(forward=forward, backward=backward))
-    report = check(check_options(paths=(str(tmp_path / "f.py"),), select=("GT101", "GT107")))
-    (finding,) = report.findings()
-    return finding.hint or ""
+def source(forward: str, backward: str, name: str = "F") -> str:
+    uses_x = "x" in backward.replace("exp", "").replace("expand", "")
+    save = "ctx.save_for_backward(x)" if uses_x else "pass"
+    load = "(x,) = ctx.saved_tensors" if uses_x else "pass"
+    return FUNCTION.format(name=name, forward=forward, backward=backward, save=save, load=load)
+
+
+def checked(folder: Path, text: str, configuration: str = "") -> Report:
+    (folder / "f.py").write_text(text)
+    (folder / "gradtool.yaml").write_text(f"version: 1\n{configuration}")
+    return check(check_options(paths=(str(folder / "f.py"),)))
+
+
+def findings(report: Report) -> list[Finding]:
+    return [each for each in report.findings() if each.severity is not Severity.NOTE]
+
+
+def verdict(report: Report, code: str) -> Verdict:
+    (found,) = (each.verdict for each in report.checks() if each.rule == code)
+    return found
 
 
 @pytest.mark.parametrize("name", MEANT)
-def test_what_is_meant_is_named_with_the_way_to_declare_it(tmp_path, name):
-    said = hint(tmp_path, *MEANT[name])
-    code = "GT107" if "clipping" in name else "GT101"
-    assert f"this looks like {name.strip()}: if it is meant, declare it" in said
-    assert f"`ignore: {{{code}: the reason}}`" in said
+def test_what_is_meant_is_a_warning_with_the_declaration_to_paste(tmp_path, name):
+    (finding,) = findings(checked(tmp_path, source(*MEANT[name])))
+    assert (finding.rule, finding.severity) == ("GT120", Severity.WARNING)
+    assert finding.message.endswith(f"it looks like {name.strip()}")
+    assert (finding.hint or "").endswith("functions: {F: {surrogate: [x], reason: WHY}}")
+
+
+@pytest.mark.parametrize("name", NOT_LINEAR)
+def test_one_that_is_not_linear_says_what_else_to_ignore(tmp_path, name):
+    (finding,) = findings(checked(tmp_path, source(*NOT_LINEAR[name])))
+    assert finding.rule == "GT120"
+    assert finding.message.endswith(f"it looks like {name.strip()}")
+    declared = "functions: {F: {surrogate: [x], reason: WHY, ignore: {GT107: WHY}}}"
+    assert (finding.hint or "").endswith(declared)
+    assert findings(checked(tmp_path, source(*NOT_LINEAR[name]), declared)) == []
 
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_mistake_is_not_excused(tmp_path, name):
-    assert "looks like" not in hint(tmp_path, *MISTAKES[name])
+    report = checked(tmp_path, source(*MISTAKES[name]))
+    assert {finding.rule for finding in findings(report)} & {"GT101", "GT107"}
+    assert verdict(report, "GT120") is not Verdict.FAIL
+
+
+def test_a_random_gradient_is_meant_where_forward_does_nothing(tmp_path):
+    noisy = source("x.clone()", "g + torch.rand_like(g)")
+    (finding,) = findings(checked(tmp_path, noisy))
+    assert finding.rule == "GT120"
+    declared = "functions: {F: {surrogate: [x], reason: WHY, ignore: {GT110: WHY}}}"
+    assert (finding.hint or "").endswith(declared)
+    assert findings(checked(tmp_path, noisy, declared)) == []
+
+
+def test_a_random_gradient_of_anything_else_is_a_mistake(tmp_path):
+    (finding,) = findings(checked(tmp_path, source("2 * x", "2 * g + torch.rand_like(g)")))
+    assert finding.rule == "GT110"
+
+
+DECLARED = "functions: {F: {surrogate: [x], reason: rounds on purpose}}"
+
+
+def test_a_declared_surrogate_passes(tmp_path):
+    report = checked(tmp_path, source("x.round()", "g"), DECLARED)
+    assert findings(report) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "backward"),
+    [("GT103", "g.sum()"), ("GT107", "g * g"), ("GT112", "torch.tensor(g.stride()[0]) * g")],
+)
+def test_a_declared_surrogate_is_still_checked(tmp_path, code, backward):
+    report = checked(tmp_path, source("x.round()", backward), DECLARED)
+    assert [finding.rule for finding in findings(report)] == [code]
+
+
+TWO = """
+import torch
+def soft(x, slope):
+    return torch.sigmoid(slope * x)
+class F(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, w, slope):
+        ctx.save_for_backward(x, w)
+        ctx.slope = slope
+        return (x > 0).to(x.dtype) + w * w
+    @staticmethod
+    def backward(ctx, g):
+        x, w = ctx.saved_tensors
+        s = torch.sigmoid(ctx.slope * x)
+        return g * {x} * s * (1 - s), g * {w} * w, None
+    @staticmethod
+    def sample_inputs():
+        values = torch.tensor([-1.7, -0.6, 0.3], dtype=torch.double)
+        yield values.clone().requires_grad_(), (values + 3).requires_grad_(), 2.0
+"""
+INTENDED = "functions: {F: {surrogate: [x], surrogate_of: soft, reason: spikes}}"
+
+
+def test_other_inputs_stay_exact(tmp_path):
+    declared = "functions: {F: {surrogate: [x], reason: spikes}}"
+    assert findings(checked(tmp_path, TWO.format(x="ctx.slope", w="2"), declared)) == []
+    (finding,) = findings(checked(tmp_path, TWO.format(x="ctx.slope", w="3"), declared))
+    assert (finding.rule, finding.evidence.argument) == ("GT101", "w")
+
+
+def test_a_surrogate_is_compared_with_the_function_it_stands_for(tmp_path):
+    right = checked(tmp_path, TWO.format(x="ctx.slope", w="2"), INTENDED)
+    assert (findings(right), verdict(right, "GT101")) == ([], Verdict.PASS)
+    (finding,) = findings(checked(tmp_path, TWO.format(x="1", w="2"), INTENDED))
+    assert finding.rule == "GT101"
+    assert "surrogate gradient of `x` differs from the derivative of `soft`" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("declaration", "said"),
+    [
+        ("{surrogate: [y], reason: a}", "'y', which is no argument of forward"),
+        ("{surrogate: [x], surrogate_of: softer, reason: a}", "'softer', which the module lacks"),
+    ],
+)
+def test_a_declaration_that_fits_nothing_is_refused(tmp_path, declaration, said):
+    report = checked(tmp_path, TWO.format(x="1", w="2"), f"functions: {{F: {declaration}}}")
+    (finding,) = findings(report)
+    assert finding.rule == "GT002"
+    assert said in finding.message
+
+
+QUANTIZER = """
+import torch
+class LearnedStep(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, s):
+        ctx.save_for_backward(x, s)
+        return (x / s).round().clamp(-4, 3) * s
+    @staticmethod
+    def backward(ctx, g):
+        x, s = ctx.saved_tensors
+        q = x / s
+        inside = (q >= -4) & (q <= 3)
+        by_s = torch.where(inside, q.round() - q, q.clamp(-4, 3)) * g * {factor}
+        return g * inside, by_s.sum().reshape(s.shape)
+    @staticmethod
+    def sample_inputs():
+        x = torch.tensor([-3.1, -0.62, 0.25, 0.33, 1.9], dtype=torch.double)
+        yield x.requires_grad_(), torch.tensor([0.4], dtype=torch.double, requires_grad=True)
+"""
+
+
+@pytest.mark.parametrize("factor", ["1", "0.1"])
+def test_the_step_of_a_quantizer_is_part_of_its_surrogate(tmp_path, factor):
+    found = findings(checked(tmp_path, QUANTIZER.format(factor=factor)))
+    assert {finding.rule for finding in found} == {"GT120"}
+    assert {"surrogate: [x, s]" in (finding.hint or "") for finding in found} == {True}
+
+
+def test_a_wrong_step_of_a_quantizer_is_a_mistake(tmp_path):
+    found = findings(checked(tmp_path, QUANTIZER.format(factor="x.abs()")))
+    assert "GT101" in {finding.rule for finding in found}

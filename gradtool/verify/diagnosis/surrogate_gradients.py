@@ -1,55 +1,220 @@
 """Recognises gradients that differ from the derivative on purpose.
 
-Straight-through estimators, surrogate gradients and gradient reversal replace a derivative that is
-useless for training. They break GT101 all the same, until they are declared.
+Straight-through estimators, surrogate gradients, gradient reversal and their like replace a
+derivative that is useless for training. Only a forward that gives a reason to do so is taken for
+one: a step, whose derivative is zero wherever it exists, an output that is the input unchanged, or
+a clamp to bounds whose backward keeps nothing that it could mask with. Any other gradient that is
+not the derivative is a mistake.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradtool.verify.comparison.derivatives import Comparison
-from gradtool.verify.protocol.coordinates import FloatArray
+from gradtool.verify.comparison.compare import Decision
+from gradtool.verify.comparison.derivatives import Comparison, Derivatives
+from gradtool.verify.oracle.evaluation_timeout import EvaluationTimeout
+from gradtool.verify.protocol.coordinates import BoolArray, FloatArray
 from gradtool.verify.protocol.observation import Array
+from gradtool.verify.randomness import generator, signed
+from gradtool.verify.thresholds.rules import STEP_SHIFTS
 
-DECLARE = "if it is meant, declare it under `functions`: `ignore: {%s: the reason}`"
+if TYPE_CHECKING:
+    from gradtool.verify.comparison.judgement import Judgement
+    from gradtool.verify.subject import Subject
+
+STRAIGHT_THROUGH = "a straight-through estimator"
+SURROGATE = "a surrogate gradient"
+
+_MEANS_TO_PASS = re.compile(
+    r"ste\b|STE|[Ss]traight|[Ss]urrogate|[Pp]ass_?[Tt]hrough|[Ll]eaky|[Dd]econv"
+)
+"""Names of Functions whose gradient is meant to pass where the derivative is zero."""
 
 
-def surrogate_pattern(comparison: Comparison) -> str | None:
-    """Describe a wrong gradient that may be intended; None if it matches no known pattern.
+def surrogates(
+    subject: Subject, judgement: Judgement, explained: Collection[int]
+) -> dict[int, str]:
+    """Name the surrogate of each argument whose gradient is meant to differ from the derivative.
 
-    Only elementwise maps that are compared in full have such patterns.
+    None is found where one of the wrong gradients, without those `explained` already, has no such
+    explanation.
     """
-    analytic, numeric = comparison.analytic, comparison.numeric.value
-    if comparison.layout.directions[comparison.argument] is not None:
+    compared = [each for each in judgement.comparisons if each.argument not in explained]
+    wrong = [each for each in compared if (each.decision == Decision.FAIL).any()]
+    found = {each.argument: kind for each in wrong if (kind := _kind(subject, judgement.at, each))}
+    steps = [each for each in compared if found.get(each.argument) in _OF_STEPS]
+    steps += [each for each in compared if _is_staircase(each)]
+    for each in wrong:
+        scaled = [step for step in steps if _is_scale_of(judgement.at, each, step)]
+        if each.argument not in found and scaled:
+            found[scaled[0].argument] = STRAIGHT_THROUGH
+            found[each.argument] = SURROGATE
+    return found if {each.argument for each in wrong} <= found.keys() else {}
+
+
+_OF_STEPS = (STRAIGHT_THROUGH, SURROGATE)
+
+
+def _kind(subject: Subject, at: Derivatives, comparison: Comparison) -> str | None:
+    """Name the surrogate of one argument; None for a mistake."""
+    failing = [
+        rows
+        for rows in comparison.layout.blocks()
+        if (comparison.decision[rows] == Decision.FAIL).any()
+    ]
+    kinds = [_kind_of_block(subject, at, comparison, rows) for rows in failing]
+    named = [kind for kind in kinds if kind]
+    others = [rows for kind, rows in zip(kinds, failing, strict=True) if not kind]
+    # A second output, such as the membrane that a spike resets, carries the surrogate along.
+    if named and named[0] in _OF_STEPS and all(_is_diagonal(comparison, rows) for rows in others):
+        return named[0]
+    return named[0] if len(named) == len(kinds) and named else None
+
+
+def _kind_of_block(
+    subject: Subject, at: Derivatives, comparison: Comparison, rows: slice
+) -> str | None:
+    analytic, numeric = comparison.analytic[rows], comparison.numeric.value[rows]
+    if not (np.isfinite(analytic).all() and np.isfinite(numeric).all() and analytic.any()):
         return None
-    if analytic.shape[0] != analytic.shape[1] or not np.isfinite(numeric).all():
+    allowed = comparison.allowed[rows]
+    if (np.abs(numeric) <= allowed).all():
+        return _kind_of_step(subject, at, comparison, rows)
+    if not _is_diagonal(comparison, rows):
         return None
     own = np.diagonal(analytic)
-    if not np.isfinite(own).all() or not _is_diagonal(analytic, own) or not own.any():
+    if (np.abs(numeric - np.eye(len(own))) <= allowed).all():
+        return _kind_of_identity(own)
+    flat = np.diagonal(np.abs(numeric) <= allowed)
+    if not (np.abs(numeric - np.diag(np.diagonal(numeric))) <= allowed).all():
         return None
-    name = _name(own, numeric, comparison.allowed)
-    return name and f"this looks like {name}: {DECLARE % 'GT101'}"
+    primal = at.primals[comparison.argument]
+    return _kind_of_clamp(subject, at, primal, rows, own, np.diagonal(numeric), flat)
 
 
-def _name(own: FloatArray, numeric: FloatArray, allowed: FloatArray) -> str | None:
-    if (np.abs(numeric) <= allowed).all():
-        passing = own[own != 0]
-        is_through = np.allclose(passing, 1.0, rtol=1e-9)
-        return "a straight-through estimator" if is_through else "a surrogate gradient"
-    if not (np.abs(numeric - np.eye(len(own))) <= allowed).all():
+def _kind_of_step(
+    subject: Subject, at: Derivatives, comparison: Comparison, rows: slice
+) -> str | None:
+    """Name the surrogate of a step; None where the output does not depend on the argument."""
+    if not _steps(subject, at, comparison):
         return None
+    if not _is_diagonal(comparison, rows):
+        return SURROGATE
+    passing = np.diagonal(comparison.analytic[rows])
+    through = np.allclose(passing[passing != 0], 1.0, rtol=1e-9)
+    return STRAIGHT_THROUGH if through else SURROGATE
+
+
+def _steps(subject: Subject, at: Derivatives, comparison: Comparison) -> bool:
+    """Return True if a far move of the argument changes the outputs, which small ones do not."""
+    rng = generator(subject.seed, "steps")
+    here = at.forward.outputs
+    for factor in STEP_SHIFTS:
+        primals = list(at.primals)
+        own = primals[comparison.argument]
+        primals[comparison.argument] = np.asarray(own + factor * signed(rng, own.shape), own.dtype)
+        try:
+            with EvaluationTimeout().limited():
+                there = subject.function.evaluate(primals)
+        except Exception:  # The move may leave the domain.
+            continue
+        if any(_differ(one, other) for one, other in zip(here, there, strict=True)):
+            return True
+    return False
+
+
+def _differ(one: Array | None, other: Array | None) -> bool:
+    return one is not None and other is not None and not np.array_equal(one, other)
+
+
+def _kind_of_identity(own: FloatArray) -> str:
     if (own <= 0).all():
         return "gradient reversal"
     return "a masked gradient" if np.isin(own, (0.0, 1.0)).all() else "gradient scaling"
 
 
-def _is_diagonal(matrix: FloatArray, own: FloatArray) -> bool:
-    return bool(np.array_equal(matrix, np.diag(own)))
+def _kind_of_clamp(
+    subject: Subject,
+    at: Derivatives,
+    primal: Array,
+    rows: slice,
+    own: FloatArray,
+    slopes: FloatArray,
+    flat: BoolArray,
+) -> str | None:
+    """Name a clamp whose gradient passes; None for a mask that was forgotten.
+
+    A mask needs something saved, and forgetting it is common where all that is cut off becomes
+    zero. Otherwise, or under a name that says so, the gradient is meant to pass.
+    """
+    inside = np.isclose(slopes, 1.0, rtol=1e-6)
+    if not (flat | inside).all() or not np.allclose(own[inside], 1.0, rtol=1e-9):
+        return None
+    if _MEANS_TO_PASS.search(subject.function.name):
+        return f"{STRAIGHT_THROUGH} of a clamp"
+    seen = at.baseline
+    if seen.saved or seen.kept_on_ctx or not (own == 1.0).all():
+        return None
+    results = at.layout.outputs.flatten(seen.outputs)[rows]
+    return f"{STRAIGHT_THROUGH} of a clamp" if _is_clamp(primal, results, flat) else None
 
 
-def passes_input_through(primals: Sequence[Array], outputs: Sequence[Array | None]) -> bool:
-    """Return True if the first output is an unchanged input, so that only the gradient changes."""
-    return any(outputs[0] is not None and np.array_equal(outputs[0], each) for each in primals)
+def _is_clamp(primal: Array, results: Array, flat: BoolArray) -> bool:
+    """Return True if `results` are `primal` within bounds, not all of which are zero."""
+    own = np.ravel(primal)
+    low, high = flat & (own < results), flat & (own > results)
+    bounds = [np.unique(results[side]) for side in (low, high)]
+    if not (low | high | ~flat).all() or any(len(each) > 1 for each in bounds):
+        return False
+    within = results[~flat]
+    ordered = (bounds[0].max(initial=-np.inf) <= within) & (within <= bounds[1].min(initial=np.inf))
+    is_bounded = bool(ordered.all()) and bool(np.concatenate(bounds).any())
+    return is_bounded and np.array_equal(own[~flat], within)
+
+
+def _is_diagonal(comparison: Comparison, rows: slice) -> bool:
+    """Return True if each entry of an output has a gradient by its own entry of the input only."""
+    block = comparison.analytic[rows]
+    if comparison.layout.directions[comparison.argument] is not None:
+        return False
+    return block.shape[0] == block.shape[1] and np.array_equal(block, np.diag(np.diagonal(block)))
+
+
+def _is_staircase(comparison: Comparison) -> bool:
+    """Return True for a step too fine for a slope to be seen, with a gradient nevertheless."""
+    seen = np.isfinite(comparison.numeric.value)
+    flat = not comparison.numeric.value[seen].any() and not comparison.analytic[seen].any()
+    return flat and not seen.all() and bool(comparison.analytic[~seen].any())
+
+
+def _is_scale_of(at: Derivatives, comparison: Comparison, step: Comparison) -> bool:
+    """Return True for the scale of a quantizer whose input has a straight-through estimator.
+
+    With y = s round(x / s) and the gradient m taken for that of y by x, the gradient by s is
+    dy/ds - m x / s, up to a constant factor (Esser et al., "Learned Step Size Quantization").
+    """
+    x = np.ravel(at.primals[step.argument])
+    scale = np.ravel(at.primals[comparison.argument])
+    wrong = comparison.analytic - comparison.numeric.value
+    if not all(_is_diagonal(step, rows) for rows in step.layout.blocks()) or not scale.all():
+        return False
+    if len(step.layout.blocks()) > 1 or wrong.shape != (len(x), len(scale)):
+        return False
+    expected = -(x * np.diagonal(step.analytic))[:, None] / scale
+    touched = np.abs(wrong) > comparison.allowed
+    exact = np.isclose(wrong, expected, rtol=1e-6)[touched].all()
+    return bool(exact) or _is_multiple(comparison, expected)
+
+
+def _is_multiple(comparison: Comparison, expected: FloatArray) -> bool:
+    """Return True if the gradient is a constant times the one that the quantizer would have."""
+    own = comparison.analytic
+    full = np.where(own != 0, comparison.numeric.value + expected, 0.0)
+    size = float(np.sum(full * full))
+    factor = float(np.sum(full * own)) / size if size else 0.0
+    return factor > 0 and bool(np.allclose(own, factor * full, rtol=1e-6, atol=1e-12))

@@ -41,7 +41,9 @@ def nothing_to_differentiate(subject: Subject) -> str | None:
     if subject.function.declares_once_differentiable:
         return DECLARED
     if not subject.given.comparisons:
-        return "backward returns no gradient"
+        return (
+            "the gradient is a surrogate" if subject.surrogates else "backward returns no gradient"
+        )
     if subject.given.worst is Decision.UNVERIFIED:
         return "the first derivative could not be verified"
     return None

@@ -56,8 +56,9 @@ The finding names the input, the worst entry with both values and, when a common
 every entry, that mistake: the sign, a factor, a transpose, a forgotten grad_output, gradients in
 the wrong order, the derivative taken at the output, a step of forward that was taken for a
 constant or counted twice, with its line. When only a part is wrong (where x < 0, one
-slice, one output), it says which. If the gradient is a deliberate surrogate, such as a
-straight-through estimator, ignore this rule for the Function and give that as the reason.
+slice, one output), it says which. A gradient that differs on purpose, such as that of a
+straight-through estimator, is reported as GT120; one that is not recognised as such is declared
+under the Function in the configuration, by `surrogate` and a reason.
 
 Reference
 ---------
@@ -74,7 +75,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradtool.results.report import Evidence, Severity
+from gradtool.results.report import Evidence, Severity, Verdict
 from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.comparison.tolerance import default_rtol
@@ -82,12 +83,12 @@ from gradtool.verify.diagnosis.diagnosis import diagnose
 from gradtool.verify.diagnosis.evidence import evidence, find_worst, place_of_column, scalar
 from gradtool.verify.diagnosis.explained_by_jitter import is_explained_by_jitter
 from gradtool.verify.diagnosis.forgotten_steps import forgotten_step
-from gradtool.verify.diagnosis.surrogate_gradients import surrogate_pattern
 from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.coordinates import BoolArray
 from gradtool.verify.rules._contract import KEEPS_CONTRACT
 from gradtool.verify.rules._judged import answer
-from gradtool.verify.rules._rule import Answer, Flaw, Rule, blocked, skipped
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, blocked, reported_by, skipped
+from gradtool.verify.rules.codes import SURROGATE
 from gradtool.verify.thresholds.comparison import GRADIENT_ROUNDINGS
 from gradtool.verify.wording import apart, at_column, off, outputs
 
@@ -140,10 +141,25 @@ def _check(subject: Subject) -> Answer:
     if subject.nothing_to_compare:
         return skipped(subject.nothing_to_compare)
     if not subject.given.comparisons:
-        return skipped("backward returns no gradient")
+        return _without_derivative(subject)
     if is_explained_by_jitter(subject):
         return blocked("GT601")
-    return answer(subject.given, _flaws(subject))
+    found = answer(subject.given, (*_flaws(subject), *_unlike_intention(subject)))
+    return reported_by(SURROGATE) if subject.recognised and found.verdict in _GOOD else found
+
+
+_GOOD = (Verdict.PASS, Verdict.UNVERIFIED)
+
+
+def _without_derivative(subject: Subject) -> Answer:
+    """Answer for gradients none of which is meant to be the derivative."""
+    if subject.recognised:
+        return reported_by(SURROGATE)
+    if not subject.declared:
+        return skipped("backward returns no gradient")
+    if subject.intention is None:
+        return skipped("every gradient is declared a surrogate")
+    return answer(subject.intention, _unlike_intention(subject))
 
 
 def _flaws(subject: Subject) -> Iterator[Flaw]:
@@ -153,6 +169,21 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
             yield _wrong(subject, comparison)
         else:
             yield from _not_additive(subject, comparison)
+
+
+def _unlike_intention(subject: Subject) -> Iterator[Flaw]:
+    """Yield a flaw for each surrogate that is not the derivative it is declared to be."""
+    intended = subject.intended.name if subject.intended else ""
+    for comparison in subject.intention.comparisons if subject.intention else ():
+        chosen = comparison.decision == Decision.FAIL
+        if chosen.any():
+            name = subject.function.arguments[comparison.argument].name
+            worst = find_worst(comparison, chosen)
+            yield Flaw(
+                message=f"the surrogate gradient of `{name}` differs from the derivative of"
+                f" `{intended}`{off(comparison, worst)}",
+                evidence=evidence(comparison, worst, name),
+            )
 
 
 def _not_additive(subject: Subject, comparison: Comparison) -> Iterator[Flaw]:
@@ -192,13 +223,13 @@ def _wrong(subject: Subject, comparison: Comparison) -> Flaw:
 
 
 def _hint(subject: Subject, comparison: Comparison, name: str) -> str | None:
-    """The mistake or the surrogate gradient that explains the finding."""
-    diagnosis, pattern = diagnose(subject.given.at, comparison, name), surrogate_pattern(comparison)
+    """The mistake that explains the finding."""
+    diagnosis = diagnose(subject.given.at, comparison, name)
     if diagnosis is None or diagnosis.misfit is None:
         step = forgotten_step(subject.given.at, subject.recorded, comparison, name)
-        if step or pattern:
-            return step or pattern
-    return "; ".join(each for each in (diagnosis and diagnosis.hint, pattern) if each) or None
+        if step:
+            return step
+    return (diagnosis and diagnosis.hint) or None
 
 
 RULE = Rule(

@@ -93,7 +93,8 @@ def _flaws(subject: Subject) -> Iterator[Flaw]:
                 message=f"backward returned None for `{name}`, but the derivative of"
                 f" {outputs(worst)} is not zero{off(comparison, worst)}",
                 evidence=evidence(comparison, worst, name),
-                hint=f"return the gradient of `{name}`",
+                hint=f"return the gradient of `{name}`, or give it `requires_grad: false` in its"
+                " case if it is a constant",
             )
 
 

@@ -64,12 +64,12 @@ import numpy as np
 
 from gradtool.results.report import Severity
 from gradtool.verify.comparison.compare import Decision
-from gradtool.verify.diagnosis.surrogate_gradients import DECLARE, passes_input_through
 from gradtool.verify.oracle.evaluation_timeout import EvaluationTimeout
 from gradtool.verify.protocol.observation import Array, Cotangents
 from gradtool.verify.rules._contract import KEEPS_CONTRACT
-from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, reported_by, skipped
 from gradtool.verify.rules._runs import gradient_difference
+from gradtool.verify.rules.codes import SURROGATE
 from gradtool.verify.thresholds.comparison import SINGLE_EPS
 from gradtool.verify.thresholds.rules import COTANGENT_FACTORS, FAR_COTANGENT_FACTORS
 
@@ -92,11 +92,15 @@ def _check(subject: Subject) -> Answer:
     for factor, found in zip(COTANGENT_FACTORS, others, strict=True):
         flaw = _unlike(subject, plain, found, factor)
         if flaw:
-            return failed(flaw)
+            return _reported(subject, flaw)
     if subject.given.worst is Decision.FAIL or _is_rough(subject):
         return passed()  # Low precision shows at usual sizes, and underflows at small ones.
     flaw = _far_out(subject, plain)
-    return failed(flaw) if flaw else passed()
+    return _reported(subject, flaw) if flaw else passed()
+
+
+def _reported(subject: Subject, flaw: Flaw) -> Answer:
+    return reported_by(SURROGATE) if subject.not_linear or subject.random else failed(flaw)
 
 
 def _is_rough(subject: Subject) -> bool:
@@ -170,14 +174,7 @@ def _unlike(
     if factor == 0.0:
         when = "from zero when the cotangent is zero"
     expected = [None if g is None else np.asarray(g * factor, g.dtype) for g in plain]
-    return gradient_difference(subject, found, expected, when, _hint(subject))
-
-
-def _hint(subject: Subject) -> str:
-    first = subject.first
-    if not passes_input_through(first.primals, first.baseline.outputs):
-        return _HINT
-    return f"{_HINT}; this looks like gradient clipping: {DECLARE % 'GT107'}"
+    return gradient_difference(subject, found, expected, when, _HINT)
 
 
 def _times(cotangents: Cotangents, factor: float) -> list[Array | None]:

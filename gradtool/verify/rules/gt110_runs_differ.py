@@ -59,8 +59,9 @@ from typing import TYPE_CHECKING
 
 from gradtool.results.report import Severity
 from gradtool.verify.rules._contract import KEEPS_CONTRACT
-from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, blocked, failed, passed, skipped
 from gradtool.verify.rules._runs import gradient_difference
+from gradtool.verify.rules.codes import SURROGATE
 
 if TYPE_CHECKING:
     from gradtool.verify.subject import Subject
@@ -77,6 +78,8 @@ def _check(subject: Subject) -> Answer:
         return failed(Flaw(message=f"backward raises {_WHEN}: {subject.repeated}", hint=_KEEP))
     first, again = subject.repeated
     flaw = gradient_difference(subject, again, first, _WHEN, _HINT)
+    if flaw and subject.random:
+        return blocked(SURROGATE)
     return failed(flaw) if flaw else passed()
 
 

@@ -138,7 +138,8 @@ def _stale(subject: Subject) -> Flaw | None:
     except Exception:  # The user's code need not be defined there.
         return None
     there = Derivatives(subject.function, point, seed=seed)
-    wrong = [i for i in there.inputs if (there.comparison(i).decision == Decision.FAIL).any()]
+    compared = [i for i in there.inputs if i not in subject.surrogates]
+    wrong = [i for i in compared if (there.comparison(i).decision == Decision.FAIL).any()]
     if not wrong:
         return None
     names = listed([f"`{subject.function.arguments[i].name}`" for i in wrong])

@@ -246,3 +246,11 @@ SAME_CONSTANT = 1e-3
 """Unit: part of the number. A constant with three digits or more may be another one cut short.
 Doubled: 0.5 and 0.501 are taken for one constant. Halved: 0.798 for 0.79788 is not named.
 """
+
+# ---- surrogate gradients --------------------------------------------------------------------
+
+STEP_SHIFTS = (1.0, 4.0, 64.0)
+"""Unit: the input's own. Moves after which a step, whose derivative is zero, has another value:
+those of rounding, of quantizers with a coarse grid, and of thresholds far away. Doubled or halved:
+a threshold near 100 is missed, or one near 50.
+"""

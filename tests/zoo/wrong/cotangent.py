@@ -111,7 +111,7 @@ class CotangentClipped(Function):
 
 
 class CotangentNormalised(Function):
-    expect = {"GT107"}
+    expect = {"GT120"}
 
     @staticmethod
     def forward(ctx, x):
@@ -141,7 +141,7 @@ class CotangentAbsolute(Function):
 class GuidedRelu(Function):
     """Guided backpropagation: only positive gradients pass."""
 
-    expect = {"GT107"}
+    expect = {"GT120"}
 
     @staticmethod
     def forward(ctx, x):

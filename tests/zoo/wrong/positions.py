@@ -92,8 +92,7 @@ class SegmentMeanAsSum(Function):
 class StraightThrough(Function):
     """A surrogate: rounding has the derivative zero."""
 
-    expect = {"GT101"}
-    diagnosis = "mask"
+    expect = {"GT120"}
 
     @staticmethod
     def forward(ctx, x):

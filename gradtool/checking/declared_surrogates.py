@@ -1,0 +1,60 @@
+"""The surrogate gradients that a configuration declares for a Function."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from gradtool.adapters.common.differentiable import FunctionDifferentiable
+from gradtool.cases.sources import ResolvedCase
+from gradtool.collect.checkable import Checkable
+from gradtool.config.settings import Settings
+from gradtool.findings.could_not_run import NoCase
+from gradtool.spelling import did_you_mean
+
+
+def require_surrogates(checkable: Checkable, settings: Settings) -> None:
+    """Refuse a declaration that the module does not bear out.
+
+    Raises:
+        NoCase: ``forward`` has no argument of that name, or the module no such function.
+    """
+    names = [parameter.name for parameter in checkable.parameters()]
+    for name in settings.surrogate:
+        if name not in names:
+            near = did_you_mean(name, names)
+            raise NoCase(f"`surrogate` names {name!r}, which is no argument of forward{near}")
+    if settings.surrogate_of is not None and not callable(_found(checkable, settings.surrogate_of)):
+        raise NoCase(f"`surrogate_of` names {settings.surrogate_of!r}, which the module lacks")
+
+
+def intended(
+    checkable: Checkable, case: ResolvedCase, settings: Settings
+) -> FunctionDifferentiable | None:
+    """The function whose derivative the surrogates are, at the same case; None if none is named."""
+    if settings.surrogate_of is None:
+        return None
+    function = _found(checkable, settings.surrogate_of)
+    names = [parameter.name for parameter in checkable.parameters()]
+    return FunctionDifferentiable(
+        _taking(function, names), case.args, case.kwargs, name=settings.surrogate_of, names=names
+    )
+
+
+def _found(checkable: Checkable, name: str) -> Any:
+    """What the module of the Function calls `name`; None if it has no such name."""
+    forward = inspect.unwrap(getattr(checkable.obj, "forward", checkable.obj))
+    first, *rest = name.split(".")
+    value = getattr(forward, "__globals__", {}).get(first)
+    for attribute in rest:
+        value = getattr(value, attribute, None)
+    return value
+
+
+def _taking(function: Callable[..., Any], names: list[str]) -> Callable[..., Any]:
+    """Let `function` take all arguments of forward, of which it uses those of its own names."""
+    wanted = list(inspect.signature(function).parameters)
+    if set(wanted) <= set(names):
+        return lambda *args: function(*(args[names.index(name)] for name in wanted))
+    return lambda *args: function(*args[: len(wanted)])

@@ -1,0 +1,132 @@
+"""The gradient differs from the derivative of forward, and seems to be meant to.
+
+What it does
+------------
+
+Looks for a reason in forward wherever GT101, GT107 or GT110 would find fault with a gradient. There
+is one if forward is a step, whose derivative is zero wherever it exists: rounding, a sign, a spike.
+Then any gradient is a surrogate. There is one if forward returns an input unchanged: then the
+Function exists for its gradient, which it reverses, scales, masks, clips, disturbs or adds
+something to. And there is one if forward clamps and backward, which keeps nothing that it could
+mask with, lets the whole gradient pass. Any other difference is a mistake, and stays GT101.
+
+Why it matters
+--------------
+
+The derivative of a step trains nothing, so its gradient has to be something else. A reader, and
+the gate, should know that from a declaration rather than guess it. Once declared, the gradient is
+still checked for its shape, for linearity in the cotangent, for hidden state and for layouts, and
+those of all other inputs for being exact.
+
+Wrong example
+-------------
+
+    from gradtool import Function
+
+
+    class Round(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.round()
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return grad_output
+
+Right example
+-------------
+
+    from gradtool import Function
+
+
+    class Square(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**2
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            return 2 * grad_output * x
+
+How to fix
+----------
+
+If it is meant, declare it in `gradtool.yaml`: `functions: {Round: {surrogate: [x], reason: trains
+through the rounding}}`. If the surrogate is the derivative of another function of the module, name
+that: `surrogate_of: soft_round` compares the gradient with it. A gradient that is not linear in the
+cotangent, or random, needs GT107 or GT110 ignored as well, as the finding says.
+
+Reference
+---------
+
+Bengio, Leonard and Courville, "Estimating or Propagating Gradients Through Stochastic Neurons for
+Conditional Computation", 2013, for straight-through estimators. Neftci, Mostafa and Zenke,
+"Surrogate Gradient Learning in Spiking Neural Networks", 2019.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from gradtool.results.report import Severity
+from gradtool.verify.diagnosis.gated_gradients import INJECTED
+from gradtool.verify.rules._contract import KEEPS_CONTRACT
+from gradtool.verify.rules._rule import Answer, Flaw, Rule, failed, passed, skipped
+from gradtool.verify.wording import listed
+
+if TYPE_CHECKING:
+    from gradtool.verify.subject import Subject
+
+
+def _check(subject: Subject) -> Answer:
+    if subject.nothing_to_compare:
+        return skipped(subject.nothing_to_compare)
+    flaws = tuple(_flaws(subject))
+    if flaws:
+        return failed(*flaws)
+    names = _names(subject, subject.declared)
+    return passed(f"the gradient of {names} is declared a surrogate" if names else None)
+
+
+def _flaws(subject: Subject) -> Iterator[Flaw]:
+    found = subject.recognised
+    for kind in dict.fromkeys(found.values()):
+        alike = [argument for argument, other in found.items() if other == kind]
+        yield Flaw(
+            message=f"the gradient of {_names(subject, alike)} is not the derivative of forward:"
+            f" it looks like {kind}",
+            hint=f"if it is meant, declare it: {_declaration(subject)}",
+        )
+
+
+def _declaration(subject: Subject) -> str:
+    """The entry of the configuration that declares all surrogates of the Function."""
+    names = [subject.function.arguments[i].name for i in sorted(subject.surrogates)]
+    bent = any(kind != INJECTED for kind in subject.not_linear.values())
+    broken = {"GT107": bent and not subject.random, "GT110": subject.random}
+    ignored = ", ".join(f"{code}: WHY" for code, found in broken.items() if found)
+    more = f", ignore: {{{ignored}}}" if ignored else ""
+    return (
+        f"functions: {{{subject.function.name}: "
+        f"{{surrogate: [{', '.join(names)}], reason: WHY{more}}}}}"
+    )
+
+
+def _names(subject: Subject, arguments: Iterable[int]) -> str:
+    return listed([f"`{subject.function.arguments[i].name}`" for i in sorted(arguments)])
+
+
+RULE = Rule(
+    code="GT120",
+    name="surrogate-gradient",
+    summary="The gradient differs from the derivative of forward, and seems to be meant to.",
+    severity=Severity.WARNING,
+    page=__doc__,
+    traced=False,
+    excused_with="GT101",
+    premises=(*KEEPS_CONTRACT, "GT114"),
+    check=_check,
+)
