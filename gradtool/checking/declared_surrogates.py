@@ -43,7 +43,7 @@ def intended(
 
 
 def _found(checkable: Checkable, name: str) -> Any:
-    """What the module of the Function calls `name`; None if it has no such name."""
+    """Look up `name` in the module of the Function; None if it has no such name."""
     forward = inspect.unwrap(getattr(checkable.obj, "forward", checkable.obj))
     first, *rest = name.split(".")
     value = getattr(forward, "__globals__", {}).get(first)

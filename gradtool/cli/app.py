@@ -20,6 +20,8 @@ from gradtool.cli.commands.init import init
 from gradtool.cli.commands.merge import merge
 from gradtool.cli.commands.profile import profile
 from gradtool.cli.commands.profile_transfer import profile_transfer
+from gradtool.cli.commands.record import SETTINGS as RECORD_SETTINGS
+from gradtool.cli.commands.record import record
 from gradtool.cli.commands.run import SETTINGS, run
 from gradtool.cli.commands.schema import schema
 from gradtool.cli.errors import guarded, refuse
@@ -47,6 +49,7 @@ app.command()(init)
 app.command()(merge)
 app.command()(profile)
 app.command()(profile_transfer)
+app.command(context_settings=RECORD_SETTINGS)(record)
 app.command()(schema)
 app.command(context_settings=SETTINGS)(run)
 

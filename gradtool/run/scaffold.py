@@ -8,22 +8,13 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import msgspec
-import yaml
-
-from gradtool.config.decoding import decode
-from gradtool.config.schema import CaseConfig, File
-from gradtool.config.yaml import parse_document
-from gradtool.errors import UsageError
+from gradtool.config.schema import CaseConfig
+from gradtool.config.writing import written_section
 from gradtool.findings.finding import as_argument
 from gradtool.results.report import CheckResult, FunctionResult, ModuleResult
-
-_WIDE = 10_000
-"""Columns after which a line is broken: never, so that a flow sequence stays on its line."""
 
 _HEAD = """\
 # Settings of gradtool. The keys under `check` match options of `gradtool check`;
@@ -75,7 +66,7 @@ def configuration(
         remarks += _reasons(module.path, module.checks)
         for function in module.functions:
             node = f"{module.path}::{function.name}"
-            section = _section(node, cases.get(node, ()))
+            section = written_section(node, cases.get(node, ()))
             if section is None:
                 remarks += _remark(node, function)
             else:
@@ -88,53 +79,6 @@ def _text(written: Sequence[str], remarks: Sequence[str]) -> str:
     head = "functions:\n" if written else "functions: {}\n"
     comments = f"\n# Not written out:\n{''.join(remarks)}" if remarks else ""
     return f"{_HEAD}{_CASES}{head}{''.join(written)}{comments}"
-
-
-def _section(node: str, cases: Sequence[CaseConfig | None]) -> str | None:
-    """The lines of one Function; None when YAML cannot say what its cases are."""
-    given = [case for case in cases if case is not None]
-    if not given or len(given) < len(cases):
-        return None
-    try:
-        lines = [f"  {_key(node)}:", "    cases:", *(x for case in given for x in _case(case))]
-    except (TypeError, ValueError, yaml.YAMLError):
-        return None
-    text = "\n".join(lines) + "\n"
-    return text if _reads_as(text, node, given) else None
-
-
-def _case(case: CaseConfig) -> Iterator[str]:
-    lead = "      - "
-    for key, value in msgspec.to_builtins(_ordered(case)).items():
-        yield f"{lead}{key}: {_flow(value)}"
-        lead = "        "
-
-
-def _ordered(case: CaseConfig) -> dict[str, Any]:
-    """The fields of a case, its name first."""
-    names = ("name", "args", "kwargs", "atol", "rtol")
-    given = {name: getattr(case, name) for name in names}
-    return {key: value for key, value in given.items() if value not in (None, {})}
-
-
-def _flow(value: Any) -> str:
-    # A scalar alone is dumped with a document end, which the lines around it cannot have.
-    text: str = yaml.safe_dump(value, default_flow_style=True, width=_WIDE, sort_keys=False)
-    return text.removesuffix("...\n").strip()
-
-
-def _key(node: str) -> str:
-    # JSON strings are YAML too; an unquoted key with "::" or "#" may not be one.
-    return json.dumps(node, ensure_ascii=False)
-
-
-def _reads_as(text: str, node: str, cases: Sequence[CaseConfig]) -> bool:
-    """Return True if the lines decode to these cases: a tuple would come back as a list."""
-    try:
-        file = decode(parse_document(f"version: 1\nfunctions:\n{text}", "the cases"), File)
-    except UsageError:
-        return False
-    return list(file.functions[node].cases) == list(cases)
 
 
 def _remark(node: str, function: FunctionResult) -> list[str]:
