@@ -70,6 +70,7 @@ class Subject:
         self._uses_witness = witness
         self.judgements: list[Judgement] = []
         """All judgements so far."""
+        self._entries_of_surrogates = 0
 
     @property
     def cost(self) -> Cost:
@@ -78,8 +79,12 @@ class Subject:
 
     @property
     def compared(self) -> int:
-        """Entries of derivatives that were compared so far."""
-        return sum(c.analytic.size for each in self.judgements for c in each.comparisons)
+        """Entries of derivatives that were compared so far.
+
+        Those of surrogates count once: they are compared between runs, not with a derivative.
+        """
+        judged = sum(c.analytic.size for each in self.judgements for c in each.comparisons)
+        return judged + self._entries_of_surrogates
 
     @property
     def basis(self) -> Basis | None:
@@ -184,6 +189,7 @@ class Subject:
     @cached_property
     def given(self) -> Judgement:
         """The judgement of the gradients that backward returned, without surrogates."""
+        self._entries_of_surrogates = sum(self.first.primals[i].size for i in self.surrogates)
         return self._judge(self.first, self._returned(self.surrogates))
 
     @cached_property

@@ -32,7 +32,7 @@ FILES = {
     "empty functions": "version: 1\nfunctions: {}  # none yet\ncheck: {seed: 1}\n",
     "null functions": "version: 1\nfunctions:\n",
     "other Function": "version: 1\nfunctions:\n  G:\n    atol: 1.0\n\n# the end\n",
-    "other section after": "version: 1\nfunctions:\n    G:\n        atol: 1.0\n\ncheck: {seed: 1}\n",
+    "other section after": "version: 1\nfunctions:\n    G:\n        atol: 1\n\ncheck: {seed: 1}\n",
     "without cases": "version: 1\nfunctions:\n  F:\n    ignore: {GT505: a table}  # why\n  G: {}\n",
 }
 
