@@ -251,12 +251,21 @@ def test_a_norm_taken_for_a_constant(function):
     assert "leaves out 12 of 16 entries of the Jacobian" in hint
 
 
-def test_a_sum_along_the_wrong_dim(function):
+def test_a_mean_over_the_cotangent(function):
     def vjp(primals, cotangents):
         return np.broadcast_to(cotangents[0].mean(), (4,)) * 2 * primals[0]
 
     hint = _hint(function(lambda x: x**2, vjp, (RNG.standard_normal(4),)))
-    assert "reaches 12 of 16 entries of the Jacobian that are zero" in hint
+    assert "multiplies by the mean of grad_output over all its entries" in hint
+
+
+def test_a_sum_along_the_wrong_dim(function):
+    def vjp(primals, cotangents):
+        (cotangent,) = cotangents
+        return 3 * cotangent * np.exp(primals[0]) + np.roll(cotangent, 1)
+
+    hint = _hint(function(lambda x: x**2, vjp, (RNG.standard_normal(4),)))
+    assert "reaches 4 of 16 entries of the Jacobian that are zero" in hint
 
 
 def test_what_has_no_name_is_said_in_sizes(function):

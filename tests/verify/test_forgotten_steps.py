@@ -11,32 +11,35 @@ import pytest
 from gradtool.run.runner import check
 from tests.options import check_options
 
-MODULE = Path(__file__).with_name("wrong_steps.py")
+MODULES = [Path(__file__).with_name(name) for name in ("wrong_steps.py", "wrong_formulas.py")]
 
 
-def _expected() -> dict[str, str | None]:
+def _expected(module: Path) -> dict[str, str | None]:
     found: dict[str, str | None] = {}
-    for part in re.split(r"^(?=class )", MODULE.read_text(), flags=re.MULTILINE):
+    source = module.read_text(encoding="utf-8")
+    for part in re.split(r"^(?=class )", source, flags=re.MULTILINE):
         name = re.match(r"class (\w+)", part)
         says = re.search(r'says = (?:"(.*)"|None)', part)
         if name and says:
-            before = MODULE.read_text().split(part)[0].count("\n")
+            before = source.split(part)[0].count("\n")
             line = before + part.split("# <-")[0].count("\n") + 1
             text = says[1] and says[1].replace("LINE", str(line)).replace("NEXT", str(line + 1))
             found[name[1]] = text
     return found
 
 
-EXPECTED = _expected()
+EXPECTED = {name: says for module in MODULES for name, says in _expected(module).items()}
 
 
 @cache
 def _hints(engine: str) -> dict[str, str]:
-    report = check(check_options(paths=(str(MODULE),), select=("GT101",), engine=engine))
-    return {
-        finding.node_id.split("::")[1].split("[")[0]: finding.hint or ""
-        for finding in report.findings()
-    }
+    paths = tuple(str(module) for module in MODULES)
+    report = check(check_options(paths=paths, select=("GT101",), engine=engine))
+    hints: dict[str, str] = {}
+    for finding in report.findings():
+        name = finding.node_id.split("::")[1].split("[")[0]
+        hints[name] = f"{hints.get(name, '')}; {finding.hint or ''}"
+    return hints
 
 
 @pytest.mark.parametrize("engine", ["bundled", pytest.param("torch", marks=pytest.mark.torch)])

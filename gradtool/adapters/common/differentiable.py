@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradtool.adapters.common import batching, forward_mode
+from gradtool.adapters.common.alterations.altered_forward import AlteredForward
 from gradtool.adapters.common.bound_function import BoundFunction
 from gradtool.adapters.common.calls import Calls, find_leak
 from gradtool.adapters.common.executable_lines import lines_of, traced
@@ -22,6 +23,7 @@ from gradtool.adapters.common.vjp import BackwardMap, copied, cotangent_tensors,
 from gradtool.adapters.library import library
 from gradtool.verify.protocol.differentiable import Examinable
 from gradtool.verify.protocol.observation import (
+    Alteration,
     Array,
     ChangedByJvp,
     Cotangents,
@@ -105,6 +107,16 @@ class FunctionDifferentiable:
         """Of a function from `recorded`: return the gradients when steps are held constant."""
         recorded = RecordedSteps(self._bound, primals)
         return [recorded.gradients(cotangents, each) for each in constant]
+
+    def alterations(self, primals: Primals) -> list[Alteration]:
+        """Of a function from `recorded`: return what may be altered in forward."""
+        return AlteredForward(self._bound, primals).alterations()
+
+    def altered(
+        self, primals: Primals, cotangents: Cotangents, alterations: Sequence[Alteration]
+    ) -> Iterator[tuple[Array | None, ...] | None]:
+        """Of a function from `recorded`: yield the gradients with each alteration by itself."""
+        yield from AlteredForward(self._bound, primals).gradients(cotangents, alterations)
 
     # ---- values -----------------------------------------------------------------------
 

@@ -9,13 +9,13 @@ parts that are wrong are distinguished from those that are right.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.diagnosis.guesses import GUESSES, agrees
-from gradtool.verify.diagnosis.partial_errors import PARTIAL_ERRORS
+from gradtool.verify.diagnosis.partial_errors import LOOSE, PARTIAL_ERRORS
 from gradtool.verify.protocol.coordinates import FloatArray
 
 
@@ -35,6 +35,8 @@ class Diagnosis:
     """
     explained: int = 0
     compared: int = 0
+    loose: bool = True
+    """The explanation leaves open which mistake it is."""
 
     @property
     def hint(self) -> str:
@@ -54,7 +56,8 @@ def diagnose(derivatives: Derivatives, comparison: Comparison, name: str) -> Dia
             if expected is None:
                 return Diagnosis(f"the gradient of `{name}` {text}")
             if agrees(comparison, expected):
-                return _fitting(f"the gradient of `{name}` {text}", comparison, expected)
+                found = _fitting(f"the gradient of `{name}` {text}", comparison, expected)
+                return replace(found, loose=guess in LOOSE)
     return None
 
 

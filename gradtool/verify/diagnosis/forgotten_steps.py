@@ -17,27 +17,16 @@ import numpy as np
 
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.diagnosis.guesses import factor_words
-from gradtool.verify.oracle.steps import epsilon
-from gradtool.verify.protocol.coordinates import FloatArray, real_view
+from gradtool.verify.diagnosis.looks import Look, Looks
+from gradtool.verify.protocol.coordinates import FloatArray
 from gradtool.verify.protocol.differentiable import Examinable
-from gradtool.verify.protocol.observation import Array, Cotangents, Step
-from gradtool.verify.randomness import generator, shifted, signed
+from gradtool.verify.protocol.observation import Step
 from gradtool.verify.thresholds.diagnosis import (
     EXPLAINED_FACTOR_DIFFERENCE,
-    EXPLAINED_PRECISION,
-    EXPLAINED_SHIFT,
+    FACTOR_EXACT,
     STEPS_IN_PAIRS,
     STEPS_MOST,
 )
-
-
-@dataclass(frozen=True)
-class _Look:
-    """A cotangent at a point, and what backward returned there."""
-
-    primals: Sequence[Array]
-    cotangents: Cotangents
-    returned: Sequence[Array | None]
 
 
 @dataclass(frozen=True)
@@ -74,22 +63,19 @@ class _Search:
     def __init__(
         self, derivatives: Derivatives, recorded: Examinable, arguments: Sequence[int]
     ) -> None:
-        self._derivatives, self._recorded = derivatives, recorded
-        self._arguments = arguments
-        dtypes = [derivatives.primals[each].dtype for each in derivatives.inputs]
-        self._precision = max(map(epsilon, dtypes)) ** EXPLAINED_PRECISION
+        self._recorded = recorded
+        self._looks = Looks(derivatives, arguments)
+        self._precision = self._looks.precision
+        self._flat = self._looks.flat
 
     def run(self) -> _Explanation | None:
         """The simplest explanation that holds everywhere."""
-        derivatives = self._derivatives
-        returned = derivatives.baseline.gradients or ()
-        look = _Look(derivatives.primals, derivatives.cotangents, returned)
-        for found in sorted(self._candidates(look), key=_rank):
-            if all(self._holds(found, other) for other in self._others()):
+        for found in sorted(self._candidates(self._looks.first), key=_rank):
+            if all(self._holds(found, other) for other in self._looks.others()):
                 return found
         return None
 
-    def _candidates(self, look: _Look) -> Iterator[_Explanation]:
+    def _candidates(self, look: Look) -> Iterator[_Explanation]:
         steps = self._recorded.steps(look.primals)[:STEPS_MOST]
         exact, parts = self._parts(look, [(step,) for step in steps])
         alone = dict(zip(steps, parts, strict=True))
@@ -105,7 +91,7 @@ class _Search:
                 yield found
 
     def _parts(
-        self, look: _Look, cuts: Sequence[tuple[Step, ...]]
+        self, look: Look, cuts: Sequence[tuple[Step, ...]]
     ) -> tuple[FloatArray, list[FloatArray]]:
         """The exact gradient, and the part of it that flows through each of `cuts`."""
         found = self._recorded.without(look.primals, look.cotangents, [(), *cuts])
@@ -114,7 +100,7 @@ class _Search:
 
     def _fitting(
         self,
-        look: _Look,
+        look: Look,
         exact: FloatArray,
         choices: Sequence[tuple[tuple[Step, ...], tuple[Step, ...]]],
         parts: Sequence[FloatArray],
@@ -138,28 +124,10 @@ class _Search:
             factor = float(round(factor))
         return factor if np.abs(wrong - factor * part).max() <= floor else None
 
-    def _holds(self, found: _Explanation, look: _Look) -> bool:
+    def _holds(self, found: _Explanation, look: Look) -> bool:
         exact, (part,) = self._parts(look, [found.cut])
         factor = self._factor(self._flat(look.returned) - exact, part, exact)
         return factor is not None and abs(factor - found.factor) <= EXPLAINED_FACTOR_DIFFERENCE
-
-    def _others(self) -> Iterator[_Look]:
-        derivatives, rng = self._derivatives, generator(0, "explanation")
-        for primals in (derivatives.primals, shifted(derivatives.primals, EXPLAINED_SHIFT, rng)):
-            layout = derivatives.layout
-            cotangents = layout.cotangents(signed(rng, layout.outputs.size))
-            seen = derivatives.function.call(primals, cotangents)
-            yield _Look(primals, cotangents, seen.gradients or ())
-
-    def _flat(self, gradients: Sequence[Array | None]) -> FloatArray:
-        """The gradients of the chosen arguments as one vector of real numbers."""
-        parts = []
-        for each in self._arguments:
-            primal, gradient = self._derivatives.primals[each], gradients[each]
-            full = np.zeros_like(primal) if gradient is None else gradient
-            wide = np.result_type(full.dtype, np.float64)
-            parts.append(np.asarray(real_view(np.array(full, dtype=wide, order="C"))).ravel())
-        return np.concatenate(parts)
 
 
 def _pairs(steps: Sequence[Step]) -> list[tuple[Step, ...]]:
@@ -188,9 +156,9 @@ def _words(found: _Explanation) -> str:
     if factor == -2.0:
         return f"has the wrong sign on {path}"
     times = 1 + factor
-    missing = round(1 / times)
-    if abs(missing) > 1 and abs(times * missing - 1) <= EXPLAINED_FACTOR_DIFFERENCE:
-        return f"is missing the factor {missing} on {path}"
+    missing = 1 / times
+    if abs(missing) > 1 and abs(missing - round(missing, 2)) <= FACTOR_EXACT * abs(missing):
+        return f"is missing the factor {missing:.6g} on {path}"
     return f"multiplies {path} by {factor_words(times)}"
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 import numpy as np
 
+from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.oracle.fixed_step import numeric_jacobian
 from gradtool.verify.protocol.coordinates import Block, BoolArray, FloatArray
@@ -35,9 +36,13 @@ def agrees(comparison: Comparison, expected: FloatArray) -> bool:
     if not known.any():
         return False
     errors = comparison.numeric.error[np.isfinite(comparison.numeric.error)]
+    wrong = known & (comparison.decision == Decision.FAIL)
+    found = np.abs(comparison.analytic - comparison.numeric.value)[wrong]
+    # A large error of one entry must not hide what is wrong with another.
+    error = min(errors.max(initial=0.0), found.min(initial=np.inf) / 2)
     difference = np.abs(comparison.analytic - expected)
     allowed = comparison.tolerance.allowed(comparison.analytic, expected)
-    return bool((difference <= allowed + errors.max(initial=0.0))[known].all())
+    return bool((difference <= allowed + error)[known].all())
 
 
 def input_block(comparison: Comparison) -> Block:
@@ -119,6 +124,25 @@ def _has_rearranged_cotangent(_: Derivatives, comparison: Comparison) -> Guesses
                 f"takes grad_output flipped along dim {dim}",
                 np.flip(cube, dim).reshape(numeric.shape),
             )
+
+
+def _is_for_an_averaged_cotangent(_: Derivatives, comparison: Comparison) -> Guesses:
+    """One number of the cotangent for all entries, as the gradient of a loss of one number has."""
+    blocks = comparison.layout.outputs.blocks
+    if not has_entries(comparison) or len(blocks) != 1 or blocks[0].is_complex:
+        return
+    shape, numeric = blocks[0].shape, comparison.numeric.value
+    cube = numeric.reshape(*shape, -1)
+    dims = [(dim,) for dim in range(len(shape))] if len(shape) > 1 else []
+    for axes in (tuple(range(len(shape))), *dims):
+        over = f"over dim {axes[0]}" if dims and len(axes) == 1 else "over all its entries"
+        for word, found in (
+            ("mean", cube.mean(axis=axes, keepdims=True)),
+            ("sum", cube.sum(axis=axes, keepdims=True)),
+        ):
+            if found.shape != cube.shape:
+                expected = np.broadcast_to(found, cube.shape).reshape(numeric.shape)
+                yield f"multiplies by the {word} of grad_output {over}", expected
 
 
 def _is_rearranged(_: Derivatives, comparison: Comparison) -> Guesses:
@@ -252,6 +276,7 @@ GUESSES: Sequence[Guess] = (
     _is_only_diagonal,
     _is_rearranged,
     _has_rearranged_cotangent,
+    _is_for_an_averaged_cotangent,
     _has_wrong_factor,
 )
 

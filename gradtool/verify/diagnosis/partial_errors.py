@@ -219,6 +219,10 @@ PARTIAL_ERRORS: Sequence[Guess] = (
 )
 
 
+LOOSE: Sequence[Guess] = (_is_wrong_in_a_region, _is_scaled_by_rows, _is_scaled_in_one_branch)
+"""Those of them that say what is wrong by numbers alone, and not which mistake it is."""
+
+
 def _wrong(comparison: Comparison) -> BoolArray:
     return np.asarray(comparison.decision == Decision.FAIL)
 

@@ -8,11 +8,12 @@ judge it. The adapters in `gradtool.adapters` implement them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
 from gradtool.verify.protocol.observation import (
+    Alteration,
     Argument,
     Array,
     ChangedByJvp,
@@ -160,6 +161,20 @@ class Examinable(Differentiable, Protocol):
 
         Raises:
             KeyError: forward has no such step at this point.
+        """
+
+    def alterations(self, primals: Primals) -> Sequence[Alteration]:
+        """Of a function from `recorded`: what may be altered in forward, the plainest first.
+
+        Raises what the user's code or the engine raises.
+        """
+
+    def altered(
+        self, primals: Primals, cotangents: Cotangents, alterations: Sequence[Alteration]
+    ) -> Iterator[tuple[Array | None, ...] | None]:
+        """Of a function from `recorded`: yield the gradients with each alteration by itself.
+
+        None for one that forward does not run with.
         """
 
     # ---- layouts ----------------------------------------------------------------------

@@ -215,6 +215,53 @@ class Step:
         return replace(self, operand=operand)
 
 
+AlterationKind = Literal[
+    "branch",
+    "turns",
+    "held",
+    "kept",
+    "other",
+    "first",
+    "unscaled",
+    "by_input",
+    "transposed",
+    "twice",
+    "at",
+    "times",
+    "over",
+]
+"""Ways in which a derivative may be that of an altered forward:
+
+* ``branch``: the other branch of a condition is taken
+* ``turns``: only the last turns of a loop are differentiated
+* ``held``: a part of an operation is held constant
+* ``kept``: another expression is differentiated, with the values that forward has
+* ``other``: another expression is computed
+* ``first``: the first entries of a tensor are taken in the place of others
+* ``unscaled``: the gradient passes to a factor without the other one
+* ``by_input``: a formula in terms of the output has the input in it
+* ``transposed``: the gradient passes by the derivative itself, not by its transpose
+* ``twice``: one use of a variable is counted twice, and another one not at all
+* ``at``: the derivative of an expression is taken at another variable
+* ``times``, ``over``: the derivative is multiplied or divided by a variable
+"""
+
+
+@dataclass(frozen=True)
+class Alteration:
+    """An expression of ``forward`` that is altered, or only differentiated otherwise."""
+
+    path: str
+    line: int
+    kind: AlterationKind
+    code: str
+    """The source of the expression; empty for a loop."""
+    other: str
+    """What stands in its place; see the kinds."""
+    number: int
+    """Its place among all, which distinguishes those that read alike."""
+
+
 class ChangedByJvp(NamedTuple):
     """Tensors that a call in forward mode changes in place, by index."""
 

@@ -79,6 +79,7 @@ from gradtool.results.report import Evidence, Severity, Verdict
 from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.comparison.tolerance import default_rtol
+from gradtool.verify.diagnosis.altered_forward import altered_forward
 from gradtool.verify.diagnosis.diagnosis import diagnose
 from gradtool.verify.diagnosis.evidence import evidence, find_worst, place_of_column, scalar
 from gradtool.verify.diagnosis.explained_by_jitter import is_explained_by_jitter
@@ -225,8 +226,10 @@ def _wrong(subject: Subject, comparison: Comparison) -> Flaw:
 def _hint(subject: Subject, comparison: Comparison, name: str) -> str | None:
     """The mistake that explains the finding."""
     diagnosis = diagnose(subject.given.at, comparison, name)
-    if diagnosis is None or diagnosis.misfit is None:
-        step = forgotten_step(subject.given.at, subject.recorded, comparison, name)
+    if diagnosis is None or diagnosis.loose:
+        at, recorded = subject.given.at, subject.recorded
+        step = forgotten_step(at, recorded, comparison, name)
+        step = step or altered_forward(at, recorded, comparison, name)
         if step:
             return step
     return (diagnosis and diagnosis.hint) or None

@@ -159,3 +159,8 @@ STEPS_IN_PAIRS = 8
 """Unit: variables of forward that are tried two by two; their pairs are 28. Doubled: 120 more
 runs of backward. Halved: a layer norm has more variables.
 """
+
+ALTERATIONS_MOST = 600
+"""Unit: alterations of forward that are tried; each costs a forward and a backward. Doubled:
+seconds of work where nothing fits. Halved: an attention has more of them.
+"""

@@ -1,0 +1,415 @@
+"""Edits of a forward that common mistakes in a backward come down to.
+
+An edit either changes what forward computes, or keeps its values and changes only their derivative:
+`STANDINS` is the name under which altered code finds what does that.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from gradtool.adapters.common.alterations.standins import BY_OUTPUT, HELD_FACTORS
+from gradtool.verify.protocol.observation import AlterationKind
+
+STANDINS = "__gradtool_standins__"
+
+_DEEPEST = 4
+"""Levels below an expression at which a part may stand for all of it."""
+
+_OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+}
+_COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Gt: ast.Lt,
+    ast.Lt: ast.Gt,
+    ast.GtE: ast.LtE,
+    ast.LtE: ast.GtE,
+}
+_NAMES = [
+    ("sum", "mean"),
+    ("sin", "cos"),
+    ("sinh", "cosh"),
+    ("tanh", "sigmoid"),
+    ("sqrt", "rsqrt"),
+    ("sqrt", "square"),
+    ("log", "log2"),
+    ("log", "log10"),
+    ("log", "log1p"),
+    ("exp", "exp2"),
+    ("exp", "expm1"),
+    ("amax", "logsumexp"),
+    ("softmax", "log_softmax"),
+    ("std", "var"),
+    ("relu", "abs"),
+    ("minimum", "maximum"),
+    ("amin", "amax"),
+    ("cumsum", "cumprod"),
+]
+_Tree = TypeVar("_Tree", bound=ast.AST)
+_MOST_SWAPPED = 6
+"""Numbers, and variables, of a statement of which any two are swapped."""
+
+_EXPRESSIONS = ast.BinOp | ast.UnaryOp | ast.Call | ast.Name | ast.Subscript | ast.Attribute
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A node of a function's tree, and what stands in its place."""
+
+    kind: AlterationKind
+    node: ast.AST
+    """The node that is replaced; a loop has its body extended."""
+    made: ast.AST
+    shown: ast.AST
+    """The expression of forward that a reader sees altered."""
+    other: str
+    """What stands in its place, in words or code."""
+
+
+def edits(tree: ast.FunctionDef, final: Sequence[str]) -> Iterator[Edit]:
+    """Yield the edits of a function, the ones that are said most plainly first.
+
+    Args:
+        tree: Its definition.
+        final: Its tensor variables, whose last values are known.
+    """
+    values = list(_values(tree))
+    yield from _branches(tree)
+    yield from _loops(tree)
+    for value in values:
+        yield from _unscaled(value)
+    for value in values:
+        yield from _parts(value, keep=True)
+    for value in values:
+        yield from _changes(value)
+    for value in values:
+        yield from _parts(value, keep=False)
+    for value in values:
+        yield from _passed(value)
+        yield from _swapped(value)
+        yield from _counted_for_another(value)
+        yield from _taken_elsewhere(value, final)
+    for value in values:
+        yield from _scaled(value, final)
+
+
+def standin(name: str, *args: ast.expr) -> ast.Call:
+    """Return a call of one of the `Standins`."""
+    called = ast.Attribute(ast.Name(STANDINS, ast.Load()), name, ast.Load())
+    return ast.Call(called, list(args), [])
+
+
+def _values(tree: ast.FunctionDef) -> Iterator[ast.expr]:
+    """The expressions that statements compute, but for those that only save for backward."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="ctx"))]):
+                pass
+            case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value):
+                yield from _elements(value)
+            case ast.AugAssign(value=value) | ast.Return(value=ast.expr() as value):
+                yield from _elements(value)
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=owner)), args=args)):
+                # Such as ``states.append(h)``.
+                yield from () if owner == "ctx" else args
+
+
+def _elements(value: ast.expr) -> Sequence[ast.expr]:
+    return value.elts if isinstance(value, ast.Tuple) else [value]
+
+
+# ---- control flow -----------------------------------------------------------------------------
+
+
+def _branches(tree: ast.FunctionDef) -> Iterator[Edit]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If | ast.IfExp):
+            negated = ast.UnaryOp(ast.Not(), node.test)
+            yield Edit("branch", node.test, negated, node.test, "")
+
+
+def _loops(tree: ast.FunctionDef) -> Iterator[Edit]:
+    """Hold constant what a turn takes over from the one before, some turns before the end."""
+    for number, node in enumerate(n for n in ast.walk(tree) if isinstance(n, ast.For | ast.While)):
+        carried = sorted(_assigned(node) & _read(node))
+        for turns in (1, 2, 3) if carried else ():
+            test = standin("is_turn", ast.Constant(number), ast.Constant(turns))
+            names = [
+                ast.Assign([ast.Name(each, ast.Store())], standin("constant", _load(each)))
+                for each in carried
+            ]
+            made = copy.copy(node)
+            made.body = [ast.If(test, list[ast.stmt](names), []), *node.body]
+            yield Edit("turns", node, made, node, str(turns))
+
+
+def _assigned(loop: ast.For | ast.While) -> set[str]:
+    named = (n for each in loop.body for n in ast.walk(each) if isinstance(n, ast.Name))
+    return {name.id for name in named if isinstance(name.ctx, ast.Store)}
+
+
+def _read(loop: ast.For | ast.While) -> set[str]:
+    named = (n for each in loop.body for n in ast.walk(each) if isinstance(n, ast.Name))
+    return {name.id for name in named if isinstance(name.ctx, ast.Load)}
+
+
+# ---- one expression in the place of another ----------------------------------------------------
+
+
+def _parts(value: ast.expr, *, keep: bool) -> Iterator[Edit]:
+    """A part of an expression stands for all of it."""
+    for node in _inside(value):
+        for part in _below(node, _DEEPEST):
+            made = standin("kept", part, node) if keep else part
+            yield Edit("kept" if keep else "other", node, made, node, ast.unparse(part))
+        if keep and (opened := _opened(node)) is not None:
+            yield from opened
+        if not keep and isinstance(node, ast.Subscript):
+            made = standin("first", node.value, node)
+            yield Edit("first", node, made, node, ast.unparse(node.value))
+
+
+def _changes(value: ast.expr) -> Iterator[Edit]:
+    """An operator, a number, a name or an orientation is another one."""
+    for shown in _inside(value):
+        for node, made in _changed(shown):
+            other = replaced(shown, {node: made})
+            text = ast.unparse(other)
+            yield Edit(
+                "kept", value, standin("kept", replaced(value, {node: made}), value), shown, text
+            )
+            yield Edit("other", node, made, shown, text)
+
+
+def _changed(shown: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """The nodes of one operation that may be changed, and to what."""
+    match shown:
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            yield shown, ast.BinOp(left, _OPERATORS[type(op)](), right)
+        case ast.Call(func=ast.Attribute(attr="where") as function, args=[test, first, second]):
+            yield shown, ast.Call(function, [test, second, first], [])
+        case ast.Call(func=ast.Attribute(value=owner, attr=name) as function):
+            for pair in _NAMES:
+                if name in pair:
+                    other = pair[1 - pair.index(name)]
+                    yield function, ast.Attribute(owner, other, ast.Load())
+    for operand in _operands(shown):
+        match operand:
+            case ast.Constant(value=bool() as flag):
+                yield operand, ast.Constant(not flag)
+            case ast.Constant(value=int() | float() as value):
+                number = float(value) if isinstance(value, float) else int(value)
+                yield from ((operand, _number(each)) for each in _other_numbers(number))
+            case ast.Compare(ops=[comparison]) if type(comparison) in _COMPARISONS:
+                turned = _COMPARISONS[type(comparison)]()
+                yield operand, ast.Compare(operand.left, [turned], operand.comparators)
+            case ast.Name() | ast.Call() | ast.Subscript() | ast.BinOp():
+                for called, args in _ORIENTATIONS:
+                    yield operand, _method(operand, called, *args)
+
+
+_ORIENTATIONS: Sequence[tuple[str, tuple[int, ...]]] = (
+    ("transpose", (-1, -2)),
+    ("flip", (0,)),
+    ("flip", (-1,)),
+    ("conj", ()),
+)
+
+
+def _other_numbers(number: float) -> list[float]:
+    found = dict.fromkeys((0, 1, -1, 2, -number, number - 1, number + 1))
+    return [each for each in found if each != number]
+
+
+def _operands(node: ast.expr) -> Iterator[ast.expr]:
+    match node:
+        case ast.BinOp(left=left, right=right):
+            yield from (left, right)
+        case ast.UnaryOp(operand=ast.expr() as operand):
+            yield operand
+        case ast.Call(func=function, args=args, keywords=keywords):
+            if isinstance(function, ast.Attribute):
+                yield function.value
+            yield from args
+            yield from (each.value for each in keywords)
+
+
+def _counted_for_another(value: ast.expr) -> Iterator[Edit]:
+    """One use of a variable is counted twice, and another use of it not at all."""
+    names = [n for n in _inside(value) if isinstance(n, ast.Name)]
+    for first in names:
+        for second in names:
+            if first is not second and first.id == second.id:
+                twice, never = standin("doubled", first), standin("constant", second)
+                made = replaced(value, {first: twice, second: never})
+                yield Edit("twice", value, made, value, first.id)
+
+
+def _unscaled(value: ast.expr) -> Iterator[Edit]:
+    """The gradient passes to a factor of a product as if there were no other."""
+    for node in _inside(value):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+            for bare, other in ((node.left, node.right), (node.right, node.left)):
+                made = standin("unscaled", bare, other)
+                yield Edit("unscaled", node, made, node, ast.unparse(bare))
+
+
+def _passed(value: ast.expr) -> Iterator[Edit]:
+    """The gradient passes a call with another sign, or by another formula."""
+    for node in _inside(value):
+        if isinstance(node, ast.Call):
+            yield Edit("other", node, ast.UnaryOp(ast.USub(), node), node, f"-{ast.unparse(node)}")
+            yield from _of_an_operand(node)
+
+
+def _of_an_operand(node: ast.Call) -> Iterator[Edit]:
+    name = ast.unparse(node.func).rpartition(".")[-1]
+    for operand in _operands(node):
+        if isinstance(operand, _EXPRESSIONS):
+            text = ast.unparse(operand)
+            if name in BY_OUTPUT:
+                made = standin("by_input", ast.Constant(name), operand, node)
+                yield Edit("by_input", node, made, node, text)
+            again = ast.Lambda(_one_argument(), replaced(node, {operand: _load(_OPERAND)}))
+            yield Edit("transposed", node, standin("transposed", again, operand), node, text)
+
+
+_OPERAND = "operand_"
+
+
+def _one_argument() -> ast.arguments:
+    return ast.arguments([], [ast.arg(_OPERAND)], None, [], [], None, [])
+
+
+def _swapped(value: ast.expr) -> Iterator[Edit]:
+    """Two numbers or two variables of an expression are in each other's place."""
+    leaves = [n for n in ast.walk(value) if isinstance(n, ast.Constant)]
+    names = [n for n in _inside(value) if isinstance(n, ast.Name)]
+    for alike in (leaves[:_MOST_SWAPPED], names[:_MOST_SWAPPED]):
+        for first, second in itertools.combinations(alike, 2):
+            if ast.dump(first) != ast.dump(second):
+                made = replaced(value, {first: second, second: first})
+                yield Edit("other", value, made, value, ast.unparse(made))
+
+
+def _taken_elsewhere(value: ast.expr, final: Sequence[str]) -> Iterator[Edit]:
+    """A derivative is taken at the value of another variable."""
+    pairs = [(node, operand) for node in _inside(value) for operand in _operands(node)]
+    deeper = [(value, node) for node in _inside(value) if (value, node) not in pairs]
+    for node, operand in (*pairs, *deeper):
+        if isinstance(operand, _EXPRESSIONS) and operand is not node:
+            for name in final:
+                there = standin("at", operand, ast.Constant(name))
+                made = standin("kept", replaced(node, {operand: there}), node)
+                yield Edit("at", node, made, node, f"{ast.unparse(operand)}` = `{name}")
+
+
+def _scaled(value: ast.expr, final: Sequence[str]) -> Iterator[Edit]:
+    """The derivative is multiplied or divided by a variable."""
+    for name in final:
+        yield Edit("times", value, standin("times", value, ast.Constant(name)), value, name)
+        yield Edit("over", value, standin("over", value, ast.Constant(name)), value, name)
+
+
+def _opened(node: ast.expr) -> Iterator[Edit] | None:
+    """An operation of several steps, of which one is held constant."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=owner, attr="softmax" | "log_softmax" as name)):
+            # ``x.softmax(-1)``, or ``torch.softmax(x, -1)`` and its like.
+            method = not (isinstance(owner, ast.Name) and owner.id in {"torch", "F", "functional"})
+            given = [owner, *node.args] if method else node.args
+            if not given:
+                return None
+            dims = [*given[1:], *(k.value for k in node.keywords if k.arg == "dim")]
+            return _held_apart(node, name, given[0], dims[0]) if dims else None
+        case ast.Call(func=ast.Attribute(attr=name), args=[x, *_]) if name in HELD_FACTORS:
+            made = standin("over_constant_factor", x, node)
+            return iter([Edit("held", node, made, node, HELD_FACTORS[name])])
+    return None
+
+
+def _held_apart(node: ast.expr, name: str, x: ast.expr, dim: ast.expr) -> Iterator[Edit]:
+    if name == "softmax":
+        yield Edit("held", node, standin("softmax_over_constant", x, dim), node, "the sum")
+        return
+    made = standin("log_softmax_over_constant", x, dim)
+    yield Edit("held", node, made, node, "the log of the sum")
+    made = standin("constant_over_sum", x, dim)
+    yield Edit("held", node, made, node, f"`{ast.unparse(x)}` outside the sum")
+
+
+# ---- trees ------------------------------------------------------------------------------------
+
+
+def _inside(value: ast.expr) -> Iterator[ast.expr]:
+    """The expressions in another one, itself first, without names of functions."""
+    if isinstance(value, _EXPRESSIONS):
+        yield value
+    for child in _children(value):
+        yield from _inside(child)
+
+
+def _children(node: ast.expr) -> Iterator[ast.expr]:
+    match node:
+        case ast.Call(func=ast.Attribute(value=owner), args=args, keywords=keywords):
+            yield from (owner, *args, *(each.value for each in keywords))
+        case ast.Call(args=args, keywords=keywords):
+            yield from (*args, *(each.value for each in keywords))
+        case ast.Lambda():
+            pass
+        case _:
+            yield from (n for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr))
+
+
+def _below(node: ast.expr, depth: int) -> Iterator[ast.expr]:
+    for child in _children(node) if depth else ():
+        if isinstance(child, _EXPRESSIONS):
+            yield child
+        yield from _below(child, depth - 1)
+
+
+class _Replacing(ast.NodeTransformer):
+    """Copies a tree, with some of its nodes replaced."""
+
+    def __init__(self, made: Mapping[ast.AST, ast.AST]) -> None:
+        self._made = made
+
+    def visit(self, node: ast.AST) -> Any:
+        """Copy a node; no node is shared with the tree, but for those that are put in."""
+        if node in self._made:
+            return self._made[node]
+        other = copy.copy(node)
+        for field, value in ast.iter_fields(node):
+            if isinstance(value, list):
+                made = [self.visit(each) if isinstance(each, ast.AST) else each for each in value]
+                setattr(other, field, made)
+            elif isinstance(value, ast.AST):
+                setattr(other, field, self.visit(value))
+        return other
+
+
+def replaced(tree: _Tree, made: Mapping[ast.AST, ast.AST]) -> _Tree:
+    """Return a copy of a tree, with some of its nodes replaced."""
+    found: _Tree = _Replacing(made).visit(tree)
+    return found
+
+
+def _load(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load())
+
+
+def _number(value: float) -> ast.expr:
+    return ast.Constant(value) if value >= 0 else ast.UnaryOp(ast.USub(), ast.Constant(-value))
+
+
+def _method(owner: ast.expr, name: str, *args: int) -> ast.Call:
+    called = ast.Attribute(owner, name, ast.Load())
+    return ast.Call(called, [_number(each) for each in args], [])

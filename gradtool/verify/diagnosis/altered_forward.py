@@ -1,0 +1,90 @@
+"""The altered forward whose derivative a wrong backward returns.
+
+A backward that is wrong is often right for another forward: one with another dim or sign, without
+a term, or with a step left out that the derivative ought to go through. Forward is run with one
+expression altered at a time, and the alteration whose gradients are what backward returned, for
+several cotangents and points, names the mistake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from gradtool.verify.comparison.derivatives import Comparison, Derivatives
+from gradtool.verify.diagnosis.looks import Look, Looks
+from gradtool.verify.protocol.differentiable import Examinable
+from gradtool.verify.protocol.observation import Alteration, Array
+from gradtool.verify.thresholds.diagnosis import ALTERATIONS_MOST
+
+
+def altered_forward(
+    derivatives: Derivatives, recorded: Examinable | None, comparison: Comparison, name: str
+) -> str | None:
+    """The sentence that names the alteration; None if none explains the gradients."""
+    if recorded is None or comparison.exact is None:
+        return None
+    looks = Looks(derivatives, (comparison.argument,))
+    try:
+        for made in _fitting(looks, recorded, recorded.alterations(looks.first.primals)):
+            if all(_holds(looks, look, recorded, made) for look in looks.others()):
+                every = Looks(derivatives, derivatives.inputs)
+                explains_all = all(_holds(every, look, recorded, made) for look in every.others())
+                return _words(made, "backward" if explains_all else f"the gradient of `{name}`")
+    except Exception:  # The user's code may raise anything at another point.
+        return None
+    return None
+
+
+def _fitting(
+    looks: Looks, recorded: Examinable, alterations: Sequence[Alteration]
+) -> Iterator[Alteration]:
+    """Yield the alterations that explain the gradients of the case itself."""
+    look, tried = looks.first, alterations[:ALTERATIONS_MOST]
+    found = recorded.altered(look.primals, look.cotangents, tried)
+    for made, gradients in zip(tried, found, strict=True):
+        if gradients is not None and _agree(looks, look, gradients):
+            yield made
+
+
+def _holds(looks: Looks, look: Look, recorded: Examinable, made: Alteration) -> bool:
+    (gradients,) = recorded.altered(look.primals, look.cotangents, [made])
+    return gradients is not None and _agree(looks, look, gradients)
+
+
+def _agree(looks: Looks, look: Look, gradients: Sequence[Array | None]) -> bool:
+    returned, expected = looks.flat(look.returned), looks.flat(gradients)
+    scale = max(float(np.abs(each).max(initial=0.0)) for each in (returned, expected))
+    if not np.isfinite(scale):
+        return False
+    return bool(np.abs(returned - expected).max(initial=0.0) <= looks.precision * scale)
+
+
+def _words(made: Alteration, who: str) -> str:
+    place = f"`{made.code}` (line {made.line})"
+    match made.kind:
+        case "branch":
+            return f"{who} is right for the branch of {place} that is not taken here"
+        case "turns":
+            turns = "turn" if made.other == "1" else f"{made.other} turns"
+            return f"{who} differentiates only the last {turns} of the loop of line {made.line}"
+        case "held":
+            return f"{who} treats {made.other} in {place} as a constant"
+        case "first":
+            return f"{who} takes the first entries of `{made.other}` where forward has {place}"
+        case "unscaled":
+            return f"{who} passes the gradient of {place} to `{made.other}` without its factor"
+        case "by_input":
+            return f"{who} has `{made.other}` where the derivative of {place} has its result"
+        case "transposed":
+            return f"{who} passes {place} by its derivative, where the transpose of that belongs"
+        case "twice":
+            return f"{who} counts one `{made.other}` in {place} twice, and another one not at all"
+        case "at":
+            return f"{who} takes the derivative of {place} at `{made.other}`"
+        case "times" | "over":
+            verb = "multiplies" if made.kind == "times" else "divides"
+            return f"{who} {verb} the path through {place} by `{made.other}`"
+        case _:
+            return f"{who} differentiates `{made.other}` where forward has {place}"

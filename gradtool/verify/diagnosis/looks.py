@@ -1,0 +1,62 @@
+"""Gradients that backward returned at its case and nearby, to try an explanation on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gradtool.verify.comparison.derivatives import Derivatives
+from gradtool.verify.oracle.steps import epsilon
+from gradtool.verify.protocol.coordinates import FloatArray, real_view
+from gradtool.verify.protocol.observation import Array, Cotangents
+from gradtool.verify.randomness import generator, shifted, signed
+from gradtool.verify.thresholds.diagnosis import EXPLAINED_PRECISION, EXPLAINED_SHIFT
+
+
+@dataclass(frozen=True)
+class Look:
+    """A cotangent at a point, and what backward returned there."""
+
+    primals: Sequence[Array]
+    cotangents: Cotangents
+    returned: Sequence[Array | None]
+
+
+class Looks:
+    """The gradients of some arguments, where an explanation of them has to hold."""
+
+    def __init__(self, derivatives: Derivatives, arguments: Sequence[int]) -> None:
+        self._derivatives, self._arguments = derivatives, arguments
+        dtypes = [derivatives.primals[each].dtype for each in derivatives.inputs]
+        self.precision = max(map(epsilon, dtypes)) ** EXPLAINED_PRECISION
+        """Part of the largest entry by which two ways of computing a gradient differ."""
+        returned = derivatives.baseline.gradients or ()
+        self.first = Look(derivatives.primals, derivatives.cotangents, returned)
+
+    def others(self) -> Iterator[Look]:
+        """Yield another cotangent at the same point, and one at a point nearby."""
+        derivatives, rng = self._derivatives, generator(0, "explanation")
+        for primals in (derivatives.primals, self._shifted(rng)):
+            layout = derivatives.layout
+            cotangents = layout.cotangents(signed(rng, layout.outputs.size))
+            seen = derivatives.function.call(primals, cotangents)
+            yield Look(primals, cotangents, seen.gradients or ())
+
+    def _shifted(self, rng: np.random.Generator) -> list[Array]:
+        """Shift what is differentiated: a mask or a one-hot target stays one."""
+        primals = self._derivatives.primals
+        nearby = shifted(primals, EXPLAINED_SHIFT, rng)
+        inputs = set(self._derivatives.inputs)
+        return [nearby[at] if at in inputs else each for at, each in enumerate(primals)]
+
+    def flat(self, gradients: Sequence[Array | None]) -> FloatArray:
+        """The gradients of the chosen arguments as one vector of real numbers."""
+        parts = []
+        for each in self._arguments:
+            primal, gradient = self._derivatives.primals[each], gradients[each]
+            full = np.zeros_like(primal) if gradient is None else gradient
+            wide = np.result_type(full.dtype, np.float64)
+            parts.append(np.asarray(real_view(np.array(full, dtype=wide, order="C"))).ravel())
+        return np.concatenate(parts)

@@ -1,0 +1,526 @@
+"""Functions whose backward is right for another forward, with the sentence that says which.
+
+``<-`` marks the line that the sentence names; ``LINE`` stands for it.
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch.autograd import Function
+
+D = torch.double
+
+
+def r(*shape):
+    return torch.randn(*shape, dtype=D, requires_grad=True)
+
+
+class SoftplusBetaForgotten(Function):
+    says = "takes the derivative of `torch.log1p(torch.exp(z)) / beta` (line LINE) at `z` = `x`"
+
+    @staticmethod
+    def forward(ctx, x, beta):
+        ctx.save_for_backward(x)
+        ctx.beta = beta
+        z = beta * x
+        return torch.log1p(torch.exp(z)) / beta  # <-
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * torch.sigmoid(x), None
+
+    @staticmethod
+    def sample_inputs():
+        yield r(5), 2.0
+
+
+class LogSumExpTemperature(Function):
+    says = "takes the derivative of `torch.logsumexp(x / tau, -1)` (line LINE) at `x / tau` = `x`"
+
+    @staticmethod
+    def forward(ctx, x, tau):
+        y = tau * torch.logsumexp(x / tau, -1)  # <-
+        ctx.save_for_backward(x)
+        ctx.tau = tau
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g[:, None] * torch.softmax(x, -1), None
+
+    @staticmethod
+    def sample_inputs():
+        yield r(3, 4), 0.5
+
+
+class GeluTanhMissingCubicTerm(Function):
+    says = "backward treats `0.044715 * x**3` (line LINE) as a constant"
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)  # <-
+        return 0.5 * x * (1 + torch.tanh(inner))
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        k = math.sqrt(2 / math.pi)
+        t = torch.tanh(k * (x + 0.044715 * x**3))
+        return g * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * k)
+
+    @staticmethod
+    def sample_inputs():
+        yield (r(6),)
+
+
+class BatchNormMeanOnly(Function):
+    says = "backward treats `inv` (line LINE) as a constant"
+
+    @staticmethod
+    def forward(ctx, x, weight):
+        mean = x.mean(0)
+        var = x.var(0, unbiased=False)
+        inv = 1 / torch.sqrt(var + 1e-5)  # <-
+        ctx.save_for_backward(x, weight, mean, inv)
+        return (x - mean) * inv * weight
+
+    @staticmethod
+    def backward(ctx, g):
+        x, weight, mean, inv = ctx.saved_tensors
+        gx = g * weight * inv
+        return gx - gx.mean(0), (g * (x - mean) * inv).sum(0)
+
+    @staticmethod
+    def sample_inputs():
+        yield r(5, 3), r(3)
+
+
+class GatedLinearUnitGateSwapped(Function):
+    says = "backward takes the derivative of `torch.sigmoid(b)` (line LINE) at `b` = `a`"
+
+    @staticmethod
+    def forward(ctx, x):
+        a, b = x.chunk(2, -1)
+        s = torch.sigmoid(b)  # <-
+        ctx.save_for_backward(a, b)
+        return a * s
+
+    @staticmethod
+    def backward(ctx, g):
+        a, b = ctx.saved_tensors
+        s = torch.sigmoid(b)
+        return torch.cat([g * s, g * a * torch.sigmoid(a) * (1 - torch.sigmoid(a))], -1)
+
+    @staticmethod
+    def sample_inputs():
+        yield (r(3, 4),)
+
+
+class RopeSineSign(Function):
+    says = "where forward has `torch.sin(theta)` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, x, theta):
+        c, s = torch.cos(theta), torch.sin(theta)  # <-
+        x1, x2 = x[..., ::2], x[..., 1::2]
+        ctx.save_for_backward(c, s)
+        return torch.cat([x1 * c - x2 * s, x1 * s + x2 * c], -1)
+
+    @staticmethod
+    def backward(ctx, g):
+        c, s = ctx.saved_tensors
+        g1, g2 = g.chunk(2, -1)
+        out = torch.stack([g1 * c - g2 * s, g1 * s + g2 * c], -1)
+        return out.flatten(-2), None
+
+    @staticmethod
+    def sample_inputs():
+        yield r(2, 4), torch.rand(2, dtype=D)
+
+
+class LinearScanDecayTerm(Function):
+    says = "backward passes the gradient of `a[t] * h` (line LINE) to `h` without its factor"
+
+    """h_t = a_t h_{t-1} + b_t"""
+
+    @staticmethod
+    def forward(ctx, a, b):
+        h = torch.zeros_like(b[0])
+        states = []
+        for t in range(4):
+            h = a[t] * h + b[t]  # <-
+            states.append(h)
+        y = torch.stack(states)
+        ctx.save_for_backward(a, y)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        a, y = ctx.saved_tensors
+        ga, gb = torch.zeros_like(a), torch.zeros_like(g)
+        d = torch.zeros_like(g[0])
+        for t in reversed(range(4)):
+            d = g[t] + d
+            gb[t] = d
+            if t:
+                ga[t] = (d * y[t - 1]).sum()
+            d = d
+        return ga, gb
+
+    @staticmethod
+    def sample_inputs():
+        yield r(4), r(4)
+
+
+class FocalAlphaForgotten(Function):
+    says = "backward treats `-((1 - pt) ** gamma)` (line LINE) as a constant"
+
+    @staticmethod
+    def forward(ctx, logits, target, gamma):
+        p = torch.sigmoid(logits)
+        pt = p * target + (1 - p) * (1 - target)
+        ctx.save_for_backward(p, target)
+        ctx.gamma = gamma
+        return (-((1 - pt) ** gamma) * torch.log(pt)).sum()  # <-
+
+    @staticmethod
+    def backward(ctx, g):
+        p, target = ctx.saved_tensors
+        pt = p * target + (1 - p) * (1 - target)
+        sign = 2 * target - 1
+        return g * sign * p * (1 - p) * (-((1 - pt) ** ctx.gamma) / pt), None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield r(5), torch.tensor([1.0, 0, 1, 1, 0], dtype=D), 2.0
+
+
+class CosineSimilarityNormConstant(Function):
+    says = "backward treats `(na * nb).squeeze(-1)` (line LINE) as a constant"
+
+    @staticmethod
+    def forward(ctx, a, b):
+        na = a.norm(dim=-1, keepdim=True)
+        nb = b.norm(dim=-1, keepdim=True)
+        ctx.save_for_backward(a, b, na, nb)
+        return (a * b).sum(-1) / (na * nb).squeeze(-1)  # <-
+
+    @staticmethod
+    def backward(ctx, g):
+        a, b, na, nb = ctx.saved_tensors
+        g = g[:, None]
+        return g * b / (na * nb), g * a / (na * nb)
+
+    @staticmethod
+    def sample_inputs():
+        yield r(3, 4), r(3, 4)
+
+
+class HuberLinearSlope(Function):
+    says = "where forward has `torch.where(a < 1, 0.5 * x * x, a - 0.5)` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        a = x.abs()
+        return torch.where(a < 1, 0.5 * x * x, a - 0.5)  # <-
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * x
+
+    @staticmethod
+    def sample_inputs():
+        yield (2 * r(6).detach().requires_grad_(),)
+
+
+class MahalanobisNotSymmetric(Function):
+    says = "(line LINE) as a constant"
+
+    @staticmethod
+    def forward(ctx, d, m):
+        q = d @ m  # <-
+        ctx.save_for_backward(d, m)
+        return (q * d).sum(-1)
+
+    @staticmethod
+    def backward(ctx, g):
+        d, m = ctx.saved_tensors
+        return g[:, None] * (d @ m), d.T @ (g[:, None] * d)
+
+    @staticmethod
+    def sample_inputs():
+        yield r(2, 3), r(3, 3)
+
+
+class SiluBetaInnerForgotten(Function):
+    says = "backward is missing the factor 1.7 on the path through `s` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, x, beta):
+        s = torch.sigmoid(beta * x)  # <-
+        ctx.save_for_backward(x, s)
+        ctx.beta = beta
+        return x * s
+
+    @staticmethod
+    def backward(ctx, g):
+        x, s = ctx.saved_tensors
+        return g * (s + x * s * (1 - s)), None
+
+    @staticmethod
+    def sample_inputs():
+        yield r(5), 1.7
+
+
+class AttentionValueNotTransposed(Function):
+    says = "backward treats the sum in `torch.softmax(s, -1)` (line LINE) as a constant"
+
+    @staticmethod
+    def forward(ctx, q, k, v):
+        scale = 1 / math.sqrt(q.shape[-1])
+        s = q @ k.T * scale
+        p = torch.softmax(s, -1)  # <-
+        ctx.save_for_backward(q, k, v, p)
+        ctx.scale = scale
+        return p @ v
+
+    @staticmethod
+    def backward(ctx, g):
+        q, k, v, p = ctx.saved_tensors
+        dv = p.T @ g
+        dp = g @ v.T
+        ds = p * dp
+        return ds @ k * ctx.scale, ds.T @ q * ctx.scale, dv
+
+    @staticmethod
+    def sample_inputs():
+        yield r(3, 4), r(3, 4), r(3, 4)
+
+
+class CumsumWeightedReversed(Function):
+    says = "(line LINE) by its derivative, where the transpose of that belongs"
+
+    @staticmethod
+    def forward(ctx, x, w):
+        c = torch.cumsum(x * w, 0)  # <-
+        ctx.save_for_backward(x, w)
+        return c
+
+    @staticmethod
+    def backward(ctx, g):
+        x, w = ctx.saved_tensors
+        s = torch.cumsum(g, 0)
+        return s * w, s * x
+
+    @staticmethod
+    def sample_inputs():
+        yield r(5), r(5)
+
+
+class EmaDecayDropped(Function):
+    says = "passes the gradient of `decay * acc` (line LINE) to `acc` without its factor"
+
+    @staticmethod
+    def forward(ctx, x, decay):
+        acc = x[0]
+        out = [acc]
+        for i in range(1, x.shape[0]):
+            acc = decay * acc + (1 - decay) * x[i]  # <-
+            out.append(acc)
+        ctx.decay = decay
+        return torch.stack(out)
+
+    @staticmethod
+    def backward(ctx, g):
+        d = ctx.decay
+        gx = torch.zeros_like(g)
+        carry = torch.zeros_like(g[0])
+        for i in reversed(range(1, g.shape[0])):
+            carry = carry + g[i]
+            gx[i] = (1 - d) * carry
+            carry = carry
+        gx[0] = g[0] + carry
+        return gx, None
+
+    @staticmethod
+    def sample_inputs():
+        yield r(5), 0.7
+
+
+class QuantileInterp(Function):
+    says = "where forward has `0.25 * s[1] + 0.75 * s[2]` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, x):
+        s, i = torch.sort(x)
+        ctx.save_for_backward(i)
+        return 0.25 * s[1] + 0.75 * s[2]  # <-
+
+    @staticmethod
+    def backward(ctx, g):
+        (i,) = ctx.saved_tensors
+        gx = torch.zeros(i.shape, dtype=g.dtype)
+        gx[i[1]] = 0.75 * g
+        gx[i[2]] = 0.25 * g
+        return gx
+
+    @staticmethod
+    def sample_inputs():
+        yield (r(5),)
+
+
+class ExpmTaylorTruncated(Function):
+    says = "backward differentiates `-x` where forward has `-x * x / 2` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        y = torch.exp(-x * x / 2)  # <-
+        return y * (x * x - 1)
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        y = torch.exp(-x * x / 2)
+        return g * (y * 2 * x - y * (x * x - 1))
+
+    @staticmethod
+    def sample_inputs():
+        yield (r(5),)
+
+
+class PowerNormGradP(Function):
+    says = "backward differentiates `x` where forward has `x.abs()` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, x, p):
+        s = x.abs().pow(p).sum(-1)  # <-
+        y = s.pow(1 / p)
+        ctx.save_for_backward(x, y)
+        ctx.p = p
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        p = ctx.p
+        return (g / y ** (p - 1))[:, None] * x.abs().pow(p - 1), None
+
+    @staticmethod
+    def sample_inputs():
+        yield r(3, 4), 3.0
+
+
+class BilinearMissingTerm(Function):
+    says = "backward has `z` where the derivative of `torch.tanh(z)` (line LINE) has its result"
+
+    @staticmethod
+    def forward(ctx, x, w, y):
+        z = torch.einsum("bi,ij,bj->b", x, w, y)
+        ctx.save_for_backward(x, w, y)
+        return torch.tanh(z)  # <-
+
+    @staticmethod
+    def backward(ctx, g):
+        x, w, y = ctx.saved_tensors
+        z = torch.einsum("bi,ij,bj->b", x, w, y)
+        gz = g * (1 - z**2)
+        gx = torch.einsum("b,ij,bj->bi", gz, w, y)
+        gw = torch.einsum("b,bi,bj->ij", gz, x, y)
+        gy = torch.einsum("b,bi,ij->bj", gz, x, w)
+        return gx, gw, gy
+
+    @staticmethod
+    def sample_inputs():
+        yield r(2, 3), r(3, 3), r(2, 3)
+
+
+class NllOfVariance(Function):
+    says = "backward has the wrong sign on the path through `torch.exp(-log_var)` (line LINE)"
+
+    @staticmethod
+    def forward(ctx, mu, log_var, t):
+        ctx.save_for_backward(mu, log_var, t)
+        return 0.5 * (log_var + (t - mu) ** 2 * torch.exp(-log_var)).sum()  # <-
+
+    @staticmethod
+    def backward(ctx, g):
+        mu, log_var, t = ctx.saved_tensors
+        inv = torch.exp(-log_var)
+        return g * (mu - t) * inv, g * 0.5 * (1 + (t - mu) ** 2 * inv), None
+
+    @staticmethod
+    def sample_inputs():
+        yield r(4), r(4), torch.randn(4, dtype=D)
+
+
+class SpectralNormDetached(Function):
+    says = "backward treats `sigma` (line LINE) as a constant"
+
+    @staticmethod
+    def forward(ctx, w, u, v):
+        sigma = u @ w @ v  # <-
+        ctx.save_for_backward(w, u, v)
+        return w / sigma
+
+    @staticmethod
+    def backward(ctx, g):
+        w, u, v = ctx.saved_tensors
+        return g / (u @ w @ v), None, None
+
+    @staticmethod
+    def sample_inputs():
+        yield r(3, 3), torch.rand(3, dtype=D), torch.rand(3, dtype=D)
+
+
+class SwiGluWrongBranch(Function):
+    says = "backward treats the sigmoid in `F.silu(a)` (line LINE) as a constant"
+
+    @staticmethod
+    def forward(ctx, x, w1, w2):
+        a = x @ w1
+        b = x @ w2
+        ctx.save_for_backward(x, w1, w2)
+        return F.silu(a) * b  # <-
+
+    @staticmethod
+    def backward(ctx, g):
+        x, w1, w2 = ctx.saved_tensors
+        a, b = x @ w1, x @ w2
+        s = torch.sigmoid(a)
+        ga = g * b * s
+        gb = g * a * s
+        return ga @ w1.T + gb @ w2.T, x.T @ ga, x.T @ gb
+
+    @staticmethod
+    def sample_inputs():
+        yield r(3, 2), r(2, 4), r(2, 4)
+
+
+class TopkGateNotRenormalised(Function):
+    says = "backward treats `v.sum(-1, keepdim=True)` (line LINE) as a constant"
+
+    @staticmethod
+    def forward(ctx, logits):
+        p = torch.softmax(logits, -1)
+        v, i = p.topk(2, -1)
+        w = v / v.sum(-1, keepdim=True)  # <-
+        ctx.save_for_backward(p, v, i)
+        return torch.zeros_like(p).scatter(-1, i, w)
+
+    @staticmethod
+    def backward(ctx, g):
+        p, v, i = ctx.saved_tensors
+        gw = g.gather(-1, i) / v.sum(-1, keepdim=True)
+        gp = torch.zeros_like(p).scatter(-1, i, gw)
+        return p * (gp - (gp * p).sum(-1, keepdim=True))
+
+    @staticmethod
+    def sample_inputs():
+        yield (r(3, 4),)
