@@ -33,6 +33,7 @@ def check(
     ignore: Iterable[str] = (),
     engine: str | None = None,
     witness: bool = True,
+    explore: str | None = None,
 ) -> Report:
     """Check one Function, at cases of the caller's or its own.
 
@@ -53,6 +54,8 @@ def check(
         ignore: Rule codes, or prefixes of them, to leave out.
         engine: ``bundled`` or ``torch``; None: whose Function or tensors these are.
         witness: Also differentiate the recorded forward step by step, beside the evaluations.
+        explore: Effort to find arguments beside the cases at which it is wrong: ``off``,
+            ``quick``, the default, or ``deep``.
 
     Returns:
         The report, whose ``verdict`` is the worst there is and whose ``findings()`` say why.
@@ -86,6 +89,7 @@ def check(
                 atol=atol,
                 rtol=rtol,
                 witness=None if witness else False,
+                explore=explore,
             ),
         )
         return check_object(checkable, given, options, started)

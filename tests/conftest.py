@@ -11,6 +11,7 @@ from hypothesis import settings
 
 from gradtool.collect.torch_alias import alias as torch_alias
 from gradtool.collect.torch_alias import missing_names
+from gradtool.config import settings as settings_module
 
 Write = Callable[[dict[str, str]], Path]
 
@@ -32,6 +33,12 @@ def scripts_run_here(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     while torch_alias._alias._depth > depth:
         torch_alias._alias.leave()
+
+
+@pytest.fixture(autouse=True)
+def _explores_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check the given cases only, unless a test says otherwise: the others are of other things."""
+    monkeypatch.setattr(settings_module, "DEFAULT_EXPLORE", "off")
 
 
 @pytest.fixture

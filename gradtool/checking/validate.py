@@ -11,7 +11,7 @@ from gradtool.config.options import (
     NumericOptions,
     SelectionOptions,
 )
-from gradtool.config.resources import DTYPES, EXECUTORS, parse_size
+from gradtool.config.resources import DTYPES, EXECUTORS, EXPLORE, parse_size
 from gradtool.errors import UsageError
 from gradtool.spelling import known_names
 from gradtool.verify.rules import codes
@@ -38,6 +38,10 @@ def require_valid(options: CheckOptions) -> None:
 def _require_valid_numbers(options: NumericOptions) -> None:
     if options.dtype is not None and options.dtype not in DTYPES:
         raise UsageError(f"--dtype: unknown {options.dtype!r}{known_names(options.dtype, DTYPES)}")
+    if options.explore is not None and options.explore not in EXPLORE:
+        raise UsageError(
+            f"--explore: unknown {options.explore!r}{known_names(options.explore, EXPLORE)}"
+        )
     if options.seed is not None and options.seed < 0:
         raise UsageError(f"--seed must be 0 or more, got {options.seed}")
     for flag, value in (("--atol", options.atol), ("--rtol", options.rtol)):

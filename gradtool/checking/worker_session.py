@@ -14,6 +14,7 @@ import msgspec
 from gradtool.adapters.engines import BOTH, BUNDLED, TORCH, require_device_of
 from gradtool.cases.construction import construct
 from gradtool.cases.sources import ResolvedCase
+from gradtool.checking.beside_cases import explored
 from gradtool.checking.case_check import check_case, listed_function
 from gradtool.checking.function_checks import Checked, checks_of_function
 from gradtool.checking.plan import PlannedFunction, plan_unit
@@ -259,7 +260,11 @@ def check_planned(
         cases.append(checked)
         left = left and max(left - checked.result.seconds, 0)
         listener.case_finished(checked.result)
-    return () if finished else tuple(checks_of_function(planned, cases))
+    if finished:
+        return ()
+    checks = checks_of_function(planned, cases)
+    with active():
+        return (*checks, *explored(planned, cases, left))
 
 
 def _with_second(

@@ -76,6 +76,8 @@ class NumericOptions(msgspec.Struct, frozen=True, kw_only=True):
     rtol: float | None = None
     witness: bool | None = None
     """Differentiate the recorded forward too, beside the evaluations."""
+    explore: str | None = None
+    """Effort to find arguments beside the cases at which a Function is wrong."""
 
 
 class ExecutionOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,6 +6,9 @@ import re
 
 from gradtool.errors import UsageError
 
+EXPLORE = ("off", "quick", "deep")
+"""Efforts to find arguments beside the given cases at which a Function is wrong."""
+
 DTYPES = ("float32", "float64")
 EXECUTORS = ("local", "dask")
 DEVICE = re.compile(r"cpu|cuda(?::(\d+))?")

@@ -95,6 +95,8 @@ class Defaults(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     witness: bool | None = None
     """Also differentiate the recorded forward step by step, beside the evaluations; `false`: rely
     on evaluations alone."""
+    explore: Literal["off", "quick", "deep"] | None = None
+    """Effort to find arguments beside the given cases at which a Function is wrong."""
     dtype: Literal["float32", "float64"] | None = None
     """Dtype of floating tensors without one."""
     strict: bool | None = None

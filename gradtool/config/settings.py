@@ -28,6 +28,7 @@ DEFAULT_ENGINE = "bundled"
 DEFAULT_DTYPE = "float64"
 DEFAULT_TIMEOUT = 60.0
 DEFAULT_MEMORY_LIMIT = "4GiB"
+DEFAULT_EXPLORE = "quick"
 DEFAULTS = {
     "seed": DEFAULT_SEED,
     "device": DEFAULT_DEVICE,
@@ -37,6 +38,7 @@ DEFAULTS = {
     "memory_limit": DEFAULT_MEMORY_LIMIT,
     "strict": False,
     "witness": True,
+    "explore": DEFAULT_EXPLORE,
 }
 """Values for which there is neither an option nor a configuration."""
 
@@ -63,6 +65,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     rtol: float | None = None
     witness: bool = True
     """The recorded forward is differentiated too, beside the evaluations."""
+    explore: str = "off"
+    """Effort to find arguments beside the cases at which it is wrong: off, quick or deep."""
     reason: str | None = None
     """Why the Function has a tolerance of its own."""
     expires: date | None = None
@@ -136,6 +140,7 @@ def settings_for(options: CheckOptions, check: Defaults, function: FunctionConfi
         atol=_first(function.atol, check.atol, default=None),
         rtol=_first(function.rtol, check.rtol, default=None),
         witness=_first(numeric.witness, check.witness, default=True),
+        explore=numeric.explore or check.explore or DEFAULT_EXPLORE,
         reason=function.reason,
         expires=function.expires,
         surrogate=function.surrogate,
@@ -167,6 +172,7 @@ def _flags(options: CheckOptions) -> tuple[str, ...]:
         "--dtype": numeric.dtype,
         "--atol": numeric.atol,
         "--rtol": numeric.rtol,
+        "--explore": numeric.explore,
         "--memory-limit": options.execution.memory_limit,
     }
     pairs = [("--config", p) for p in (*map(as_pair, config.variables), *config.overrides)]

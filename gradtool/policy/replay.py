@@ -32,6 +32,7 @@ _VALUES: Mapping[str, tuple[_Place, Callable[[str], Any]]] = {
     "--dtype": (("numeric", "dtype"), str),
     "--atol": (("numeric", "atol"), float),
     "--rtol": (("numeric", "rtol"), float),
+    "--explore": (("numeric", "explore"), str),
     "--memory-limit": (("execution", "memory_limit"), str),
 }
 """Options of a replay command that take a value: the place and the type of each."""

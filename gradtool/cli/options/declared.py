@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from gradtool.adapters.engines import ENGINES
-from gradtool.config.resources import DTYPES
+from gradtool.config.resources import DTYPES, EXPLORE
 
 FORMATS = ("text", "concise", "github")
 COLORS = ("auto", "always", "never")
@@ -89,6 +89,15 @@ Witness = Annotated[
         "--witness/--no-witness",
         help="Also differentiate the recorded forward step by step, beside the evaluations; on "
         "by default.",
+    ),
+]
+Explore = Annotated[
+    str | None,
+    typer.Option(
+        "--explore",
+        metavar="|".join(EXPLORE),
+        help="Effort to find arguments beside the given cases at which a Function is wrong; "
+        "quick by default.",
     ),
 ]
 Timeout = Annotated[

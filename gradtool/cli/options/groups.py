@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, dataclass_transform, get_t
 from gradtool.adapters.engines import ENGINES
 from gradtool.cli.options import declared as cli
 from gradtool.cli.options.choices import choose, printed_form, split
-from gradtool.config.resources import DTYPES, EXECUTORS
+from gradtool.config.resources import DTYPES, EXECUTORS, EXPLORE
 
 if TYPE_CHECKING:
     from gradtool.cli.output.display import Display
@@ -140,6 +140,7 @@ class NumericGroup:
     atol: cli.Atol = None
     rtol: cli.Rtol = None
     witness: cli.Witness = None
+    explore: cli.Explore = None
 
     def options(self) -> NumericOptions:
         """The group of `CheckOptions`.
@@ -153,6 +154,8 @@ class NumericGroup:
             choose(self.engine, ENGINES, "value of --engine:")
         if self.dtype is not None:
             choose(self.dtype, DTYPES, "value of --dtype:")
+        if self.explore is not None:
+            choose(self.explore, EXPLORE, "value of --explore:")
         return NumericOptions(**asdict(self))
 
 

@@ -1,0 +1,53 @@
+"""The Function beside its cases: explored once all of them have passed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gradtool.adapters.common.random_state import global_generators
+from gradtool.checking.function_checks import Checked
+from gradtool.checking.plan import PlannedFunction
+from gradtool.results.report import CheckResult, Verdict
+from gradtool.sandbox.termination import Terminated, user_code
+from gradtool.sandbox.timeout import time_limit
+
+_FINE = (Verdict.PASS, Verdict.SKIPPED)
+
+
+def explored(
+    planned: PlannedFunction, cases: Sequence[Checked], left: float | None
+) -> list[CheckResult]:
+    """Find arguments beside the cases at which the Function is wrong.
+
+    A Function that is wrong at a case is left alone, and so is one that computes in less than the
+    arguments say. Where its time runs out nothing is said: that it is slow at arguments that
+    nobody gave is no mistake.
+    """
+    settings, checkable = planned.unit.settings, planned.checkable
+    if settings.explore == "off" or not settings.witness or not _may_be_explored(planned, cases):
+        return []
+    from gradtool.explore.explorer import explore
+    from gradtool.explore.findings import results
+
+    try:
+        with (
+            user_code(settings, checkable.folder),
+            time_limit(left),
+            global_generators(planned.cases[0].seed),
+        ):
+            found = explore(checkable, planned.cases, settings)
+            return results(planned.unit.node, checkable, found, settings)
+    except Terminated:
+        return []
+
+
+def _may_be_explored(planned: PlannedFunction, cases: Sequence[Checked]) -> bool:
+    """Return True for a Function that is right at every case that it has."""
+    is_whole = not planned.deselected and not planned.unit.only
+    return (
+        bool(cases)
+        and is_whole
+        and planned.checkable.is_function
+        and all(case.is_complete and case.result.compared for case in cases)
+        and all(check.verdict in _FINE for case in cases for check in case.result.checks)
+    )

@@ -1,0 +1,1 @@
+"""Arguments beside the given cases, at which a Function that passed them may be wrong."""

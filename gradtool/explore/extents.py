@@ -1,0 +1,178 @@
+"""Variants with other extents: axes that are equally long in a case change together, or apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from gradtool.explore.point import Growth, Point, Variant
+from gradtool.explore.traits import reshaped
+
+Axis = tuple[int, int]
+"""An argument's position, and one of its axes."""
+
+_BEYOND = (129, 257)
+"""Extents beyond those that a byte or a block of a kernel can hold."""
+
+_MOST_ENTRIES = 4096
+"""Entries of all tensors of a variant."""
+
+_MOST_SQUARE_AXES = 4
+"""Equally long axes of which each part is changed without the rest."""
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Axes of one extent."""
+
+    extent: int
+    axes: tuple[Axis, ...]
+    numbers: tuple[int, ...]
+    """Positions of plain integers that are as large."""
+
+
+def extents(
+    point: Point, blocks: Sequence[int], rng: np.random.Generator, *, keeps_order: bool = False
+) -> Iterator[Variant]:
+    """Yield variants of other extents.
+
+    Args:
+        point: The arguments of the case.
+        blocks: Sizes of chunks, tiles or blocks that the source names.
+        rng: For what new entries there are.
+        keeps_order: A matrix that is higher than wide must remain so, as for least squares.
+    """
+    for variant in _all_extents(point, blocks, rng):
+        if not keeps_order or _has_order_of(point, variant.point):
+            yield variant
+
+
+def _has_order_of(point: Point, other: Point) -> bool:
+    return all(
+        np.sign(old[-1] - old[-2]) == np.sign(new[-1] - new[-2])
+        for old, new in ((point.values[at].shape, other.values[at].shape) for at in point.tensors)
+        if len(old) > 1
+    )
+
+
+def _all_extents(
+    point: Point, blocks: Sequence[int], rng: np.random.Generator
+) -> Iterator[Variant]:
+    groups = _groups(point)
+    rounds = [list(_targets(group.extent, (*blocks, *_integers(point)))) for group in groups]
+    for turn in range(max(map(len, rounds), default=0)):
+        for group, targets in zip(groups, rounds, strict=True):
+            if turn < len(targets):
+                yield from _together(point, group, targets[turn], rng)
+        if turn == 0:
+            for group in groups:
+                yield from _apart(point, group, rng)
+
+
+def _groups(point: Point) -> list[_Group]:
+    """The axes by their extents, without those that integers of the case speak of."""
+    by_extent: dict[int, list[Axis]] = {}
+    for at, array in point.arrays():
+        for axis, extent in enumerate(array.shape):
+            by_extent.setdefault(extent, []).append((at, axis))
+    pinned = _pinned(point)
+    numbers = {at: point.values[at] for at in point.plain}
+    return [
+        _Group(extent, tuple(axes), tuple(at for at, n in numbers.items() if _is_equal(n, extent)))
+        for extent, axes in by_extent.items()
+        if extent > 1 and extent not in pinned
+    ]
+
+
+def _is_equal(number: Any, extent: int) -> bool:
+    return type(number) is int and number == extent and extent > 2
+
+
+def _pinned(point: Point) -> set[int]:
+    """Extents that index tensors or tuples of integers may refer to."""
+    pinned: set[int] = set()
+    for _, array in point.arrays():
+        if array.dtype.kind in "iu" and array.size:
+            flat = array.reshape(-1)
+            # Offsets end at an extent, and lengths add up to one.
+            pinned |= {int(flat[-1]), int(flat.sum()), int(array.max())}
+    for at in point.plain:
+        value = point.values[at]
+        if isinstance(value, list | tuple) and all(type(each) is int for each in value):
+            pinned |= {*value, sum(value), int(np.prod(value)) if value else 1}
+    return pinned
+
+
+def _integers(point: Point) -> list[int]:
+    return [v for v in (point.values[at] for at in point.plain) if type(v) is int and 1 < v < 300]
+
+
+def _targets(extent: int, blocks: Sequence[int]) -> Iterator[int]:
+    beside = [extent + 1, extent - 1, 1, 2 * extent + 1, 7]
+    partial = [
+        each for block in blocks for each in (2 * block + 1, block + 1, block - 1, 2 * block)
+    ]
+    first = [n for block in blocks if extent % block == 0 for n in (extent + 1, extent + block - 1)]
+    for target in dict.fromkeys([*first, *beside, *partial, *_BEYOND]):
+        if target > 0 and target != extent:
+            yield target
+
+
+def _together(
+    point: Point, group: _Group, extent: int, rng: np.random.Generator
+) -> Iterator[Variant]:
+    made = _resized(point, group.axes, extent, rng, group.numbers)
+    if made is not None:
+        doubled = _resized(point, group.axes, 2 * group.extent, rng, group.numbers)
+        growth = Growth(group.extent, extent, point, doubled) if doubled else None
+        change = _described(point, group, extent)
+        yield Variant(made, change, growth, may_raise=extent == 1 or growth is None)
+
+
+def _apart(point: Point, group: _Group, rng: np.random.Generator) -> Iterator[Variant]:
+    """Yield variants in which some of the axes are longer and others are not.
+
+    Only where a tensor is square, whose shape is then likely to be a coincidence.
+    """
+    is_square = len({at for at, _ in group.axes}) < len(group.axes) <= _MOST_SQUARE_AXES
+    if not is_square or group.numbers:
+        return
+    if any(point.values[at].dtype.kind not in "fc" for at, _ in group.axes):
+        return
+    for count in range(1, len(group.axes)):
+        for chosen in combinations(group.axes, count):
+            made = _resized(point, chosen, group.extent + 1, rng)
+            if made is not None:
+                part = replace(group, axes=chosen)
+                yield Variant(made, _described(point, part, group.extent + 1))
+
+
+def _resized(
+    point: Point,
+    axes: Sequence[Axis],
+    extent: int,
+    rng: np.random.Generator,
+    numbers: Sequence[int] = (),
+) -> Point | None:
+    """The point with another extent of these axes; None if it is too large, or has lost a trait."""
+    changed: dict[int, Any] = dict.fromkeys(numbers, extent)
+    for at in sorted({at for at, _ in axes}):
+        array = point.values[at]
+        shape = tuple(extent if (at, axis) in axes else old for axis, old in enumerate(array.shape))
+        if np.prod(shape) > max(_MOST_ENTRIES, 2 * array.size):
+            return None
+        changed[at] = reshaped(array, shape, rng)
+        if changed[at] is None:
+            return None
+    return point.having(changed)
+
+
+def _described(point: Point, group: _Group, extent: int) -> str:
+    names = list(dict.fromkeys(point.names[at] for at, _ in group.axes))
+    tensors = " and ".join(f"`{name}`" for name in names)
+    also = "".join(f", `{point.names[at]}` likewise" for at in group.numbers)
+    return f"extent {group.extent} of {tensors} is {extent}{also}"

@@ -1,0 +1,85 @@
+"""Variants in an argument that is no tensor: a flag, a number, a word, or something optional."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from gradtool.explore.point import Point, Variant
+
+_KEPT = re.compile(
+    r"(.*_)?(eps|epsilon|tol|rtol|atol|seed|dtype|device|generator|ignore_index|padding_idx|"
+    r"training|inplace|hard|straight_through|ste)"
+)
+"""Names of numbers that only guard a computation, or that change what a gradient is meant to be."""
+
+_SMALL = 1e-3
+"""A number below this guards a division; twice as much of it shows nothing."""
+
+
+def plain(
+    point: Point, words: Mapping[str, Sequence[str]], parameters: Sequence[inspect.Parameter]
+) -> Iterator[Variant]:
+    """Yield variants of one argument each that is no tensor.
+
+    Args:
+        point: The arguments of the case.
+        words: For a parameter the strings that the source compares it with.
+        parameters: Those of ``forward``.
+    """
+    full = _with_defaults(point, parameters)
+    options = [
+        (at, list(_others(full.values[at], words.get(full.names[at], ()))))
+        for at in full.plain
+        if not _KEPT.fullmatch(full.names[at].strip("_").lower())
+    ]
+    for turn in range(max((len(values) for _, values in options), default=0)):
+        for at, values in options:
+            if turn < len(values):
+                name, before, value = full.names[at], full.values[at], values[turn]
+                change = f"`{name}` is {value!r}, not {before!r}"
+                yield Variant(full.having({at: value}), change, may_raise=False)
+
+
+def _with_defaults(point: Point, parameters: Sequence[inspect.Parameter]) -> Point:
+    """The same call with the defaults of ``forward`` written out."""
+    from dataclasses import replace
+
+    places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    left = places[point.positional :]
+    if point.positional < len(point.values) or any(p.default is p.empty for p in left):
+        return point
+    return replace(
+        point,
+        names=(*point.names, *(p.name for p in left)),
+        values=(*point.values, *(p.default for p in left)),
+        positional=point.positional + len(left),
+    )
+
+
+def _others(value: Any, words: Sequence[str]) -> Iterator[Any]:
+    if isinstance(value, bool):
+        yield not value
+    elif isinstance(value, int):
+        yield from (value + 1, value - 1) if value > 1 else (value + 1,)
+        if value in (0, 1):
+            yield value + 2
+    elif isinstance(value, float):
+        yield from _numbers(value)
+    elif isinstance(value, str):
+        yield from (word for word in words if word != value)
+
+
+def _numbers(value: float) -> Iterator[float]:
+    """Numbers of the sign of `value` that are as unlike 0, 1 and 2 as can be."""
+    if value == 0:
+        yield 0.3
+    elif abs(value) >= _SMALL:
+        sign = 1.0 if value > 0 else -1.0
+        size = abs(value)
+        # A share of one stays a share of one.
+        yield sign * (0.6 if size == 1 else size * 0.7)
+        if size >= 1:
+            yield sign * size * 1.7

@@ -1,0 +1,115 @@
+"""A point: the arguments of a call, with tensors as arrays, which variants of a case replace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from gradtool.adapters.common.binding import names_of
+from gradtool.adapters.library import library
+from gradtool.cases.arguments import placed
+from gradtool.cases.sources import ResolvedCase
+from gradtool.collect.checkable import Checkable
+from gradtool.verify.protocol.coordinates import is_continuous
+from gradtool.verify.protocol.observation import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """The arguments of one call.
+
+    Args:
+        names: Names of all arguments, the keyword ones last.
+        values: Their values; an array where the argument is a tensor.
+        tensors: Positions of the tensors.
+        tracked: Those that require a gradient.
+        positional: Number of positional arguments.
+        device: Device of the tensors.
+    """
+
+    names: tuple[str, ...]
+    values: tuple[Any, ...]
+    tensors: tuple[int, ...]
+    tracked: frozenset[int]
+    positional: int
+    device: str
+
+    @classmethod
+    def of(cls, checkable: Checkable, case: ResolvedCase, device: str) -> Point:
+        """The point of a case."""
+        given = (*case.args, *case.kwargs.values())
+        kind = library().Tensor
+        tensors = tuple(at for at, value in enumerate(given) if isinstance(value, kind))
+        return cls(
+            names=(*names_of(checkable.obj, len(case.args)), *case.kwargs),
+            values=tuple(
+                library().array(value.detach()).copy() if at in tensors else value
+                for at, value in enumerate(given)
+            ),
+            tensors=tensors,
+            tracked=frozenset(at for at in tensors if given[at].requires_grad),
+            positional=len(case.args),
+            device=device,
+        )
+
+    @cached_property
+    def plain(self) -> tuple[int, ...]:
+        """Positions of the arguments that are no tensors."""
+        return tuple(at for at in range(len(self.values)) if at not in self.tensors)
+
+    @property
+    def size(self) -> int:
+        """The number of entries of all tensors."""
+        return sum(self.values[at].size for at in self.tensors)
+
+    def arrays(self) -> Iterator[tuple[int, Array]]:
+        """Each tensor's position and values."""
+        for at in self.tensors:
+            yield at, self.values[at]
+
+    def continuous(self) -> Iterator[tuple[int, Array]]:
+        """Those of `arrays` that are floating or complex."""
+        return ((at, array) for at, array in self.arrays() if is_continuous(array.dtype))
+
+    def having(self, changed: Mapping[int, Any]) -> Point:
+        """The same with other values at some positions."""
+        values = [changed.get(at, value) for at, value in enumerate(self.values)]
+        return replace(self, values=tuple(values))
+
+    def call(self) -> tuple[list[Any], dict[str, Any]]:
+        """Positional and keyword arguments, with new tensors."""
+        made = [self._made(at, value) for at, value in enumerate(self.values)]
+        names = self.names[self.positional :]
+        return made[: self.positional], dict(zip(names, made[self.positional :], strict=True))
+
+    def _made(self, at: int, value: Any) -> Any:
+        if at not in self.tensors:
+            return value
+        tensor = library().tensor(value.copy())
+        return placed(tensor, self.device, requires_grad=at in self.tracked)
+
+
+@dataclass(frozen=True, eq=False)
+class Growth:
+    """A change of an extent, beside twice the extent of the case.
+
+    Whatever the extent has to be a multiple of, its double is one too.
+    """
+
+    before: int
+    after: int
+    case: Point
+    doubled: Point
+
+
+@dataclass(frozen=True, eq=False)
+class Variant:
+    """A point beside a case, and in words what is different."""
+
+    point: Point
+    change: str
+    growth: Growth | None = None
+    may_raise: bool = True
+    """It may lack what backward can rely on, such as a length of at least two."""

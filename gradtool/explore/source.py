@@ -1,0 +1,110 @@
+"""Numbers and words in the source of a Function that suggest arguments worth a try."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import textwrap
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+_METHODS = ("forward", "setup_context", "backward", "vjp")
+
+_BLOCK_NAMES = re.compile(
+    r"(.*_)?(chunk|block|tile|bs|step|stride|window|group)(_?(size|len))?s?\w{0,2}", re.I
+)
+"""Names of the sizes of parts that a tensor is cut into."""
+
+_SOLVERS = re.compile(r"lstsq|qr|svd|pinv|solve\w*|cholesky\w*|eigh?|inv|inverse|lu\w*|det|slogdet")
+
+_SYMMETRIC = re.compile(
+    r"symmetric|hermitian|spd|psd|positive.?definite|covariance|cholesky|eigh", re.I
+)
+
+_LARGEST_BLOCK = 300
+
+
+def trees(function: Any) -> list[ast.AST]:
+    """The definitions of the methods of a Function, or of a callable, as far as there is source."""
+    is_class = isinstance(function, type)
+    owners: list[Any] = [getattr(function, name, None) for name in _METHODS] if is_class else []
+    found: list[ast.AST] = []
+    for method in owners or [function]:
+        try:
+            found.append(ast.parse(textwrap.dedent(inspect.getsource(inspect.unwrap(method)))))
+        except (OSError, TypeError, SyntaxError, ValueError):
+            continue
+    return found
+
+
+def blocks(function: Any) -> list[int]:
+    """Sizes of chunks, blocks or tiles that the source names, smallest first."""
+    found = {n for tree in trees(function) for n in _named_sizes(tree)}
+    found |= set(_constants(function))
+    return sorted(n for n in found if 1 < n <= _LARGEST_BLOCK)
+
+
+def _named_sizes(tree: ast.AST) -> Iterator[int]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=int(n))) if (
+                _BLOCK_NAMES.fullmatch(name)
+            ):
+                yield n
+            case ast.Call(func=ast.Name(id="range"), args=[_, _, ast.Constant(value=int(n))]):
+                yield n
+            case ast.Call(func=ast.Attribute(attr="split"), args=[*_, ast.Constant(value=int(n))]):
+                yield n
+            case ast.BinOp(op=ast.FloorDiv() | ast.Mod(), right=ast.Constant(value=int(n))):
+                yield n
+
+
+def _constants(function: Any) -> Iterator[int]:
+    """Integers under such a name in the class or the module."""
+    method = getattr(function, "forward", function)
+    spaces = [vars(function) if isinstance(function, type) else {}]
+    spaces.append(getattr(inspect.unwrap(method), "__globals__", {}))
+    for space in spaces:
+        for name, value in list(space.items()):
+            if type(value) is int and _BLOCK_NAMES.fullmatch(name):
+                yield value
+
+
+def solves(function: Any) -> bool:
+    """Return True if the source solves or factorizes, for which a matrix may have to be high."""
+    return any(
+        isinstance(node, ast.Attribute) and _SOLVERS.fullmatch(node.attr)
+        for tree in trees(function)
+        for node in ast.walk(tree)
+    )
+
+
+def needs_symmetry(function: Any) -> bool:
+    """Return True if the source speaks of symmetric matrices."""
+    try:
+        return bool(_SYMMETRIC.search(inspect.getsource(function)))
+    except (OSError, TypeError):
+        return False
+
+
+def words(function: Any) -> dict[str, list[str]]:
+    """For each name the strings that the source compares it with."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for tree in trees(function):
+        for node in ast.walk(tree):
+            match node:
+                case ast.Compare(left=ast.Name(id=name), comparators=[other]):
+                    found[name] += _strings(other)
+                case ast.Compare(left=ast.Attribute(attr=name), comparators=[other]):
+                    found[name] += _strings(other)
+    return {name: list(dict.fromkeys(each)) for name, each in found.items()}
+
+
+def _strings(node: ast.expr) -> list[str]:
+    return [
+        each.value
+        for each in ast.walk(node)
+        if isinstance(each, ast.Constant) and isinstance(each.value, str)
+    ]

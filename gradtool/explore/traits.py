@@ -1,0 +1,220 @@
+"""What the values of a tensor have in common, and arrays of another shape that have it too.
+
+A right Function may rely on it: on sorted knots, on rows that sum to one, on distinct indices. So
+a trait that an array has is kept in all that is made from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from gradtool.verify.protocol.observation import Array
+
+_CLOSE = 1e-6
+"""Difference up to which numbers that a user typed or normalised count as equal."""
+
+_SHRINKING = (0.7, 0.98)
+"""Factors for numbers that are to stay below any bound that those of the case are below."""
+
+
+@dataclass(frozen=True)
+class Trait:
+    """A property of an array, and the nearest array that has it."""
+
+    name: str
+    holds: Callable[[Array], bool]
+    restore: Callable[[Array], Array]
+    is_equality: bool = False
+    """It leaves no room around an array: all small changes break it."""
+
+
+def reshaped(array: Array, shape: tuple[int, ...], rng: np.random.Generator) -> Array | None:
+    """An array of `shape` with the traits of `array`; None if there is none.
+
+    What an axis gains is like what it begins with, but floating entries are not repeated.
+    """
+    grows = any(new > old for new, old in zip(shape, array.shape, strict=True))
+    if is_permutation(array):
+        return _permutation(array, shape)
+    if not array.size or (grows and _is_distinct_index(array)):
+        return None
+    wrapped, is_new = array, np.zeros(array.shape, dtype=bool)
+    for axis, (old, new) in enumerate(zip(array.shape, shape, strict=True)):
+        at = np.arange(new) % old
+        wrapped = np.take(wrapped, at, axis=axis)
+        marks = (np.arange(new) >= old).reshape([-1 if a == axis else 1 for a in range(array.ndim)])
+        is_new = np.take(is_new, at, axis=axis) | marks
+    if grows and array.dtype.kind in "fc" and not is_integral(array):
+        factor = np.where(is_new, rng.uniform(*_SHRINKING, shape), 1.0)
+        wrapped = (wrapped * factor).astype(array.dtype)
+        if _is_square(array) and shape[-1] == shape[-2]:
+            wrapped = _with_diagonal(wrapped, array)
+    return restored(array, wrapped)
+
+
+def _with_diagonal(wrapped: Array, model: Array) -> Array:
+    """The larger matrix as regular as `model`: its new rows have their weight on the diagonal."""
+    old, new = model.shape[-1], wrapped.shape[-1]
+    made = wrapped.copy()
+    made[..., old:, :] *= 0.25
+    made[..., :, old:] *= 0.25
+    size = max(float(np.abs(np.einsum("...ii->...i", model)).max()), float(np.abs(model).max()))
+    for at in range(old, new):
+        made[..., at, at] = size
+    return made
+
+
+def redrawn(array: Array, rng: np.random.Generator) -> Array:
+    """Other values of the same traits, each of the sign and about the size of one in `array`."""
+    if array.dtype.kind not in "fc" or is_integral(array):
+        return array
+    factor = rng.uniform(*_SHRINKING, array.shape)
+    return restored(array, (array * factor).astype(array.dtype))
+
+
+def restored(model: Array, array: Array) -> Array:
+    """The array with the traits that `model` has."""
+    for trait in traits(model):
+        if array.size:
+            array = trait.restore(array).astype(model.dtype)
+    return np.ascontiguousarray(array)
+
+
+def traits(array: Array) -> list[Trait]:
+    """The traits of an array, of those that are known."""
+    if array.dtype.kind not in "fiu" or array.size < 2 or not np.isfinite(array).all():
+        return []
+    with np.errstate(all="ignore"):
+        return [trait for trait in _TRAITS if trait.holds(array)]
+
+
+def is_integral(array: Array) -> bool:
+    """Return True for floating numbers that are all integers, as labels and counts are."""
+    return bool(array.dtype.kind == "f" and array.size and (array == np.round(array)).all())
+
+
+def is_bounded_below(array: Array) -> bool:
+    """Return True where all entries are positive and none is near zero, as if by intention."""
+    return bool(array.size and array.min() > 0)
+
+
+def is_permutation(array: Array) -> bool:
+    """Return True for the numbers from 0 on in some order."""
+    is_flat = array.dtype.kind in "iu" and array.ndim == 1 and array.size > 1
+    return is_flat and bool((np.sort(array) == np.arange(array.size)).all())
+
+
+def _permutation(array: Array, shape: tuple[int, ...]) -> Array:
+    (size,) = shape
+    kept = array[array < size]
+    return np.concatenate([kept, np.arange(array.size, size)]).astype(array.dtype)
+
+
+def _is_distinct_index(array: Array) -> bool:
+    return array.dtype.kind in "iu" and array.size > 2 and len(np.unique(array)) == array.size
+
+
+# ---- the traits -------------------------------------------------------------------------------
+
+
+def _is_sorted(array: Array) -> bool:
+    if array.ndim == 0 or array.shape[-1] < 2:
+        return False
+    steps = np.diff(array, axis=-1)
+    # Two numbers are sorted by chance half of the time, five hardly ever.
+    return bool((steps >= 0).all() and (steps > 0).any() and steps.size >= 2)
+
+
+def _sorted(array: Array) -> Array:
+    return np.sort(array, axis=-1)
+
+
+def _is_descending(array: Array) -> bool:
+    return _is_sorted(-array) if array.dtype.kind == "f" else False
+
+
+def _descending(array: Array) -> Array:
+    return -np.sort(-array, axis=-1)
+
+
+def _last_sums_to_one(array: Array) -> bool:
+    if array.dtype.kind != "f" or array.ndim == 0 or (array < 0).any():
+        return False
+    return bool(np.allclose(array.sum(axis=-1), 1, atol=_CLOSE))
+
+
+def _summing_to_one(array: Array) -> Array:
+    return np.asarray(array / array.sum(axis=-1, keepdims=True))
+
+
+def _is_log_simplex(array: Array) -> bool:
+    if array.dtype.kind != "f" or array.ndim == 0 or (array > 0).any():
+        return False
+    return bool(np.allclose(np.exp(array).sum(axis=-1), 1, atol=_CLOSE))
+
+
+def _log_simplex(array: Array) -> Array:
+    return np.asarray(array - np.log(np.exp(array).sum(axis=-1, keepdims=True)))
+
+
+def _has_unit_rows(array: Array) -> bool:
+    if array.dtype.kind != "f" or array.ndim == 0 or array.shape[-1] < 2:
+        return False
+    return bool(np.allclose(np.linalg.norm(array, axis=-1), 1, atol=_CLOSE))
+
+
+def _unit_rows(array: Array) -> Array:
+    return np.asarray(array / np.linalg.norm(array, axis=-1, keepdims=True))
+
+
+def _is_square(array: Array) -> bool:
+    return array.dtype.kind == "f" and array.ndim >= 2 and array.shape[-1] == array.shape[-2] > 1
+
+
+def _is_symmetric(array: Array) -> bool:
+    return _is_square(array) and bool(np.allclose(array, array.swapaxes(-1, -2), atol=1e-12))
+
+
+def _symmetric(array: Array) -> Array:
+    """The symmetric part; a matrix that is positive definite by its diagonal stays so."""
+    if array.shape[-1] != array.shape[-2]:
+        return array
+    return np.asarray((array + array.swapaxes(-1, -2)) / 2)
+
+
+def _is_lower(array: Array) -> bool:
+    return _is_square(array) and not np.triu(array, 1).any() and bool(np.tril(array, -1).any())
+
+
+def _is_upper(array: Array) -> bool:
+    return _is_square(array) and not np.tril(array, -1).any() and bool(np.triu(array, 1).any())
+
+
+def _is_orthogonal(array: Array) -> bool:
+    if not _is_square(array):
+        return False
+    product = array @ array.swapaxes(-1, -2)
+    return bool(np.allclose(product, np.eye(array.shape[-1]), atol=_CLOSE))
+
+
+def _orthogonal(array: Array) -> Array:
+    if array.shape[-1] != array.shape[-2]:
+        return array
+    q: Array = np.linalg.qr(array + 0.1 * np.eye(array.shape[-1]))[0]
+    return q
+
+
+_TRAITS = (
+    Trait("orthogonal", _is_orthogonal, _orthogonal, is_equality=True),
+    Trait("symmetric", _is_symmetric, _symmetric, is_equality=True),
+    Trait("lower triangular", _is_lower, np.tril),
+    Trait("upper triangular", _is_upper, np.triu),
+    Trait("sums to one", _last_sums_to_one, _summing_to_one, is_equality=True),
+    Trait("log-probabilities", _is_log_simplex, _log_simplex, is_equality=True),
+    Trait("unit rows", _has_unit_rows, _unit_rows, is_equality=True),
+    Trait("sorted", _is_sorted, _sorted),
+    Trait("descending", _is_descending, _descending),
+)

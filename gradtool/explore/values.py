@@ -1,0 +1,68 @@
+"""Variants with other values of the tensors: other numbers, other scales, other signs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from gradtool.explore.point import Point, Variant
+from gradtool.explore.traits import is_integral, redrawn, restored, traits
+from gradtool.verify.protocol.observation import Array
+
+_SKEW = 1e-3
+"""Part of a matrix by which its triangles must differ to be two."""
+
+_SCALES = (4.0, 0.25, 32.0, 2.0**-10, 2.0**10)
+
+
+def asymmetric(
+    point: Point, exact: Mapping[int, Array], rng: np.random.Generator
+) -> Iterator[Variant]:
+    """Yield variants of a symmetric matrix that are not symmetric.
+
+    Args:
+        point: The arguments of the case.
+        exact: The gradients at the case. A symmetric one is that of a function of symmetric
+            matrices, or of one triangle.
+        rng: For the difference between the triangles.
+    """
+    for at, gradient in exact.items():
+        array = point.values[at]
+        is_symmetric = any(trait.name == "symmetric" for trait in traits(array))
+        mirrored = gradient.swapaxes(-1, -2) if is_symmetric else gradient
+        size = np.abs(gradient).max(initial=0.0)
+        if is_symmetric and np.abs(gradient - mirrored).max() > _SKEW * size:
+            skew = np.triu(rng.uniform(0.1, 0.3, array.shape), 1) * np.abs(array).max()
+            change = f"`{point.names[at]}` is not symmetric"
+            yield Variant(point.having({at: array + skew}), change)
+
+
+def values(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
+    """Yield variants of other values, with the shapes of the case."""
+    movable = [at for at, array in point.continuous() if not is_integral(array) and array.size]
+    if not movable:
+        return
+    drawn = point.having({at: redrawn(point.values[at], rng) for at in movable})
+    yield Variant(drawn, "other values")
+    for scale in _SCALES:
+        for at in movable:
+            if _is_scalable(drawn.values[at]):
+                scaled = restored(drawn.values[at], drawn.values[at] * scale)
+                change = f"values of `{point.names[at]}` are {scale:g} times as large"
+                yield Variant(drawn.having({at: scaled}), change)
+        if scale == _SCALES[0]:
+            for at in movable:
+                if _is_of_both_signs(drawn.values[at]):
+                    flipped = restored(point.values[at], -drawn.values[at])
+                    change = f"values of `{point.names[at]}` have the other sign"
+                    yield Variant(drawn.having({at: flipped}), change)
+
+
+def _is_scalable(array: Array) -> bool:
+    """Return False where the scale is part of what the array is."""
+    return not any(trait.is_equality and trait.name != "symmetric" for trait in traits(array))
+
+
+def _is_of_both_signs(array: Array) -> bool:
+    return array.dtype.kind == "f" and bool(array.min() < 0 < array.max())

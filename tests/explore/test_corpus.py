@@ -1,0 +1,51 @@
+"""Functions that are right at their samples: the wrong ones among them are found beside these."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from gradtool.results.report import FunctionResult, Severity
+from gradtool.run.runner import check
+from tests.options import check_options
+
+CORPUS = Path(__file__).with_name("corpus")
+
+
+@cache
+def explored(name: str) -> dict[str, FunctionResult]:
+    report = check(check_options(paths=(str(CORPUS / name),), explore="quick"))
+    return {function.name: function for _, function in report.functions()}
+
+
+def members(kind: str) -> list[object]:
+    return [
+        pytest.param(
+            path.name, line.split()[1].partition("(")[0], id=line.split()[1].partition("(")[0]
+        )
+        for path in sorted(CORPUS.glob(f"{kind}_*.py"))
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if line.startswith("class ")
+    ]
+
+
+@pytest.mark.parametrize(("module", "name"), members("wrong"))
+def test_a_mistake_beside_the_sample_is_found(module: str, name: str) -> None:
+    found = explored(module)[name]
+    errors = [f for each in found.checks for f in each.findings if f.severity is Severity.ERROR]
+    assert {finding.rule for finding in errors} == {"GT101"}
+    assert all("beside case" in finding.message for finding in errors)
+
+
+@pytest.mark.parametrize(("module", "name"), members("wrong"))
+def test_none_is_wrong_at_its_sample(module: str, name: str) -> None:
+    found = explored(module)[name]
+    assert all(case.verdict.value == "pass" for case in found.cases)
+
+
+@pytest.mark.parametrize(("module", "name"), members("right"))
+def test_what_a_right_function_assumes_is_not_held_against_it(module: str, name: str) -> None:
+    found = explored(module)[name]
+    assert found.verdict.value in ("pass", "skipped"), [f.findings for f in found.checks]
