@@ -10,12 +10,16 @@ from gradtool.engine._C import _autograd, _functions, _functorch
 from gradtool.engine._modes import modes
 from gradtool.engine._tensor import Tensor as TensorBase
 from gradtool.engine.autograd._node import Node
+from gradtool.engine.autograd.forward_ad import _is_fwd_grad_enabled
 from gradtool.engine.autograd.function import BackwardCFunction as _FunctionBase
 from gradtool.engine.autograd.grad_mode import is_grad_enabled, is_multithreading_enabled
 
 has_lapack = True
 
-__all__ = ["TensorBase", "_FunctionBase", "_autograd", "_functions", "_functorch", "has_lapack"]
+__all__ = [
+    "TensorBase", "_FunctionBase", "_autograd", "_functions", "_functorch", "_is_fwd_grad_enabled",
+    "has_lapack",
+]  # fmt: skip
 
 
 def _current_graph_task_id() -> int:
@@ -63,6 +67,11 @@ def _current_graph_task_execution_order() -> list[Node]:
 def _set_grad_enabled(enabled: bool) -> None:
     """Record operations or not, from here on."""
     modes.grad = enabled
+
+
+def _set_fwd_grad_enabled(enabled: bool) -> None:
+    """Compute tangents or not, from here on."""
+    modes.forward = enabled
 
 
 _is_grad_enabled = is_grad_enabled

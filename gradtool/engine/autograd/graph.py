@@ -52,9 +52,13 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
-    """Say that a tensor's memory was changed in a way that autograd did not see."""
+    """Say that a tensor's memory was changed in a way that autograd did not see.
+
+    Changes of inference tensors are not counted.
+    """
     for each in (tensor,) if isinstance(tensor, Tensor) else tensor:
-        each._bump()
+        if not each.is_inference():
+            each._bump()
 
 
 class saved_tensors_hooks:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import warnings
 
 import pytest
@@ -110,3 +111,20 @@ def test_anomaly_mode_can_be_asked_for(torch):
     finally:
         torch.set_anomaly_enabled(False)
     assert not torch.is_anomaly_enabled()
+
+
+def test_changes_of_inference_tensors_are_not_counted(torch):
+    with torch.inference_mode():
+        x = torch.ones(2)
+    torch.autograd.graph.increment_version(x)
+
+
+def test_core_says_if_tangents_are_computed(torch):
+    core = importlib.import_module(f"{torch.__name__}._C")
+    assert core._is_fwd_grad_enabled()
+    core._set_fwd_grad_enabled(False)
+    try:
+        assert not core._is_fwd_grad_enabled()
+    finally:
+        core._set_fwd_grad_enabled(True)
+    assert core._is_multithreading_enabled()

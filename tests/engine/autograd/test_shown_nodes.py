@@ -168,3 +168,23 @@ def test_results_of_one_operation_have_one_node(torch: Any) -> None:
     assert seen[-1] == [True, False]
     with pytest.raises(RuntimeError, match="backward through the graph a second time"):
         torch.autograd.grad(deviation, x)
+
+
+def test_gradients_of_recorded_gradients_have_names(torch: Any) -> None:
+    x = torch.tensor([0.5, 0.25], requires_grad=True)
+    functional = torch.nn.functional
+    for function, name in (
+        (torch.tanh, "TanhBackwardBackward0"),
+        (torch.sigmoid, "SigmoidBackwardBackward0"),
+        (lambda x: x.softmax(0), "SoftmaxBackwardDataBackward0"),
+        (lambda x: x.log_softmax(0), "LogSoftmaxBackwardDataBackward0"),
+        (functional.gelu, "GeluBackwardBackward0"),
+        (functional.softplus, "SoftplusBackwardBackward0"),
+        (torch.relu, "ThresholdBackwardBackward0"),
+        (torch.sum, "ExpandBackward0"),
+        (torch.sin, "MulBackward0"),
+    ):
+        y = function(x)
+        cotangent = torch.ones_like(y).requires_grad_()
+        (slope,) = torch.autograd.grad(y, x, cotangent, create_graph=True)
+        assert slope.grad_fn.name() == name

@@ -14,7 +14,7 @@ from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.batching import BatchRule, broadcasting
 from gradtool.engine._ops.core.dtype_support import EVERY, Dtypes
 from gradtool.engine._ops.core.narrow import widened
-from gradtool.engine._ops.core.primitive_node import PrimitiveNode
+from gradtool.engine._ops.core.primitive_node import TITLES_OF_GRADIENTS, PrimitiveNode
 from gradtool.engine._ops.core.promotion import refuse_apart
 from gradtool.engine._tensor import Tensor, wrap
 from gradtool.engine._views import (
@@ -56,7 +56,7 @@ class Plan:
 
     __slots__ = (
         "complex_rules", "getters", "graphed", "keeps_tensors", "names", "needed", "out_slot",
-        "primitive", "rules", "take", "tensor_slots",
+        "primitive", "rules", "take", "tensor_slots", "title_of_gradient",
     )  # fmt: skip
 
     def __init__(self, primitive: Primitive, needed: tuple[int, ...]) -> None:
@@ -84,6 +84,8 @@ class Plan:
             if primitive.arguments.index(names[slot]) in needed
         }
         """Slot of a saved tensor that needs a gradient -> the place of its edge."""
+        self.title_of_gradient = TITLES_OF_GRADIENTS.get(primitive.name)
+        """What the last node of a recorded gradient is called, where that is not its own name."""
         self.keeps_tensors = bool(self.tensor_slots) or self.out_slot is not None
         """Whether any saved value can be changed in place, freed or packed."""
 

@@ -78,12 +78,22 @@ class PrimitiveNode(Node):
                 rule(grad, saved) if edge._order in wanted else None
                 for rule, edge in zip(rules, self._edges)
             ]
+        if plan.title_of_gradient is not None and modes.grad:
+            self._name_gradients(results, [grad, *saved], plan.title_of_gradient)
         if self.fix is None:
             return results
         return [
             result if result is None or fix is None else bring_back(result, *fix)
             for result, fix in zip(results, self.fix)
         ]
+
+    def _name_gradients(self, results: Gradients, given: Sequence[Any], title: str) -> None:
+        """Name the last step of each gradient as torch names its one node."""
+        before = [each._node for each in given if isinstance(each, Tensor)]
+        for result in results:
+            node = None if result is None else result._node
+            if isinstance(node, PrimitiveNode) and not any(node is each for each in before):
+                node.title = title
 
     def _vjp_in_single(
         self, grad: Tensor, saved: Sequence[Any], wanted: set[int] | None
@@ -294,6 +304,17 @@ def picks_all(part: slice, extent: int) -> bool:
     return part.start in (None, 0) and whole and part.step in (None, 1)
 
 
+TITLES_OF_GRADIENTS = {
+    "elu": "EluBackwardBackward0", "gather": "ScatterAddBackward0",
+    "gelu": "GeluBackwardBackward0", "hardswish": "HardswishBackwardBackward0",
+    "leaky_relu": "LeakyReluBackwardBackward0", "log_sigmoid": "LogSigmoidBackwardBackward0",
+    "log_softmax": "LogSoftmaxBackwardDataBackward0", "mean": "DivBackward1",
+    "prelu_kernel": "PreluKernelBackwardBackward0", "select": "SelectBackwardBackward0",
+    "sigmoid": "SigmoidBackwardBackward0", "softmax": "SoftmaxBackwardDataBackward0",
+    "softplus": "SoftplusBackwardBackward0", "softshrink": "SoftshrinkBackwardBackward0",
+    "sort": "ScatterBackward0", "sum": "ExpandBackward0", "tanh": "TanhBackwardBackward0",
+}  # fmt: skip
+"""Primitive -> the node that torch has for its gradient, where one is made."""
 _OF_TORCH_ITSELF = ("CopyBackwards", "CopySlices", "NotImplemented")
 """Nodes whose class torch does not generate."""
 _REDUCTIONS = ("sum", "mean", "prod")
