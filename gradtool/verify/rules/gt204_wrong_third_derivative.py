@@ -82,6 +82,7 @@ import numpy as np
 from gradtool.results.report import Severity
 from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.diagnosis.evidence import evidence, find_worst
+from gradtool.verify.oracle.steps import scales
 from gradtool.verify.rules._judged import answer, nothing_to_differentiate
 from gradtool.verify.rules._rule import Answer, Flaw, Rule, not_offered, passed, skipped
 from gradtool.verify.thresholds.rules import THIRD_DERIVATIVE_MOST_ENTRIES
@@ -89,6 +90,7 @@ from gradtool.verify.wording import off
 
 if TYPE_CHECKING:
     from gradtool.verify.comparison.judgement import Judgement
+    from gradtool.verify.protocol.observation import Array
     from gradtool.verify.subject import Subject
 
 
@@ -104,12 +106,22 @@ def _check(subject: Subject) -> Answer:
         > THIRD_DERIVATIVE_MOST_ENTRIES
     ):
         return passed("not asked of a case of this size")
+    if not all(_has_room(subject.curvature.at.primals[i]) for i in subject.first.inputs):
+        return passed("not asked of inputs whose cube is beyond their dtype")
     if subject.third is None:
         return passed("the second derivative is constant")
     flaws = tuple(_flaws(subject))
     if not flaws and subject.third.worst in {Decision.UNVERIFIED, Decision.FAIL}:
         return skipped(_why_nothing_is_said(subject.third))
     return answer(subject.third, flaws)
+
+
+def _has_room(primal: Array) -> bool:
+    """Return True if terms of the third derivative neither overflow nor underflow on the way."""
+    info, lengths = np.finfo(primal.dtype), scales(primal)
+    with np.errstate(over="ignore", under="ignore"):
+        cubes = lengths**3
+    return bool(((cubes > info.tiny / info.eps) & (cubes < info.max * info.eps)).all())
 
 
 def _why_nothing_is_said(third: Judgement) -> str:
