@@ -246,6 +246,9 @@ class PrimitiveNode(Node):
         return (self.info,) if hasattr(self, "info") else ()
 
     def _shown_edges(self) -> Sequence[Node | None]:
+        if self.plan.primitive.name == "clone" and self._name() == "CopyBackwards":
+            # A leaf's first gradient: torch has an edge for the memory that it is copied into.
+            return (None, *self._edges)
         return [None if place is None else self._edges[place] for place in self.plan.places()]
 
     def name(self) -> str:
