@@ -55,6 +55,11 @@ class UnitProgress:
         self.finished[case.name] = case
         self._watcher.case_finished(self.unit.function, case)
 
+    def discard(self) -> None:
+        """Forget the cases, and what was found at them."""
+        self.current, self._listed = None, None
+        self.finished.clear()
+
     def close(self, *checks: CheckResult) -> UnitResult:
         """The result of the Function, with more `checks` of it as a whole."""
         listed = self._listed or UnitResult(

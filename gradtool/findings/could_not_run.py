@@ -121,6 +121,21 @@ def not_imported(
 _IN_PART = "; only what its Functions need was imported"
 
 
+def checker_replaced(
+    node: str, message: str, location: Location, settings: Settings
+) -> CheckResult:
+    """GT009 for a module or Function whose code changed the checker in its process."""
+    finding = make_finding(
+        codes.CHECKER_REPLACED,
+        node,
+        settings,
+        message=f"{message}, so its verdicts do not count",
+        location=location,
+        hint="patch what your own code calls, not what it shares with the checker",
+    )
+    return could_not_run(finding)
+
+
 def source_changed(node: str, shown: str, settings: Settings) -> CheckResult:
     """GT010 for a module, or a Function of it, whose file has changed since it was read."""
     finding = make_finding(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -11,12 +11,12 @@ import msgspec
 
 from gradtool.checking.unit import Discovery, DiscoveryResult, Unit, UnitResult
 from gradtool.checking.unit_progress import UnitProgress
-from gradtool.collect.loader import dotted_name
 from gradtool.config.options import Watcher
 from gradtool.config.settings import Settings
 from gradtool.findings.could_not_run import import_terminated, out_of_time, termination_result
 from gradtool.results.profile import CaseProfile, FunctionProfile
 from gradtool.results.report import CaseResult, CheckResult, OwnFault
+from gradtool.sandbox.termination import crashed
 from gradtool.verify.rules import codes
 from gradtool.workers.deadline import GRACE, deadline_after
 from gradtool.workers.messages import (
@@ -46,8 +46,8 @@ _TRIES = 2
 class Job(Protocol):
     """One piece of work."""
 
-    folder: Path
-    """Folder that its imports start from."""
+    file: str
+    """The file whose code it runs: a worker that ran another is not given the job."""
     done: bool
     deadline: float | None
     """Time on the monotonic clock at which its worker is killed."""
@@ -70,7 +70,7 @@ class DiscoveryJob:
     outlives_faults = False
 
     def __init__(self, discovery: Discovery) -> None:
-        self.folder = dotted_name(Path(discovery.path))[0]
+        self.file = discovery.path
         self.done = False
         self.deadline: float | None = None
         self.answer = DiscoveryResult()
@@ -102,7 +102,7 @@ class DeviceJob:
     outlives_faults = False
 
     def __init__(self, device: str) -> None:
-        self.folder = Path()
+        self.file = ""
         self.done = False
         self.deadline: float | None = None
         self.problem: str | None = None
@@ -118,7 +118,7 @@ class DeviceJob:
 
     def died(self, death: Death) -> None:
         """The device cannot be used."""
-        self.problem = death.termination(Settings(), self.folder).message
+        self.problem = death.termination(Settings(), Path()).message
         self.done = True
 
 
@@ -126,7 +126,7 @@ class UnitJob:
     """One Function at its cases."""
 
     def __init__(self, unit: Unit, watcher: Watcher, *, only_list: bool = False) -> None:
-        self.folder = dotted_name(Path(unit.path))[0]
+        self.file = unit.path
         self.done = False
         self.deadline: float | None = None
         self.answer: UnitResult | None = None
@@ -170,9 +170,11 @@ class UnitJob:
             case CaseFinished(case=case):
                 self._futile_tries = 0
                 self._progress.case_finished(case)
-            case UnitDone(checks=checks):
+            case UnitDone(checks=checks, distrusted=distrusted):
+                if distrusted:
+                    self._progress.discard()
                 self._list_rest()
-                self._close(*checks)
+                self._close(*checks, *self._missing(checks))
             case Fault(summary=summary, traceback=text):
                 self.fault = OwnFault(node=self._unit.node, summary=summary, traceback=text)
                 self._close()
@@ -216,6 +218,13 @@ class UnitJob:
         for case in self._progress.remaining:
             self._progress.case_finished(_with(case, out_of_time()))
 
+    def _missing(self, checks: Sequence[CheckResult]) -> Iterator[CheckResult]:
+        """A problem for cases that the worker left out, and gives no reason for."""
+        if self._progress.remaining and not checks:
+            left_out = crashed("it ended its work before all cases were checked")
+            location = self._progress.location
+            yield termination_result(self._unit.node, left_out, self._unit.settings, location)
+
     def _list_rest(self) -> None:
         if self._only_list:
             for case in self._progress.remaining:
@@ -233,7 +242,7 @@ class ProfileJob:
     def __init__(
         self, unit: Unit, budget: float, progress: Callable[[Unit, CaseProfile], None]
     ) -> None:
-        self.folder = dotted_name(Path(unit.path))[0]
+        self.file = unit.path
         self.done = False
         self.deadline: float | None = None
         self.cases: list[CaseProfile] = []

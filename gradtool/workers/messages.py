@@ -91,6 +91,8 @@ class UnitDone(Message, frozen=True, kw_only=True):
     """From a worker: the Function is checked; `checks` are about it as a whole."""
 
     checks: tuple[CheckResult, ...] = ()
+    distrusted: bool = False
+    """Nothing that was said of the Function before counts."""
 
 
 class CaseProfiled(Message, frozen=True, kw_only=True):

@@ -10,7 +10,6 @@ import sys
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from gradtool.errors import UsageError
 from gradtool.workers.channel import Garbled, Reader, framed
@@ -40,16 +39,23 @@ _MAX_OUTPUT = 2**20
 """Bytes that the checked code may print in one worker before the rest is dropped."""
 
 
-class Pool:
-    """Workers, at most `size` at a time.
+_KEPT = 32
+"""Idle workers that are kept for more work on their file, which they have imported."""
 
-    Use as a context manager: at its end no process is left.
+
+class Pool:
+    """Workers, at most `size` at work at a time. Each runs the code of one file only.
+
+    What the code of a file does to its process can so change no verdict on another file. Use as a
+    context manager: at its end no process is left.
     """
 
     def __init__(self, size: int) -> None:
         self.numpy = ""
         """NumPy's version in the workers; known once `run` has returned."""
         self.size = size
+        self.kept = _KEPT
+        """Idle workers that are kept at most."""
         self._workers: dict[int, WorkerHandle] = {}
         self._forked = 0
         self._waiting: deque[Job] = deque()
@@ -83,7 +89,7 @@ class Pool:
             WorkerFault: Gradtool itself failed in a worker, at a job that does not outlive it.
         """
         self._waiting.extend(jobs)
-        while self._waiting or self._is_busy() or not self.numpy:
+        while self._waiting or self._busy() or not self.numpy:
             self._assign()
             for key, _ in self._selector.select(seconds_to_first(self._deadlines())):
                 # An earlier event of the same round may have removed the worker.
@@ -91,28 +97,35 @@ class Pool:
                     key.data()
             self._kill_late()
 
-    def _is_busy(self) -> bool:
-        return any(worker.job for worker in self._workers.values())
+    def _busy(self) -> int:
+        return sum(worker.job is not None for worker in self._workers.values())
 
     def _assign(self) -> None:
-        """Give waiting jobs to free workers; start new workers, up to the size of the pool."""
-        while self._waiting:
-            folder = self._waiting[0].folder
+        """Give waiting jobs to workers of their file; start new ones as far as the pool allows."""
+        while self._waiting and self._busy() < self.size:
+            file = self._waiting[0].file
             free = [w for w in self._workers.values() if w.job is None and not w.leaving]
-            worker = next((w for w in free if w.folder == folder), None)
-            if worker is None and len(self._workers) < self.size:
-                worker = self._fork(folder)
+            worker = next((w for w in free if w.file == file), None)
+            if worker is None and len(self._workers) < self.size + self.kept:
+                worker = self._fork(file)
             if worker is None:
-                for other in free[:1]:
-                    self._dismiss(other)
+                self._dismiss_one(free)
                 return
             worker.start(self._waiting.popleft())
 
-    def _fork(self, folder: Path) -> WorkerHandle:
+    def _dismiss_one(self, free: Sequence[WorkerHandle]) -> None:
+        """Make room, unless some worker is about to end: by a worker without work to come."""
+        if not free or any(worker.leaving for worker in self._workers.values()):
+            return
+        files = {job.file for job in self._waiting}
+        # The last one otherwise: work is given out in order, so its file comes last again.
+        self._dismiss(next((w for w in reversed(free) if w.file not in files), free[-1]))
+
+    def _fork(self, file: str) -> WorkerHandle:
         ours, theirs = socket.socketpair()
         output, traceback = os.pipe(), os.pipe()
         self._forked += 1
-        worker = WorkerHandle(self._forked, ours, output[0], traceback[0], folder)
+        worker = WorkerHandle(self._forked, ours, output[0], traceback[0], file)
         with theirs:
             order = framed(Fork(number=worker.number))
             socket.send_fds(self._control, [order], [theirs.fileno(), output[1], traceback[1]])
@@ -220,8 +233,8 @@ class WorkerHandle:
     end: socket.socket
     output: int
     traceback: int
-    folder: Path
-    """Folder that imports start from in all its jobs."""
+    file: str
+    """The file whose code it runs."""
     job: Job | None = None
     out_of_time: bool = False
     garbled: bool = False

@@ -64,6 +64,9 @@ def _reap_soon(pid: int) -> None:
 
 def _children() -> set[int]:
     own = os.getpid()
+    with contextlib.suppress(OSError, ValueError):  # A kernel may be built without this file.
+        listed = Path(f"/proc/{own}/task/{own}/children").read_bytes()
+        return {int(pid) for pid in listed.split()}
     return {pid for pid in _processes() if _parent_of(pid) == own}
 
 

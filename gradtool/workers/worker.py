@@ -5,26 +5,33 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import fcntl
+import importlib
 import io
 import os
 import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Iterable
 from typing import NoReturn
 
-from gradtool.checking.unit import UnitResult
+from gradtool.checking.unit import Discovery, DiscoveryResult, UnitResult
 from gradtool.checking.worker_session import WorkerSession
+from gradtool.collect.torch_alias.alias import answer_torch_imports
 from gradtool.config.resources import require_device
+from gradtool.config.settings import Settings
 from gradtool.errors import UsageError
-from gradtool.results.report import CaseResult, CheckResult, Verdict
+from gradtool.findings.could_not_run import checker_replaced
+from gradtool.results.report import CaseResult, CheckResult, Location, Verdict
 from gradtool.sandbox.interrupts import disable_interrupts
 from gradtool.sandbox.memory_limit import memory_limit
+from gradtool.sandbox.seal import Seal
 from gradtool.verify.rules import RULES
 from gradtool.verify.thresholds.effort import LONGEST_TIMER_SECONDS
 from gradtool.workers.channel import Channel
 from gradtool.workers.deadline import GRACE
+from gradtool.workers.guard import Distrusted, Guard
 from gradtool.workers.messages import (
     AskDevice,
     AskDiscovery,
@@ -52,14 +59,32 @@ _FIRST_DESCRIPTOR = 200
 """Gradtool's own file descriptors start here, out of the way of a careless ``closerange``."""
 
 
+_LOADED_ON_FIRST_USE = (
+    "gradtool.adapters.bundled.graphed_levels",
+    "gradtool.adapters.bundled.library",
+    "gradtool.adapters.common.differentiable",
+    "gradtool.engine._torch_names",
+    "gradtool.engine.autograd._recording",
+    "gradtool.verify.examine",
+    "gradtool.verify.variants",
+    "numpy.ma",
+)
+"""Modules that nothing loads before the first case, though every case needs them."""
+
+
+_taken: list[Seal] = []
+"""The seal of the fork server, which its workers are compared with."""
+
+
 def warm_up() -> None:
     """Load, in the fork server, what is otherwise loaded on first use."""
-    import gradtool.adapters.common.differentiable
-    import gradtool.verify.examine
-
-    assert gradtool.verify.examine and gradtool.adapters.common.differentiable  # noqa: PT018 - are used
+    for name in _LOADED_ON_FIRST_USE:
+        importlib.import_module(name)
     for code in RULES:
         RULES[code]
+    with answer_torch_imports():  # It completes the engine's namespaces, and knows them then.
+        importlib.import_module("torch")
+    _taken.append(Seal())
 
 
 def main(messages: int, output: int, traceback: int) -> NoReturn:
@@ -69,6 +94,8 @@ def main(messages: int, output: int, traceback: int) -> NoReturn:
     adopt_orphans()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     disable_interrupts()
+    if not _taken:  # The fork server loads nothing where a fork would not survive it.
+        warm_up()
     end = socket.socket(fileno=_out_of_the_way(messages))
     worker = _Worker(Channel(end, Request), _StandardStreams(output, traceback))  # type: ignore[arg-type]
     os.register_at_fork(after_in_child=worker.silence)
@@ -94,9 +121,11 @@ class _Worker:
         self._channel = channel
         self._streams = streams
         self._session = WorkerSession()
+        self._guard = Guard(_taken[0])
         self._own = os.getpid()
         self._spoiled = False
         self._left: float | None = None
+        self._settings = Settings()
 
     def serve(self) -> None:
         """Answer requests in turn."""
@@ -128,7 +157,7 @@ class _Worker:
             case AskDiscovery(discovery=discovery):
                 self._streams.dump_traceback_after(discovery.settings.timeout)
                 with memory_limit(discovery.settings.memory_limit):
-                    answer = self._session.discover(discovery)
+                    answer = self._discovered(discovery)
                 self._note([answer.problem] if answer.problem else [])
                 self._send(DiscoveryDone(answer=answer))
             case AskUnit():
@@ -136,8 +165,35 @@ class _Worker:
             case AskProfile():
                 self._profile(request)
 
+    def _discovered(self, discovery: Discovery) -> DiscoveryResult:
+        try:
+            with self._guard.of_faults():
+                self._guard.prepare(discovery.settings)
+                answer = self._session.discover(discovery)
+            self._guard.require_sealed()
+        except Distrusted as error:
+            shown = discovery.shown
+            return DiscoveryResult(
+                problem=checker_replaced(
+                    shown, str(error), Location(path=shown), discovery.settings
+                )
+            )
+        return answer
+
     def _check(self, request: AskUnit) -> None:
-        settings = request.unit.settings
+        try:
+            with self._guard.of_faults():
+                self._guard.prepare(request.unit.settings)
+                self._check_guarded(request)
+        except Distrusted as error:
+            self._spoiled, unit = True, request.unit
+            place = Location(path=unit.shown, line=unit.line)
+            problem = checker_replaced(unit.node, str(error), place, unit.settings)
+            self._send(UnitDone(checks=(problem,), distrusted=True))
+
+    def _check_guarded(self, request: AskUnit) -> None:
+        settings, started = request.unit.settings, time.monotonic()
+        self._settings = settings
         self._left = settings.timeout if request.left is None else request.left
         self._streams.dump_traceback_after(settings.timeout)
         with memory_limit(settings.memory_limit):
@@ -149,6 +205,8 @@ class _Worker:
                 only_list=request.only_list,
             )
         self._note(checks)
+        if not request.only_list:
+            self._guard.at_end(settings, time.monotonic() - started)
         self._send(UnitDone(checks=checks))
 
     def _profile(self, request: AskProfile) -> None:
@@ -168,6 +226,7 @@ class _Worker:
     def loaded(self) -> None:
         """The module is imported."""
         self._streams.dump_traceback_after(self._left)
+        self._guard.after_load(self._settings)
         self._send(Loaded())
 
     def opened(self, listed: UnitResult) -> None:
@@ -183,6 +242,7 @@ class _Worker:
     def case_finished(self, case: CaseResult) -> None:
         """A case has been checked."""
         self._note(case.checks)
+        self._guard.require_sealed()
         self._send(CaseFinished(case=case))
 
     def _note(self, checks: Iterable[CheckResult]) -> None:

@@ -42,10 +42,10 @@ class InWorkers:
         return self._pool.numpy
 
     def require_devices(self, devices: Sequence[str]) -> None:
-        """Refuse devices that are not there; use one worker at a time on any but the CPU."""
+        """Refuse devices that are not there; have one worker at a time on any but the CPU."""
         others = [device for device in devices if device != "cpu"]
         if others:
-            self._pool.size = 1
+            self._pool.size, self._pool.kept = 1, 0
         jobs = [DeviceJob(device) for device in others]
         self._pool.run(jobs)
         for device, job in zip(others, jobs, strict=True):

@@ -184,6 +184,11 @@ class Derivatives:
             self._comparisons[argument] = self._compare(argument)
         return self._comparisons[argument]
 
+    @property
+    def is_settled(self) -> bool:
+        """True once some argument has been compared."""
+        return bool(self._comparisons)
+
     def keep(self, comparisons: Sequence[Comparison]) -> None:
         """Take these as the comparisons of their arguments."""
         self._comparisons.update({each.argument: each for each in comparisons})

@@ -1,0 +1,90 @@
+"""The checked code replaced something that the checker stands on.
+
+What it does
+------------
+
+Before a module is imported, takes the identity of every function, class and constant that the
+checker runs: gradtool's own, those of the engine, and the entry points of NumPy and of the standard
+library that they call. It is compared after the import, after each case and before an answer
+counts. In the same process gradtool also judges two Functions of its own, one right and one wrong.
+If something was replaced, or misjudged, nothing counts that was said of the Function. No setting,
+comment or baseline excuses it. Code may replace whatever the checker does not use.
+
+Why it matters
+--------------
+
+A patch for one purpose, such as a NumPy function that accepts more, can turn a wrong gradient into
+one that passes.
+
+Wrong example
+-------------
+
+    import numpy as np
+
+    from gradtool import Function
+
+    _abs = np.abs
+    np.abs = lambda x, *args, **kwargs: _abs(np.nan_to_num(x), *args, **kwargs)
+
+
+    class Square(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            return 2 * x * grad_output
+
+Right example
+-------------
+
+    import numpy as np
+
+    from gradtool import Function
+
+
+    def finite_abs(x):
+        return np.abs(np.nan_to_num(x))
+
+
+    class Square(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            return 2 * x * grad_output
+
+How to fix
+----------
+
+Wrap the function under a name of your own and call that. If a library that the module imports does
+the patching, import it where it is needed, outside of the module that is checked.
+
+Reference
+---------
+
+https://en.wikipedia.org/wiki/Monkey_patch#Pitfalls
+"""
+
+from __future__ import annotations
+
+from gradtool.results.report import Severity
+from gradtool.verify.rules._rule import Rule, Scope
+
+RULE = Rule(
+    code="GT009",
+    name="checker-replaced",
+    summary="The checked code replaced something that the checker stands on.",
+    severity=Severity.ERROR,
+    page=__doc__,
+    scopes=(Scope.MODULE, Scope.FUNCTION),
+    taints_worker=True,
+    final=True,
+)
