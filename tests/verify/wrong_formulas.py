@@ -17,7 +17,7 @@ def r(*shape):
 
 
 class SoftplusBetaForgotten(Function):
-    says = "takes the derivative of `torch.log1p(torch.exp(z)) / beta` (line LINE) at `z` = `x`"
+    says = "(line LINE) at `x` in the place of `z`"
 
     @staticmethod
     def forward(ctx, x, beta):
@@ -37,7 +37,7 @@ class SoftplusBetaForgotten(Function):
 
 
 class LogSumExpTemperature(Function):
-    says = "takes the derivative of `torch.logsumexp(x / tau, -1)` (line LINE) at `x / tau` = `x`"
+    says = "(line LINE) at `x` in the place of `x / tau`"
 
     @staticmethod
     def forward(ctx, x, tau):
@@ -100,7 +100,9 @@ class BatchNormMeanOnly(Function):
 
 
 class GatedLinearUnitGateSwapped(Function):
-    says = "backward takes the derivative of `torch.sigmoid(b)` (line LINE) at `b` = `a`"
+    says = (
+        "backward takes the derivative of `torch.sigmoid(b)` (line LINE) at `a` in the place of `b`"
+    )
 
     @staticmethod
     def forward(ctx, x):

@@ -1,7 +1,8 @@
 """The Functions of the zoo, with what each says of itself.
 
 A wrong Function has the attributes ``expect``, the rules it must trip, ``diagnosis``, the kind
-of mistake where the gradient is wrong, and ``at``, the method a finding must point to
+of mistake where the gradient is wrong, ``says``, what a hint has to contain if it can name the
+step of forward, and ``at``, the method a finding must point to
 (backward unless it says otherwise). A finding that must point to a line within the method
 has the comment ``# <-`` there.
 """
@@ -67,6 +68,11 @@ class Member:
     @property
     def diagnosis(self) -> str | None:
         return getattr(self.target, "diagnosis", None)
+
+    @property
+    def says(self) -> str | None:
+        """What a hint has to contain, in place of what it says of the kind of mistake."""
+        return getattr(self.target, "says", None)
 
     @property
     def line(self) -> int | None:

@@ -82,7 +82,7 @@ def _words(made: Alteration, who: str) -> str:
         case "twice":
             return f"{who} counts one `{made.other}` in {place} twice, and another one not at all"
         case "at":
-            return f"{who} takes the derivative of {place} at `{made.other}`"
+            return f"{who} takes the derivative of {place} at {made.other}"
         case "times" | "over":
             verb = "multiplies" if made.kind == "times" else "divides"
             return f"{who} {verb} the path through {place} by `{made.other}`"

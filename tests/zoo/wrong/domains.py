@@ -21,6 +21,7 @@ class FocalGammaTermDropped(Function):
 
     expect = {"GT101"}
     diagnosis = "other"
+    says = "treats `(1 - pt) ** gamma`"
 
     @staticmethod
     def forward(ctx, logits, target, gamma=2.0):
@@ -49,6 +50,7 @@ class ContrastiveOneSided(Function):
 
     expect = {"GT101"}
     diagnosis = "other"
+    says = "differentiates `rows.mean()` where forward has"
 
     @staticmethod
     def forward(ctx, za, zb, temperature):
@@ -81,6 +83,7 @@ class EntmaxSupportIgnored(Function):
 
     expect = {"GT101"}
     diagnosis = "other"
+    says = "missing the factor 2.5 on the path through `tau`"
 
     @staticmethod
     def forward(ctx, z):
@@ -174,6 +177,7 @@ class FixedPointUnrolledOnce(Function):
 
     expect = {"GT101"}
     diagnosis = "other"
+    says = "only the last 2 turns of the loop"
 
     @staticmethod
     def forward(ctx, w, x):
@@ -205,6 +209,7 @@ class SinkhornTruncated(Function):
 
     expect = {"GT101"}
     diagnosis = "other"
+    says = "treats `torch.logsumexp(x, 1, keepdim=True)`"
 
     @staticmethod
     def forward(ctx, s):
@@ -250,6 +255,7 @@ class ScatterSourceGetsAll(Function):
 
     expect = {"GT101"}
     diagnosis = "places"
+    says = "differentiates `base` where forward has `base.scatter(0, index, src)`"
 
     @staticmethod
     def forward(ctx, base, index, src):
@@ -275,6 +281,7 @@ class MedianEvenCount(Function):
 
     expect = {"GT101"}
     diagnosis = "other"
+    says = "differentiates `s[(n - 1) // 2]` where forward has"
 
     @staticmethod
     def forward(ctx, x):
@@ -387,6 +394,7 @@ class ReversibleCouplingWrongInverse(Function):
 
     expect = {"GT101"}
     diagnosis = "other"
+    says = "at `y2` in the place of `b`"
 
     @staticmethod
     def forward(ctx, a, b):

@@ -94,6 +94,7 @@ class QuadraticFormOfSymmetric(Function):
 
     expect = {"GT101"}
     diagnosis = "term"
+    says = "counts one `x` in `x @ matrix @ x`"
 
     @staticmethod
     def forward(ctx, x, matrix):
@@ -249,6 +250,7 @@ class CumsumNotReversed(Function):
 class NormaliseWithoutProjection(Function):
     expect = {"GT101"}
     diagnosis = "places"
+    says = "treats `norm`"
 
     @staticmethod
     def forward(ctx, x):
@@ -269,6 +271,7 @@ class NormaliseWithoutProjection(Function):
 class LayerNormWithoutMeanTerms(Function):
     expect = {"GT101"}
     diagnosis = "places"
+    says = "treats `mean`"
 
     @staticmethod
     def forward(ctx, x, weight, bias):
@@ -310,6 +313,7 @@ class AttentionWithoutScale(Function):
 class GramOneSide(Function):
     expect = {"GT101"}
     diagnosis = "places"
+    says = "treats `x.t()`"
 
     @staticmethod
     def forward(ctx, x):

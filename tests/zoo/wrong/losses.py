@@ -14,6 +14,7 @@ class DiceWithoutQuotientRule(Function):
 
     expect = {"GT101"}
     diagnosis = "places"
+    says = "treats `p.sum() + target.sum()`"
 
     @staticmethod
     def forward(ctx, p, target):
@@ -36,6 +37,7 @@ class DiceWithoutQuotientRule(Function):
 class FocalWithoutPowerTerm(Function):
     expect = {"GT101"}
     diagnosis = "term"
+    says = "treats `-((1 - p) ** gamma)`"
 
     @staticmethod
     def forward(ctx, p, gamma):
@@ -178,6 +180,7 @@ class KlForTheOther(Function):
 class LabelSmoothingForgotten(Function):
     expect = {"GT101"}
     diagnosis = "other"
+    says = "differentiates `hot` where forward has"
 
     @staticmethod
     def forward(ctx, logits, hot, smoothing):
@@ -200,6 +203,7 @@ class CosineWithoutNormTerm(Function):
 
     expect = {"GT101"}
     diagnosis = "term"
+    says = "treats `a.norm(dim=-1) * b.norm(dim=-1)`"
 
     @staticmethod
     def forward(ctx, a, b):
@@ -222,6 +226,7 @@ class ReductionNoneOnlyFirst(Function):
 
     expect = {"GT101"}
     diagnosis = "places"
+    says = "the mean of grad_output over all its entries"
 
     @staticmethod
     def forward(ctx, prediction, target):

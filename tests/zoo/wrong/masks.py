@@ -16,6 +16,7 @@ def both_sides():
 class LeakyReluWithoutSlope(Function):
     expect = {"GT101"}
     diagnosis = "mask"
+    says = "treats `slope * x`"
 
     @staticmethod
     def forward(ctx, x, slope):
@@ -71,6 +72,7 @@ class AbsWithoutSign(Function):
 class ReluWithoutMask(Function):
     expect = {"GT101"}
     diagnosis = "mask"
+    says = "differentiates `x` where forward has `x.clamp(min=0)`"
 
     @staticmethod
     def forward(ctx, x):
@@ -129,6 +131,7 @@ class ClampUpperOnly(Function):
 class HuberWithoutDelta(Function):
     expect = {"GT101"}
     diagnosis = "mask"
+    says = "the path through `outside`"
 
     @staticmethod
     def forward(ctx, x, delta):
@@ -191,6 +194,7 @@ class DropoutWithoutScale(Function):
 class MaskedFillUnmasked(Function):
     expect = {"GT101"}
     diagnosis = "mask"
+    says = "differentiates `x` where forward has"
 
     @staticmethod
     def forward(ctx, x, mask):
@@ -208,6 +212,7 @@ class MaskedFillUnmasked(Function):
 class TrilForgotten(Function):
     expect = {"GT101"}
     diagnosis = "mask"
+    says = "differentiates `x` where forward has `x.tril()`"
 
     @staticmethod
     def forward(ctx, x):
@@ -225,6 +230,7 @@ class TrilForgotten(Function):
 class MaximumToBoth(Function):
     expect = {"GT101"}
     diagnosis = "mask"
+    says = "differentiates `a` where forward has `torch.maximum(a, b)`"
 
     @staticmethod
     def forward(ctx, a, b):
@@ -410,6 +416,7 @@ class PoolOnlyFirstWindow(Function):
 class ConvolutionKernelNotFlipped(Function):
     expect = {"GT101"}
     diagnosis = "other"
+    says = "`x.unfold(0, 3, 1).flip(-1) * kernel` where forward has"
 
     @staticmethod
     def forward(ctx, x, kernel):
@@ -433,6 +440,7 @@ class ConvolutionKernelNotFlipped(Function):
 class CrossEntropyWithoutMinusOne(Function):
     expect = {"GT101"}
     diagnosis = "places"
+    says = "treats `logits` outside the sum in `torch.log_softmax(logits, -1)`"
 
     @staticmethod
     def forward(ctx, logits, target):

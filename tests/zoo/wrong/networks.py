@@ -35,6 +35,7 @@ class AttentionSoftmaxSkipped(Function):
 
     expect = {"GT101"}
     diagnosis = "term"
+    says = "treats the sum in `scores.softmax(-1)`"
 
     @staticmethod
     def forward(ctx, scores, v):
@@ -58,6 +59,7 @@ class CausalMaskForgotten(Function):
 
     expect = {"GT101"}
     diagnosis = "mask"
+    says = "differentiates `scores` where forward has"
 
     @staticmethod
     def forward(ctx, scores):
@@ -308,6 +310,7 @@ class UpsampleTakesCorner(Function):
 class LstmForgetGateLost(Function):
     expect = {"GT101"}
     diagnosis = "term"
+    says = "treats `1 - f`"
 
     @staticmethod
     def forward(ctx, cell, forget, update):
@@ -369,6 +372,7 @@ class QuaternionOrder(Function):
 
     expect = {"GT101"}
     diagnosis = "slice"
+    says = "`QuaternionOrder.product(b, a)` where forward has"
 
     @staticmethod
     def product(a, b):

@@ -52,6 +52,7 @@ class GathersInsteadOfScatters(Function):
 class PaddingGetsGradient(Function):
     expect = {"GT101"}
     diagnosis = "slice"
+    says = "to `table[indices]` without its factor"
 
     @staticmethod
     def forward(ctx, table, indices):
@@ -72,6 +73,7 @@ class PaddingGetsGradient(Function):
 class SegmentMeanAsSum(Function):
     expect = {"GT101"}
     diagnosis = "inner"
+    says = "`x.new_zeros(size).index_add(0, segment, x)` where forward has"
 
     @staticmethod
     def forward(ctx, x, segment, size):
@@ -134,6 +136,7 @@ class ClampBoundsIncluded(Function):
 class WhereBothSides(Function):
     expect = {"GT101"}
     diagnosis = "mask"
+    says = "differentiates `a` where forward has `torch.where(mask, a, b)`"
 
     @staticmethod
     def forward(ctx, mask, a, b):
@@ -172,6 +175,7 @@ class StrideForgotten(Function):
 
     expect = {"GT101"}
     diagnosis = "places"
+    says = "the first entries of `x` where forward has `x[::2]`"
 
     @staticmethod
     def forward(ctx, x):
@@ -194,6 +198,7 @@ class LastRowNotPadded(Function):
 
     expect = {"GT101"}
     diagnosis = "slice"
+    says = "`x[1:]` where forward has `x[1:] - x[:-1]`"
 
     @staticmethod
     def forward(ctx, x):
@@ -229,6 +234,7 @@ class NormClippedAsIdentity(Function):
 
     expect = {"GT101"}
     diagnosis = "places"
+    says = "the branch of `norm > 1`"
 
     @staticmethod
     def forward(ctx, x):

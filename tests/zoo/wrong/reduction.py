@@ -193,6 +193,7 @@ class ElementwiseFromSum(Function):
 
     expect = {"GT101"}
     diagnosis = "places"
+    says = "the mean of grad_output over all its entries"
 
     @staticmethod
     def forward(ctx, x):

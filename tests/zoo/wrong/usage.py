@@ -276,6 +276,7 @@ class ComplexGainNotConjugated(Function):
 class MagnitudeWithoutPhase(Function):
     expect = {"GT101"}
     diagnosis = "inner"
+    says = "multiplies the path through `z.abs()` (line"
 
     @staticmethod
     def forward(ctx, z):

@@ -165,6 +165,7 @@ class WeightedSumOfWrong(Function):
 
     expect = {"GT101"}
     diagnosis = "other"
+    says = "differentiates `x` where forward has `x.relu()`"
 
     @staticmethod
     def forward(ctx, x, weight):
@@ -220,6 +221,7 @@ class MutatedBeforeSaved(Function):
 
     expect = {"GT101"}
     diagnosis = "other"
+    says = "at the last value of `buffer`"
 
     @staticmethod
     def forward(ctx, x):

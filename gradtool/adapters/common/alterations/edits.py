@@ -307,9 +307,12 @@ def _taken_elsewhere(value: ast.expr, final: Sequence[str]) -> Iterator[Edit]:
     for node, operand in (*pairs, *deeper):
         if isinstance(operand, _EXPRESSIONS) and operand is not node:
             for name in final:
-                there = standin("at", operand, ast.Constant(name))
-                made = standin("kept", replaced(node, {operand: there}), node)
-                yield Edit("at", node, made, node, f"{ast.unparse(operand)}` = `{name}")
+                moved = standin("at", operand, ast.Constant(name))
+                made = standin("kept", replaced(node, {operand: moved}), node)
+                text = ast.unparse(operand)
+                there = f"`{name}` in the place of `{text}`"
+                later = f"the last value of `{name}`"
+                yield Edit("at", node, made, node, later if name == text else there)
 
 
 def _scaled(value: ast.expr, final: Sequence[str]) -> Iterator[Edit]:
