@@ -61,6 +61,7 @@ def to_host(array: Any, *, non_blocking: bool = False) -> Any:
         # CuPy's default would turn a Fortran layout into C's.
         return array.get(order="A")
     with CUDA.select(array.device.id):
+        _release_done()  # Before allocating: the pool may then reuse their memory.
         target = CUDA.empty_pinned(array.shape, array.dtype)
         array.get(out=target, blocking=False)
         keep_until_done(target, CUDA.current_stream())
@@ -71,8 +72,13 @@ def keep_until_done(array: Any, stream: CudaStream) -> None:
     """Keep an array alive until the current work of a stream is finished."""
     ended = CUDA.event(timing=False)
     ended.record(stream)
-    _in_flight[:] = [entry for entry in _in_flight if not entry[0].query()]
+    _release_done()
     _in_flight.append((ended, array))
+
+
+def _release_done() -> None:
+    """Let go of the arrays whose work is finished."""
+    _in_flight[:] = [entry for entry in _in_flight if not entry[0].query()]
 
 
 def pinned(array: Any) -> Any:

@@ -23,7 +23,6 @@ _REQUIRED = {"msgspec": "msgspec", "PyYAML": "yaml", "rich": "rich", "typer": "t
 _EXTRAS = {
     "SciPy": ("scipy", "scipy", "more special functions", "pip install 'gradtool[scipy]'"),
     "PyTorch": ("torch", "torch", "checking with --engine torch", "pip install torch"),
-    "Matplotlib": ("matplotlib", "matplotlib", "plots", "pip install 'gradtool[plot]'"),
     "Dask": ("distributed", "distributed", "--executor dask", "pip install 'gradtool[dask]'"),
     "pytest": ("pytest", "pytest", "pytest --gradtool", "pip install 'gradtool[test]'"),
 }

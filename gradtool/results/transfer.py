@@ -45,7 +45,9 @@ class Cell(_Record, frozen=True, kw_only=True):
     tensors: int = 1
     """Tensors that one operation moves."""
     bytes: int
-    """Size of each."""
+    """Size of each; of the largest, if they differ."""
+    parts: tuple[int, ...] = ()
+    """Sizes of all tensors, if they differ."""
     row: str = ""
     """Its name in a configuration file."""
     published: float | None = None
@@ -73,7 +75,12 @@ class Cell(_Record, frozen=True, kw_only=True):
     @property
     def total(self) -> int:
         """Bytes of one operation's tensors."""
-        return self.tensors * self.bytes
+        return sum(self.parts) if self.parts else self.tensors * self.bytes
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Bytes of each tensor."""
+        return self.parts or (self.bytes,) * self.tensors
 
     @property
     def moved(self) -> int:

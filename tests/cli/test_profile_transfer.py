@@ -175,7 +175,7 @@ def test_an_interrupt_prints_what_was_measured(
         (["--size", "900TiB"], "900 TiB does not fit: with "),
         (["--direction", "up"], "unknown direction 'up' (known: h2d, d2h, d2d, duplex)"),
         (["--scenario", "pined"], "no scenario matches 'pined' (did you mean 'pinned'?)"),
-        (["--plot", "p.jpg"], "--plot: p.jpg must end in .svg or .png"),
+        (["--plot", "p.jpg"], "--plot: p.jpg must end in .svg"),
         (["--plot", "none/p.svg"], "--plot: cannot write none/p.svg: No such file"),
         (["--report", "xml=x"], "unknown format for --report: 'xml'"),
         (["--require", "pinned"], "--require 'pinned': write it like"),
@@ -204,18 +204,6 @@ def test_cuda_without_a_device_is_refused_and_never_replaced(
         assert err == (
             "error: --device cuda cannot be used: no driver; --device cpu measures the host alone\n"
         )
-
-
-def test_matplotlib_that_is_missing_is_said(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    import importlib.util
-
-    real = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name: None if name == "matplotlib" else real(name)
-    )
-    code, _, err = run("profile-transfer", "--device", "cpu", "--plot", "p.svg")
-    assert code == 2
-    assert "install gradtool[plot]" in err
 
 
 def test_the_list_of_scenarios(run: Run) -> None:

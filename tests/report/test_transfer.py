@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import xml.etree.ElementTree as ET
 
 import pytest
 from msgspec.structs import replace
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 from gradtool.report.terminal.console import make_console
 from gradtool.report.terminal.transfer import plain
 from gradtool.report.terminal.transfer_progress import TransferProgress
-from gradtool.report.transfer import csv, html, markdown, plot
+from gradtool.report.transfer import chart, csv, html, markdown
 from gradtool.report.transfer.tables import tables
 from gradtool.results.transfer import Change, Ratio, Requirement, TransferReport
 from tests.transfer.fake_machine import FakeMachine
@@ -66,7 +67,7 @@ def test_every_title_says_whether_it_is_simulated(report: TransferReport) -> Non
     assert ("SIMULATED" in markdown.render(report)) == report.simulated
     first = {line.split(",")[0] for line in csv.render(report).splitlines()[1:]}
     assert first == {str(report.simulated).lower()}
-    assert (b"SIMULATED" in plot.render(report, "svg")) == report.simulated
+    assert (b"SIMULATED" in chart.render(report)) == report.simulated
 
 
 def test_markup_in_a_text_is_not_read(report: TransferReport) -> None:
@@ -83,11 +84,31 @@ def test_rows_have_as_many_cells_as_the_table_has_columns(report: TransferReport
     assert widths == {0}
 
 
-def test_the_plot_is_a_picture(report: TransferReport) -> None:
-    png = plot.render(report, "png")
-    assert png.startswith(b"\x89PNG")
-    assert len(png) > 10_000
-    assert plot.render(report, "svg") == plot.render(report, "svg")
+def test_the_chart_has_a_point_for_each_cell_and_a_line_for_each_way(
+    report: TransferReport,
+) -> None:
+    drawn = ET.fromstring(chart.render(report))
+    shown = [
+        cell
+        for cell in report.cells
+        if cell.gbps and cell.tensors == 1 and not cell.row and cell.direction in {"h2d", "d2h"}
+    ]
+    dots = list(drawn.iter("{http://www.w3.org/2000/svg}circle"))
+    assert len(dots) == len(shown)
+    hollow = [dot for dot in dots if "hollow" in dot.attrib["class"]]
+    assert len(hollow) == sum(bool(cell.doubt) for cell in shown)
+    ways = {(cell.scenario, cell.direction, cell.mode) for cell in shown}
+    assert len(list(drawn.iter("{http://www.w3.org/2000/svg}polyline"))) == len(ways)
+    for dot in dots:
+        assert 0 < float(dot.attrib["cx"]) < 1000
+        assert 0 < float(dot.attrib["cy"]) < 430
+    assert chart.render(report) == chart.render(report)
+    assert "<svg" in html.render(report)
+
+
+def test_a_chart_of_nothing_says_so(report: TransferReport) -> None:
+    drawn = chart.render(replace(report, cells=(), fits=())).decode()
+    assert "host to device: nothing measured" in drawn
 
 
 def test_progress_tells_the_time_left() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from gradtool.cli.output.reports import OutputRequest
     from gradtool.results.transfer import TransferReport
     from gradtool.transfer.plan.options import TransferOptions
-
-_PICTURES = (".svg", ".png")
-
 
 _Device = Annotated[
     str | None,
@@ -54,6 +52,13 @@ _Budget = Annotated[
 _Config = Annotated[
     str | None, typer.Option(metavar="FILE", help="YAML file that selects what to measure.")
 ]
+_Like = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE::NAME",
+        help="Measure every way to send the batches of this iterable: loader.py::batches.",
+    ),
+]
 _Reports = Annotated[
     list[str] | None,
     typer.Option(
@@ -62,9 +67,7 @@ _Reports = Annotated[
         help="Also write a report: json, csv, markdown, html or text. Repeatable.",
     ),
 ]
-_Plot = Annotated[
-    str | None, typer.Option(metavar="PATH", help="Plot bandwidth by size, as .svg or .png.")
-]
+_Plot = Annotated[str | None, typer.Option(metavar="PATH", help="Plot bandwidth by size, as .svg.")]
 _Compare = Annotated[
     str | None, typer.Option(metavar="JSON", help="Compare with an earlier JSON report.")
 ]
@@ -90,6 +93,7 @@ def profile_transfer(
     scenarios: _Scenarios = None,
     budget: _Budget = None,
     config: _Config = None,
+    like: _Like = None,
     reports: _Reports = None,
     plot: _Plot = None,
     compare: _Compare = None,
@@ -109,6 +113,7 @@ def profile_transfer(
         "scenarios": split(scenarios) if scenarios else None,
         "budget": budget,
         "command": cast("str", context.obj),
+        "like": like,
     }
     required = (compare, max_regression, tuple(requirements or ()))
     return partial(_profile, flags, config, required, tuple(reports or ()), plot, (quiet, color))
@@ -167,12 +172,34 @@ def _options(flags: dict[str, Any], config: str | None) -> TransferOptions:
     from gradtool.transfer.plan.options import TransferOptions
 
     options = load_transfer_config(config) if config is not None else TransferOptions()
+    like = flags.pop("like")
+    if like is not None:
+        options = _only_batches(options, like, flags)
     if flags["sizes"] is not None:
         try:
             flags = {**flags, "sizes": tuple(dict.fromkeys(map(parse_size, flags["sizes"])))}
         except ValueError as error:
             raise TransferError(f"--size: {error}") from None
     return overridden(options, **flags)
+
+
+def _only_batches(options: TransferOptions, like: str, flags: dict[str, Any]) -> TransferOptions:
+    """The options with the rows of ``--like`` in place of the grid and the probes."""
+    from msgspec.structs import replace
+
+    from gradtool.transfer.errors import TransferError
+    from gradtool.transfer.plan.like import rows_like
+
+    for name in ("sizes", "directions"):
+        if flags[name] is not None:
+            raise TransferError(f"--like measures whole batches: leave out --{name.rstrip('s')}")
+    rows = rows_like(like)
+    scenarios = flags.pop("scenarios")
+    if scenarios is not None:
+        rows = tuple(
+            row for row in rows if any(fnmatch(row.scenario, pattern) for pattern in scenarios)
+        )
+    return replace(options, rows=rows, sizes=(), collections=(), probes=())
 
 
 def _measure_and_write(
@@ -216,16 +243,11 @@ def _pictures(plot: str | None) -> list[OutputRequest]:
         return []
     from gradtool.cli.output.reports import OutputRequest
     from gradtool.errors import UsageError
-    from gradtool.report.transfer.plot import PlotError, render, require_matplotlib
+    from gradtool.report.transfer.chart import render
 
-    ending = Path(plot).suffix.lower()
-    if ending not in _PICTURES:
-        raise UsageError(f"--plot: {plot} must end in {' or '.join(_PICTURES)}")
-    try:
-        require_matplotlib()
-    except PlotError as error:
-        raise UsageError(str(error)) from None
-    return [OutputRequest("--plot", plot, lambda report: render(report, ending.removeprefix(".")))]
+    if Path(plot).suffix.lower() != ".svg":
+        raise UsageError(f"--plot: {plot} must end in .svg")
+    return [OutputRequest("--plot", plot, render)]
 
 
 def _show(report: TransferReport, quiet: int, color: str, *, to_stderr: bool) -> None:

@@ -17,6 +17,7 @@ th { border-bottom: 2px solid #999; }
 tr.begins td { border-top: 1px solid #ccc; }
 .right { text-align: right; }
 .wide { overflow-x: auto; }
+.chart svg { min-width: 46rem; width: 100%; }
 .dim { color: #666; }
 .simulated { background: #fff3cd; padding: .4rem .7rem; }
 @media (prefers-color-scheme: dark) {

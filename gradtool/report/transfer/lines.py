@@ -25,7 +25,8 @@ def not_measured(report: TransferReport) -> Iterator[str]:
 def _reasons(report: TransferReport) -> Iterator[tuple[str, str]]:
     for cell in report.cells:
         if cell.unavailable:
-            yield cell.row or f"{cell.label} {cell.direction}", cell.unavailable
+            name = f"{cell.scenario} {cell.direction}"
+            yield f"{cell.row} {name}" if cell.row else name, cell.unavailable
     others: tuple[tuple[str, Iterable[object]], ...] = (
         ("fit of", report.fits), ("asynchrony of", report.asynchrony),
         ("hazard", report.hazards), ("pinning cost of", report.pinning),
@@ -41,7 +42,7 @@ def _reasons(report: TransferReport) -> Iterator[tuple[str, str]]:
 def _name(record: object) -> str:
     if isinstance(record, NodeRate):
         return "" if record.node is None else str(record.node)
-    names = ("call", "label", "memory", "name", "direction", "mode")
+    names = ("call", "scenario", "memory", "name", "direction", "mode")
     parts = (getattr(record, name, "") for name in names)
     return " ".join(part for part in parts if part)
 

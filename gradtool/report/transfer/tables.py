@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from gradtool.measure.summary import Summary
 from gradtool.measure.units import about, rate_text, size_text, time_text
@@ -38,14 +38,30 @@ _CELL_COLUMNS = (
     Column("device"),
     Column("n"),
     Column("GB/s"),
+    Column("ratio"),
     Column("link", wide_only=True),
+    Column("", right=False, wide_only=True),
     Column("", right=False),
 )
 
 LEGEND = (
     "call: the host is busy issuing; done: complete on the host's clock; device: between two "
-    "events; medians of n samples. ~ noisy, ! too noisy to use, c may stay in the host's caches."
+    "events; medians of n samples; ratio: how many times as fast as pageable, blocking. ~ noisy, "
+    "! too noisy to use, c may stay in the host's caches."
 )
+
+BASELINE = "pageable", "blocking"
+"""Scenario and mode of what a program does without further thought."""
+
+ON_HOST = (
+    "pinned, registered: mlock'ed memory; there is no device that could copy it by itself. engine, "
+    "torch: a copy to new memory."
+)
+"""What the scenarios are where there is no CUDA."""
+
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+_BAR = 8
+"""Characters of the longest bar."""
 
 
 def _cell_tables(report: TransferReport) -> Iterator[Table]:
@@ -61,19 +77,21 @@ def _cell_tables(report: TransferReport) -> Iterator[Table]:
                 [cell for cell in cells if _shape(cell) == shape]
                 for shape in sorted({_shape(cell) for cell in cells})
             ]
-            groups = [[_cell_row(cell) for cell in group] for group in grouped]
+            fastest = max(cell.gbps or 0.0 for cell in cells)
+            groups = [[_cell_row(cell, group, fastest) for cell in group] for group in grouped]
             names = [shape_text(group[0]) for group in grouped]
-            yield Table(titled(report, title), _CELL_COLUMNS, groups, names, (LEGEND,))
+            notes = (LEGEND, ON_HOST) if report.header.backend == "host-sim" else (LEGEND,)
+            yield Table(titled(report, title), _CELL_COLUMNS, groups, names, notes)
 
 
 def _shape(cell: Cell) -> tuple[bool, int, int]:
     return cell.tensors > 1, cell.bytes, cell.tensors
 
 
-def _cell_row(cell: Cell) -> list[str]:
+def _cell_row(cell: Cell, group: Sequence[Cell], fastest: float) -> list[str]:
     assert cell.done is not None
     return [
-        cell.label,
+        cell.scenario,
         cell.mode,
         shape_text(cell),
         time_of(cell.call),
@@ -83,13 +101,31 @@ def _cell_row(cell: Cell) -> list[str]:
         time_of(cell.device),
         str(cell.done.n),
         rate_text(cell.gbps) if cell.gbps else NOT_AVAILABLE,
+        ratio_text(cell, group),
         NOT_AVAILABLE if cell.link_share is None else f"{cell.link_share:.0%}",
+        bar((cell.gbps or 0.0) / fastest if fastest else 0.0),
         marks(cell),
     ]
 
 
+def ratio_text(cell: Cell, group: Iterable[Cell]) -> str:
+    """How many times as fast as the baseline of its group; empty if one cannot be trusted."""
+    base = next((each for each in group if (each.scenario, each.mode) == BASELINE), None)
+    if base is None or base.doubt or cell.doubt or not (base.done and cell.done):
+        return ""
+    return f"{base.done.median / cell.done.median:.2f}"
+
+
+def bar(share: float) -> str:
+    """A bar of blocks."""
+    whole, part = divmod(round(share * _BAR * 8), 8)
+    return "█" * whole + (_EIGHTHS[part] if part else "")
+
+
 def shape_text(cell: Cell) -> str:
     """``64 MiB``, or ``1000 x 4 kB``."""
+    if cell.parts:
+        return f"{cell.tensors}, {about(cell.total)}"
     size = size_text(cell.bytes)
     return f"{cell.tensors} x {size}" if cell.tensors > 1 else size
 
@@ -118,23 +154,24 @@ def optional_size(size: float | None) -> str:
 
 
 def _rows_table(report: TransferReport) -> Table | None:
-    """The rows of a configuration, with the times that it gives for comparison."""
-    cells = [cell for cell in report.cells if cell.row]
+    """The rows of a configuration, or of a batch, with the times that the file gives."""
+    cells = [cell for cell in report.cells if cell.row and (cell.done or cell.published)]
     if not cells:
         return None
     found = [
         [
-            cell.row, cell.label, shape_text(cell), time_of(cell.call), time_of(cell.done),
-            spread_text(cell.done) if cell.done else NOT_AVAILABLE,
+            cell.row, cell.scenario, cell.mode, shape_text(cell), time_of(cell.call),
+            time_of(cell.done), spread_text(cell.done) if cell.done else NOT_AVAILABLE,
             str(cell.done.n) if cell.done else "0",
+            ratio_text(cell, (each for each in cells if each.row == cell.row)),
             time_text(cell.published) if cell.published else "", marks(cell),
         ]
         for cell in cells
     ]  # fmt: skip
     columns = (
-        Column("row", right=False), Column("scenario", right=False, wide_only=True),
-        Column("size"), Column("call", wide_only=True), Column("done"),
-        Column("p25-p75", wide_only=True), Column("n"), Column("published"),
+        Column("row", right=False), Column("scenario", right=False), Column("mode", right=False),
+        Column("size", wide_only=True), Column("call", wide_only=True), Column("done"),
+        Column("p25-p75", wide_only=True), Column("n"), Column("ratio"), Column("published"),
         Column("", right=False),
     )  # fmt: skip
     return Table(titled(report, "rows of the configuration"), columns, [found])
@@ -147,7 +184,7 @@ def _fits_table(report: TransferReport) -> Table | None:
         return None
     found = [
         [
-            fit.label, fit.direction, fit.mode, time_text(fit.latency or 0.0),
+            fit.scenario, fit.direction, fit.mode, time_text(fit.latency or 0.0),
             rate_text(fit.gbps or 0.0), optional_size(fit.half_size), f"{fit.worst or 0.0:.0%}",
             str(fit.sizes),
         ]

@@ -9,6 +9,7 @@ from gradtool.measure.bootstrap import ratio
 from gradtool.measure.summary import Ratio
 from gradtool.measure.units import rate_text, size_text, time_text
 from gradtool.results.transfer import Advice, Asynchrony, Cell, NodeRate, TransferReport
+from gradtool.transfer.analysis.best_way import best_way
 from gradtool.transfer.analysis.claims import CLAIMS, Claim
 
 NO_DEVICE = "Advice about a GPU: n/a, none was measured."
@@ -30,7 +31,8 @@ _DOES_NOT_OVERLAP = "A stream of its own hides little of a copy of {memory} memo
 
 def advise(report: TransferReport) -> tuple[Advice, ...]:
     """All advice that the numbers of a report support."""
-    found = [advice for claim in CLAIMS for advice in _of_claim(claim, report)]
+    found = [*best_way(report)]
+    found += [advice for claim in CLAIMS for advice in _of_claim(claim, report)]
     if report.simulated:
         return (*found, Advice(text=NO_DEVICE))
     for more in (_reuses, _hazards, _asynchrony, _overlap, _nodes, _link):

@@ -6,6 +6,7 @@ because the one before left them there.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
@@ -164,7 +165,7 @@ def slot_of(buffer: Any, size: int, number: int) -> Any:
     return buffer[number * size : (number + 1) * size]
 
 
-def parts_of(slot: Any, tensors: int) -> list[Any]:
-    """Cut a slot into equal parts, one for each tensor."""
-    size = len(slot) // tensors
-    return [slot[start : start + size] for start in range(0, tensors * size, size)]
+def parts_of(slot: Any, cell: Cell) -> list[Any]:
+    """Cut a slot into the parts of a cell, one for each tensor."""
+    ends = list(itertools.accumulate(cell.sizes))
+    return [slot[end - size : end] for end, size in zip(ends, cell.sizes, strict=True)]

@@ -24,6 +24,8 @@ class RowOptions(msgspec.Struct, frozen=True, kw_only=True):
     mode: Mode = "blocking"
     tensors: int = 1
     bytes: int
+    parts: tuple[int, ...] = ()
+    """Sizes of all tensors, if they differ; `bytes` is then that of the largest."""
     published: float | None = None
     """Seconds measured elsewhere, shown for comparison."""
 

@@ -108,6 +108,7 @@ def _row(row: RowOptions, machine: Machine) -> Cell:
     return Cell(
         scenario=scenario.name, label=scenario.label(on_host=machine.on_host), row=row.name,
         direction=row.direction, mode=row.mode, tensors=row.tensors, bytes=row.bytes,
+        parts=row.parts,
         published=row.published, simulated=machine.simulated, host_only=scenario.host_only,
     )  # fmt: skip
 

@@ -54,7 +54,7 @@ def between(cell: Cell, workspace: Workspace, near: Buffer, far: Buffer) -> Oper
 
 
 def _slot(cell: Cell, workspace: Workspace, source: Buffer, target: Buffer) -> Slot:
-    places = zip(parts_of(target, cell.tensors), parts_of(source, cell.tensors), strict=True)
+    places = zip(parts_of(target, cell), parts_of(source, cell), strict=True)
     copies = [workspace.machine.copier(to, of, workspace.stream) for to, of in places]
     wait = workspace.stream.synchronize if cell.mode == "blocking" else None
     return Slot(_in_order(copies, wait), [Pair(source, lambda: target)])
@@ -87,7 +87,7 @@ def synchronous(memory: Memory) -> Route:
         def make(number: int) -> Slot:
             ends = [slot_of(buffer, cell.total, number) for buffer in (near, far)]
             source, target = ends if cell.direction == "h2d" else reversed(ends)
-            pairs = zip(parts_of(target, cell.tensors), parts_of(source, cell.tensors), strict=True)
+            pairs = zip(parts_of(target, cell), parts_of(source, cell), strict=True)
             copies = [workspace.machine.waiting_copier(to, of) for to, of in pairs]
 
             def issue() -> None:

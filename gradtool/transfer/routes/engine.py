@@ -96,7 +96,7 @@ def _host_tensors(
 
     def tensors(number: int) -> list[Any]:
         slot = slot_of(buffer, cell.total, number)
-        return [library.over(part) for part in parts_of(slot, cell.tensors)]
+        return [library.over(part) for part in parts_of(slot, cell)]
 
     return slot_count(cell.total, workspace.rotation), tensors
 
@@ -104,7 +104,7 @@ def _host_tensors(
 def _device_tensors(cell: Cell, workspace: Workspace, library: Library) -> tuple[int, Tensors]:
     """A single set of tensors of the device, which have memory of their own."""
     place = workspace.machine.place
-    return 1, lambda _only: [library.on_device(cell.bytes, place) for _ in range(cell.tensors)]
+    return 1, lambda _only: [library.on_device(size, place) for size in cell.sizes]
 
 
 def _route(

@@ -63,7 +63,7 @@ def _route(cell: Cell, workspace: Workspace, make: Callable[..., Any], close: An
 def _packing(
     cell: Cell, workspace: Workspace, near: Buffer, gathered: Buffer, far: Buffer
 ) -> Callable[[], None]:
-    tensors, places = parts_of(near, cell.tensors), parts_of(gathered, cell.tensors)
+    tensors, places = parts_of(near, cell), parts_of(gathered, cell)
     wait = workspace.stream.synchronize
     send = workspace.machine.copier(far, gathered, workspace.stream)
     fetch = workspace.machine.copier(gathered, far, workspace.stream)
@@ -93,8 +93,8 @@ def _gathering_by_threads(
     gathered: Buffer,
     far: Buffer,
 ) -> Callable[[], None]:
-    tensors, places = parts_of(near, cell.tensors), parts_of(gathered, cell.tensors)
-    targets = parts_of(far, cell.tensors)
+    tensors, places = parts_of(near, cell), parts_of(gathered, cell)
+    targets = parts_of(far, cell)
     sends = [
         workspace.machine.copier(to, of, workspace.stream)
         for to, of in zip(targets, places, strict=True)

@@ -47,7 +47,7 @@ def pin_on_the_fly(cell: Cell, workspace: Workspace) -> Operation:
 
 
 def _slot(cell: Cell, move: Any, source: Buffer, target: Buffer) -> Slot:
-    places = list(zip(parts_of(source, cell.tensors), parts_of(target, cell.tensors), strict=True))
+    places = list(zip(parts_of(source, cell), parts_of(target, cell), strict=True))
 
     def issue() -> None:
         for of, to in places:
