@@ -3,11 +3,13 @@
 What it does
 ------------
 
-Sets the first extent of the first input, and every extent equal to it, to zero. Where forward
-accepts that and returns finite numbers, runs backward: it must not raise, and must return
-gradients of the inputs' shapes. It is only a note when a ``reshape`` to -1 is ambiguous there, or
-a product of empty matrices singular. A backward that also raises for an extent of one, such as
-that of a decomposition of tall matrices, is not blamed for failing at zero.
+Sets the first extent of the first input to zero, and the leading extents of others that are equal
+to it, if forward takes them for one axis. Where forward accepts that and returns finite numbers,
+runs backward: it must not raise, and must return gradients of the inputs' shapes. It is only a note
+when every choice of axes is one that forward sums over, or shortens an output twice, when a
+``reshape`` to -1 is ambiguous there, or a product of empty matrices singular. A backward that also
+raises for an extent of one, such as that of a decomposition of tall matrices, is not blamed for
+failing at zero.
 
 Why it matters
 --------------
@@ -62,7 +64,7 @@ https://pytorch.org/docs/stable/notes/extending.html
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -84,21 +86,26 @@ _AMBIGUOUS = "unspecified dimension size -1"
 _SINGULAR = "LinAlgError"
 """Part of the message of solvers for the product of empty matrices, which is zero."""
 
+Axes = frozenset[tuple[int, int]]
+"""Axes of the arguments: the number of each, and that of its axis."""
+
 _WHEN = "for empty inputs that forward accepts"
 
 
 def _check(subject: Subject) -> Answer:
     if subject.nothing_to_compare:
         return skipped(subject.nothing_to_compare)
-    empty = _shortened(subject.first.primals, 0)
-    if empty is None:
+    choices = list(_choices(subject.first.primals))
+    if not choices:
         return skipped("no input has an extent to make zero")
-    with warnings.catch_warnings():  # Means of empty tensors warn, and this rule takes them.
+    with warnings.catch_warnings():  # The user did not ask for empty tensors.
         warnings.simplefilter("ignore")
-        return _asked(subject, empty)
+        axes = next((each for each in choices if _is_meant(subject, each)), None)
+        return _asked(subject, axes or max(choices, key=len), is_meant=axes is not None)
 
 
-def _asked(subject: Subject, empty: Sequence[Array]) -> Answer:
+def _asked(subject: Subject, axes: Axes, *, is_meant: bool) -> Answer:
+    empty = _shortened(subject.first.primals, axes, 0)
     forward = subject.function.call(empty)
     if forward.failure:
         return passed("forward does not accept empty inputs")
@@ -110,21 +117,60 @@ def _asked(subject: Subject, empty: Sequence[Array]) -> Answer:
     flaw = failure_of_run(subject.function.call(empty, cotangents), _WHEN, _HINT)
     if not flaw:
         return passed()
-    if _AMBIGUOUS in flaw.message or _SINGULAR in flaw.message:
+    if not is_meant or _AMBIGUOUS in flaw.message or _SINGULAR in flaw.message:
         return failed(replace(flaw, severity=Severity.NOTE))
-    if _raises_for_one(subject):
+    if _raises_for_one(subject, axes):
         return passed("backward does not accept an extent of one either")
     return failed(flaw)
 
 
-def _raises_for_one(subject: Subject) -> bool:
+def _raises_for_one(subject: Subject, axes: Axes) -> bool:
     """Return True if backward also fails when that extent is one."""
-    single = _shortened(subject.first.primals, 1)
-    assert single is not None
+    single = _shortened(subject.first.primals, axes, 1)
     forward = subject.function.call(single)
     if forward.failure:
         return False
     return subject.function.call(single, _ones(forward)).failure is not None
+
+
+def _choices(primals: Sequence[Array]) -> Iterator[Axes]:
+    """The axes that may be meant by the first extent of the first input, the likeliest first.
+
+    The leading ones of that extent; the first alone; and all, which may be equal by accident.
+    """
+    first = next((i for i, p in enumerate(primals) if p.ndim and is_continuous(p.dtype)), None)
+    if first is None or not (extent := primals[first].shape[0]):
+        return
+    axes = {(i, axis) for i, p in enumerate(primals) for axis in range(p.ndim)}
+    equal = {(i, axis) for i, axis in axes if primals[i].shape[axis] == extent}
+    leading = {(i, axis) for i, axis in equal if axis == 0}
+    yield from dict.fromkeys(map(frozenset, (leading, {(first, 0)}, equal)))
+
+
+def _is_meant(subject: Subject, axes: Axes) -> bool:
+    """Return True if these are one axis of every output, which nothing sums over or broadcasts.
+
+    A reduced axis leaves an output of its shape, and two axes that are one by accident shorten an
+    output twice. The same must happen where the extent is only shorter by one.
+    """
+    primals = subject.first.primals
+    argument, axis = next(iter(axes))
+    extent = primals[argument].shape[axis]
+    before = subject.first.forward.outputs
+    return all(
+        _shortens_one_axis(before, subject.function.call(_shortened(primals, axes, length)))
+        for length in {0, extent - 1}
+    )
+
+
+def _shortens_one_axis(before: Sequence[Array | None], after: Observation) -> bool:
+    if after.failure or len(after.outputs) != len(before):
+        return False
+    return all(
+        one.ndim == other.ndim and sum(map(int.__ne__, one.shape, other.shape)) == 1
+        for one, other in zip(before, after.outputs, strict=True)
+        if one is not None and other is not None and is_continuous(one.dtype)
+    )
 
 
 def _ones(forward: Observation) -> list[Array | None]:
@@ -137,13 +183,12 @@ def _ones(forward: Observation) -> list[Array | None]:
     ]
 
 
-def _shortened(primals: Sequence[Array], length: int) -> list[Array] | None:
-    """The primals with the first extent of the first cut to `length`, wherever it occurs."""
-    extent = next((p.shape[0] for p in primals if p.ndim and is_continuous(p.dtype)), None)
-    if not extent:
-        return None
-    kept = {extent: slice(length)}
-    return [np.array(p[tuple(kept.get(size, slice(None)) for size in p.shape)]) for p in primals]
+def _shortened(primals: Sequence[Array], axes: Axes, length: int) -> list[Array]:
+    """The primals with these axes cut to `length`."""
+    return [
+        np.array(p[tuple(slice(length if (i, k) in axes else None) for k in range(p.ndim))])
+        for i, p in enumerate(primals)
+    ]
 
 
 RULE = Rule(
