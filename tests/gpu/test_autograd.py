@@ -37,7 +37,7 @@ def test_gradients_of_both_orders() -> None:
         x = matrix(device).requires_grad_()
         y = Cube.apply(x).exp().neg().softmax(1).square().sum()
         (first,) = torch.autograd.grad(y, x, create_graph=True)
-        (second,) = torch.autograd.grad(first.square().sum(), x)
+        (second,) = torch.autograd.grad(first.square().sum(), x, retain_graph=True)
         y.backward()
         assert x.grad.device == x.device
         found.append([each.detach().cpu().numpy() for each in (y, first, second, x.grad)])
