@@ -23,7 +23,7 @@ def require_valid(options: CheckOptions) -> None:
     Raises:
         UsageError: A value is out of range, or a rule does not exist.
     """
-    if not options.selection.paths:
+    if not (options.selection.paths or options.selection.packages):
         raise UsageError("nothing to check: name a file or a folder")
     codes.require_known(options.rules.select, "--select")
     codes.require_known(options.rules.ignore, "--ignore")

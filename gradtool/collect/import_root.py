@@ -15,6 +15,7 @@ from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from gradtool.collect.source_loader import from_source
 
@@ -37,12 +38,6 @@ class ImportRoot:
     def source_of(self, file: str) -> bytes:
         """What is compiled of a file: as it was read, with what was replaced in it since."""
         return self.read[file] if file in self.read else Path(file).read_bytes()
-
-    def forget(self, name: str) -> None:
-        """Import a package and all that is below it again when it is next asked for."""
-        for modules in (self._modules, sys.modules):
-            for each in [each for each in modules if each == name or each.startswith(f"{name}.")]:
-                del modules[each]
 
     @contextmanager
     def active(self) -> Iterator[None]:
@@ -73,7 +68,7 @@ class ImportRoot:
 
     def _holds(self, module: ModuleType) -> bool:
         """Return True if `module`, or the package it belongs to, lies directly in the folder."""
-        spec = getattr(module, "__spec__", None)
+        spec = _own(module, "__spec__")
         top = spec.name.partition(".")[0] if spec else ""
         if top in RESERVED:
             return False
@@ -90,8 +85,16 @@ class ImportRoot:
 
 def _search_path(module: ModuleType) -> list[str]:
     """Folders of a package; empty for a module that has any attribute, as PyTorch's do."""
-    path = getattr(module, "__path__", ())
-    return [str(place) for place in path] if isinstance(path, Iterable) else []
+    path = _own(module, "__path__")
+    try:
+        return [str(place) for place in path] if isinstance(path, Iterable) else []
+    except KeyError:  # The parent of a namespace package was removed.
+        return []
+
+
+def _own(module: ModuleType, name: str) -> Any:
+    """An attribute that a module holds; one that it would compute may run code of the user's."""
+    return getattr(module, "__dict__", {}).get(name)
 
 
 class _Finder(MetaPathFinder):

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from types import ModuleType
+from types import MethodType, ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -93,7 +93,8 @@ def _made(module: ModuleType) -> list[type[Any]]:
     helped = [
         cls
         for value in vars(module).values()
-        if (cls := function_class(value)) is not None
+        if isinstance(value, type | MethodType)
+        and (cls := function_class(value)) is not None
         and id(cls) not in known
         and "<locals>" in cls.__qualname__
         and not _is_named_at_home(cls)
@@ -135,7 +136,7 @@ _OWNERS: WeakKeyDictionary[type[Any], ModuleType] = WeakKeyDictionary()
 
 def _is_named_at_home(cls: type[Any]) -> bool:
     home = sys.modules.get(cls.__module__)
-    return home is not None and any(function_class(each) is cls for each in vars(home).values())
+    return home is not None and any(each is cls for each in vars(home).values())
 
 
 def _is_function_in(module: ModuleType, name: str) -> bool:

@@ -132,32 +132,33 @@ class Loader:
         folder, name = dotted_name(path)
         failure = LoadError("import took too long")
         if not only_slice:
+            root = self._roots.setdefault(folder, ImportRoot(folder))
             try:
-                found = self._imported(path, source, tree, folder, name)
+                found = self._imported(path, source, tree, root, name)
             except LoadError as error:
                 failure = error
             else:
                 if found.first_failure is not None and not _may_define(tree):
                     raise found.first_failure
                 return found
-        part = sliced(source, tree)
-        if part is None:
-            raise failure
-        cut = self._import_slice(path, part, tree, folder, name)
+        cut = self._import_slice(path, source, tree, folder, name)
         if cut is None:
             raise failure
         return replace(cut, digest=digest(source), failure=failure)
 
     def _import_slice(
-        self, path: Path, part: bytes, tree: ast.Module, folder: Path, name: str
+        self, path: Path, source: bytes, tree: ast.Module, folder: Path, name: str
     ) -> LoadedModule | None:
         """Import a slice; if need be, without the code of the packages that it is in."""
-        root = self._roots.setdefault(folder, ImportRoot(folder))
+        part = sliced(source, tree)
+        if part is None:
+            return None
         for packages in ((), _packages_of(path, folder)):
+            # A root of its own: other files must not find modules that are incomplete.
+            root = ImportRoot(folder)
             root.read.update(dict.fromkeys(packages, b""))
-            root.forget(name.partition(".")[0] if packages else name)
             with suppress(LoadError):
-                return self._imported(path, part, tree, folder, name, of_all_kinds=True)
+                return self._imported(path, part, tree, root, name, of_all_kinds=True)
         return None
 
     def _imported(
@@ -165,32 +166,31 @@ class Loader:
         path: Path,
         source: bytes,
         tree: ast.Module,
-        folder: Path,
+        root: ImportRoot,
         name: str,
         *,
         of_all_kinds: bool = False,
     ) -> LoadedModule:
-        root = self._roots.setdefault(folder, ImportRoot(folder))
         # What is compiled is what was parsed, even if the file changes in between.
         root.read[str(path)] = source
         tolerance = Tolerance(path, root, name.partition(".")[0], of_all_kinds)
         with _imports_of(root, self._engine), engine_imports(self._engine):
             module = _import(path, name, root, tolerance)
-        first = _load_error(tolerance.first, folder) if tolerance.first else None
+        first = _load_error(tolerance.first, root.folder) if tolerance.first else None
         notes = tuple(tolerance.notes)
         return LoadedModule(path, module, tree, root, self._engine, digest(source), notes, first)
-
-
-def _may_define(tree: ast.Module) -> bool:
-    """Return True for a source in which there may be something to check."""
-    kinds = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-    return any(isinstance(node, kinds) for node in ast.walk(tree))
 
 
 def _packages_of(path: Path, folder: Path) -> tuple[str, ...]:
     """The ``__init__.py`` of each package that a file is in, but for the file itself."""
     inits = (parent / "__init__.py" for parent in path.parents if parent.is_relative_to(folder))
     return tuple([str(each) for each in inits if each != path and each.is_file()])
+
+
+def _may_define(tree: ast.Module) -> bool:
+    """Return True for a source in which there may be something to check."""
+    kinds = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    return any(isinstance(node, kinds) for node in ast.walk(tree))
 
 
 @contextmanager

@@ -28,6 +28,7 @@ def replaced(
         return None
     maker = '__import__("gradtool.collect.stand_ins", fromlist=["stand_in"]).stand_in'
     made = [f"{name} = {maker}({of!r}, {why!r})" for name, of in _bound(statement, lacking)]
+    # Bound names are read before the statement loses the one that is lacking.
     kept = [ast.unparse(statement)] if _keep_others(statement, lacking) else []
     lines[first] = before + ("; ".join([*kept, *made]) or "pass").encode()
     lines[first + 1 : last + 1] = [b""] * (last - first)
@@ -45,7 +46,8 @@ def _keep_others(statement: ast.stmt, lacking: str | None) -> bool:
 def _bound(statement: ast.stmt, lacking: str | None) -> list[tuple[str, str]]:
     """The names that a statement binds, or the one `lacking`, with what each stands for."""
     if isinstance(statement, ast.Import):
-        of = [(alias.asname, alias.name) for alias in statement.names]
+        chosen = [each for each in statement.names if lacking in (None, each.name)]
+        of = [(alias.asname, alias.name) for alias in chosen]
         return [(as_name, name) if as_name else (_top(name), _top(name)) for as_name, name in of]
     if isinstance(statement, ast.ImportFrom):
         package = f"{statement.module}." if statement.module else ""

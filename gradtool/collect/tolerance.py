@@ -101,8 +101,11 @@ def _is_class(statement: ast.stmt) -> bool:
 
 def _lacking(error: Exception, statement: ast.stmt) -> str | None:
     """The one name of an import that could not be imported; None if all of it failed."""
-    found = _CANNOT.match(error.msg) if isinstance(error, ImportError) else None
     names = getattr(statement, "names", [])
+    if isinstance(statement, ast.Import) and isinstance(error, ModuleNotFoundError):
+        top = str(error.name).partition(".")[0]
+        return next((each.name for each in names if each.name.partition(".")[0] == top), None)
+    found = _CANNOT.match(error.msg) if isinstance(error, ImportError) else None
     return found[1] if found and any(alias.name == found[1] for alias in names) else None
 
 
@@ -111,13 +114,15 @@ def _reason(error: Exception, statement: ast.stmt) -> tuple[str, str]:
     if not isinstance(statement, ast.Import | ast.ImportFrom):
         first = ast.unparse(statement).splitlines()[0]
         return f"`{first[:60]}`", f"raised {summarise(error)}"
-    name = _imported_name(statement)
+    name = (isinstance(statement, ast.Import) and _lacking(error, statement)) or _imported_name(
+        statement
+    )
     if isinstance(error, ModuleNotFoundError) and error.name:
         is_it = name.partition(".")[0] == error.name.partition(".")[0]
         if is_it or (isinstance(statement, ast.ImportFrom) and statement.level):
             return error.name if is_it else name, "is not installed"
     lacking = _lacking(error, statement)
-    if lacking:
+    if lacking and isinstance(statement, ast.ImportFrom):
         return f"{name}.{lacking}", "cannot be imported"
     return name, f"failed to import ({summarise(error)})"
 

@@ -27,6 +27,8 @@ class SelectionOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     paths: tuple[str, ...] = ()
     """Files, folders, ``file.py::Function`` or ``file.py::Function[case]``."""
+    packages: tuple[str, ...] = ()
+    """Installed packages, whose modules that define Functions are checked too."""
     exclude: tuple[str, ...] = ()
     """Patterns of paths to skip when a folder is walked; they replace the configuration's."""
     keyword: str | None = None

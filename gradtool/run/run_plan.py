@@ -14,10 +14,11 @@ from gradtool.adapters.engines import TORCH
 from gradtool.checking.unit import Discovery, DiscoveryResult, Unit
 from gradtool.checking.validate import require_valid
 from gradtool.collect.filters import parse_keyword, parse_shard, shard_of
+from gradtool.collect.packages import modules_of_package
 from gradtool.collect.selection import Selection
 from gradtool.collect.targets import Target, find_targets
 from gradtool.config.files import Config, Configs
-from gradtool.config.options import CheckOptions
+from gradtool.config.options import CheckOptions, SelectionOptions
 from gradtool.config.schema import FunctionConfig
 from gradtool.config.settings import Settings, settings_for
 from gradtool.policy.ignores import Comments
@@ -57,7 +58,7 @@ class RunPlan:
         """Everything there is to check in the whole run, in any shard."""
         self._options = options
         self._configs = Configs(options.config, selection.exclude)
-        found = find_targets(selection.paths, self._configs.excludes)
+        found = find_targets(self._paths(selection), self._configs.excludes)
         self.selection = Selection(found, selection, self._configs)
         """The files that the options select."""
         self._targets = self.selection.targets
@@ -69,6 +70,12 @@ class RunPlan:
         # Without a target the run still has an environment to report, by default settings.
         self._used = [self._configs.nearest(t.path) for t in self._targets] or [Config()]
         self._settings = [self._settings_of(config) for config in self._used]
+
+    def _paths(self, selection: SelectionOptions) -> tuple[str, ...]:
+        """The paths that were named, and the modules of the packages that were."""
+        modules = [file for name in selection.packages for file in modules_of_package(name)]
+        shown = (str(file) for file in modules if not self._configs.excludes(file))
+        return (*selection.paths, *shown)
 
     @property
     def settings(self) -> Settings:

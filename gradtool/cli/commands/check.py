@@ -66,7 +66,7 @@ def check(
     from gradtool.config.options import CheckOptions
     from gradtool.errors import UsageError
 
-    if not paths and replay is None:
+    if not paths and not selection.packages and replay is None:
         raise UsageError("Missing argument 'PATH...'.")
     options = CheckOptions(
         config=config.options(),

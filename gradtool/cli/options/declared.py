@@ -30,6 +30,15 @@ Config = Annotated[
     ),
 ]
 Isolated = Annotated[bool, typer.Option("--isolated", help="Ignore all configuration files.")]
+Packages = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--package",
+        "-m",
+        metavar="NAME",
+        help="Check the modules of an installed package that define Functions.",
+    ),
+]
 Keyword = Annotated[
     str | None,
     typer.Option(

@@ -96,6 +96,7 @@ class ConfigGroup:
 class SelectionGroup:
     """The Functions and cases to check."""
 
+    packages: cli.Packages = None
     keyword: cli.Keyword = None
     exclude: cli.Exclude = None
     shard: cli.Shard = None
@@ -107,7 +108,12 @@ class SelectionGroup:
         from gradtool.config.options import SelectionOptions
 
         return SelectionOptions(
-            paths=tuple(paths), **{**asdict(self), "exclude": split(self.exclude)}
+            paths=tuple(paths),
+            **{
+                **asdict(self),
+                "packages": tuple(self.packages or ()),
+                "exclude": split(self.exclude),
+            },
         )
 
 

@@ -50,7 +50,8 @@ def complete_lacking(name: str, module: ModuleType) -> None:
 def complete_engine() -> None:
     """Give the loaded modules of the engine placeholders for the names that they lack."""
     for name, module in list(sys.modules.items()):
-        if is_mirror(name):
+        # A private module answers once it was imported under torch's name.
+        if is_mirror(name) or (name.startswith("torch.") and _is_engine(module.__name__)):
             complete(module)
 
 
@@ -60,6 +61,8 @@ def complete(module: ModuleType) -> None:
     if not isinstance(own, _Answer):
         name = "torch" + module.__name__.removeprefix(_ENGINE)
         vars(module)["__getattr__"] = _Answer(name, module, own)
+        if "__path__" not in vars(module) and torch_names().names_of(name).modules:
+            vars(module)["__path__"] = []  # A package in PyTorch: its modules are lacking ones.
         # Found there, it is not bound in its parent anew, where a function may have its name.
         sys.modules.setdefault(name, module)
         if shown_as_torch:

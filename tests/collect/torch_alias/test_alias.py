@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import random
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ import pytest
 
 import gradtool.engine
 from gradtool.collect.torch_alias.alias import answer_torch_imports, needs_real_torch
+from gradtool.engine import _torch_names
 from gradtool.engine._placeholder import EngineLacksError, Placeholder
 
 
@@ -77,6 +79,18 @@ def test_lacking_module_imports_and_its_names_raise_when_used(answered: None) ->
     told = r"no torch\.distributed\.fsdp\.FullyShardedDataParallel; .*README.*Mine"
     with pytest.raises(EngineLacksError, match=told):
         namespace["Mine"]()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_public_name_can_be_imported_in_any_order(answered: None, seed: int) -> None:
+    owners = [owner for owner in _torch_names._lines() if owner != "torch.Tensor"]
+    random.Random(seed).shuffle(owners)
+    for owner in owners:
+        names = _torch_names.names_of(owner)
+        for name in sorted(names.plain | names.modules | names.exceptions):
+            exec(f"from {owner} import {name}", {})
+        for name in sorted(names.modules):
+            exec(f"import {owner}.{name}", {})
 
 
 def test_names_that_pytorch_has_not_raise_what_python_raises(torch: ModuleType) -> None:
