@@ -99,7 +99,7 @@ class WorkerSession:
         )
 
     def _requested(self, discovery: Discovery, loaded: LoadedModule) -> list[Checkable]:
-        """What a discovery asks for of a module.
+        """The Functions and callables of a module that a discovery asks for.
 
         Raises:
             UsageError: It lacks a Function that was named.

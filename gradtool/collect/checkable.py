@@ -10,7 +10,8 @@ from typing import Any
 
 from gradtool.adapters.common.binding import function_class, parameters_of
 from gradtool.adapters.library import library
-from gradtool.collect.purpose import Unchecked, unchecked
+from gradtool.collect.purpose import unchecked
+from gradtool.collect.unchecked import Unchecked
 from gradtool.results.report import Location
 
 

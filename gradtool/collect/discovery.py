@@ -19,7 +19,7 @@ from gradtool.adapters.common.module_call import is_module, is_module_class
 from gradtool.collect.checkable import Checkable, is_function, reason_not_to_check
 from gradtool.collect.inventory import Entry
 from gradtool.collect.loader import LoadedModule
-from gradtool.collect.purpose import Purpose, Unchecked
+from gradtool.collect.unchecked import Purpose, Unchecked
 from gradtool.errors import UsageError
 from gradtool.results.paths import shown_path
 from gradtool.results.report import Location

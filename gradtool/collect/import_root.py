@@ -36,7 +36,7 @@ class ImportRoot:
         importlib.invalidate_caches()
 
     def source_of(self, file: str) -> bytes:
-        """What is compiled of a file: as it was read, with what was replaced in it since."""
+        """The source of a file that is compiled: as it was read, with what was replaced since."""
         return self.read[file] if file in self.read else Path(file).read_bytes()
 
     @contextmanager

@@ -15,17 +15,17 @@ import re
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from gradtool.adapters.engines import BUNDLED, computing_with, engine_imports
 from gradtool.collect.import_root import RESERVED, ImportRoot
-from gradtool.collect.inventory import Entry, inventory
 from gradtool.collect.slices import sliced
 from gradtool.collect.source_loader import SourceOnlyLoader
 from gradtool.collect.tolerance import Tolerance
@@ -40,6 +40,9 @@ from gradtool.results.report import Location
 from gradtool.sandbox.interrupts import is_interruptible
 from gradtool.sandbox.timeout import TimedOut
 from gradtool.sandbox.user_errors import UserError, describe, summarise
+
+if TYPE_CHECKING:
+    from gradtool.collect.inventory import Entry
 
 LARGEST_SOURCE = 16 * 2**20
 """Bytes of a source file beyond which it is not read."""
@@ -88,6 +91,8 @@ class LoadedModule:
     @cached_property
     def inventory(self) -> list[Entry]:
         """All Functions of the module. Finding them may run functions that make some."""
+        from gradtool.collect.inventory import inventory  # It loads NumPy.
+
         with self.active():
             return inventory(self.module, self.tree)
 
@@ -171,11 +176,18 @@ class Loader:
         *,
         of_all_kinds: bool = False,
     ) -> LoadedModule:
+        """Import a source as the module `name`, or as one of a namespace package that it needs."""
         # What is compiled is what was parsed, even if the file changes in between.
         root.read[str(path)] = source
         tolerance = Tolerance(path, root, name.partition(".")[0], of_all_kinds)
         with _imports_of(root, self._engine), engine_imports(self._engine):
             module = _import(path, name, root, tolerance)
+        above = _namespace(path, root.folder, tolerance.missing)
+        if above is not None:
+            dotted = ".".join(path.relative_to(above).with_suffix("").parts)
+            outer = self._roots.setdefault(above, ImportRoot(above))
+            name = dotted.removesuffix(".__init__")
+            return self._imported(path, source, tree, outer, name, of_all_kinds=of_all_kinds)
         first = _load_error(tolerance.first, root.folder) if tolerance.first else None
         notes = tuple(tolerance.notes)
         return LoadedModule(path, module, tree, root, self._engine, digest(source), notes, first)
@@ -252,6 +264,22 @@ def dotted_name(path: Path) -> tuple[Path, str]:
         parts.insert(0, folder.name)
         folder = folder.parent
     return folder, ".".join(parts)
+
+
+def _namespace(path: Path, folder: Path, missing: Iterable[str]) -> Path | None:
+    """The folder above a namespace package that holds `path` and a module that is `missing`."""
+    parents = [each for each in path.parents if folder.is_relative_to(each)]
+    for name in missing:
+        for parent in parents:
+            place = parent.joinpath(*name.split("."))
+            holds = path.is_relative_to(parent / name.partition(".")[0])
+            if (
+                holds
+                and parent != folder
+                and (place.is_dir() or place.with_suffix(".py").is_file())
+            ):
+                return parent
+    return None
 
 
 def _import(path: Path, name: str, root: ImportRoot, tolerance: Tolerance) -> ModuleType:

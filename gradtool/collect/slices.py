@@ -19,7 +19,9 @@ def sliced(source: bytes, tree: ast.Module, named: Iterable[str] = ()) -> bytes 
     A statement is kept if it binds a name that a kept one uses, or changes what such a name holds.
     None if there is no Function.
     """
-    wanted = {each.name.partition(".")[0] for each in declared_functions(tree)}
+    # A base that comes from elsewhere may be a Function.
+    declared = declared_functions(tree) or declared_functions(tree, lambda _: True)
+    wanted = {each.name.partition(".")[0] for each in declared}
     wanted |= {name.partition(".")[0] for name in named}
     if not wanted:
         return None

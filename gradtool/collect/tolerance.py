@@ -32,6 +32,8 @@ class Tolerance:
     of_all_kinds: bool = False
     """Any statement at the top of the file may be replaced, not only an import."""
     notes: list[str] = field(default_factory=list)
+    missing: set[str] = field(default_factory=set)
+    """Dotted names of the modules that were not found."""
     first: Exception | None = None
     """What the import raised at first."""
 
@@ -46,6 +48,8 @@ class Tolerance:
                 return attempt()
             except Exception as error:
                 self.first = self.first or error
+                if isinstance(error, ModuleNotFoundError) and error.name:
+                    self.missing.add(error.name)
                 if not self._replace(error):
                     raise
         return attempt()

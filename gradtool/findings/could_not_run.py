@@ -9,7 +9,7 @@ from __future__ import annotations
 import linecache
 
 from gradtool.collect.loader import LoadError
-from gradtool.collect.purpose import Purpose, Unchecked
+from gradtool.collect.unchecked import Purpose, Unchecked
 from gradtool.config.settings import Settings
 from gradtool.findings.finding import could_not_run, make_finding
 from gradtool.results.report import CheckResult, Location, Severity, Skip, SkipKind, Verdict

@@ -10,7 +10,7 @@ import pytest
 from gradtool.collect.declared import declared_functions
 from gradtool.collect.discovery import discover
 from gradtool.collect.loader import LoadedModule, Loader, parse
-from gradtool.collect.purpose import Purpose
+from gradtool.collect.unchecked import Purpose
 
 SOURCE = """
     import torch, types

@@ -162,6 +162,34 @@ def test_private_functions_are_checked_as_others_are(write: Write) -> None:
     assert only(report).node_id == "ops.py::_Cube[inferred]::GT101"
 
 
+@pytest.mark.parametrize("engine", ["bundled", pytest.param("torch", marks=pytest.mark.torch)])
+def test_what_is_saved_may_be_narrow_or_only_for_jvp(write: Write, engine: str) -> None:
+    if engine == "torch":
+        pytest.importorskip("torch")
+    source = """
+        import torch
+
+        class Square(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x, x.detach().to(torch.float8_e4m3fn))
+                ctx.save_for_forward(x)
+                return x * x
+
+            @staticmethod
+            def backward(ctx, g):
+                return 2 * ctx.saved_tensors[0] * g
+
+            @staticmethod
+            def jvp(ctx, t):
+                return 2 * ctx.saved_for_forward[0] * t
+    """
+    write({"ops.py": textwrap.dedent(source)})
+    report = run("ops.py", engine=engine)
+    assert report.faults == ()
+    assert findings(report) == []
+
+
 def test_a_function_without_a_case_is_a_finding(write: Write) -> None:
     source = """
         from gradtool import Function

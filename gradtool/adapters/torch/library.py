@@ -52,6 +52,7 @@ class _PyTorch:
         self.torch = torch
         self.Tensor: type[Any] = torch.Tensor
         self.Function: type[Any] = torch.autograd.Function
+        self._floats = (torch.float16, torch.float32, torch.float64)
         # The decorator leaves no mark but its wrapper, of which all decorated methods share the
         # code.
         mark = torch.autograd.function.once_differentiable(lambda *_: None)
@@ -68,8 +69,11 @@ class _PyTorch:
         if tensor.layout is not self.torch.strided:
             # NumPy has no sparse arrays.
             tensor = tensor.to_dense()
-        if tensor.dtype is self.torch.bfloat16:
-            tensor = tensor.float()  # NumPy has no such dtype.
+        # NumPy has neither bfloat16 nor the floats of a byte, nor complex numbers of halves.
+        if tensor.is_floating_point() and tensor.dtype not in self._floats:
+            tensor = tensor.float()
+        elif tensor.dtype is self.torch.complex32:
+            tensor = tensor.to(self.torch.complex64)
         found: Array = tensor.numpy(force=True)
         return found
 

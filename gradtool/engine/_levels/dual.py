@@ -94,8 +94,7 @@ class DualLevel(Level):
         saved, fixed = ctx.saved_for_forward, ctx.non_differentiable
         output = finish(ctx, primals, raw, modes.grad and any(ctx.needs_input_grad))
         ctx._saved_for_jvp = with_their_graph(saved, raw, output)
-        returned = function.jvp(ctx, *input_tangents(self, ctx, args))
-        ctx._saved_for_jvp = None
+        returned = run_jvp(function, ctx, input_tangents(self, ctx, args))
         outputs = output if isinstance(output, tuple) else (output,)
         tangents = returned if isinstance(returned, tuple) else (returned,)
         check_tangents(outputs, tangents, fixed)
@@ -159,6 +158,17 @@ class DualLevel(Level):
 
         self.lift(x)
         x.__dict__["_tangent"] = zeros_like(self.below(x).detach())
+
+
+def run_jvp(function: Any, ctx: Any, tangents: Sequence[Tensor | None]) -> Any:
+    """Call a Function's jvp, while ctx has what was saved for it under both names."""
+    if ctx._saved_for_jvp:
+        ctx.saved_for_forward = ctx._saved_for_jvp
+    returned = function.jvp(ctx, *tangents)
+    if ctx._saved_for_jvp:
+        del ctx.saved_for_forward
+    ctx._saved_for_jvp = None
+    return returned
 
 
 def with_their_graph(saved: tuple[Tensor | None, ...], raw: Any, output: Any) -> tuple[Any, ...]:

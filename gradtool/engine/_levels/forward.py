@@ -15,6 +15,7 @@ from gradtool.engine._levels.dual import (
     DualLevel,
     DualTensor,
     input_tangents,
+    run_jvp,
     with_their_graph,
 )
 from gradtool.engine._levels.jvp import jvp_of_primitive
@@ -161,8 +162,7 @@ class ForwardLevel(DualLevel):
         ctx._saved_for_jvp = tuple(map(self.below, with_their_graph(saved, duals, outputs)))
         given = input_tangents(self, ctx, args)
         versions = [0 if each is None else version_of(each) for each in given]
-        returned = function.jvp(ctx, *given)
-        ctx._saved_for_jvp = None
+        returned = run_jvp(function, ctx, given)
         moved = returned if isinstance(returned, tuple) else (returned,)
         inputs = list(zip(args, tangents, versions))
         self._carry(ctx, duals, outputs, moved, inputs, fixed)
