@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
-from gradtool.adapters.common.random_state import generator
 from gradtool.cases.sources import ResolvedCase
 from gradtool.collect.checkable import Checkable
 from gradtool.config.settings import Settings
-from gradtool.explore.extents import extents
-from gradtool.explore.plain import plain
+from gradtool.explore.families import variants
 from gradtool.explore.point import Point, Variant
-from gradtool.explore.source import blocks, needs_symmetry, solves, words
-from gradtool.explore.trial import Answer, attempt, exact_gradients
-from gradtool.explore.values import asymmetric, values
+from gradtool.explore.trial import Answer, attempt, stale
 from gradtool.results.report import Severity, Verdict
 from gradtool.verify.examine import Outcome, outcomes_for
 from gradtool.verify.rules import codes
 from gradtool.verify.subject import Subject
 
-BUDGETS = {"quick": 200, "deep": 4000}
+BUDGETS = {"quick": 300, "deep": 4000}
 """Calls of the user's code, for all cases of a Function."""
 
-_CONFIRMED_BY = ("GT004", "GT101", "GT102", "GT103", "GT104", "GT106", "GT114")
+_CONFIRMED_BY = ("GT004", "GT101", "GT102", "GT103", "GT104", "GT106", "GT111", "GT114")
 """Rules about the first derivative, which a variant can break that its case does not."""
 
 _MOST_CONFIRMED = {"quick": 3, "deep": 20}
@@ -47,20 +43,21 @@ def explore(
     """Find variants of `cases` at which a Function is wrong, one for each mistake."""
     left, confirmations = BUDGETS[settings.explore], _MOST_CONFIRMED[settings.explore]
     found: dict[tuple[str, str], Discovered] = {}
-    streams = (_variants(checkable, case, settings) for case in cases)
-    for case, variant in _interleaved(cases, streams):
-        if left <= 0 or confirmations <= 0:
+    for case, point, variant in _interleaved(checkable, cases, settings.device):
+        if left <= 0 or confirmations <= 0 or (found and settings.explore == "quick"):
             break
         trial = attempt(checkable, variant, case.seed)
         left -= trial.calls
-        if trial.answer is not Answer.SUSPECT:
-            continue
-        confirmations -= 1
-        for outcome in confirmed(checkable, case, variant, settings):
-            key = (outcome.rule.code, _argument(outcome))
-            found.setdefault(key, Discovered(case, variant, outcome))
-        if found and settings.explore == "quick":
-            break
+        outcomes = [trial.outcome] if trial.outcome else []
+        if trial.answer is Answer.SUSPECT and not outcomes:
+            confirmations -= 1
+            outcomes = confirmed(checkable, case, variant, settings)
+        elif variant.is_plain and trial.answer is Answer.RIGHT:
+            outcomes += filter(None, [stale(checkable, point, variant)])
+        for outcome in outcomes:
+            if outcome.rule.code in _asked(settings):
+                key = (outcome.rule.code, _argument(outcome))
+                found.setdefault(key, Discovered(case, variant, outcome))
     return list(found.values())
 
 
@@ -70,34 +67,15 @@ def _argument(outcome: Outcome) -> str:
 
 
 def _interleaved(
-    cases: Sequence[ResolvedCase], streams: Iterable[Iterator[Variant]]
-) -> Iterator[tuple[ResolvedCase, Variant]]:
+    checkable: Checkable, cases: Sequence[ResolvedCase], device: str
+) -> Iterator[tuple[ResolvedCase, Point, Variant]]:
+    """Yield the first variant of each case, then the second of each."""
+    points = [Point.of(checkable, case, device) for case in cases]
+    streams = [variants(checkable, case, at) for case, at in zip(cases, points, strict=True)]
     for row in zip_longest(*streams):
-        yield from ((case, each) for case, each in zip(cases, row, strict=True) if each)
-
-
-def _variants(checkable: Checkable, case: ResolvedCase, settings: Settings) -> Iterator[Variant]:
-    """All variants of a case, those of each family in turn."""
-    point = Point.of(checkable, case, settings.device)
-    families: list[Callable[[], Iterator[Variant]]] = [
-        lambda: extents(
-            point,
-            blocks(checkable.obj),
-            generator(case.seed, "extents"),
-            keeps_order=solves(checkable.obj),
-        ),
-        lambda: plain(point, words(checkable.obj), checkable.parameters()),
-        lambda: _asymmetric(checkable, case, point),
-        lambda: values(point, generator(case.seed, "values")),
-    ]
-    for row in zip_longest(*(family() for family in families)):
-        yield from (each for each in row if each is not None)
-
-
-def _asymmetric(checkable: Checkable, case: ResolvedCase, point: Point) -> Iterator[Variant]:
-    if not needs_symmetry(checkable.obj):
-        exact = exact_gradients(checkable, point, case.seed)
-        yield from asymmetric(point, exact, generator(case.seed, "asymmetric"))
+        for case, point, variant in zip(cases, points, row, strict=True):
+            if variant is not None:
+                yield case, point, variant
 
 
 def confirmed(
@@ -112,7 +90,9 @@ def confirmed(
         rtol=case.rtol,
     )
     try:
-        outcomes = outcomes_for(subject, codes=_asked(settings))
+        outcomes = outcomes_for(
+            subject, codes=[c for c in _asked(settings) if c != codes.CALLS_INTERFERE]
+        )
     except Exception:  # What the user's code raises in a later call says nothing about a gradient.
         return []
     return [each for each in outcomes if _is_broken(each)]

@@ -37,6 +37,6 @@ def _flaw(found: Discovered, checkable: Checkable, flaw: Flaw) -> Flaw:
     to_keep = f"Found by exploring. To keep it as a case, in gradtool.yaml:\n{kept}" if kept else ""
     return replace(
         flaw,
-        message=f"{flaw.message}, where {found.variant.change} (beside case {found.case.name!r})",
+        message=f"{flaw.message}; found by exploring, where {found.variant.change} (beside case {found.case.name!r})",
         detail="\n".join(filter(None, [flaw.detail, to_keep])) or None,
     )

@@ -5,7 +5,10 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from gradtool.explore.point import Point, Variant
 
@@ -14,6 +17,9 @@ _KEPT = re.compile(
     r"training|inplace|hard|straight_through|ste)"
 )
 """Names of numbers that only guard a computation, or that change what a gradient is meant to be."""
+
+_TENSORS = re.compile(r"(.*_)?(bias|weights?|b|w|gamma|beta|scale|shift|affine|residual)\d*")
+"""Names of optional tensors of which gradients are wanted."""
 
 _SMALL = 1e-3
 """A number below this guards a division; twice as much of it shows nothing."""
@@ -40,13 +46,39 @@ def plain(
             if turn < len(values):
                 name, before, value = full.names[at], full.values[at], values[turn]
                 change = f"`{name}` is {value!r}, not {before!r}"
-                yield Variant(full.having({at: value}), change, may_raise=False)
+                yield Variant(full.having({at: value}), change, is_plain=True, may_raise=False)
+
+
+def optional(point: Point, parameters: Sequence[inspect.Parameter]) -> Iterator[Variant]:
+    """Yield variants in which an optional tensor is given or left out."""
+    full = _with_defaults(point, parameters)
+    defaults = {p.name: p.default for p in parameters}
+    models = [array for _, array in point.continuous()][:2]
+    shapes = [s for m in models for s in (m.shape[-1:], m.shape[:1], m.shape)]
+    for at, name in enumerate(full.names):
+        if defaults.get(name, 0) is not None:
+            continue
+        if at in full.tensors:
+            rest = tuple(each for each in full.tensors if each != at)
+            without = replace(full.having({at: None}), tensors=rest, tracked=full.tracked - {at})
+            yield Variant(without, f"`{name}` is left out", may_raise=False)
+        elif full.values[at] is None and _may_be_tensor(name):
+            for shape in dict.fromkeys(shapes):
+                drawn = np.linspace(0.4, 1.3, int(np.prod(shape))).reshape(shape)
+                given = replace(
+                    full.having({at: drawn.astype(models[0].dtype)}),
+                    tensors=tuple(sorted({*full.tensors, at})),
+                    tracked=full.tracked | {at},
+                )
+                yield Variant(given, f"`{name}` is a tensor of shape {list(shape)}")
+
+
+def _may_be_tensor(name: str) -> bool:
+    return bool(_TENSORS.fullmatch(name.strip("_").lower()))
 
 
 def _with_defaults(point: Point, parameters: Sequence[inspect.Parameter]) -> Point:
     """The same call with the defaults of ``forward`` written out."""
-    from dataclasses import replace
-
     places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     left = places[point.positional :]
     if point.positional < len(point.values) or any(p.default is p.empty for p in left):

@@ -111,5 +111,9 @@ class Variant:
     point: Point
     change: str
     growth: Growth | None = None
+    along: Mapping[int, Array] | None = None
+    """For one with equal entries: the direction of each argument that moves them alike."""
+    is_plain: bool = False
+    """Only arguments that are no tensors differ."""
     may_raise: bool = True
     """It may lack what backward can rely on, such as a length of at least two."""

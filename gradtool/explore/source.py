@@ -23,6 +23,11 @@ _SYMMETRIC = re.compile(
     r"symmetric|hermitian|spd|psd|positive.?definite|covariance|cholesky|eigh", re.I
 )
 
+_LIMITERS = {"clamp", "clip", "clamp_min", "clamp_max", "clamp_", "threshold", "hardtanh", "where"}
+
+_LEAST_THRESHOLD, _LARGEST_THRESHOLD = 1e-3, 1e4
+"""What is compared with a smaller number guards a division; a larger one is a mark, not a limit."""
+
 _LARGEST_BLOCK = 300
 
 
@@ -57,6 +62,8 @@ def _named_sizes(tree: ast.AST) -> Iterator[int]:
                 yield n
             case ast.Call(func=ast.Attribute(attr="split"), args=[*_, ast.Constant(value=int(n))]):
                 yield n
+            case ast.Compare(comparators=[ast.Constant(value=int(n))]):
+                yield n
             case ast.BinOp(op=ast.FloorDiv() | ast.Mod(), right=ast.Constant(value=int(n))):
                 yield n
 
@@ -79,6 +86,45 @@ def solves(function: Any) -> bool:
         for tree in trees(function)
         for node in ast.walk(tree)
     )
+
+
+def thresholds(function: Any) -> list[float]:
+    """Numbers other than 0 that the source compares with, or limits something to."""
+    found = {abs(n) for tree in trees(function) for n in _compared(tree, function)}
+    return sorted(n for n in found if _LEAST_THRESHOLD < n < _LARGEST_THRESHOLD)
+
+
+def _compared(tree: ast.AST, function: Any) -> Iterator[float]:
+    for node in ast.walk(tree):
+        operands: list[ast.expr] = []
+        match node:
+            case ast.Compare(left=left, comparators=others):
+                operands = [left, *others]
+            case ast.Call(func=ast.Attribute(attr=name), args=args, keywords=keywords) if (
+                name in _LIMITERS
+            ):
+                operands = [*args, *(keyword.value for keyword in keywords)]
+        for operand in operands:
+            yield from _number(operand, function)
+
+
+def _number(node: ast.expr, function: Any) -> Iterator[float]:
+    """The number that an expression is, or that a variable of the class or module holds."""
+    match node:
+        case ast.UnaryOp(op=ast.USub(), operand=inner):
+            yield from _number(inner, function)
+            return
+        case ast.Constant(value=value):
+            pass
+        case ast.Name(id=name):
+            method = inspect.unwrap(getattr(function, "forward", function))
+            value = getattr(method, "__globals__", {}).get(name)
+        case ast.Attribute(attr=name):
+            value = getattr(function, name, None)
+        case _:
+            return
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        yield float(value)
 
 
 def needs_symmetry(function: Any) -> bool:

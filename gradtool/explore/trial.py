@@ -7,7 +7,7 @@ only raises a suspicion, which a full check of the variant confirms or drops.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -18,9 +18,17 @@ import numpy as np
 from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.collect.checkable import Checkable
 from gradtool.explore.point import Growth, Point, Variant
+from gradtool.explore.stale import stale_output
+from gradtool.explore.ties import wrong_slope
+from gradtool.results.report import Evidence, Verdict
+from gradtool.verify.diagnosis.evidence import scalar
+from gradtool.verify.examine import Outcome
 from gradtool.verify.protocol.coordinates import is_continuous
 from gradtool.verify.protocol.observation import Array, Cotangents, Observation
 from gradtool.verify.randomness import generator, signed
+from gradtool.verify.rules import RULES, Flaw, codes
+from gradtool.verify.thresholds.comparison import DOUBLE_EPS
+from gradtool.verify.wording import apart
 
 _RTOL = 1e-6
 """Relative difference of two gradients that needs no explanation."""
@@ -49,6 +57,8 @@ class Trial:
 
     answer: Answer
     calls: int
+    outcome: Outcome | None = None
+    """The broken rule, where no full check is needed to know it."""
 
 
 def attempt(checkable: Checkable, variant: Variant, seed: int) -> Trial:
@@ -57,6 +67,8 @@ def attempt(checkable: Checkable, variant: Variant, seed: int) -> Trial:
         observed = _observed(checkable, variant.point)
         if observed is None:
             return Trial(Answer.REFUSED, 1)
+        if variant.along is not None:
+            return _with_equal_entries(*observed, variant, variant.along, seed)
         return _compared(checkable, *observed, variant, seed)
 
 
@@ -80,6 +92,54 @@ def _is_meaningful(seen: Observation) -> bool:
         np.abs(o).max(initial=0.0) for o in seen.outputs if o is not None and o.dtype.kind in "fc"
     ]
     return any(seen.output_requires_grad) and all(size < _LARGEST for size in sizes)
+
+
+def _with_equal_entries(
+    function: FunctionDifferentiable,
+    seen: Observation,
+    variant: Variant,
+    along: Mapping[int, Array],
+    seed: int,
+) -> Trial:
+    """The trial of a variant with equal entries, at which there may be many gradients."""
+    cotangents = _cotangents(seen, seed)
+    try:
+        (found,) = function.vjps(function.primals, [cotangents])
+        slopes = wrong_slope(function, along, cotangents, found)
+    except Exception:  # The user's code may raise anything.
+        return Trial(Answer.REFUSED, 3)
+    if slopes is None:
+        return Trial(Answer.RIGHT, 8)
+    name = variant.point.names[next(iter(along))]
+    analytic, numeric = apart(slopes.analytic, slopes.numeric)
+    flaw = Flaw(
+        message=f"gradient of `{name}` along its equal entries is {analytic}, not {numeric}",
+        hint="where several entries attain a maximum, their shares of its gradient must add up "
+        "to one",
+        evidence=Evidence(
+            argument=name,
+            analytic=scalar(slopes.analytic),
+            numeric=scalar(slopes.numeric),
+            difference=scalar(abs(slopes.analytic - slopes.numeric)),
+        ),
+    )
+    outcome = Outcome(RULES[codes.WRONG_GRADIENT], Verdict.FAIL, flaws=(flaw,))
+    return Trial(Answer.SUSPECT, 8, outcome)
+
+
+def stale(checkable: Checkable, case: Point, variant: Variant) -> Outcome | None:
+    """GT111 where a cache gives a call at `variant` what the case computed; None elsewhere."""
+    try:
+        output = stale_output(checkable, case, variant.point)
+    except Exception:  # The user's forward may raise anything.
+        return None
+    if output is None:
+        return None
+    flaw = Flaw(
+        message=f"output {output} of forward is what an earlier call with other arguments cached",
+        hint="make all that the cached value depends on part of its key",
+    )
+    return Outcome(RULES[codes.CALLS_INTERFERE], Verdict.FAIL, flaws=(flaw,))
 
 
 def _compared(
@@ -216,6 +276,8 @@ def _differs(found: Array | None, exact: Array | None) -> bool:
         return True
     if not other.any():
         return False  # Of what moves in steps a gradient may be meant to be another's.
+    if np.finfo(one.dtype).eps > DOUBLE_EPS:
+        return not _is_finite(one)  # In fewer digits cancellation is no mistake.
     size = np.abs(other)
     allowed = _RTOL * size + _ROUNDINGS * size.max(initial=0.0)
     return not bool((np.abs(one - other) <= allowed).all())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from gradtool.verify.protocol.observation import Array
 
 _SKEW = 1e-3
 """Part of a matrix by which its triangles must differ to be two."""
+
+_SINGLE_SCALES = (32.0, 128.0)
 
 _SCALES = (4.0, 0.25, 32.0, 2.0**-10, 2.0**10)
 
@@ -38,9 +40,52 @@ def asymmetric(
             yield Variant(point.having({at: array + skew}), change)
 
 
+def zeros(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
+    """Yield variants with a zero among the other entries."""
+    for at in _movable(point):
+        array = point.values[at]
+        if array.ndim and array.shape[-1] > 1 and not traits(array) and at in point.tracked:
+            holed = array.copy()
+            column = rng.integers(0, array.shape[-1], array.shape[:-1])
+            np.put_along_axis(holed, np.expand_dims(column, -1), 0.0, axis=-1)
+            yield Variant(point.having({at: holed}), f"`{point.names[at]}` has zeros")
+
+
+def near(point: Point, thresholds: Sequence[float], rng: np.random.Generator) -> Iterator[Variant]:
+    """Yield variants with entries on both sides of numbers that the source compares with."""
+    for threshold in thresholds:
+        for at in _movable(point):
+            array = point.values[at]
+            if traits(array) or at not in point.tracked or array.dtype.kind != "f":
+                continue
+            size = np.abs(threshold) * rng.uniform(0.6, 1.6, array.shape)
+            change = f"values of `{point.names[at]}` are about {threshold:g}"
+            yield Variant(point.having({at: np.copysign(size, array)}), change)
+
+
+def single(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
+    """Yield variants in float32, of larger and larger values."""
+    doubles = [at for at, array in point.arrays() if array.dtype == np.float64]
+    if len(doubles) != sum(1 for _ in point.continuous()):
+        return
+    drawn = {at: redrawn(point.values[at], rng) for at in doubles}
+    for scale in _SINGLE_SCALES:
+        scaled = {
+            at: restored(array, array * scale) if _is_scalable(array) else array
+            for at, array in drawn.items()
+        }
+        cast = {at: array.astype(np.float32) for at, array in scaled.items()}
+        change = f"all tensors are float32 and {scale:g} times as large"
+        yield Variant(point.having(cast), change)
+
+
+def _movable(point: Point) -> list[int]:
+    return [at for at, array in point.continuous() if not is_integral(array) and array.size]
+
+
 def values(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
     """Yield variants of other values, with the shapes of the case."""
-    movable = [at for at, array in point.continuous() if not is_integral(array) and array.size]
+    movable = _movable(point)
     if not movable:
         return
     drawn = point.having({at: redrawn(point.values[at], rng) for at in movable})

@@ -190,7 +190,9 @@ class UnitJob:
             node = f"{self._unit.node}[{progress.current}]"
             problem = termination_result(node, termination, settings, progress.location)
             self._end_case(problem)
-        elif not self._opened_here or self._futile_tries + 1 >= _TRIES or not progress.remaining:
+        elif self._opened_here and not progress.remaining:
+            pass  # It was exploring: arguments that nobody gave are no case to fail.
+        elif not self._opened_here or self._futile_tries + 1 >= _TRIES:
             during = "" if progress.is_open else " before a case could be checked"
             problem = termination_result(
                 self._unit.node, termination, settings, progress.location, during

@@ -1,0 +1,47 @@
+"""The variants of a case: those of each family in turn, so that a budget is shared by all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import zip_longest
+
+import numpy as np
+
+from gradtool.adapters.common.random_state import generator
+from gradtool.cases.sources import ResolvedCase
+from gradtool.collect.checkable import Checkable
+from gradtool.explore.extents import extents
+from gradtool.explore.plain import optional, plain
+from gradtool.explore.point import Point, Variant
+from gradtool.explore.source import blocks, needs_symmetry, solves, thresholds, words
+from gradtool.explore.ties import ties
+from gradtool.explore.trial import exact_gradients
+from gradtool.explore.values import asymmetric, near, single, values, zeros
+
+
+def variants(checkable: Checkable, case: ResolvedCase, point: Point) -> Iterator[Variant]:
+    """Yield all variants of a case, whose arguments are `point`."""
+    function, parameters = checkable.obj, checkable.parameters()
+
+    def draws(family: str) -> np.random.Generator:
+        return generator(case.seed, family)
+
+    families: list[Callable[[], Iterator[Variant]]] = [
+        lambda: extents(point, blocks(function), draws("extents"), keeps_order=solves(function)),
+        lambda: plain(point, words(function), parameters),
+        lambda: values(point, draws("values")),
+        lambda: near(point, thresholds(function), draws("near")),
+        lambda: ties(point, draws("ties")),
+        lambda: optional(point, parameters),
+        lambda: _asymmetric(checkable, case, point),
+        lambda: single(point, draws("single")),
+        lambda: zeros(point, draws("zeros")),
+    ]
+    for row in zip_longest(*(family() for family in families)):
+        yield from (each for each in row if each is not None)
+
+
+def _asymmetric(checkable: Checkable, case: ResolvedCase, point: Point) -> Iterator[Variant]:
+    if not needs_symmetry(checkable.obj):
+        exact = exact_gradients(checkable, point, case.seed)
+        yield from asymmetric(point, exact, generator(case.seed, "asymmetric"))
