@@ -13,7 +13,7 @@ from gradtool.collect.checkable import Checkable
 from gradtool.explore.extents import extents
 from gradtool.explore.plain import optional, plain
 from gradtool.explore.point import Point, Variant
-from gradtool.explore.source import blocks, needs_symmetry, solves, thresholds, words
+from gradtool.explore.source import blocks, iterations, needs_symmetry, solves, thresholds, words
 from gradtool.explore.ties import ties
 from gradtool.explore.trial import exact_gradients
 from gradtool.explore.values import asymmetric, near, single, values, zeros
@@ -26,17 +26,22 @@ def variants(checkable: Checkable, case: ResolvedCase, point: Point) -> Iterator
     def draws(family: str) -> np.random.Generator:
         return generator(case.seed, family)
 
+    iteration = iterations(function)
+    kept = iteration.counts if iteration else frozenset[str]()
     families: list[Callable[[], Iterator[Variant]]] = [
         lambda: extents(point, blocks(function), draws("extents"), keeps_order=solves(function)),
-        lambda: plain(point, words(function), parameters),
-        lambda: values(point, draws("values")),
-        lambda: near(point, thresholds(function), draws("near")),
+        lambda: plain(point, words(function), parameters, kept),
+        lambda: values(point, draws("values"), is_scaled=iteration is None),
         lambda: ties(point, draws("ties")),
         lambda: optional(point, parameters),
         lambda: _asymmetric(checkable, case, point),
-        lambda: single(point, draws("single")),
         lambda: zeros(point, draws("zeros")),
     ]
+    if iteration is None:
+        families += [
+            lambda: near(point, thresholds(function), draws("near")),
+            lambda: single(point, draws("single")),
+        ]
     for row in zip_longest(*(family() for family in families)):
         yield from (each for each in row if each is not None)
 

@@ -35,8 +35,9 @@ def _flaw(found: Discovered, checkable: Checkable, flaw: Flaw) -> Flaw:
     """The flaw with the place at which it was found."""
     kept = written(checkable, found.variant.point)
     to_keep = f"Found by exploring. To keep it as a case, in gradtool.yaml:\n{kept}" if kept else ""
+    where = f"where {found.variant.change} (beside case {found.case.name!r})"
     return replace(
         flaw,
-        message=f"{flaw.message}; found by exploring, where {found.variant.change} (beside case {found.case.name!r})",
+        message=f"{flaw.message}; found by exploring, {where}",
         detail="\n".join(filter(None, [flaw.detail, to_keep])) or None,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,7 +26,10 @@ _SMALL = 1e-3
 
 
 def plain(
-    point: Point, words: Mapping[str, Sequence[str]], parameters: Sequence[inspect.Parameter]
+    point: Point,
+    words: Mapping[str, Sequence[str]],
+    parameters: Sequence[inspect.Parameter],
+    kept: Collection[str] = (),
 ) -> Iterator[Variant]:
     """Yield variants of one argument each that is no tensor.
 
@@ -34,12 +37,13 @@ def plain(
         point: The arguments of the case.
         words: For a parameter the strings that the source compares it with.
         parameters: Those of ``forward``.
+        kept: Names of numbers that are large enough, as far as is known.
     """
     full = _with_defaults(point, parameters)
     options = [
         (at, list(_others(full.values[at], words.get(full.names[at], ()))))
         for at in full.plain
-        if not _KEPT.fullmatch(full.names[at].strip("_").lower())
+        if full.names[at] not in kept and not _KEPT.fullmatch(full.names[at].strip("_").lower())
     ]
     for turn in range(max((len(values) for _, values in options), default=0)):
         for at, values in options:

@@ -7,7 +7,8 @@ import inspect
 import re
 import textwrap
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 _METHODS = ("forward", "setup_context", "backward", "vjp")
@@ -85,6 +86,67 @@ def solves(function: Any) -> bool:
         isinstance(node, ast.Attribute) and _SOLVERS.fullmatch(node.attr)
         for tree in trees(function)
         for node in ast.walk(tree)
+    )
+
+
+def iterations(function: Any) -> Iteration | None:
+    """The loop of forward that improves on a value; None if there is none.
+
+    What it has not converged to has another derivative than what it converges to, and backward may
+    be that of the latter.
+    """
+    method = getattr(function, "forward", function)
+    found = [node for tree in _with_helpers(method) for node in ast.walk(tree) if _improves(node)]
+    counts = {
+        name.id
+        for node in found
+        if isinstance(node, ast.For)
+        for name in ast.walk(node.iter)
+        if isinstance(name, ast.Name)
+    }
+    return Iteration(frozenset(counts)) if found else None
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """A loop that improves on a value."""
+
+    counts: frozenset[str]
+    """Names that say how often."""
+
+
+def _with_helpers(method: Any) -> Iterator[ast.AST]:
+    """The definition of a method, and those of functions of its module that it names."""
+    yield from trees(method)
+    inner = inspect.unwrap(method)
+    space = getattr(inner, "__globals__", {})
+    for name in getattr(getattr(inner, "__code__", None), "co_names", ()):
+        if inspect.isfunction(space.get(name)):
+            yield from trees(space[name])
+
+
+def _improves(node: ast.AST) -> bool:
+    """Return True for a loop whose rounds differ only in what the last one assigned."""
+    match node:
+        case ast.While():
+            pass
+        case ast.For(target=ast.Name(id=target), body=body) if not _reads(body, {target}):
+            pass
+        case _:
+            return False
+    assigned = {
+        each.id
+        for each in ast.walk(node)
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+    }
+    return _reads(node.body, assigned)
+
+
+def _reads(body: Sequence[ast.stmt], names: Collection[str]) -> bool:
+    return any(
+        isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in names
+        for statement in body
+        for node in ast.walk(statement)
     )
 
 

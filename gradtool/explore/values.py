@@ -83,14 +83,20 @@ def _movable(point: Point) -> list[int]:
     return [at for at, array in point.continuous() if not is_integral(array) and array.size]
 
 
-def values(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
-    """Yield variants of other values, with the shapes of the case."""
+def values(point: Point, rng: np.random.Generator, *, is_scaled: bool = True) -> Iterator[Variant]:
+    """Yield variants of other values, with the shapes of the case.
+
+    Args:
+        point: The arguments of the case.
+        rng: For the values.
+        is_scaled: Some are much larger or smaller than those of the case.
+    """
     movable = _movable(point)
     if not movable:
         return
     drawn = point.having({at: redrawn(point.values[at], rng) for at in movable})
     yield Variant(drawn, "other values")
-    for scale in _SCALES:
+    for scale in _SCALES if is_scaled else ():
         for at in movable:
             if _is_scalable(drawn.values[at]):
                 scaled = restored(drawn.values[at], drawn.values[at] * scale)
