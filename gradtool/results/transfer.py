@@ -178,6 +178,30 @@ class PinningCost(_Record, frozen=True, kw_only=True):
     """Why there is no such number."""
 
 
+class Latency(_Record, frozen=True, kw_only=True):
+    """A single small copy, issued and waited for."""
+
+    memory: str
+    direction: Direction
+    bytes: int
+    n: int = 0
+    p50: float | None = None
+    p99: float | None = None
+
+
+class StagingRate(_Record, frozen=True, kw_only=True):
+    """Pageable memory sent through two page-locked buffers."""
+
+    bytes: int
+    chunk: int
+    """Bytes of a buffer."""
+    threads: int
+    """Threads that copy into it."""
+    done: Summary | None = None
+    gbps: float | None = None
+    """By the median of `done`."""
+
+
 class Overlap(_Record, frozen=True, kw_only=True):
     """A copy during a computation that takes about as long."""
 
@@ -296,6 +320,8 @@ class TransferReport(_Struct, frozen=True, kw_only=True):
     hazards: tuple[Hazard, ...] = ()
     pinning: tuple[PinningCost, ...] = ()
     overlap: tuple[Overlap, ...] = ()
+    latency: tuple[Latency, ...] = ()
+    staging: tuple[StagingRate, ...] = ()
     nodes: tuple[NodeRate, ...] = ()
     advice: tuple[Advice, ...] = ()
     changes: tuple[Change, ...] = ()

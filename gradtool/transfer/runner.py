@@ -38,7 +38,7 @@ from gradtool.transfer.plan.plan import (
     scenarios_in_turn,
 )
 from gradtool.transfer.plan.scenarios import SCENARIOS
-from gradtool.transfer.probes import asynchrony, hazards, nodes, overlap, pinning
+from gradtool.transfer.probes import asynchrony, hazards, latency, nodes, overlap, pinning, staging
 from gradtool.transfer.probes.pinning import with_reuses
 
 _DEVICE = re.compile(r"cpu|cuda(?::(\d+))?")
@@ -260,6 +260,8 @@ class _Run:
         probes: dict[str, Callable[[], Iterable[Any]]] = {
             "asynchrony": lambda: asynchrony.probe_all(machine, largest),
             "hazards": lambda: hazards.demonstrate_all(machine),
+            "latency": lambda: latency.measure_all(machine),
+            "staging": lambda: staging.measure_all(machine, largest),
             "pinning": lambda: pinning.measure_all(machine, largest),
             "overlap": lambda: overlap.measure_all(machine, largest),
             "nodes": lambda: nodes.measure_all(machine, largest, self._header.numa_node),
@@ -322,6 +324,8 @@ class _Run:
             hazards=tuple(found.get("hazards", ())),
             pinning=with_reuses(found.get("pinning", ()), cells),
             overlap=tuple(found.get("overlap", ())),
+            latency=tuple(found.get("latency", ())),
+            staging=tuple(found.get("staging", ())),
             nodes=tuple(found.get("nodes", ())),
             notices=(*self.notices, *self._stopped_early()),
             seconds=self._seconds(),

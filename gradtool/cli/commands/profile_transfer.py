@@ -278,5 +278,8 @@ def _has_measured(report: TransferReport) -> bool:
     """Return True if a cell has a number to trust, or a probe where no cell was selected."""
     if report.cells:
         return any(not cell.doubt for cell in report.cells)
-    records = (report.asynchrony, report.hazards, report.pinning, report.overlap, report.nodes)
+    records: tuple[tuple[Any, ...], ...] = (
+        report.asynchrony, report.hazards, report.latency, report.pinning, report.overlap,
+        report.staging, report.nodes,
+    )  # fmt: skip
     return any(not each.unavailable for group in records for each in group)

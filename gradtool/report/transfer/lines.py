@@ -30,6 +30,7 @@ def _reasons(report: TransferReport) -> Iterator[tuple[str, str]]:
     others: tuple[tuple[str, Iterable[object]], ...] = (
         ("fit of", report.fits), ("asynchrony of", report.asynchrony),
         ("hazard", report.hazards), ("pinning cost of", report.pinning),
+        ("latency of", report.latency), ("staging", report.staging),
         ("overlap of", report.overlap), ("copies by NUMA node", report.nodes),
     )  # fmt: skip
     for kind, records in others:

@@ -288,6 +288,43 @@ def _overlap_table(report: TransferReport) -> Table | None:
     return Table(titled(report, "a copy during a computation"), columns, [found], notes=(note,))
 
 
+def _latency_table(report: TransferReport) -> Table | None:
+    """Single small copies."""
+    found = [
+        [each.memory, each.direction, time_text(each.p50), time_text(each.p99 or 0.0), str(each.n)]
+        for each in report.latency
+        if each.p50 is not None
+    ]
+    if not found:
+        return None
+    columns = (
+        Column("memory", right=False), Column("direction", right=False), Column("p50"),
+        Column("p99"), Column("n"),
+    )  # fmt: skip
+    size = size_text(report.latency[0].bytes)
+    title = f"one copy of {size}, issued and waited for"
+    return Table(titled(report, title), columns, [found])
+
+
+def _staging_table(report: TransferReport) -> Table | None:
+    """GB/s of staging: a row for each size of a buffer, a column for each number of threads."""
+    rates = {
+        (each.chunk, each.threads): each.gbps for each in report.staging if each.gbps is not None
+    }
+    if not rates:
+        return None
+    threads = sorted({count for _, count in rates})
+    found = [
+        [size_text(chunk), *(rate_text(rates.get((chunk, count)) or 0.0) for count in threads)]
+        for chunk in sorted({chunk for chunk, _ in rates})
+    ]
+    names = [f"{count} thread{'s' if count > 1 else ''}" for count in threads]
+    columns = (Column("pieces of"), *map(Column, names))
+    size = size_text(report.staging[0].bytes)
+    title = f"GB/s of {size} of pageable memory, sent through two pinned buffers"
+    return Table(titled(report, title), columns, [found])
+
+
 def _nodes_table(report: TransferReport) -> Table | None:
     """The same copies from each NUMA node."""
     where = {True: "near the device", False: "far", None: ""}
@@ -329,8 +366,8 @@ def _changes_table(report: TransferReport) -> Table | None:
 
 
 _ALL: tuple[Callable[[TransferReport], Table | None], ...] = (
-    _rows_table, _fits_table, _asynchrony_table, _hazards_table, _pinning_table, _overlap_table,
-    _nodes_table, _changes_table,
+    _rows_table, _fits_table, _latency_table, _asynchrony_table, _hazards_table, _pinning_table,
+    _staging_table, _overlap_table, _nodes_table, _changes_table,
 )  # fmt: skip
 
 

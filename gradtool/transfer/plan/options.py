@@ -11,8 +11,11 @@ from gradtool.results.transfer import Direction, Mode
 SIZES = (4 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20)
 """Default sizes of one buffer."""
 
-PROBES = ("hazards", "asynchrony", "pinning", "overlap", "nodes")
+PROBES = ("hazards", "asynchrony", "latency", "pinning", "overlap", "staging", "nodes")
 """Names of the probes."""
+
+
+Probe = Literal["asynchrony", "hazards", "latency", "pinning", "overlap", "staging", "nodes"]
 
 
 class RowOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,9 +83,7 @@ class Grid(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     scenarios: tuple[str, ...] = ()
     budget: Annotated[float, msgspec.Meta(gt=0)] | None = None
     collections: tuple[CollectionOf, ...] | None = None
-    probes: tuple[Literal["asynchrony", "hazards", "pinning", "overlap", "nodes"], ...] | None = (
-        None
-    )
+    probes: tuple[Probe, ...] | None = None
 
 
 class CollectionOf(msgspec.Struct, frozen=True, kw_only=True):

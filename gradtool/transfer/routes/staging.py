@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from gradtool.device.protocol import Event
+from gradtool.device.protocol import Event, Stream
 from gradtool.results.transfer import Cell
-from gradtool.transfer.machines.machine import Buffer, HostBlock
+from gradtool.transfer.machines.machine import Buffer, HostBlock, Machine
 from gradtool.transfer.measuring.operation import (
     Operation,
     Pair,
@@ -49,12 +49,15 @@ def staged(cell: Cell, workspace: Workspace) -> Operation:
 def staged_by_threads(cell: Cell, workspace: Workspace) -> Operation:
     """The route with several threads."""
     pool = ThreadPoolExecutor(thread_count(), "gradtool-staging")
-    return _route(cell, workspace, _striped(pool), pool.shutdown)
+    return _route(cell, workspace, striped(pool, thread_count()), pool.shutdown)
 
 
 def _route(cell: Cell, workspace: Workspace, copy: HostCopy, close: Callable[[], Any]) -> Operation:
     try:
-        stager = _Stager(workspace, min(CHUNK, cell.total), copy, blocking=cell.mode == "blocking")
+        stager = Stager(
+            workspace.machine, workspace.stream, min(CHUNK, cell.total), copy,
+            blocking=cell.mode == "blocking",
+        )  # fmt: skip
     except BaseException:
         close()
         raise
@@ -79,9 +82,8 @@ def _slot(move: HostCopy, source: Buffer, target: Buffer) -> Slot:
     return Slot(lambda: move(source, target), [Pair(source, lambda: target)])
 
 
-def _striped(pool: ThreadPoolExecutor) -> HostCopy:
+def striped(pool: ThreadPoolExecutor, threads: int) -> HostCopy:
     """Make a host copy in equal stripes, one for each thread."""
-    threads = thread_count()
 
     def copy(target: Buffer, source: Buffer) -> None:
         step = max(4096, -(-len(source) // threads))
@@ -93,11 +95,13 @@ def _striped(pool: ThreadPoolExecutor) -> HostCopy:
     return copy
 
 
-class _Stager:
+class Stager:
     """The buffers, each with the event after which it is free."""
 
-    def __init__(self, workspace: Workspace, chunk: int, copy: HostCopy, *, blocking: bool) -> None:
-        self._machine, self._stream = workspace.machine, workspace.stream
+    def __init__(
+        self, machine: Machine, stream: Stream, chunk: int, copy: HostCopy, *, blocking: bool
+    ) -> None:
+        self._machine, self._stream = machine, stream
         self._chunk, self._copy, self._blocking = chunk, copy, blocking
         self._blocks: list[HostBlock] = []
         try:
