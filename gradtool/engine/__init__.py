@@ -21,6 +21,7 @@ from gradtool.engine._legacy import TYPES as _LEGACY
 from gradtool.engine._ops.core import methods as _methods
 from gradtool.engine._ops.core.op import FUNCTIONS
 from gradtool.engine._ops.core.promotion import result_type
+from gradtool.engine._overrides import attach as _attach_overrides
 from gradtool.engine._settings import SETTINGS as _SETTINGS
 from gradtool.engine._tensor import Size, Tensor
 from gradtool.engine.amp.autocast_mode import autocast, is_autocast_enabled
@@ -89,6 +90,7 @@ globals().update(_LEGACY)
 globals().update(_SETTINGS)
 globals().update(_FUNCTIONS)
 _methods.attach()
+_attach_overrides()
 
 
 def is_tensor(value: object) -> bool:

@@ -6,7 +6,8 @@ One thread-local object holds it all, so that the hot path reads one attribute o
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -36,6 +37,8 @@ class Modes(threading.local):
     """Called with each new node, while hooks or anomaly mode are in force."""
     multithreading: bool = True
     """Set for programs that ask; a walk has one thread."""
+    overrides: bool = True
+    """Operations on instances of users' subclasses of Tensor go through these."""
     view_replay: bool = False
     """Views of a base that was changed show the steps by which they were taken."""
     recording: Any = None
@@ -45,6 +48,20 @@ class Modes(threading.local):
 
 
 modes = Modes()
+
+
+overriding: list[type] = []
+"""The classes that users derived from Tensor."""
+
+
+@contextmanager
+def overrides(enabled: bool) -> Iterator[None]:
+    """Hand operations to users' subclasses of Tensor in the block, or do not."""
+    before, modes.overrides = modes.overrides, enabled
+    try:
+        yield
+    finally:
+        modes.overrides = before
 
 
 class Marking:

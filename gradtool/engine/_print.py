@@ -14,6 +14,7 @@ import numpy as np
 
 from gradtool.engine import _dtypes
 from gradtool.engine._levels import BatchLevel
+from gradtool.engine._modes import overrides, overriding
 from gradtool.engine._tensor import Tensor, to_numpy
 
 PRECISION = 4
@@ -60,8 +61,11 @@ def _plain(x: Tensor, more: Sequence[str] = ()) -> str:
     array = to_numpy(x._array)
     if array.dtype.kind == "V":
         array = array.astype(np.float32)
-    body = "[]" if array.size == 0 else _body(array, len(HEAD))
-    return _with_suffixes(HEAD + body, [*_suffixes(x), *more])
+    head = f"{type(x).__name__}(" if isinstance(x, tuple(overriding)) else HEAD
+    body = "[]" if array.size == 0 else _body(array, len(head))
+    with overrides(False):
+        suffixes = [*_suffixes(x), *more]
+    return _with_suffixes(head + body, suffixes, len(head))
 
 
 def _suffixes(x: Tensor) -> list[str]:
@@ -91,13 +95,13 @@ def _unsaid() -> tuple[_dtypes.dtype, ...]:
     return (default, default.to_complex(), _dtypes.int64, _dtypes.bool_)
 
 
-def _with_suffixes(text: str, suffixes: list[str]) -> str:
+def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
     """`text` and the suffixes, on a new line where the last has no room for the next."""
     length = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
         if length + len(suffix) + 2 > LINE_WIDTH:
-            text += ",\n" + " " * len(HEAD) + suffix
-            length = len(HEAD) + len(suffix)
+            text += ",\n" + " " * indent + suffix
+            length = indent + len(suffix)
         else:
             text += ", " + suffix
             length += len(suffix) + 2

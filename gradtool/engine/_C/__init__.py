@@ -7,7 +7,7 @@ from typing import Any
 
 from gradtool.engine import _placeholder
 from gradtool.engine._C import _autograd, _functions, _functorch
-from gradtool.engine._modes import modes
+from gradtool.engine._modes import modes, overrides
 from gradtool.engine._tensor import Tensor as TensorBase
 from gradtool.engine.autograd._node import Node
 from gradtool.engine.autograd.forward_ad import _is_fwd_grad_enabled
@@ -87,6 +87,17 @@ def _current_autograd_node() -> Node | None:
     """Return the node that the walk under way runs, None outside of one."""
     running: Node | None = None if modes.walk is None else modes.walk.running
     return None if running is None else running.shown()
+
+
+class DisableTorchFunctionSubclass:
+    """Block in which instances of subclasses of Tensor are plain tensors to operations."""
+
+    def __enter__(self) -> None:
+        self._block = overrides(False)
+        self._block.__enter__()
+
+    def __exit__(self, *exc_info: Any) -> None:
+        self._block.__exit__(*exc_info)
 
 
 class _WeakTensorRef:

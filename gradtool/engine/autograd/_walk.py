@@ -55,8 +55,8 @@ def walk(
         edge = root._node or root._accumulator() if isinstance(root, Tensor) else _edge_to(root)
         walker.roots.append(edge)
         walker.deposit(edge, cotangent)
-    before, hooks = modes.grad, modes.saved_tensor_hooks
-    modes.grad, modes.walk = create_graph, walker
+    before, hooks, overrides = modes.grad, modes.saved_tensor_hooks, modes.overrides
+    modes.grad, modes.walk, modes.overrides = create_graph, walker, False
     try:
         if walker.depth % _NESTED_IN_ONE_THREAD or not walker.depth:
             walker.run()
@@ -66,7 +66,7 @@ def walk(
         for callback in walker.callbacks:
             callback()
     finally:
-        modes.grad, modes.walk = before, outer
+        modes.grad, modes.walk, modes.overrides = before, outer, overrides
         if modes.saved_tensor_hooks is not hooks:
             # A hook that the walk ran entered or left a block of them.
             modes.saved_tensor_hooks = hooks

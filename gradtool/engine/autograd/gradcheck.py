@@ -30,8 +30,8 @@ from gradtool.engine.autograd._old_jacobians import (
 )
 
 __all__ = [
-    "GradcheckError", "GradcheckOptions", "MisuseError", "Tensors", "get_analytical_jacobian",
-    "get_numerical_jacobian", "gradcheck", "gradgradcheck",
+    "GradcheckError", "get_analytical_jacobian", "get_numerical_jacobian", "gradcheck",
+    "gradgradcheck",
 ]  # fmt: skip
 
 Tensors = Tensor | Sequence[Tensor]
