@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from gradtool.cli.options.groups import HistoryGroup
-from gradtool.cli.output.destinations import Destination, claim_file, replace
+from gradtool.cli.output.destinations import Destination, claim_file, locked, replace
 from gradtool.cli.replay import cached
 from gradtool.config.options import CheckOptions
 from gradtool.errors import UsageError
@@ -57,10 +57,7 @@ class RunHistory:
             if history.baseline_commit is None
             else BaseCommit(history.baseline_commit, options)
         )
-        self._is_damaged = False
-        """Part of the cache cannot be read."""
-        self._failed = self._read_failed()
-        failed = tuple(sorted(self._failed))
+        failed = tuple(sorted(self._read_failed()))
         self.options = msgspec.structs.replace(
             options,
             selection=msgspec.structs.replace(
@@ -127,22 +124,31 @@ class RunHistory:
         except last_run.UnreadableError as error:
             what = f"{last_run.FOLDER}/{last_run.FILE} cannot be used and is recreated: {error}"
             self._notices.append(f"warning: {what}")
-            self._is_damaged = True
             return frozenset()
 
     def _remember(self, report: Report) -> None:
-        failing = {_node(row) for row in rows(report) if row.verdict in STOPPING}
-        whole = is_whole(self.options.selection)
-        failed = last_run.updated(self._failed, report, failing, is_whole=whole)
-        files = cached(report)
-        if failed != self._failed or self._is_damaged:
-            files[last_run.FILE] = last_run.text(failed)
+        folder = Path(last_run.FOLDER)
         try:
-            for name, text in files.items():
-                _make_folder(Path(last_run.FOLDER))
-                replace(Path(last_run.FOLDER, name), text)
+            if self._changed_files(report):
+                _make_folder(folder)
+                # Another run may have written since this one began: what it knows is kept.
+                with locked(folder):
+                    for name, text in self._changed_files(report).items():
+                        replace(folder / name, text)
         except OSError as error:
             self._notices.append(f"warning: {last_run.FOLDER} cannot be written: {_reason(error)}")
+
+    def _changed_files(self, report: Report) -> dict[str, str]:
+        """The files of the cache that differ after the run, with their content."""
+        try:
+            before = last_run.read_failed(Path())
+        except last_run.UnreadableError:
+            before = None  # It is recreated.
+        failing = {_node(row) for row in rows(report) if row.verdict in STOPPING}
+        whole = is_whole(self.options.selection)
+        failed = last_run.updated(before or frozenset(), report, failing, is_whole=whole)
+        files = cached(report)
+        return files if failed == before else {**files, last_run.FILE: last_run.text(failed)}
 
 
 @contextlib.contextmanager

@@ -16,6 +16,7 @@ from typing import Any
 import yaml
 
 from gradtool.errors import UsageError
+from gradtool.regular_file import read_regular
 
 Where = tuple[str | int, ...]
 """A place in a document: keys and list positions from the root."""
@@ -53,6 +54,10 @@ class Document:
         return next((self.origins[part] for part in parts if part in self.origins), None)
 
 
+_LARGEST = 4 * 2**20
+"""Bytes of a configuration beyond which it is none: reading YAML takes a minute for as many."""
+
+
 def read_document(path: Path, name: str | None = None) -> Document:
     """Read the YAML file at `path`, which messages call `name`.
 
@@ -63,7 +68,7 @@ def read_document(path: Path, name: str | None = None) -> Document:
     name = name or path.name
     try:
         # Editors on Windows may begin a file with a byte order mark.
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_regular(path, _LARGEST).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise UsageError(f"{name} is not UTF-8 text") from None
     except OSError as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import linecache
 import re
 import shlex
+from pathlib import Path
 
 from gradtool.config.settings import Settings
 from gradtool.results.report import (
@@ -85,6 +86,8 @@ _DEFINITION = re.compile(r"\s*(?:async\s+)?(?:def|class)\s+(\w+)")
 
 def excerpt(location: Location) -> Source | None:
     """The lines around `location`, or the function at a ``def``; None if they cannot be read."""
+    if Path(location.path).exists() and not Path(location.path).is_file():
+        return None  # Reading what the code put in its place, such as a pipe, could block.
     linecache.checkcache(location.path)
     lines = [line.rstrip("\n") for line in linecache.getlines(location.path)]
     if location.line is None or not 0 < location.line <= len(lines):

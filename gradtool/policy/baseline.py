@@ -18,6 +18,7 @@ import msgspec
 from gradtool.config.options import CheckOptions, SelectionOptions
 from gradtool.errors import UsageError
 from gradtool.policy.changes import Policy, change_checks
+from gradtool.regular_file import read_regular
 from gradtool.results.fingerprint import VERSION, fingerprints
 from gradtool.results.paths import split_path
 from gradtool.results.report import (
@@ -109,7 +110,7 @@ def read_baseline(name: str, *, may_be_new: bool = False) -> Baseline:
     """
     path = Path(name).absolute()
     try:
-        data = path.read_bytes()
+        data = read_regular(path)
     except FileNotFoundError:
         if may_be_new:
             return Baseline(path)

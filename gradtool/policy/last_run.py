@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from gradtool.regular_file import read_regular
 from gradtool.results.fingerprint import fingerprints
 from gradtool.results.paths import split_path
 from gradtool.results.report import Finding, Report, Severity
@@ -46,7 +47,7 @@ def read_failed(folder: Path) -> frozenset[str]:
     """
     path = folder / FOLDER / FILE
     try:
-        return frozenset(msgspec.json.decode(path.read_bytes(), type=_File).failed)
+        return frozenset(msgspec.json.decode(read_regular(path), type=_File).failed)
     except FileNotFoundError:
         return frozenset()
     except OSError as error:
@@ -121,7 +122,7 @@ def read_findings(folder: Path) -> tuple[KnownFinding, ...]:
     """
     path = folder / FOLDER / FINDINGS_FILE
     try:
-        return msgspec.json.decode(path.read_bytes(), type=_Findings).findings
+        return msgspec.json.decode(read_regular(path), type=_Findings).findings
     except FileNotFoundError:
         return ()
     except OSError as error:

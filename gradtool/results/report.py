@@ -316,6 +316,8 @@ class Shard(Struct, frozen=True, kw_only=True):
     count: int
     nodes: tuple[str, ...] = ()
     """Functions and modules of the whole run in its order, those of other shards included."""
+    unmatched: tuple[str, ...] = ()
+    """Functions of this shard of which ``-k`` matched nothing."""
 
 
 class Relaxation(Struct, frozen=True, kw_only=True):

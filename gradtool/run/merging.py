@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from gradtool.errors import UsageError
+from gradtool.regular_file import read_regular
 from gradtool.results.report import SCHEMA_VERSION, FunctionResult, ModuleResult, Report
 
 
@@ -21,6 +22,10 @@ class Part:
     report: Report
 
 
+_LARGEST = 2**30
+"""Bytes of the largest report that is read: those of large runs can be long."""
+
+
 def read_part(name: str) -> Part:
     """Read the JSON report in the file `name`.
 
@@ -28,7 +33,7 @@ def read_part(name: str) -> Part:
         UsageError: It cannot be read, is no report, or one of another version.
     """
     try:
-        data = Path(name).read_bytes()
+        data = read_regular(Path(name), _LARGEST)
     except OSError as error:
         raise UsageError(f"{name} cannot be read: {error.strerror}") from None
     try:
@@ -49,11 +54,13 @@ def merge(parts: Sequence[Part], command: str) -> Report:
     """One report that says what all of `parts` say.
 
     Raises:
-        UsageError: They do not belong together, overlap, or a shard is missing.
+        UsageError: They do not belong together, overlap, or something that a shard was to check
+            is missing.
     """
     _require_same_run(parts)
     order = _order_of(parts)
     _refuse_overlap(parts)
+    _refuse_gaps(parts, order)
     first = parts[0].report
     modules = _united(parts, order)
     return msgspec.structs.replace(
@@ -126,6 +133,19 @@ def _refuse_overlap(parts: Sequence[Part]) -> None:
             seen[node] = part.name
 
 
+def _refuse_gaps(parts: Sequence[Part], order: Sequence[str]) -> None:
+    """Refuse shards that together lack a result, unless one of them says that it is incomplete."""
+    if any(part.report.interrupted or part.report.faults for part in parts):
+        return
+    found = {node for part in parts for node in _nodes(part.report)}
+    found |= {module.path for part in parts for module in part.report.modules}
+    found |= {node for part in parts if part.report.shard for node in part.report.shard.unmatched}
+    missing = [node for node in order if node not in found]
+    if missing:
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise UsageError(f"no shard has a result for {missing[0]}{more}")
+
+
 def _nodes(report: Report) -> list[str]:
     functions = [f"{module.path}::{function.name}" for module, function in report.functions()]
     return functions + [module.path for module in report.modules if module.checks]
@@ -148,7 +168,15 @@ def _one(path: str, found: Sequence[ModuleResult], place: dict[str, int]) -> Mod
 
     functions = [function for module in found for function in module.functions]
     checks = tuple(check for module in found for check in module.checks)
-    return ModuleResult(path=path, functions=tuple(sorted(functions, key=key)), checks=checks)
+    digests = {module.digest for module in found}
+    if len(digests) > 1:
+        raise UsageError(f"{path} is not the same file in all reports: its SHA-256 differs")
+    return ModuleResult(
+        path=path,
+        digest=digests.pop(),
+        functions=tuple(sorted(functions, key=key)),
+        checks=checks,
+    )
 
 
 def _first_place(module: ModuleResult, place: dict[str, int]) -> int:

@@ -129,12 +129,18 @@ class RunPlan:
         modules = [self._module(*row) for row in rows]
         return [module for module in modules if module is not None]
 
-    def shard(self) -> Shard | None:
-        """The part of the run that this one is; None when it is the whole."""
+    def shard(self, unmatched: Sequence[str]) -> Shard | None:
+        """The part of the run that this one is; None when it is the whole.
+
+        Args:
+            unmatched: Its Functions of which ``-k`` matched nothing.
+        """
         if not self._shard:
             return None
         number, count = self._shard
-        return Shard(number=number, count=count, nodes=tuple(self.nodes))
+        return Shard(
+            number=number, count=count, nodes=tuple(self.nodes), unmatched=tuple(unmatched)
+        )
 
     def _module(
         self, target: Target, config: Config, settings: Settings, answer: DiscoveryResult

@@ -162,8 +162,13 @@ class _Run:
             faults=self._outcome.faults,
             seconds=seconds,
             interrupted=self.interrupted,
-            shard=plan.shard(),
+            shard=plan.shard(self._unmatched()),
         )
+
+    def _unmatched(self) -> list[str]:
+        done = self._outcome.done
+        units = zip(self.units, done, strict=False)
+        return [unit.node for unit, each in units if each is not None and each.unwanted]
 
     def _deselected(self, place: int) -> int:
         """Cases that ``-k`` deselected of the unit at `place`, with its first seed."""

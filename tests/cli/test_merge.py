@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,33 @@ def test_the_shards_together_are_the_whole(run: Run, files: None) -> None:
     assert code == 1
     assert "5 Functions" in out
     assert timeless(read("united.json")) == timeless(read("whole.json"))
+
+
+def test_shards_that_lack_a_result_are_refused(run: Run, files: None) -> None:
+    for number in (1, 2):
+        check(run, "--shard", f"{number}/2", "--report", f"json={number}.json")
+    place = next(name for name in ("1.json", "2.json") if read(name).modules)
+    report = json.loads(Path(place).read_text())
+    gone = report["modules"].pop(0)
+    Path(place).write_text(json.dumps(report))
+    code, _, err = run("merge", "1.json", "2.json")
+    assert code == 2
+    assert err.startswith(f"error: no shard has a result for {gone['path']}")
+
+
+def test_shards_of_a_file_that_changed_between_them_are_refused(run: Run, files: None) -> None:
+    check(run, "--shard", "1/2", "--report", "json=1.json")
+    Path("b.py").write_text(module(2, 2, 3, 2) + "# changed")
+    check(run, "--shard", "2/2", "--report", "json=2.json")
+    code, _, err = run("merge", "1.json", "2.json")
+    assert code == 2
+    assert "b.py is not the same file in all reports" in err
+
+
+def test_what_no_keyword_matches_is_not_missing(run: Run, files: None) -> None:
+    for number in (1, 2):
+        check(run, "--shard", f"{number}/2", "-k", "F0", "--report", f"json={number}.json")
+    assert run("merge", "1.json", "2.json")[0] in (0, 1, 4)
 
 
 def test_a_shard_with_nothing_to_do_has_not_failed(run: Run, empty_folder: Path) -> None:

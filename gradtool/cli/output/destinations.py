@@ -7,17 +7,28 @@ early leaves neither half a report nor a damaged old one.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import shutil
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, Protocol, TextIO
 
 from gradtool.cli.output.streams import reader_may_leave
 from gradtool.results.paths import real_path
 
+try:
+    import fcntl
+except ImportError:  # Not a POSIX system.
+    fcntl = None  # type: ignore[assignment]
+
 STDOUT = "-"
+
+_LOCK_TIMEOUT = 10.0
+"""Seconds to wait for other runs, each of which only writes two small files."""
 
 
 class Destination(Protocol):
@@ -119,6 +130,38 @@ def replace(path: Path, content: str) -> None:
         target.put(content)
     finally:
         target.close()
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep other runs from changing what is in `folder` during the block.
+
+    Raises:
+        OSError: Another run holds it for too long.
+    """
+    if fcntl is None:
+        yield  # type: ignore[unreachable]  # where there is no such module
+        return
+    # A lock on the folder itself leaves no file behind, and ends with the process.
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        _lock(descriptor)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> None:
+    until = time.monotonic() + _LOCK_TIMEOUT
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _write(file: TextIO, content: str | bytes) -> None:
