@@ -344,14 +344,18 @@ def _digest(path: Path) -> str:
     return hashlib.blake2b(str(path).encode(), digest_size=4).hexdigest()
 
 
-_LACKS_HARDWARE = re.compile(r"cuda|gpu|nvidia|triton|rocm|device|driver", re.IGNORECASE)
+_IS_ELSEWHERE = re.compile(
+    r"cuda|gpu|nvidia|triton|rocm|device|driver|install|gradtool's|^(import|from) ", re.IGNORECASE
+)
+"""In the text of an exception, or the line that raised it: this machine lacks something."""
 
 
 def _is_of_users(error: BaseException, folder: Path) -> bool:
-    """Return True if a line of the user's raised this, and not for want of hardware."""
+    """Return True if a line of the user's raised this, and not for want of what is elsewhere."""
     frames = traceback.extract_tb(error.__traceback__)
-    is_own = bool(frames) and Path(frames[-1].filename).is_relative_to(folder)
-    return is_own and not _LACKS_HARDWARE.search(f"{summarise(error)} {frames[-1].line}")
+    if not frames or not Path(frames[-1].filename).is_relative_to(folder):
+        return False
+    return not any(_IS_ELSEWHERE.search(text) for text in (summarise(error), frames[-1].line or ""))
 
 
 def _hint(error: BaseException) -> str | None:

@@ -17,7 +17,7 @@ from gradtool.collect.import_root import ImportRoot
 from gradtool.collect.replacement import replaced, shown_file, statement_at
 from gradtool.sandbox.user_errors import summarise
 
-_MOST = 60
+_MOST = 300
 """Statements that are replaced before the import is given up."""
 
 
@@ -59,9 +59,10 @@ class Tolerance:
         for file, line in self._frames(error.__traceback__):
             source = self.root.source_of(file)
             try:
-                statement = statement_at(ast.parse(source), line)
+                tree = ast.parse(source)
             except (SyntaxError, ValueError):
                 continue
+            statement = statement_at(tree, line)
             is_import = isinstance(statement, ast.Import | ast.ImportFrom)
             is_own = self.of_all_kinds and Path(file) == self.path
             if statement is None or not (is_import or is_own) or _is_class(statement):
@@ -69,7 +70,7 @@ class Tolerance:
             name, why = _reason(error, statement)
             edited = replaced(source, statement, why, _lacking(error, statement))
             if edited is not None and edited != source:
-                self.root.read[file] = edited
+                self.root.read[file] = _without_package(edited, tree, error, statement, why)
                 place = f"{shown_file(file, self.root.folder)}:{statement.lineno}"
                 self.notes.append(f"{place}: {name} {why}; a stand-in takes its place")
                 return True
@@ -93,6 +94,29 @@ class Tolerance:
         parts = place.relative_to(folder).parts
         is_installed = folder.name in _INSTALLED or bool(_INSTALLED & set(parts))
         return not is_installed or parts[0] in (self.top, f"{self.top}.py")
+
+
+def _without_package(
+    source: bytes, tree: ast.Module, error: Exception, done: ast.stmt, why: str
+) -> bytes:
+    """Replace the other imports of a package that is not installed, too, but no guarded ones."""
+    if not isinstance(error, ModuleNotFoundError) or not error.name:
+        return source
+    top = error.name.partition(".")[0]
+    for statement in tree.body:
+        name = _absolute_name(statement)
+        if statement is not done and name is not None and name.partition(".")[0] == top:
+            source = replaced(source, statement, why) or source
+    return source
+
+
+def _absolute_name(statement: ast.stmt) -> str | None:
+    """The module that an import names, if it names just one and in full."""
+    if isinstance(statement, ast.Import) and len(statement.names) == 1:
+        return statement.names[0].name
+    if isinstance(statement, ast.ImportFrom) and not statement.level:
+        return statement.module
+    return None
 
 
 _INSTALLED = frozenset({"site-packages", "dist-packages"})

@@ -48,7 +48,7 @@ def test_a_missing_package_is_stood_in_for_and_noted(folder: Path) -> None:
     )
     assert names(loaded) == ["Scale"]
     assert loaded.failure is None
-    assert "ops.py:2: no_such is not installed; a stand-in takes its place" in loaded.notes
+    assert "ops.py:1: no_such is not installed; a stand-in takes its place" in loaded.notes
     with loaded.active():
         assert loaded.module.HAS is False
         with pytest.raises(StandInError, match=r"^no_such\.a is not installed.*use is decorated"):
