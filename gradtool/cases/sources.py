@@ -32,8 +32,12 @@ from gradtool.sandbox import debugger
 _NEEDS_CUDA = re.compile(r"\bcuda\b|NVIDIA", re.IGNORECASE)
 """Matches the refusal of arguments by a Function that runs on CUDA only."""
 
-_LACKS = (EngineLacksError.__name__, "StandInError")
-"""Begin the refusal of arguments when no other arguments would help."""
+_LACKS = {
+    EngineLacksError.__name__: "check it with --engine torch, where PyTorch is installed",
+    "EngineLacksAttributeError": "check it with --engine torch, where PyTorch is installed",
+    "StandInError": "install it in the environment that gradtool runs in",
+}
+"""Errors that begin the refusal of arguments when no other arguments would help, and hints."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,7 +226,7 @@ def _debug_refusal(checkable: Checkable, settings: Settings, likeliest: CaseConf
 
 def _nothing_found(checkable: Checkable, settings: Settings, search: SearchResult) -> NoCase:
     hint = None
-    if search.likeliest is not None and search.objection.startswith(_LACKS):
+    if search.likeliest is not None and search.objection.startswith(tuple(_LACKS)):
         return _lacking(checkable, settings, search.likeliest, search.objection)
     if search.likeliest is not None:
         snippet = one_line_snippet(checkable.name, search.likeliest)
@@ -244,7 +248,7 @@ def _lacking(
     raised = rerun_forward(checkable, *bind_arguments(checkable, args, kwargs))
     return NoCase(
         f"forward cannot run here: {objection.partition(': ')[2]}",
-        hint="check it with --engine torch, or where what it needs is installed",
+        hint=_LACKS[objection.partition(":")[0]],
         detail=raised.detail if raised else None,
         location=raised.location if raised else None,
     )
