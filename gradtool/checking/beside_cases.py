@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from warnings import catch_warnings, simplefilter
 
 from gradtool.adapters.common.random_state import global_generators
 from gradtool.checking.function_checks import Checked
@@ -34,7 +35,9 @@ def explored(
             user_code(settings, checkable.folder),
             time_limit(left),
             global_generators(planned.cases[0].seed),
+            catch_warnings(),
         ):
+            simplefilter("ignore")  # Nobody gave these arguments.
             found = explore(checkable, planned.cases, settings)
             return results(planned.unit.node, checkable, found, settings)
     except Terminated:

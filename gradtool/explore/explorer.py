@@ -12,6 +12,7 @@ from gradtool.collect.checkable import Checkable
 from gradtool.config.settings import Settings
 from gradtool.explore.families import variants
 from gradtool.explore.point import Point, Variant
+from gradtool.explore.shrink import shrunk
 from gradtool.explore.trial import Answer, attempt, stale
 from gradtool.results.report import Severity, Verdict
 from gradtool.verify.examine import Outcome, outcomes_for
@@ -21,7 +22,7 @@ from gradtool.verify.subject import Subject
 BUDGETS = {"quick": 300, "deep": 4000}
 """Calls of the user's code, for all cases of a Function."""
 
-_CONFIRMED_BY = ("GT004", "GT101", "GT102", "GT103", "GT104", "GT106", "GT111", "GT114")
+_CONFIRMED_BY = ("GT004", "GT101", "GT102", "GT103", "GT104", "GT106", "GT111", "GT114", "GT120")
 """Rules about the first derivative, which a variant can break that its case does not."""
 
 _MOST_CONFIRMED = {"quick": 3, "deep": 20}
@@ -52,6 +53,8 @@ def explore(
         if trial.answer is Answer.SUSPECT and not outcomes:
             confirmations -= 1
             outcomes = confirmed(checkable, case, variant, settings)
+            if outcomes:
+                variant, outcomes = _shrunk(checkable, case, variant, outcomes, settings)
         elif variant.is_plain and trial.answer is Answer.RIGHT:
             outcomes += filter(None, [stale(checkable, point, variant)])
         for outcome in outcomes:
@@ -59,6 +62,22 @@ def explore(
                 key = (outcome.rule.code, _argument(outcome))
                 found.setdefault(key, Discovered(case, variant, outcome))
     return list(found.values())
+
+
+def _shrunk(
+    checkable: Checkable,
+    case: ResolvedCase,
+    variant: Variant,
+    outcomes: list[Outcome],
+    settings: Settings,
+) -> tuple[Variant, list[Outcome]]:
+    """The variant as small as it can be, with what is wrong there: the same rules as before."""
+    smaller = shrunk(
+        variant, lambda each: attempt(checkable, each, case.seed).answer is Answer.SUSPECT
+    )
+    found = confirmed(checkable, case, smaller, settings) if smaller is not variant else []
+    is_same = [each.rule for each in found] == [each.rule for each in outcomes]
+    return (smaller, found) if is_same else (variant, outcomes)
 
 
 def _argument(outcome: Outcome) -> str:
@@ -106,4 +125,6 @@ def _asked(settings: Settings) -> list[str]:
 def _is_broken(outcome: Outcome) -> bool:
     if outcome.verdict not in (Verdict.FAIL, Verdict.ERROR) or not outcome.flaws:
         return False
-    return any((flaw.severity or outcome.rule.severity) is Severity.ERROR for flaw in outcome.flaws)
+    severities = {flaw.severity or outcome.rule.severity for flaw in outcome.flaws}
+    # A surrogate is a warning at a case; one that no case reaches is as likely a mistake.
+    return Severity.ERROR in severities or outcome.rule.code == codes.SURROGATE

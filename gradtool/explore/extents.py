@@ -130,7 +130,8 @@ def _together(
         doubled = _resized(point, group.axes, 2 * group.extent, rng, group.numbers)
         growth = Growth(group.extent, extent, point, doubled) if doubled else None
         change = _described(point, group, extent)
-        yield Variant(made, change, growth, may_raise=extent == 1 or growth is None)
+        may_raise = extent == 1 or growth is None
+        yield Variant(made, change, growth, names_extents=not group.numbers, may_raise=may_raise)
 
 
 def _apart(point: Point, group: _Group, rng: np.random.Generator) -> Iterator[Variant]:
@@ -148,7 +149,8 @@ def _apart(point: Point, group: _Group, rng: np.random.Generator) -> Iterator[Va
             made = _resized(point, chosen, group.extent + 1, rng)
             if made is not None:
                 part = replace(group, axes=chosen)
-                yield Variant(made, _described(point, part, group.extent + 1))
+                change = _described(point, part, group.extent + 1)
+                yield Variant(made, change, names_extents=True)
 
 
 def _resized(

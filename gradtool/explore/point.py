@@ -113,6 +113,8 @@ class Variant:
     growth: Growth | None = None
     along: Mapping[int, Array] | None = None
     """For one with equal entries: the direction of each argument that moves them alike."""
+    names_extents: bool = False
+    """`change` is about extents."""
     is_plain: bool = False
     """Only arguments that are no tensors differ."""
     may_raise: bool = True

@@ -21,7 +21,7 @@ _BLOCK_NAMES = re.compile(
 _SOLVERS = re.compile(r"lstsq|qr|svd|pinv|solve\w*|cholesky\w*|eigh?|inv|inverse|lu\w*|det|slogdet")
 
 _SYMMETRIC = re.compile(
-    r"symmetric|hermitian|spd|psd|positive.?definite|covariance|cholesky|eigh", re.I
+    r"(?<!a)symmetric|hermitian|\b(spd|psd|eigh)\b|positive.?definite|covariance|cholesky", re.I
 )
 
 _LIMITERS = {"clamp", "clip", "clamp_min", "clamp_max", "clamp_", "threshold", "hardtanh", "where"}

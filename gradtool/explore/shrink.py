@@ -1,0 +1,97 @@
+"""The smallest shapes and the simplest numbers at which a Function is still wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from gradtool.explore.point import Point, Variant
+from gradtool.explore.traits import reshaped, traits
+from gradtool.verify.protocol.coordinates import is_continuous
+from gradtool.verify.protocol.observation import Array
+
+_MOST_TRIALS = 40
+
+_SMALLEST = 2
+"""An extent of one is a case of its own, and may hide what is wrong with longer ones."""
+
+
+def shrunk(variant: Variant, is_wrong: Callable[[Variant], bool]) -> Variant:
+    """Shrink a variant at which a Function is wrong.
+
+    Args:
+        variant: The variant.
+        is_wrong: Tells whether a Function is wrong at another one.
+    """
+    left = _MOST_TRIALS
+    # Shapes and numbers are independent of each other, so one look at each in turn is enough.
+    for simpler in (_smaller, _simpler):
+        is_done = False
+        while not is_done and left > 0:
+            is_done = True
+            for point in simpler(variant.point):
+                left -= 1
+                smaller = replace(variant, point=point, growth=None, may_raise=True)
+                if left >= 0 and is_wrong(smaller):
+                    variant = replace(smaller, change=_described(variant, point))
+                    is_done = simpler is _simpler
+                    break
+    return variant
+
+
+def _smaller(point: Point) -> Iterator[Point]:
+    """Yield points of which one extent is smaller, wherever it occurs, the smallest ones first."""
+    extents = {extent for _, array in point.arrays() for extent in array.shape}
+    numbers = {at: point.values[at] for at in point.plain if type(point.values[at]) is int}
+    for extent in sorted(extents - set(numbers.values()), reverse=True):
+        for less in dict.fromkeys((_SMALLEST, extent // 2, extent - 1)):
+            made = _with_extent(point, extent, less) if _SMALLEST <= less < extent else None
+            if made is not None:
+                yield made
+
+
+def _with_extent(point: Point, extent: int, less: int) -> Point | None:
+    rng = np.random.default_rng(0)  # Nothing grows, so nothing is drawn.
+    changed = {}
+    for at, array in point.arrays():
+        shape = tuple(less if each == extent else each for each in array.shape)
+        if shape != array.shape:
+            changed[at] = reshaped(array, shape, rng)
+            if changed[at] is None:
+                return None
+    return point.having(changed)
+
+
+def _simpler(point: Point) -> Iterator[Point]:
+    """Yield points of which all numbers have fewer digits."""
+    for digits in (0, 1, 2):
+        rounded = {at: _rounded(array, digits) for at, array in point.continuous()}
+        if all(_is_like(point.values[at], array) for at, array in rounded.items()):
+            yield point.having(rounded)
+
+
+def _rounded(array: Array, digits: int) -> Array:
+    size = float(np.abs(array).max(initial=0.0)) if is_continuous(array.dtype) else 0.0
+    if not size or not np.isfinite(size):
+        return array
+    unit = 10.0 ** (np.floor(np.log10(size)) - digits)
+    return np.asarray(np.round(array / unit) * unit).round(12).astype(array.dtype)
+
+
+def _is_like(array: Array, rounded: Array) -> bool:
+    """Return True if no two different entries became equal, and no trait is lost."""
+    if len(np.unique(rounded)) < len(np.unique(array)):
+        return False
+    return [each.name for each in traits(array)] == [each.name for each in traits(rounded)]
+
+
+def _described(variant: Variant, point: Point) -> str:
+    """The change in words; where the extents are changed, by the shapes that are left."""
+    if not variant.names_extents:
+        return variant.change
+    shapes = [
+        f"`{point.names[at]}` has the shape {list(array.shape)}" for at, array in point.arrays()
+    ]
+    return " and ".join(shapes)
