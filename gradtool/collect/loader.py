@@ -146,22 +146,31 @@ class Loader:
                 if found.first_failure is not None and not _may_define(tree):
                     raise found.first_failure
                 return found
-        cut = self._import_slice(path, source, tree, folder, name)
+        packages = _packages_of(path, folder)
+        # What takes too long may well be the code of the packages that the file is in.
+        tries = (packages,) if only_slice else ((), packages)
+        cut = self._import_slice(path, source, tree, folder, name, tries)
         if cut is None:
             raise failure
         return replace(cut, digest=digest(source), failure=failure)
 
     def _import_slice(
-        self, path: Path, source: bytes, tree: ast.Module, folder: Path, name: str
+        self,
+        path: Path,
+        source: bytes,
+        tree: ast.Module,
+        folder: Path,
+        name: str,
+        tries: Iterable[Iterable[str]],
     ) -> LoadedModule | None:
-        """Import a slice; if need be, without the code of the packages that it is in."""
+        """Import a slice, in each try without the code of these files, until one succeeds."""
         part = sliced(source, tree)
         if part is None:
             return None
-        for packages in ((), _packages_of(path, folder)):
+        for blanked in tries:
             # A root of its own: other files must not find modules that are incomplete.
             root = ImportRoot(folder)
-            root.read.update(dict.fromkeys(packages, b""))
+            root.read.update(dict.fromkeys(blanked, b""))
             with suppress(LoadError):
                 return self._imported(path, part, tree, root, name, of_all_kinds=True)
         return None

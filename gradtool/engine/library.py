@@ -230,16 +230,21 @@ def register_fake(
 impl_abstract = register_fake
 
 
-def _found(op: str | CustomOpDef) -> CustomOpDef:
-    """Return an operator, given itself or by name.
+def _found(op: str | CustomOpDef) -> Any:
+    """Return an operator, given itself or by name; while a module is imported, any operator.
 
     Raises:
         EngineLacksError: `custom_op` made no operator of this name.
     """
     if isinstance(op, CustomOpDef):
         return op
-    if op not in DEFINED:
-        from gradtool.engine._placeholder import EngineLacksError
+    found = DEFINED.get(op) if isinstance(op, str) else None
+    if found is None:
+        from gradtool.engine._importing import is_importing
+        from gradtool.engine._placeholder import EngineLacksError, placeholder
 
-        raise EngineLacksError(f"torch.ops.{op.replace('::', '.')}")
-    return DEFINED[op]
+        name = f"torch.ops.{str(op).replace('::', '.')}"
+        if not is_importing():
+            raise EngineLacksError(name)
+        return placeholder(name)
+    return found

@@ -107,3 +107,11 @@ def test_without_a_function_a_failing_import_is_an_error(tmp_path: Path) -> None
     (tmp_path / "ops.py").write_text("import no_such\n")
     with pytest.raises(LoadError, match="No module named 'no_such'"):
         Loader().load(tmp_path / "ops.py")
+
+
+def test_a_slice_that_is_asked_for_runs_no_code_of_its_packages(tmp_path: Path) -> None:
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pkg" / "__init__.py").write_text("raise AssertionError('it ran')\n")
+    (tmp_path / "pkg" / "ops.py").write_text(f"import torch\nFACTOR = 2.0\n{FUNCTION}")
+    loaded = Loader().load(tmp_path / "pkg" / "ops.py", only_slice=True)
+    assert names(loaded) == ["Scale"]

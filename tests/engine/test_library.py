@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import gradtool.engine as torch
+from gradtool.collect.torch_alias.alias import answer_torch_imports
 from gradtool.engine import library
 from gradtool.engine._placeholder import EngineLacksError
 
@@ -112,3 +115,38 @@ def test_methods_that_change_in_place_are_functions_too() -> None:
     x = torch.zeros(2)
     assert torch.cos_(x) is x
     assert x.tolist() == [1.0, 1.0]
+
+
+REGISTERS = """
+import torch
+
+LIBRARY = torch.library.Library("mine", "DEF")
+LIBRARY.define("scale(Tensor x, float by) -> Tensor")
+torch.library.define("mine::other", "(Tensor x) -> Tensor")
+
+
+@torch.library.impl(LIBRARY, "scale", "CPU")
+def scale(x, by):
+    return x * by
+
+
+@torch.library.register_fake("mine::scale")
+def _(x, by):
+    return x
+
+
+torch.library.register_autograd("mine::scale", lambda ctx, g: (g, None))
+torch.library.impl_abstract("mine::nothing")(scale)
+torch.library.register_kernel("mine::scale", "cuda")(scale)
+"""
+
+
+def test_definitions_at_import_register_and_stay_inert(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "registers_at_import.py").write_text(REGISTERS, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    with answer_torch_imports():
+        module = importlib.import_module("registers_at_import")
+        with pytest.raises(NotImplementedError, match="torch"):
+            module.scale(1, 2)
