@@ -8,7 +8,7 @@ from gradtool.adapters.library import library
 from gradtool.collect.checkable import Checkable
 from gradtool.collect.discovery import function_location
 from gradtool.config.settings import Settings
-from gradtool.findings.finding import could_not_run, make_finding
+from gradtool.findings.finding import could_not_run, derive_command, make_finding
 from gradtool.results.paths import shown_path
 from gradtool.results.report import CheckResult, Finding, Location
 from gradtool.sandbox.user_errors import describe
@@ -48,6 +48,8 @@ def _finding(
         evidence=flaw.evidence,
         hint=flaw.hint,
         detail=flaw.detail,
+        step=Location(path=flaw.step[0], line=flaw.step[1]) if flaw.step else None,
+        repair=derive_command(node) if flaw.is_derivable and checkable.is_function else None,
     )
 
 

@@ -36,6 +36,8 @@ def make_finding(
     evidence: Evidence | None = None,
     hint: str | None = None,
     detail: str | None = None,
+    step: Location | None = None,
+    repair: str | None = None,
 ) -> Finding:
     """Create a finding about the case, Function or module with the node id `node`."""
     rule = RULES[code]
@@ -52,6 +54,8 @@ def make_finding(
         detail=detail,
         seed=settings.seed,
         replay=replay_command(node, code, settings) if settings.replayable else None,
+        step=_only_line(step) if step else None,
+        repair=repair,
     )
 
 
@@ -71,6 +75,11 @@ def replay_command(node: str, code: str, settings: Settings) -> str:
     if code not in Family.RUNNING:
         parts.append(f"--select {code}")
     return " ".join(["gradtool check", *parts, f"--seed {settings.seed}", *settings.flags])
+
+
+def derive_command(node: str) -> str:
+    """A command line that writes a right backward for the Function of a node."""
+    return f"gradtool derive {shlex.quote(as_argument(node.partition('[')[0]))}"
 
 
 _LINES_BEFORE = 2
@@ -105,6 +114,15 @@ def excerpt(location: Location) -> Source | None:
         column=min(len(lines[at][:begin].expandtabs(4)), _MAX_WIDTH) + 1,
         end_column=min(len(lines[at][:end].expandtabs(4)), _MAX_WIDTH) + 1,
     )
+
+
+def _only_line(location: Location) -> Source | None:
+    text = linecache.getline(location.path, location.line or 0).rstrip("\n")
+    if not text or location.line is None:
+        return None
+    begin, end = _code_span(text)
+    shown = text.expandtabs(4)[:_MAX_WIDTH]
+    return Source(first=location.line, lines=(shown,), column=begin + 1, end_column=end + 1)
 
 
 def _first(lines: list[str], at: int, most: int) -> int:

@@ -94,9 +94,10 @@ def as_text(finding: Finding) -> str:
 
 
 def advice(finding: Finding) -> list[tuple[str, str]]:
-    """Hint and replay command, as labelled lines."""
+    """Hint and commands, as labelled lines."""
     pairs = [("hint", finding.hint and one_line(finding.hint))]
     pairs.append(("replay", finding.replay and printable(finding.replay)))
+    pairs.append(("repair", finding.repair and printable(finding.repair)))
     return [(label, text) for label, text in pairs if text]
 
 

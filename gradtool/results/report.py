@@ -91,6 +91,10 @@ class Finding(Struct, frozen=True, kw_only=True):
     seed: int | None = None
     replay: str | None = None
     """A command line that reproduces just this finding."""
+    step: Source | None = None
+    """The line of ``forward`` that the hint names."""
+    repair: str | None = None
+    """A command line that writes what the finding says is wrong."""
     known: bool = False
     """The baseline has it, so it does not fail the gate."""
     seeds: tuple[int, ...] = ()

@@ -53,3 +53,14 @@ def test_the_step_is_named(name: str, engine: str) -> None:
         assert "(line" not in hint
     else:
         assert expected in hint
+
+
+def test_the_line_of_forward_is_part_of_the_finding() -> None:
+    path = str(MODULES[0])
+    report = check(check_options(paths=(f"{path}::LayerNormForgetsVariance",), select=("GT101",)))
+    (finding,) = report.findings()
+    assert finding.step is not None
+    assert "var = (centred * centred)" in finding.step.lines[0]
+    assert f"(line {finding.step.first})" in (finding.hint or "")
+    assert (finding.repair or "").startswith("gradtool derive ")
+    assert (finding.repair or "").endswith("wrong_steps.py::LayerNormForgetsVariance")

@@ -27,12 +27,14 @@ def finding_section(
         _heading(finding),
         element("p", *with_code(one_line(finding.message)), class_="message"),
         _source(finding),
+        _step(finding),
         element("p", element("b", "Hint: "), *with_code(one_line(finding.hint)), class_="hint")
         if finding.hint
         else None,
         _figures(evidence) if evidence is not None and with_figures else None,
         _numbers(evidence) if evidence is not None else None,
         _labelled("See it again", finding.replay) if finding.replay else None,
+        _labelled("Write a right backward", finding.repair) if finding.repair else None,
         folded("Traceback", element("pre", finding.detail.rstrip())) if finding.detail else None,
         _about(finding, rules.get(finding.rule)),
         class_=f"finding {finding.severity.value}",
@@ -47,6 +49,15 @@ def _heading(finding: Finding) -> ET.Element:
         f" {finding.rule} {finding.name} ",
         element("span", place(finding.location), class_="place"),
     )
+
+
+def _step(finding: Finding) -> ET.Element | None:
+    """The line of forward that the hint names."""
+    step = finding.step
+    if step is None:
+        return None
+    lines = [f"{number} | {text}" for number, text in enumerate(step.lines, step.first)]
+    return element("pre", "\n".join(lines), class_="source")
 
 
 def _source(finding: Finding) -> ET.Element | None:

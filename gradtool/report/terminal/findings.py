@@ -11,7 +11,7 @@ from gradtool.report.findings import evidence_lines, margin, place
 from gradtool.report.terminal.block import write_block
 from gradtool.report.terminal.console import DIM, SEVERITIES, STRONG, Page, make_console
 from gradtool.report.words import one_line, printable
-from gradtool.results.report import Finding, Location, Severity
+from gradtool.results.report import Finding, Location, Severity, Source
 
 _INDENT = 2
 _EVIDENCE = 4
@@ -34,6 +34,8 @@ def _write(page: Page, finding: Finding, verbosity: int, *, with_source: bool) -
     page.whole(_heading(finding))
     page.wrapped(Text(one_line(finding.message)), indent=_INDENT)
     if with_source:
+        if finding.step is not None:
+            _write_step(page, finding.step)
         write_source(page, finding, whole=verbosity > 0)
     if finding.severity is Severity.NOTE and verbosity < 1:
         _write_pairs(page, _hint(finding), _INDENT)
@@ -43,6 +45,15 @@ def _write(page: Page, finding: Finding, verbosity: int, *, with_source: bool) -
         for line in finding.detail.rstrip().splitlines():
             page.whole(Text(" " * _EVIDENCE + printable(line), style=DIM))
     page.blank()
+
+
+def _write_step(page: Page, step: Source) -> None:
+    """Write the line of forward that the hint names."""
+    for number, text in enumerate(step.lines, step.first):
+        made = _line(f"> {number} | ", text, is_meant=True)
+        made.truncate(page.width, overflow="ellipsis")
+        page.whole(made)
+    page.whole(_line("  ...", "", is_meant=False))
 
 
 def _write_reasons(page: Page, finding: Finding, verbosity: int) -> None:
@@ -71,16 +82,18 @@ def _hint(finding: Finding) -> list[tuple[str, str]]:
 
 
 def _replay(finding: Finding) -> Iterator[tuple[str, str]]:
-    """The replay command or, without one, node and seed."""
+    """The replay command or, without one, node and seed; then the command that repairs."""
     if finding.replay:
         yield "replay", printable(finding.replay)
-        return
-    yield "node", printable(finding.node_id)
-    if finding.seed is not None:
-        yield "seed", str(finding.seed)
+    else:
+        yield "node", printable(finding.node_id)
+        if finding.seed is not None:
+            yield "seed", str(finding.seed)
+    if finding.repair:
+        yield "repair", printable(finding.repair)
 
 
-_WHOLE = frozenset({"node", "replay"})
+_WHOLE = frozenset({"node", "replay", "repair"})
 """Labels of texts that people copy: they are never broken."""
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
-from gradtool.verify.diagnosis.looks import Look, Looks
+from gradtool.verify.diagnosis.looks import Explanation, Look, Looks
 from gradtool.verify.protocol.differentiable import Examinable
 from gradtool.verify.protocol.observation import Alteration, Array
 from gradtool.verify.thresholds.diagnosis import ALTERATIONS_MOST
@@ -21,7 +21,7 @@ from gradtool.verify.thresholds.diagnosis import ALTERATIONS_MOST
 
 def altered_forward(
     derivatives: Derivatives, recorded: Examinable | None, comparison: Comparison, name: str
-) -> str | None:
+) -> Explanation | None:
     """The sentence that names the alteration; None if none explains the gradients."""
     if recorded is None or comparison.exact is None:
         return None
@@ -31,7 +31,8 @@ def altered_forward(
             if all(_holds(looks, look, recorded, made) for look in looks.others()):
                 every = Looks(derivatives, derivatives.inputs)
                 explains_all = all(_holds(every, look, recorded, made) for look in every.others())
-                return _words(made, "backward" if explains_all else f"the gradient of `{name}`")
+                text = _words(made, "backward" if explains_all else f"the gradient of `{name}`")
+                return Explanation(text, made.path, made.line)
     except Exception:  # The user's code may raise anything at another point.
         return None
     return None

@@ -17,7 +17,7 @@ import numpy as np
 
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
 from gradtool.verify.diagnosis.guesses import factor_words
-from gradtool.verify.diagnosis.looks import Look, Looks
+from gradtool.verify.diagnosis.looks import Explanation, Look, Looks
 from gradtool.verify.protocol.coordinates import FloatArray
 from gradtool.verify.protocol.differentiable import Examinable
 from gradtool.verify.protocol.observation import Step
@@ -30,7 +30,7 @@ from gradtool.verify.thresholds.diagnosis import (
 
 
 @dataclass(frozen=True)
-class _Explanation:
+class _Share:
     """Steps whose part of the gradient is off by a factor."""
 
     steps: tuple[Step, ...]
@@ -41,7 +41,7 @@ class _Explanation:
 
 def forgotten_step(
     derivatives: Derivatives, recorded: Examinable | None, comparison: Comparison, name: str
-) -> str | None:
+) -> Explanation | None:
     """The sentence that names the step; None if none explains the gradients."""
     if recorded is None or comparison.exact is None:
         return None
@@ -50,11 +50,16 @@ def forgotten_step(
         if all(derivatives.comparison(each).exact is not None for each in derivatives.inputs):
             found = _Search(derivatives, recorded, derivatives.inputs).run()
         if found:
-            return f"backward {_words(found)}"
+            return _explanation("backward", found)
         found = _Search(derivatives, recorded, (comparison.argument,)).run()
     except Exception:  # The user's code may raise anything at another point.
         return None
-    return f"the gradient of `{name}` {_words(found)}" if found else None
+    return _explanation(f"the gradient of `{name}`", found) if found else None
+
+
+def _explanation(who: str, found: _Share) -> Explanation:
+    step = found.steps[-1]
+    return Explanation(f"{who} {_words(found)}", step.path, step.line)
 
 
 class _Search:
@@ -68,14 +73,14 @@ class _Search:
         self._precision = self._looks.precision
         self._flat = self._looks.flat
 
-    def run(self) -> _Explanation | None:
+    def run(self) -> _Share | None:
         """The simplest explanation that holds everywhere."""
         for found in sorted(self._candidates(self._looks.first), key=_rank):
             if all(self._holds(found, other) for other in self._looks.others()):
                 return found
         return None
 
-    def _candidates(self, look: Look) -> Iterator[_Explanation]:
+    def _candidates(self, look: Look) -> Iterator[_Share]:
         steps = self._recorded.steps(look.primals)[:STEPS_MOST]
         exact, parts = self._parts(look, [(step,) for step in steps])
         alone = dict(zip(steps, parts, strict=True))
@@ -104,12 +109,12 @@ class _Search:
         exact: FloatArray,
         choices: Sequence[tuple[tuple[Step, ...], tuple[Step, ...]]],
         parts: Sequence[FloatArray],
-    ) -> Iterator[_Explanation]:
+    ) -> Iterator[_Share]:
         wrong = self._flat(look.returned) - exact
         for (steps, cut), part in zip(choices, parts, strict=True):
             factor = self._factor(wrong, part, exact)
             if factor is not None:
-                yield _Explanation(steps, factor, cut)
+                yield _Share(steps, factor, cut)
 
     def _factor(self, wrong: FloatArray, part: FloatArray, exact: FloatArray) -> float | None:
         """The multiple of a part of the gradient that is wrong with it; None if it is none."""
@@ -124,7 +129,7 @@ class _Search:
             factor = float(round(factor))
         return factor if np.abs(wrong - factor * part).max() <= floor else None
 
-    def _holds(self, found: _Explanation, look: Look) -> bool:
+    def _holds(self, found: _Share, look: Look) -> bool:
         exact, (part,) = self._parts(look, [found.cut])
         factor = self._factor(self._flat(look.returned) - exact, part, exact)
         return factor is not None and abs(factor - found.factor) <= EXPLAINED_FACTOR_DIFFERENCE
@@ -135,14 +140,14 @@ def _pairs(steps: Sequence[Step]) -> list[tuple[Step, ...]]:
     return list(itertools.combinations(named, 2))
 
 
-def _rank(found: _Explanation) -> tuple[int, int, bool, bool, int]:
+def _rank(found: _Share) -> tuple[int, int, bool, bool, int]:
     """Order by plainness: few steps that have names first."""
     kind = {-1.0: 0, 1.0: 1, -2.0: 1}.get(found.factor, 2)
     first = found.steps[0]
     return kind, len(found.steps), first.operand is not None, first.name is None, len(found.cut)
 
 
-def _words(found: _Explanation) -> str:
+def _words(found: _Share) -> str:
     if len(found.steps) > 1:
         # In the order of the source.
         places = [f"`{each.shown}` (line {each.line})" for each in reversed(found.steps)]

@@ -16,6 +16,15 @@ from gradtool.verify.thresholds.diagnosis import EXPLAINED_PRECISION, EXPLAINED_
 
 
 @dataclass(frozen=True)
+class Explanation:
+    """A sentence that names a step of forward, and the line of the step."""
+
+    text: str
+    path: str
+    line: int
+
+
+@dataclass(frozen=True)
 class Look:
     """A cotangent at a point, and what backward returned there."""
 

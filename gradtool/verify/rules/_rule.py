@@ -34,6 +34,10 @@ class Flaw:
     """The wrong method, for rules that are about several."""
     severity: Severity | None = None
     """Overrides the rule's severity."""
+    step: tuple[str, int] | None = None
+    """The file and the line of the step of forward that the hint names."""
+    is_derivable: bool = False
+    """Forward consists of steps from which a right backward can be derived."""
 
 
 @dataclass(frozen=True)

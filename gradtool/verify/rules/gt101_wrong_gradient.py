@@ -84,6 +84,7 @@ from gradtool.verify.diagnosis.diagnosis import diagnose
 from gradtool.verify.diagnosis.evidence import evidence, find_worst, place_of_column, scalar
 from gradtool.verify.diagnosis.explained_by_jitter import is_explained_by_jitter
 from gradtool.verify.diagnosis.forgotten_steps import forgotten_step
+from gradtool.verify.diagnosis.looks import Explanation
 from gradtool.verify.oracle.steps import epsilon
 from gradtool.verify.protocol.coordinates import BoolArray
 from gradtool.verify.rules._contract import KEEPS_CONTRACT
@@ -214,25 +215,32 @@ def _wrong(subject: Subject, comparison: Comparison) -> Flaw:
     name = subject.function.arguments[comparison.argument].name
     worst = find_worst(comparison, comparison.decision == Decision.FAIL)
     located = comparison.located
-    hint = _ALONE if located and located.explains_all else _hint(subject, comparison, name)
+    found = _ALONE if located and located.explains_all else _cause(subject, comparison, name)
     return Flaw(
         message=f"gradient of `{name}` differs from the derivative of {outputs(worst)}"
         f"{off(comparison, worst)}",
         evidence=evidence(comparison, worst, name),
-        hint=hint,
+        hint=found.text if isinstance(found, Explanation) else found,
+        step=(found.path, found.line) if isinstance(found, Explanation) else None,
+        is_derivable=_is_derivable(subject, comparison),
     )
 
 
-def _hint(subject: Subject, comparison: Comparison, name: str) -> str | None:
+def _is_derivable(subject: Subject, comparison: Comparison) -> bool:
+    recorded = subject.recorded
+    return recorded is not None and comparison.exact is not None and not recorded.cuts
+
+
+def _cause(subject: Subject, comparison: Comparison, name: str) -> Explanation | str | None:
     """The mistake that explains the finding."""
     diagnosis = diagnose(subject.given.at, comparison, name)
     if diagnosis is None or diagnosis.loose:
         at, recorded = subject.given.at, subject.recorded
-        step = forgotten_step(at, recorded, comparison, name)
-        step = step or altered_forward(at, recorded, comparison, name)
-        if step:
-            return step
-    return (diagnosis and diagnosis.hint) or None
+        found = forgotten_step(at, recorded, comparison, name)
+        found = found or altered_forward(at, recorded, comparison, name)
+        if found is not None:
+            return found
+    return diagnosis.hint if diagnosis else None
 
 
 RULE = Rule(
