@@ -150,7 +150,7 @@ class Loader:
         # What takes too long may well be the code of the packages that the file is in.
         tries = (packages,) if only_slice else ((), packages)
         cut = self._import_slice(path, source, tree, folder, name, tries)
-        if cut is None:
+        if cut is None or not cut.inventory:
             raise failure
         return replace(cut, digest=digest(source), failure=failure)
 

@@ -7,6 +7,7 @@ numbers.
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterable
 
 from gradtool.collect.declared import declared_functions
@@ -20,7 +21,9 @@ def sliced(source: bytes, tree: ast.Module, named: Iterable[str] = ()) -> bytes 
     None if there is no Function.
     """
     # A base that comes from elsewhere may be a Function.
-    declared = declared_functions(tree) or declared_functions(tree, lambda _: True)
+    declared = declared_functions(tree) or declared_functions(
+        tree, lambda base: not hasattr(builtins, base)
+    )
     wanted = {each.name.partition(".")[0] for each in declared}
     wanted |= {name.partition(".")[0] for name in named}
     if not wanted:
