@@ -55,7 +55,10 @@ def as_case(value: Any, origin: str) -> Case:
     if isinstance(value, Case):
         return value
     if isinstance(value, tuple | list):
-        return Case(tuple(value))
+        # Not `tuple(value)`: a subclass may iterate in a way of its own.
+        return Case(
+            tuple(list.__iter__(value) if isinstance(value, list) else tuple.__iter__(value))
+        )
     if isinstance(value, library().Tensor):
         return Case((value,))
     raise NoCase(

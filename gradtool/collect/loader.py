@@ -258,7 +258,7 @@ def parse_source(source: bytes, path: Path) -> ast.Module:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # The import repeats them.
             return ast.parse(source, filename=str(path))
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except (SyntaxError, ValueError, LookupError, RecursionError, MemoryError) as error:
         location = Location(path=shown_path(path), line=getattr(error, "lineno", None))
         # Some errors of the parser name no file.
         cause = replace(describe(error, path.parent), location=location)

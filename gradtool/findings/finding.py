@@ -98,7 +98,10 @@ def excerpt(location: Location) -> Source | None:
     if Path(location.path).exists() and not Path(location.path).is_file():
         return None  # Reading what the code put in its place, such as a pipe, could block.
     linecache.checkcache(location.path)
-    lines = [line.rstrip("\n") for line in linecache.getlines(location.path)]
+    try:
+        lines = [line.rstrip("\n") for line in linecache.getlines(location.path)]
+    except LookupError:  # The file names a codec that is none for text.
+        return None
     if location.line is None or not 0 < location.line <= len(lines):
         return None
     at = location.line - 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import sys
 import traceback
 from dataclasses import dataclass
@@ -51,7 +52,16 @@ def summarise(error: BaseException) -> str:
     first = next(iter(text.strip().splitlines()), "")
     if isinstance(error, SyntaxError):
         first = error.msg
-    return f"{type(error).__name__}: {first}" if first else type(error).__name__
+    name = type(error).__name__
+    return without_addresses(f"{name}: {first}") if first else name
+
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
+
+def without_addresses(text: str) -> str:
+    """Text without the addresses of objects, which differ from run to run."""
+    return _ADDRESS.sub("", text)
 
 
 def _location(error: BaseException, home: Path) -> Location | None:
@@ -75,7 +85,8 @@ def _is_of_the_library(filename: str) -> bool:
 
 def _detail(error: BaseException) -> str:
     """The traceback, without the frames that led from gradtool to the user's code."""
-    return "".join(traceback.format_exception(type(error), error, _first_user_frame(error)))
+    lines = traceback.format_exception(type(error), error, _first_user_frame(error))
+    return without_addresses("".join(lines))
 
 
 def _first_user_frame(error: BaseException) -> TracebackType | None:

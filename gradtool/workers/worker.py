@@ -13,20 +13,23 @@ import socket
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Iterable
 from typing import NoReturn
 
 from gradtool.checking.unit import Discovery, DiscoveryResult, UnitResult
 from gradtool.checking.worker_session import WorkerSession
+from gradtool.collect.loader import LoadError
 from gradtool.collect.torch_alias.alias import answer_torch_imports
 from gradtool.config.resources import require_device
 from gradtool.config.settings import Settings
 from gradtool.errors import UsageError
-from gradtool.findings.could_not_run import checker_replaced
+from gradtool.findings.could_not_run import checker_replaced, not_imported
 from gradtool.results.report import CaseResult, CheckResult, Location, Verdict
 from gradtool.sandbox.interrupts import disable_interrupts
 from gradtool.sandbox.memory_limit import memory_limit
 from gradtool.sandbox.seal import Seal
+from gradtool.sandbox.user_errors import UserError, summarise, without_addresses
 from gradtool.verify.rules import RULES
 from gradtool.verify.thresholds.effort import LONGEST_TIMER_SECONDS
 from gradtool.workers.channel import Channel
@@ -171,7 +174,12 @@ class _Worker:
                 self._guard.prepare(discovery.settings)
                 answer = self._session.discover(discovery)
             self._guard.require_sealed()
-        except Distrusted as error:
+        except (UsageError, MemoryError):
+            raise
+        except Exception as error:
+            # An odd module must not end the run for all others.
+            if not isinstance(error, Distrusted):
+                return DiscoveryResult(problem=_not_examined(discovery, error))
             shown = discovery.shown
             return DiscoveryResult(
                 problem=checker_replaced(
@@ -258,6 +266,17 @@ class _Worker:
             self._channel.send(reply)
         except OSError:
             os._exit(LOST)
+
+
+def _not_examined(discovery: Discovery, error: Exception) -> CheckResult:
+    """GT001 for a module that was imported, and leaves what no code expects."""
+    text = without_addresses("".join(traceback.format_exception(error)))
+    problem = LoadError(
+        f"cannot be examined: {summarise(error)}",
+        UserError(type(error).__name__, None, text),
+        "look for attributes of a function, class, module or exception that it replaced",
+    )
+    return not_imported(discovery.shown, problem, discovery.settings)
 
 
 def _out_of_the_way(descriptor: int) -> int:

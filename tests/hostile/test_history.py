@@ -56,7 +56,10 @@ def test_what_is_no_regular_file_is_refused_at_once(
         os.mkfifo(path)
     else:
         path.symlink_to(target)
-    options = {"gradtool.yaml": ["--config", place], "gradtool-baseline.json": ["--baseline"]}
+    options = {
+        "gradtool.yaml": ["--config", place],
+        "gradtool-baseline.json": ["--baseline", place],
+    }
     option = options.get(place, ["--lf"])
     done = runs.gradtool(tmp_path, "check", "m.py", "-q", *option, timeout=60)
     assert done.returncode in (0, 2)
