@@ -1,4 +1,4 @@
-"""`is_importing`: whether code runs because a module is imported, told by the stack."""
+"""Recognition of code that runs because a module is imported, by the stack."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def is_importing() -> bool:
             if not file.startswith(_ENGINE):
                 return False
         elif frame.f_code.co_name == "<module>":
-            return frame.f_globals.get("__name__") != "__main__"
+            # Code that a program runs without an import has no specification.
+            is_imported = frame.f_globals.get("__spec__") is not None
+            return is_imported and frame.f_globals.get("__name__") != "__main__"
         frame = frame.f_back
     return False
 

@@ -10,6 +10,7 @@ from gradtool.cli.options.transfer_config import load_transfer_config
 from gradtool.errors import UsageError
 from gradtool.transfer.plan.options import CollectionOf, File, Grid
 from gradtool.transfer.plan.plan import plan
+from tests.transfer.fake_machine import FakeMachine
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 TUTORIAL = CONFIGS / "transfer-tutorial.yaml"
@@ -29,7 +30,7 @@ def test_the_tutorial_has_every_measurement_of_the_tutorial() -> None:
     sizes = [row.tensors * row.bytes for row in published]
     assert sizes == [400_000] * 4 + [4_000_000] * 8 + [400_000_000] * 3
     assert len({row.name for row in options.rows}) == len(options.rows)
-    assert len(plan(options, simulated=False)) == len(options.rows)
+    assert len(plan(options, FakeMachine())) == len(options.rows)
 
 
 def test_the_quick_one_shows_the_keys_of_its_sections() -> None:
@@ -39,7 +40,7 @@ def test_the_quick_one_shows_the_keys_of_its_sections() -> None:
     options = load_transfer_config(str(QUICK))
     assert options.sizes == (64 << 10, 1 << 20, 16 << 20)
     assert options.collections == ((100, 4000),)
-    assert {cell.scenario for cell in plan(options, simulated=False)} == {
+    assert {cell.scenario for cell in plan(options, FakeMachine())} == {
         "pageable", "pinned", "engine",
     }  # fmt: skip
     assert "rows" in File.__struct_fields__
