@@ -20,7 +20,8 @@ from gradtool.derive.assembly import Assembly, Branch
 from gradtool.derive.branching import branches
 from gradtool.derive.expression import Graph
 from gradtool.derive.problem import NotDerivable
-from gradtool.derive.trace import Recorded, record
+from gradtool.derive.recorded import Recorded
+from gradtool.derive.trace import record
 from gradtool.derive.writing import Methods, Wanted, Writer
 from gradtool.results.report import Severity, Verdict
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import inspect
 import math
 import operator
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from types import FrameType, FunctionType
 from typing import Any
 
@@ -18,6 +16,18 @@ from gradtool.adapters.library import library
 from gradtool.derive.expression import OPERATORS, Expression, Graph
 from gradtool.derive.instrument import instrumented
 from gradtool.derive.problem import NotDerivable
+from gradtool.derive.python_values import (
+    PLAIN,
+    is_constant,
+    is_plain,
+    may_vary,
+    operand_nodes,
+    own_function,
+    plain_text,
+    shown,
+    tensors,
+)
+from gradtool.derive.recorded import Context, Recorded
 
 _SAME = frozenset(["detach", "clone", "contiguous", "view_as", "requires_grad_", "detach_", "cpu"])
 """Methods whose result has the values of the tensor, for the derivative too."""
@@ -34,65 +44,6 @@ randperm uniform bernoulli_ uniform_ normal_ dropout1d dropout2d alpha_dropout
 _RANDOM = frozenset(_RANDOM_NAMES.split())
 _FOLDERS = frozenset({"linalg", "fft", "special"})
 _INFINITIES = (math.inf, -math.inf)
-_PLAIN = (int, float, complex, bool, str, type(None))
-
-
-@dataclass
-class Recorded:
-    """Values that a run of forward computed.
-
-    Args:
-        graph: All expressions.
-        inputs: A leaf for each argument that is a tensor, None for others, in order.
-        outputs: An expression for each output that is a tensor, None for others.
-        names: The variable that an expression was assigned to.
-        parameters: The arguments that are no tensors, by their names.
-        rebound: The arguments whose names forward gives to something else.
-    """
-
-    graph: Graph
-    inputs: list[Expression | None] = field(default_factory=list)
-    outputs: list[Expression | None] = field(default_factory=list)
-    names: dict[Expression, str] = field(default_factory=dict)
-    parameters: dict[str, Expression] = field(default_factory=dict)
-    rebound: set[str] = field(default_factory=set)
-    lines: dict[Expression, int] = field(default_factory=dict)
-    changed: set[str] = field(default_factory=set)
-    """Inputs that are changed in place."""
-    random: set[Expression] = field(default_factory=set)
-    """What random numbers alone decide, which can be saved and not computed again."""
-    active: set[Expression] = field(default_factory=set)
-    """What depends on an input that needs a gradient."""
-    fixed: set[Expression] = field(default_factory=set)
-    """Outputs that are marked as not differentiable."""
-    loops: dict[int, tuple[tuple[int, int], int]] = field(default_factory=dict)
-    """Of each line with a loop the lines of its body, and how often it ran."""
-    argument_names: list[str] = field(default_factory=list)
-    is_tuple: bool = False
-
-    def unrolled(self) -> dict[int, int]:
-        """The lines of loops that compute something to differentiate, and their steps."""
-        lines = {self.lines[each] for each in self.active if each in self.lines}
-        return {
-            line: steps
-            for line, ((first, last), steps) in self.loops.items()
-            if steps > 1 and any(first <= each <= last for each in lines)
-        }
-
-
-class Context:
-    """Takes the place of ctx while forward is recorded; keeps nothing."""
-
-    def __init__(self, needs_input_grad: tuple[bool, ...]) -> None:
-        self.needs_input_grad = needs_input_grad
-
-    def save_for_backward(self, *tensors: Any) -> None:
-        """Do nothing."""
-
-    save_for_forward = mark_dirty = mark_non_differentiable = save_for_backward
-
-    def set_materialize_grads(self, value: bool) -> None:
-        """Do nothing."""
 
 
 class Tracer:
@@ -222,7 +173,7 @@ class Tracer:
         """Return the result of an operator."""
         found = OPERATORS[name][1](*operands)
         if isinstance(found, self._tensor):
-            nodes = _operand_nodes(self.sites[site])
+            nodes = operand_nodes(self.sites[site])
             args = tuple(self._operand(v, n, site) for v, n in zip(operands, nodes, strict=True))
             self._result("operator", name, args, {}, found, site)
         return found
@@ -236,7 +187,7 @@ class Tracer:
         is_change = name.endswith("_") and not name.endswith("__") and name not in _SAME
         before = self._before_change(owner, site) if is_change else None
         found = getattr(owner, name)(*args, **kwargs)
-        if name in _METADATA or not _tensors(found, self._tensor):
+        if name in _METADATA or not tensors(found, self._tensor):
             return found
         if name in _SAME:
             self._learn(found, self._expression(owner, site))
@@ -251,20 +202,20 @@ class Tracer:
 
     def call(self, site: int, function: Any, *args: Any, **kwargs: Any) -> Any:
         """Return the result of a call."""
-        own = _own_function(function)
+        own = own_function(function)
         if own is not None:
             return self._inner(site, own, args, kwargs)
         owner = getattr(function, "__self__", None)
         if inspect.ismethod(function) and isinstance(owner, type) and function.__name__ != "apply":
-            own = _own_function(function.__func__)
+            own = own_function(function.__func__)
             if own is not None:
                 return self._inner(site, own, (owner, *args), kwargs)
         if isinstance(owner, type) and issubclass(owner, library().Function):
             return self._inner_function(site, owner, args)
         if function is sum and inspect.isgenerator(args[0]):
             args = (list(args[0]), *args[1:])
-        given = [*_tensors(args, self._tensor), *_tensors(kwargs, self._tensor)]
-        if given and _is_plain(function):
+        given = [*tensors(args, self._tensor), *tensors(kwargs, self._tensor)]
+        if given and is_plain(function):
             return self._plain(site, function, args, kwargs, given)
         if "out" in kwargs:
             raise self._cut(site, "writes into out=")
@@ -276,17 +227,17 @@ class Tracer:
                 and not isinstance(owner, Context)
             ):
                 if (
-                    _tensors(found, self._tensor)
+                    tensors(found, self._tensor)
                     and found is not given[0]
                     and not isinstance(function, type)
                 ):
-                    raise self._cut(site, f"calls {_shown(function)}, which is not known")
+                    raise self._cut(site, f"calls {shown(function)}, which is not known")
                 if type(function).__module__.startswith("numpy") or (
                     getattr(function, "__module__", None) or ""
                 ).startswith("numpy"):
                     raise self._cut(site, "leaves the engine for NumPy")
             return found
-        if _tensors(found, self._tensor):
+        if tensors(found, self._tensor):
             self._function(site, function, args, kwargs, found)
         return found
 
@@ -506,7 +457,7 @@ class Tracer:
     def _note(self, made: Expression, site: int) -> None:
         self.recorded.lines.setdefault(made, self._line(site))
         operands = list(made.operands())
-        if any(each in self.recorded.active for each in operands) and _may_vary(made.value):
+        if any(each in self.recorded.active for each in operands) and may_vary(made.value):
             self.recorded.active.add(made)
         elif made.name in _RANDOM or any(each in self.recorded.random for each in operands):
             self.recorded.random.add(made)
@@ -602,7 +553,7 @@ class Tracer:
             )
             ends = zip((value.start, value.stop, value.step), parts, strict=True)
             return slice(*[self._operand(each, part, site, lenient=lenient) for each, part in ends])
-        if (type(value) in {tuple, list} and _tensors(value, self._tensor)) or isinstance(
+        if (type(value) in {tuple, list} and tensors(value, self._tensor)) or isinstance(
             node, ast.Tuple | ast.List
         ):
             nodes: Sequence[Any] = getattr(node, "elts", ())
@@ -616,7 +567,7 @@ class Tracer:
             )
         if value is None or value is Ellipsis:
             return value
-        if _is_constant(node):
+        if is_constant(node):
             return value
         found = self._literal(value, node)
         if found is None and not lenient:
@@ -628,9 +579,9 @@ class Tracer:
         found = self._written(value, node) if node is not None else None
         if found is not None:
             return found
-        if type(value) in _PLAIN and value == value and value not in _INFINITIES:
+        if type(value) in PLAIN and value == value and value not in _INFINITIES:
             return value
-        text = _plain_text(value, self._graph.torch_name)
+        text = plain_text(value, self._graph.torch_name)
         return None if text is None else self._graph.literal(value, text)
 
     def _written(self, value: Any, node: Any) -> Any:
@@ -663,7 +614,7 @@ class Tracer:
         text = ast.unparse(written)
         if text == "__0__":
             only = operands[0]
-            return value if only.kind == "literal" and type(value) in _PLAIN else only
+            return value if only.kind == "literal" and type(value) in PLAIN else only
         return self._graph.literal(value, text, tuple(operands))
 
     def _named(self, name: str, names: Mapping[str, Any]) -> Expression | None:
@@ -681,7 +632,7 @@ class Tracer:
         else:
             found = None
         if found is None:
-            if type(value) in _PLAIN:
+            if type(value) in PLAIN:
                 return self._graph.literal(value, repr(value))
             raise _UnknownNameError
         return found
@@ -710,90 +661,6 @@ def _locals() -> dict[str, Any]:
             break
         frame = frame.f_back
     return found
-
-
-def _operand_nodes(node: ast.AST) -> list[Any]:
-    if isinstance(node, ast.BinOp):
-        return [node.left, node.right]
-    if isinstance(node, ast.Compare):
-        return [node.left, node.comparators[0]]
-    assert isinstance(node, ast.UnaryOp)
-    return [node.operand]
-
-
-def _may_vary(value: Any) -> bool:
-    """Return True for values that can have a derivative, not for integers and masks."""
-    if isinstance(value, tuple | list):
-        return any(map(_may_vary, value))
-    dtype = getattr(value, "dtype", None)
-    return dtype is None or dtype.is_floating_point or dtype.is_complex
-
-
-def _is_constant(node: Any) -> bool:
-    """Return True for a number, a string or the like that is written out."""
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        node = node.operand
-    return isinstance(node, ast.Constant)
-
-
-def _own_function(function: Any) -> FunctionType | None:
-    """A function of the user's, which is recorded as well."""
-    if not isinstance(function, FunctionType):
-        return None
-    module = function.__module__ or ""
-    packages = (
-        *library().packages,
-        "numpy",
-        "math",
-        "gradtool",
-        "functools",
-        "itertools",
-        "contextlib",
-    )
-    if any(module == each or module.startswith(each + ".") for each in packages):
-        return None
-    if inspect.isgeneratorfunction(function):
-        return None
-    path = function.__code__.co_filename
-    return None if "site-packages" in path or path.startswith(sys.base_prefix) else function
-
-
-def _is_plain(function: Any) -> bool:
-    return (
-        getattr(function, "__module__", None) in {"builtins", "math"}
-        or function in vars(builtins).values()
-    )
-
-
-def _shown(function: Any) -> str:
-    return str(getattr(function, "__qualname__", None) or type(function).__name__)
-
-
-def _tensors(value: Any, kind: type[Any]) -> list[Any]:
-    if isinstance(value, kind):
-        return [value]
-    if isinstance(value, tuple | list):
-        return [each for part in value for each in _tensors(part, kind)]
-    if isinstance(value, Mapping):
-        return [each for part in value.values() for each in _tensors(part, kind)]
-    return []
-
-
-def _plain_text(value: Any, torch_name: str) -> str | None:
-    """The text of a plain value; None if it has none that Python reads."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return f"float({str(value)!r})"
-    if type(value) in _PLAIN:
-        return repr(value)
-    if isinstance(value, tuple | list):
-        parts = [_plain_text(each, torch_name) for each in value]
-        if any(each is None for each in parts):
-            return None
-        inside = ", ".join(str(each) for each in parts)
-        return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' * (len(parts) == 1)})"
-    if type(value).__name__ == "dtype":
-        return f"{torch_name}.{str(value).rpartition('.')[2]}"
-    return None
 
 
 def record(

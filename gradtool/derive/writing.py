@@ -12,9 +12,9 @@ from gradtool.derive.expression import Expression, Graph, needed
 from gradtool.derive.factoring import factored
 from gradtool.derive.problem import NotDerivable
 from gradtool.derive.program import Names, Target, statements
+from gradtool.derive.recorded import Recorded
 from gradtool.derive.reverse import cotangents
 from gradtool.derive.source import ClassSource, saving_statements
-from gradtool.derive.trace import Recorded
 
 
 @dataclass(frozen=True)
