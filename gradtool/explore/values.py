@@ -41,10 +41,11 @@ def asymmetric(
 
 
 def zeros(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
-    """Yield variants with a zero among the other entries."""
+    """Yield variants with a zero among the other entries, where these are of both signs."""
     for at in _movable(point):
         array = point.values[at]
-        if array.ndim and array.shape[-1] > 1 and not traits(array) and at in point.tracked:
+        is_row = array.ndim > 0 and array.shape[-1] > 1
+        if is_row and _is_of_both_signs(array) and not traits(array) and at in point.tracked:
             holed = array.copy()
             column = rng.integers(0, array.shape[-1], array.shape[:-1])
             np.put_along_axis(holed, np.expand_dims(column, -1), 0.0, axis=-1)

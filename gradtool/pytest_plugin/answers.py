@@ -24,6 +24,9 @@ from gradtool.results.report import (
 from gradtool.run.session import Session
 from gradtool.verify.rules import RULES, Scope, codes
 
+EXPLORED = "explored"
+"""The test of a Function beside its cases, at which it may break any rule of theirs."""
+
 
 def rules_of_case(unit: Unit) -> Sequence[str]:
     """The rules that have a test at each case of a Function, in the order of their codes."""
@@ -37,7 +40,8 @@ def rules_of_function(unit: Unit, found: FunctionResult) -> Sequence[str]:
     selected = {
         code for code in unit.settings.codes if found.cases and _is_of(Scope.ALL_CASES, code)
     }
-    return sorted(selected | {check.rule for check in found.checks})
+    explored = [EXPLORED] if found.cases and unit.settings.explore != "off" else []
+    return [*sorted(selected | {check.rule for check in found.checks}), *explored]
 
 
 def answer(own: Iterable[CheckResult], outer: Iterable[CheckResult], rule: str) -> CheckResult:
@@ -80,6 +84,14 @@ def _is_of(scope: Scope, code: str) -> bool:
     return scope in RULES[code].scopes
 
 
+_FINE = CheckResult(rule=EXPLORED, verdict=Verdict.PASS)
+
+
+def _is_explored(check: CheckResult) -> bool:
+    """Return True for a rule of cases that a Function broke beside them."""
+    return _is_of(Scope.CASE, check.rule) and not _is_of(Scope.ALL_CASES, check.rule)
+
+
 class Answered:
     """Checks of a module, known since it was collected."""
 
@@ -113,6 +125,8 @@ class FunctionRun:
     def answer(self, case: str | None, rule: str) -> CheckResult:
         """The check of one rule at a case, or of the Function itself."""
         result = self._checked()
+        if rule == EXPLORED:
+            return next(filter(_is_explored, result.checks), _FINE)
         if case is None:
             return answer(result.checks, (), rule)
         own = (each.checks for each in result.cases if each.name == case)

@@ -113,6 +113,7 @@ NOT_AT_CASES = {"GT001", "GT002", "GT010", "GT011", "GT512", "GT604"}
 def run_pytest(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
     """Run pytest with the plugin, whether or not gradtool is installed."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100", "NO_COLOR": "1"}
+    environment.setdefault("GRADTOOL_EXPLORE", "off")
     for name in ("PYTEST_ADDOPTS", "PYTEST_XDIST_WORKER", "PYTEST_DISABLE_PLUGIN_AUTOLOAD"):
         environment.pop(name, None)
     flags = [] if is_installed() else ["-p", "gradtool.pytest_plugin"]
@@ -205,6 +206,31 @@ def test_a_node_id_of_gradtools_selects_its_tests(project: Path) -> None:
     assert set(outcomes(run)) == {f"my_ops.py::Cube[small]::{code}" for code in asked_at_a_case()}
     one = run_pytest(project, "--gradtool", "-v", "my_ops.py::Square[inferred]::GT101")
     assert outcomes(one) == {"my_ops.py::Square[inferred]::GT101": "FAILED"}
+
+
+def test_a_mistake_beside_the_cases_fails_a_test_of_its_own(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("GRADTOOL_EXPLORE", "quick")
+    (tmp_path / "ops.py").write_text(SCALED_BY_ITS_DEFAULT, encoding="utf-8")
+    found = outcomes(run_pytest(tmp_path, "--gradtool", "-v", "ops.py", "-k", "GT101 or explored"))
+    assert found == {
+        "ops.py::Scaled[inferred]::GT101": "PASSED",
+        "ops.py::Scaled::explored": "FAILED",
+    }
+
+
+SCALED_BY_ITS_DEFAULT = """\
+from gradtool import Function
+
+
+class Scaled(Function):
+    @staticmethod
+    def forward(ctx, x, scale=1.0):
+        return scale * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * 1.0, None
+"""
 
 
 def asked_at_a_case() -> set[str]:
