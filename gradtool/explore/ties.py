@@ -18,9 +18,16 @@ from gradtool.adapters.common.differentiable import FunctionDifferentiable
 from gradtool.explore.point import Point, Variant
 from gradtool.explore.traits import is_integral, traits
 from gradtool.verify.protocol.observation import Array, Cotangents
+from gradtool.verify.thresholds.comparison import DOUBLE_EPS
 
 _STEP = 2.0**-17
 """Step, in units of an argument's size."""
+
+_SMALLEST, _LARGEST = 1e-3, 1e3
+"""Sizes between which a step of one size suits all entries."""
+
+_ROUNDINGS = 1e3
+"""Roundings of the outputs that may be in a difference."""
 
 _DIFFERENCE = 1e-3
 """Part of a slope that a mistake changes at least: a share of a maximum is a half or more."""
@@ -39,7 +46,10 @@ def ties(point: Point, rng: np.random.Generator) -> Iterator[Variant]:
 
 
 def _may_tie(array: Array) -> bool:
-    return array.dtype.kind == "f" and not is_integral(array) and not traits(array)
+    if array.dtype.kind != "f" or is_integral(array) or traits(array):
+        return False
+    size = np.abs(array)
+    return bool(size.min(initial=1.0) > _SMALLEST and size.max(initial=1.0) < _LARGEST)
 
 
 def _extremes(
@@ -81,42 +91,53 @@ def wrong_slope(
     along: Mapping[int, Array],
     cotangents: Cotangents,
     gradients: Sequence[Array | None],
+    exact: Sequence[Array | None],
 ) -> Slopes | None:
-    """The slopes along the direction where they differ; None where they agree, or at a kink."""
+    """The slopes along the direction where they differ; None where they agree, or at a kink.
+
+    Evaluations must have the slope of the `exact` gradient, which may be any of those at a tie.
+    """
     directions = [along.get(each.position) for each in function.arguments]
+    analytic, size = _along(directions, gradients)
+    expected, _ = _along(directions, exact)
+    for step in (_STEP, _STEP / 8):
+        right, left, noise = _slopes(function, directions, cotangents, step)
+        allowed = _DIFFERENCE * max(size, abs(right), abs(left)) + noise
+        numeric = (right + left) / 2
+        is_smooth = abs(right - left) <= allowed and abs(numeric - expected) <= allowed
+        if not is_smooth or abs(numeric - analytic) <= allowed:
+            return None
+    return Slopes(analytic, expected)
+
+
+def _along(
+    directions: Sequence[Array | None], gradients: Sequence[Array | None]
+) -> tuple[float, float]:
+    """The slope by some gradients, and the size of its terms."""
     terms = [
         gradient * direction
         for gradient, direction in zip(gradients, directions, strict=True)
         if gradient is not None and direction is not None
     ]
-    analytic = sum(float(term.sum()) for term in terms)
-    size = sum(float(np.abs(term).sum()) for term in terms)
-    seen = [_slopes(function, directions, cotangents, _STEP * part) for part in (1.0, 0.125)]
-    for right, left in seen:
-        allowed = _DIFFERENCE * max(size, abs(right), abs(left))
-        if abs(right - left) > allowed or abs((right + left) / 2 - analytic) <= allowed:
-            return None
-    right, left = seen[0]
-    return Slopes(analytic, (right + left) / 2)
+    slope = sum(float(term.sum()) for term in terms)
+    return slope, sum(float(np.abs(term).sum()) for term in terms)
 
 
 def _slopes(
     function: FunctionDifferentiable,
-    directions: list[Array | None],
+    directions: Sequence[Array | None],
     cotangents: Cotangents,
     step: float,
-) -> tuple[float, float]:
-    def value(sign: float) -> float:
+) -> tuple[float, float, float]:
+    """The slopes to the right and to the left, and the noise in them."""
+
+    def value(sign: float) -> tuple[float, float]:
         point = [
             primal if along is None else primal + sign * step * along
             for primal, along in zip(function.primals, directions, strict=True)
         ]
-        outputs = function.evaluate(point)
-        return sum(
-            float((cotangent * output).sum())
-            for cotangent, output in zip(cotangents, outputs, strict=True)
-            if cotangent is not None and output is not None
-        )
+        return _along(cotangents, function.evaluate(point))
 
-    here = value(0.0)
-    return (value(1.0) - here) / step, (here - value(-1.0)) / step
+    (above, size), (here, _), (below, _) = value(1.0), value(0.0), value(-1.0)
+    noise = _ROUNDINGS * DOUBLE_EPS * size / step
+    return (above - here) / step, (here - below) / step, noise

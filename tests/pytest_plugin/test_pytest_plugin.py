@@ -131,7 +131,7 @@ def is_installed() -> bool:
 
 def outcomes(run: subprocess.CompletedProcess[str]) -> dict[str, str]:
     """The outcome of each test by its node id, from the lines of ``-v``, xdist's included."""
-    node, word = r"(\S+\.py::\S*?(?:GT\d+|test_own))", "(PASSED|FAILED|SKIPPED|ERROR)"
+    node, word = r"(\S+\.py::\S*?(?:GT\d+|explored|test_own))", "(PASSED|FAILED|SKIPPED|ERROR)"
     direct = re.findall(rf"^{node} {word}", run.stdout, re.M)
     remote = re.findall(rf"^\[gw\d\] \[ *\d+%\] {word} {node}", run.stdout, re.M)
     return dict(direct) | {name: outcome for outcome, name in remote}

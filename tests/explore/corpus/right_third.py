@@ -497,3 +497,23 @@ class UnitQuaternion(Function):
     def sample_inputs():
         q = rand(4).detach()
         yield (q / q.norm()).requires_grad_(), rand(3)
+
+
+class CumulativeProduct(Function):
+    """Of numbers that are not zero."""
+
+    @staticmethod
+    def forward(ctx, x):
+        y = x.cumprod(0)
+        ctx.save_for_backward(x, y)
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        return (g * y).flip(0).cumsum(0).flip(0) / x
+
+    @staticmethod
+    def sample_inputs():
+        yield (rand(4),)
