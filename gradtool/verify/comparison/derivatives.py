@@ -21,6 +21,7 @@ from gradtool.verify.comparison.compare import (
     is_unresolved,
 )
 from gradtool.verify.comparison.locate import EntrySearch, Located, Projection
+from gradtool.verify.comparison.nearby_kinks import has_no_tie, narrowed
 from gradtool.verify.comparison.tolerance import Tolerance, largest_by_moves
 from gradtool.verify.comparison.witness import Witness, is_consistent, sharpened
 from gradtool.verify.oracle.estimate import Estimate, Status
@@ -218,16 +219,16 @@ class Derivatives:
         return np.minimum(terms, 1.0)[:, None]
 
     def is_nondifferentiable(self, comparison: Comparison) -> bool:
-        """Return True if outputs that look wrong have no derivative here.
+        """Return True if outputs that look wrong have no derivative here, hidden from coordinates.
 
-        A kink can be hidden from all coordinates.
-
-        Of three equal numbers none alone moves the second largest, and yet all three together do.
+        Of three equal numbers none alone moves the second largest, and yet all together do.
         """
         argument, numeric = comparison.argument, comparison.numeric
         hidden = (comparison.decision == Decision.FAIL) & (numeric.status != Status.KINK)
         wrong = hidden.any(axis=1)
         if self.layout.directions[argument] is not None or not wrong.any():
+            return False
+        if has_no_tie(self, comparison, hidden, self._numeric.noise):
             return False
         additive = self._numeric.is_additive(argument, numeric, comparison.tolerance)
         return not additive[wrong].any()
@@ -307,8 +308,9 @@ class Derivatives:
         oracle_error = numeric.error
         exact = self._exact(argument, numeric, tolerance)
         if exact is not None:
-            plain = self._numeric.is_plain
-            numeric = sharpened(numeric, exact, analytic, tolerance, plain)
+            noise = self._numeric.noise
+            numeric = sharpened(numeric, exact, analytic, tolerance, self.is_plain)
+            numeric = narrowed(self, argument, numeric, exact, tolerance, noise)
         decision = decide(analytic, numeric, tolerance, self.layout.blocks())
         if decision.any():
             decision[self._lost_in_rounding(argument, analytic, numeric, decision)] = Decision.PASS

@@ -77,6 +77,11 @@ class Numeric:
         return working_eps(self._noise, self._sampler.base, finest)
 
     @property
+    def noise(self) -> FloatArray:
+        """The noise of each output."""
+        return self._noise.floor
+
+    @property
     def is_plain(self) -> BoolArray:
         """Flags of outputs with no more noise than the rounding of a number of their size."""
         return self._noise.is_plain(self._sampler.base)

@@ -143,6 +143,30 @@ not spoken of. Halved: truncation of the quotient leaves more than that, and no 
 stands alone.
 """
 
+# ---- kinks that are only near ---------------------------------------------------------------
+
+TIE_ROUNDINGS = 16.0
+"""Unit: roundings of a number of the input's size. Within them numbers are equal, and forward's
+comparison of them is a tie: a few operations leave as much. Doubled or halved: near kinks count as
+ties at gaps up to twice or half of 4e-15.
+"""
+
+TIE_NOISE = 64.0
+"""Unit: bounds on the noise, over the difference of the slopes. The same where forward computes
+with numbers larger than its inputs. Doubled or halved: as for `TIE_ROUNDINGS`.
+"""
+
+TIE_LOOKS = 4
+"""Unit: diagonals, with two looks each. One shows both sides of a tie of one input; two tied inputs
+may move alike along one. Doubled: 16 more runs of the witness. Halved: one tie of 4 between two
+inputs is taken for none.
+"""
+
+BESIDE_KINK = 2.0**-20
+"""Unit: part of the input's scale. Evaluations that see a kink have seen it from at least a tenth
+of this. Doubled or halved: curvature changes the slopes by a millionth more or less.
+"""
+
 # ---- rows that are products with random cotangents ------------------------------------------
 
 PROJECTED_ROUNDINGS = 1e4
