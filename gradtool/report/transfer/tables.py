@@ -109,7 +109,7 @@ def _cell_row(cell: Cell, group: Sequence[Cell], fastest: float) -> list[str]:
 
 
 def ratio_text(cell: Cell, group: Iterable[Cell]) -> str:
-    """How many times as fast as the baseline of its group; empty if one cannot be trusted."""
+    """Speed relative to the baseline of its group; empty if one of the two cannot be trusted."""
     base = next((each for each in group if (each.scenario, each.mode) == BASELINE), None)
     if base is None or base.doubt or cell.doubt or not (base.done and cell.done):
         return ""
