@@ -240,8 +240,7 @@ def _found(op: str | CustomOpDef) -> Any:
         return op
     found = DEFINED.get(op) if isinstance(op, str) else None
     if found is None:
-        from gradtool.engine._importing import is_importing
-        from gradtool.engine._placeholder import EngineLacksError, placeholder
+        from gradtool.engine._placeholder import EngineLacksError, is_importing, placeholder
 
         name = f"torch.ops.{str(op).replace('::', '.')}"
         if not is_importing():
