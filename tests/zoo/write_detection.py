@@ -44,6 +44,9 @@ checks are credited when they raise, whatever the message. Functions that declar
 `once_differentiable` are not given to gradgradcheck, and those that change their input in place
 get a copy.
 
+With `--explore quick`, the default, a check takes 45 % longer in the median and 83 % longer at the
+95th percentile, on 51 right Functions of the zoo that were explored.
+
 Written by `tests/zoo/write_detection.py`.
 """
 
