@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True)
@@ -34,3 +34,16 @@ class Table:
         """All rows."""
         for group in self.groups:
             yield from group
+
+    def without_empty(self, *placeholders: str) -> Table:
+        """The table without columns in which every row is empty or a placeholder."""
+        kept = [
+            place
+            for place in range(len(self.columns))
+            if {row[place] for row in self.rows} - {"", *placeholders}
+        ]
+        return replace(
+            self,
+            columns=[self.columns[place] for place in kept],
+            groups=[[[row[place] for place in kept] for row in group] for group in self.groups],
+        )

@@ -14,8 +14,16 @@ class UnavailableError(Exception):
     """One measurement is impossible here, the others are not; the text gives the reason."""
 
 
+NO_COMPILER = (
+    "NVRTC, which compiles CuPy's kernels, is missing: "
+    "pip install 'gradtool[cuda12]' or 'gradtool[cuda13]' brings it"
+)
+
+
 def reason_of(error: BaseException) -> str:
-    """The first line of an error's text, or its type's name."""
+    """The first line of an error's text, or its type's name; a remedy where one is known."""
+    if "libnvrtc" in str(error):
+        return NO_COMPILER
     return next(iter(str(error).splitlines()), "") or type(error).__name__
 
 

@@ -32,10 +32,10 @@ from gradtool.transfer.plan.options import TransferOptions, Unwatched, Watcher
 from gradtool.transfer.plan.plan import (
     MOST_ROTATION,
     MemoryBudget,
+    cells_in_turn,
     fitted,
     memory_budget,
     plan,
-    scenarios_in_turn,
 )
 from gradtool.transfer.plan.scenarios import SCENARIOS
 from gradtool.transfer.probes import asynchrony, hazards, latency, nodes, overlap, pinning, staging
@@ -204,7 +204,7 @@ class _Run:
     def _pass_once(self, workspace: Workspace, rule: StopRule) -> None:
         """Take a few samples of each cell, as far as the time goes."""
         self._watcher.stage("first samples")
-        for turn in scenarios_in_turn(self._planned):
+        for turn in cells_in_turn(self._planned):
             started = self._warmed_up(turn, workspace, rule)
             if self._lost or not started:
                 return

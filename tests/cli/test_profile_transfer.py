@@ -161,7 +161,7 @@ def test_an_interrupt_prints_what_was_measured(
     code, out, err = run(*small, "--report", "json=r.json")
     assert (code, err) == (130, "")
     assert "host to device" in out
-    assert out.splitlines()[-1].startswith("interrupted: 12 cells measured")
+    assert out.splitlines()[-1].startswith("interrupted: 16 cells measured")
     assert json.loads(Path("r.json").read_text())["interrupted"] is True
     assert not list(Path().glob(".*partial"))
     assert not [each for each in threading.enumerate() if each.name.startswith("gradtool")]

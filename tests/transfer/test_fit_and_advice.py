@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,6 +43,23 @@ def test_a_latency_is_never_below_zero() -> None:
     assert 1e9 < line.rate < 2e9
 
 
+def test_intervals_hold_the_true_line_and_narrow_with_the_errors() -> None:
+    rng = np.random.default_rng(3)
+    sizes = [4.0**power for power in range(4, 13)]
+    exact = np.array([1e-5 + size / 2e10 for size in sizes])
+    held = {0.01: 0, 0.1: 0}
+    widths = dict.fromkeys(held, 0.0)
+    for error in held:
+        for _ in range(200):
+            noisy = exact * (1 + error * rng.standard_normal(len(sizes)))
+            line = fit_line(sizes, list(noisy), [error] * len(sizes))
+            (slow, fast), (least, most) = line.rate_interval, line.latency_interval
+            held[error] += slow <= 2e10 <= fast and least <= 1e-5 <= most
+            widths[error] += (fast - slow) / 200
+    assert min(held.values()) >= 180
+    assert widths[0.01] < 0.2 * widths[0.1]
+
+
 def test_the_fits_of_a_run() -> None:
     report = run(scenarios=("pageable", "pinned"), sizes=(4096, 1 << 16, MIB, 4 * MIB), probes=())
     found = {(fit.scenario, fit.direction, fit.mode): fit for fit in report.fits}
@@ -50,6 +68,8 @@ def test_the_fits_of_a_run() -> None:
     assert fit.gbps == pytest.approx(50, rel=0.02)
     assert fit.latency == pytest.approx(LATENCY, rel=0.1)
     assert fit.half_size == pytest.approx(LATENCY * 50e9, rel=0.1)
+    assert fit.gbps_interval
+    assert fit.gbps_interval[0] < fit.gbps < fit.gbps_interval[1]
     assert found["pageable", "d2h", "blocking"].gbps == pytest.approx(10, rel=0.02)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from gradtool.results.transfer import Link
 from gradtool.transfer.analysis.link_share import with_shares
+from gradtool.transfer.errors import reason_of
 from gradtool.transfer.measuring.outcome import unstable
 from gradtool.transfer.measuring.timing import Times
 from tests.transfer import fake_machine
@@ -150,3 +151,10 @@ def test_the_pattern_differs_between_samples_and_places() -> None:
         assert covered[0][0] == 0
         assert covered[-1][1] == size
         assert sum(stop - start for start, stop in blocks(size, whole=True)) == size
+
+
+def test_a_missing_compiler_is_named_with_its_remedy() -> None:
+    error = RuntimeError('Failure finding "libnvrtc.so.13 or libnvrtc.so.12": No such file')
+    assert "pip install 'gradtool[cuda12]'" in reason_of(error)
+    assert reason_of(RuntimeError("out of memory\nat line 3")) == "out of memory"
+    assert reason_of(RuntimeError()) == "RuntimeError"

@@ -10,6 +10,7 @@ import pytest
 from gradtool.results.transfer import Link
 from gradtool.transfer.errors import TransferError
 from gradtool.transfer.plan.options import RowOptions
+from gradtool.transfer.plan.plan import cells_in_turn
 from tests.transfer.fake_machine import CALL, LATENCY, FakeMachine
 from tests.transfer.runs import cell_of, run
 
@@ -101,6 +102,19 @@ def test_a_budget_that_is_short_leaves_something_of_every_scenario() -> None:
     assert {cell.unavailable for cell in report.cells if not cell.done} == {
         "not measured: the time was up before its first sample"
     }
+
+
+def test_the_first_pass_compares_modes_and_begins_with_pageable_and_pinned() -> None:
+    ways = ("registered", "pageable", "pinned")
+    cells = run(scenarios=ways, sizes=(1, 2, 3), probes=(), collections=()).cells
+    turns = cells_in_turn(cells)
+    found = [({cell.bytes for cell in turn}, {cell.scenario for cell in turn}) for turn in turns]
+    assert found == [
+        ({1}, set(ways)), ({2}, {"pageable", "pinned"}), ({3}, {"pageable", "pinned"}),
+        ({2}, {"registered"}), ({3}, {"registered"}),
+    ]  # fmt: skip
+    assert all({cell.mode for cell in turn} == {"blocking", "non_blocking"} for turn in turns)
+    assert sum(map(len, turns)) == len(cells)
 
 
 def test_rows_are_measured_beside_the_grid() -> None:

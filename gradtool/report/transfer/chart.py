@@ -2,7 +2,8 @@
 
 Both scales are logarithmic. Lines are solid for copies that do not block and dashed for blocking
 ones; the band is from the lower to the upper quartile. Hollow points have numbers that cannot be
-trusted. A diamond marks the size at which the fit reaches half of its bandwidth.
+trusted. A diamond marks the size at which the fit reaches half of its bandwidth, with the 95 %
+interval of that half as a bar.
 """
 
 from __future__ import annotations
@@ -28,13 +29,30 @@ _COLOURS = (
 )  # fmt: skip
 """Okabe and Ito's colours, which colour-blind people tell apart, and some more."""
 
+
+@dataclass(frozen=True)
+class _Look:
+    """Colour and shape of a scenario's points; squares come once every colour has been used."""
+
+    colour: str
+    square: bool
+
+
+_NOTES = (
+    "dashed: blocking",
+    "hollow: do not use",
+    "diamond: half the rate",
+    "of the fit, bar: 95 %",
+    "dots: link",
+)
+
 _STYLE = """
 svg { font: 12px system-ui, sans-serif; background: #fff; }
 text { fill: #333; } .title { font-size: 14px; font-weight: 600; } .note { font-size: 11px; }
 .grid { stroke: #ddd; } .link { stroke: #777; stroke-dasharray: 2 4; }
 .way { fill: none; stroke-width: 2; } .blocking { stroke-dasharray: 6 4; stroke-width: 1.3; }
 .band { stroke: none; opacity: .12; } .hollow { fill: #fff; } .dot { stroke-width: 1.5; }
-.simulated { fill: #a15c00; font-weight: 600; }
+.interval { stroke-width: 1; } .simulated { fill: #a15c00; font-weight: 600; }
 @media (prefers-color-scheme: dark) {
   svg { background: #16181b; } text { fill: #ddd; } .grid { stroke: #33373d; }
   .hollow { fill: #16181b; } .simulated { fill: #f0b429; }
@@ -68,12 +86,12 @@ class _Way:
 def picture(report: TransferReport) -> ET.Element:
     """The whole picture as an ``svg`` element."""
     ways = {direction: _ways(report, direction) for direction in TITLES}
-    colours = _colours(ways["h2d"] + ways["d2h"])
+    looks = _looks(ways["h2d"] + ways["d2h"])
     up = _rates(report, ways["h2d"] + ways["d2h"])
-    children = [*_heading(report), *_legend(colours)]
+    children = [*_heading(report), *_legend(looks)]
     for place, direction in enumerate(TITLES):
         left = _LEFT + place * (_PANEL + _GAP)
-        children += _panel(report, direction, ways[direction], colours, (left, up))
+        children += _panel(report, direction, ways[direction], looks, (left, up))
     return element(
         "svg", element("title", f"{report.header.device}: bandwidth by size"),
         element("style", _STYLE), *children, viewBox=f"0 0 {_WIDTH:g} {_HEIGHT:g}", role="img",
@@ -95,13 +113,16 @@ def _ways(report: TransferReport, direction: str) -> list[_Way]:
     return [_Way(*way, sorted(cells, key=lambda cell: cell.total)) for way, cells in found.items()]
 
 
-def _colours(ways: Sequence[_Way]) -> dict[str, str]:
-    """A colour for each scenario, the fastest at its largest size first."""
+def _looks(ways: Sequence[_Way]) -> dict[str, _Look]:
+    """A look for each scenario, the fastest at its largest size first."""
     ends: dict[str, float] = {}
     for way in ways:
         ends[way.scenario] = max(ends.get(way.scenario, 0.0), way.cells[-1].gbps or 0.0)
     fastest = sorted(ends, key=lambda scenario: -ends[scenario])
-    return {name: _COLOURS[place % len(_COLOURS)] for place, name in enumerate(fastest)}
+    return {
+        name: _Look(_COLOURS[place % len(_COLOURS)], square=place >= len(_COLOURS))
+        for place, name in enumerate(fastest)
+    }
 
 
 def _rates(report: TransferReport, ways: Sequence[_Way]) -> _Scale:
@@ -126,7 +147,7 @@ def _panel(
     report: TransferReport,
     direction: str,
     ways: Sequence[_Way],
-    colours: dict[str, str],
+    looks: dict[str, _Look],
     place: tuple[float, _Scale],
 ) -> Iterator[ET.Element]:
     left, up = place
@@ -142,10 +163,10 @@ def _panel(
     if report.link.gbps:
         yield _level(report.link.gbps, across, up)
     for way in ways:
-        yield from _drawn(way, colours[way.scenario], across, up)
+        yield from _drawn(way, looks[way.scenario], across, up)
     for fit in report.fits:
-        if fit.direction == direction and fit.half_size and fit.scenario in colours:
-            yield from _half(fit, colours[fit.scenario], across, up)
+        if fit.direction == direction and fit.half_size and fit.scenario in looks:
+            yield from _half(fit, looks[fit.scenario].colour, across, up)
 
 
 def _grid(direction: str, sizes: Sequence[int], across: _Scale, up: _Scale) -> Iterator[ET.Element]:
@@ -178,17 +199,26 @@ def _level(gbps: float, across: _Scale, up: _Scale) -> ET.Element:
     return _segment((across.start, y), (across.end, y), "link")
 
 
-def _drawn(way: _Way, colour: str, across: _Scale, up: _Scale) -> Iterator[ET.Element]:
+def _drawn(way: _Way, look: _Look, across: _Scale, up: _Scale) -> Iterator[ET.Element]:
     points = [(across.at(cell.total), up.at(cell.gbps)) for cell in way.cells if cell.gbps]
-    yield element("polygon", points=_text(_band(way, across, up)), class_="band", fill=colour)
+    yield element("polygon", points=_text(_band(way, across, up)), class_="band", fill=look.colour)
     kind = "way" if way.mode == "non_blocking" else "way blocking"
-    yield element("polyline", points=_text(points), class_=kind, stroke=colour)
+    yield element("polyline", points=_text(points), class_=kind, stroke=look.colour)
     for cell, (x, y) in zip(way.cells, points, strict=True):
-        dot = element("circle", _tip(cell), cx=f"{x:.1f}", cy=f"{y:.1f}", r="3.2", stroke=colour)
+        dot = _dot(look, x, y)
+        dot.append(_tip(cell))
         dot.set("class", "dot hollow" if cell.doubt else "dot")
         if not cell.doubt:
-            dot.set("fill", colour)
+            dot.set("fill", look.colour)
         yield dot
+
+
+def _dot(look: _Look, x: float, y: float) -> ET.Element:
+    if look.square:
+        return element(
+            "rect", x=f"{x - 3:.1f}", y=f"{y - 3:.1f}", width="6", height="6", stroke=look.colour
+        )
+    return element("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r="3.2", stroke=look.colour)
 
 
 def _tip(cell: Cell) -> ET.Element:
@@ -217,21 +247,29 @@ def _half(fit: Fit, colour: str, across: _Scale, up: _Scale) -> Iterator[ET.Elem
         corners = [(x, y - 5), (x + 5, y), (x, y + 5), (x - 5, y)]
         tip = element("title", f"{fit.scenario} {fit.mode}: half of {fit.gbps:.3g} GB/s")
         yield element("polygon", tip, points=_text(corners), fill="none", stroke=colour)
+        if fit.gbps_interval is not None:
+            low, high = (up.at(min(max(end / 2, up.low), up.high)) for end in fit.gbps_interval)
+            bar = _segment((x, low), (x, high), "interval")
+            bar.set("stroke", colour)
+            yield bar
 
 
 def _text(points: Sequence[tuple[float, float]]) -> str:
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
 
 
-def _legend(colours: dict[str, str]) -> Iterator[ET.Element]:
+def _legend(looks: dict[str, _Look]) -> Iterator[ET.Element]:
     x, y = _WIDTH - _LEGEND, _TOP
-    for name, colour in colours.items():
+    for name, look in looks.items():
         yield element(
             "line", x1=f"{x:g}", x2=f"{x + 18:g}", y1=f"{y - 4:g}", y2=f"{y - 4:g}",
-            class_="way", stroke=colour,
+            class_="way", stroke=look.colour,
         )  # fmt: skip
+        dot = _dot(look, x + 9, y - 4)
+        dot.set("fill", look.colour)
+        yield dot
         yield element("text", name, x=f"{x + 24:g}", y=f"{y:g}")
         y += 17
-    for note in ("dashed: blocking", "hollow: do not use", "diamond: half the rate", "dots: link"):
+    for note in _NOTES:
         yield element("text", note, x=f"{x:g}", y=f"{y + 6:g}", class_="note")
         y += 14

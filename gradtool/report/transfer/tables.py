@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from gradtool.measure.summary import Summary
 from gradtool.measure.units import about, rate_text, size_text, time_text
 from gradtool.report.tabular import Column, Table
-from gradtool.results.transfer import Cell, TransferReport
+from gradtool.results.transfer import Asynchrony, Cell, TransferReport
 
 SIMULATED = "SIMULATED (host memcpy; no PCIe, no DMA)"
 """Start of every table's title where host memory stood in for a device."""
@@ -65,23 +65,29 @@ _BAR = 8
 
 
 def _cell_tables(report: TransferReport) -> Iterator[Table]:
-    """One table for each direction, its rows in groups of one size."""
-    for direction, title in DIRECTIONS.items():
-        cells = [
-            cell
-            for cell in report.cells
-            if cell.direction == direction and not cell.row and cell.done
-        ]
+    """One table for each direction, its rows in groups of one size; the last has the legend."""
+    measured = [cell for cell in report.cells if not cell.row and cell.done]
+    by_direction = {
+        direction: [cell for cell in measured if cell.direction == direction]
+        for direction in DIRECTIONS
+    }
+    last = next((each for each in reversed(DIRECTIONS) if by_direction[each]), "")
+    legend = (LEGEND, ON_HOST) if report.header.backend == "host-sim" else (LEGEND,)
+    for direction, cells in by_direction.items():
         if cells:
-            grouped = [
-                [cell for cell in cells if _shape(cell) == shape]
-                for shape in sorted({_shape(cell) for cell in cells})
-            ]
-            fastest = max(cell.gbps or 0.0 for cell in cells)
-            groups = [[_cell_row(cell, group, fastest) for cell in group] for group in grouped]
-            names = [shape_text(group[0]) for group in grouped]
-            notes = (LEGEND, ON_HOST) if report.header.backend == "host-sim" else (LEGEND,)
-            yield Table(titled(report, title), _CELL_COLUMNS, groups, names, notes)
+            title = titled(report, DIRECTIONS[direction])
+            yield _cell_table(title, cells, legend if direction == last else ())
+
+
+def _cell_table(title: str, cells: Sequence[Cell], notes: Sequence[str]) -> Table:
+    grouped = [
+        [cell for cell in cells if _shape(cell) == shape]
+        for shape in sorted({_shape(cell) for cell in cells})
+    ]
+    fastest = max(cell.gbps or 0.0 for cell in cells)
+    groups = [[_cell_row(cell, group, fastest) for cell in group] for group in grouped]
+    names = [shape_text(group[0]) for group in grouped]
+    return Table(title, _CELL_COLUMNS, groups, names, notes).without_empty(NOT_AVAILABLE)
 
 
 def _shape(cell: Cell) -> tuple[bool, int, int]:
@@ -136,8 +142,15 @@ def time_of(summary: Summary | None) -> str:
 
 
 def spread_text(summary: Summary) -> str:
-    """``12.1-12.9 us``: the quartiles, in one unit where they share it."""
-    low, high = time_text(summary.p25), time_text(summary.p75)
+    """``12.1-12.9 us``: the quartiles."""
+    return interval_text((summary.p25, summary.p75), time_text)
+
+
+def interval_text(ends: tuple[float, float] | None, text: Callable[[float], str]) -> str:
+    """Both ends of an interval, in one unit where they share it."""
+    if ends is None:
+        return NOT_AVAILABLE
+    low, high = map(text, ends)
     number, _, unit = low.partition(" ")
     return f"{number}-{high}" if high.endswith(f" {unit}") else f"{low}-{high}"
 
@@ -185,40 +198,48 @@ def _fits_table(report: TransferReport) -> Table | None:
     found = [
         [
             fit.scenario, fit.direction, fit.mode, time_text(fit.latency or 0.0),
-            rate_text(fit.gbps or 0.0), optional_size(fit.half_size), f"{fit.worst or 0.0:.0%}",
-            str(fit.sizes),
+            interval_text(fit.latency_interval, time_text),
+            rate_text(fit.gbps or 0.0), interval_text(fit.gbps_interval, rate_text),
+            optional_size(fit.half_size), f"{fit.worst or 0.0:.0%}", str(fit.sizes),
         ]
         for fit in usable
     ]  # fmt: skip
     columns = (
         Column("scenario", right=False), Column("direction", right=False),
-        Column("mode", right=False), Column("latency"), Column("GB/s"),
-        Column("half at"), Column("worst"), Column("sizes"),
+        Column("mode", right=False), Column("latency"), Column("95 %", wide_only=True),
+        Column("GB/s"), Column("95 %", wide_only=True), Column("half at"), Column("worst"),
+        Column("sizes"),
     )  # fmt: skip
-    note = "time = latency + size / bandwidth, by relative least squares; half of it at that size"
+    note = (
+        "time = latency + size / bandwidth, by relative least squares; half of the bandwidth at "
+        "that size; worst: the median farthest from the line"
+    )
     return Table(titled(report, "latency and bandwidth"), columns, [found], notes=(note,))
 
 
 def _asynchrony_table(report: TransferReport) -> Table | None:
-    """Calls that return, or not, while their stream is held."""
-    found = [
-        [
-            each.call, each.memory, each.direction, size_text(each.bytes),
-            time_text(each.took or 0.0), each.verdict,
-        ]
-        for each in report.asynchrony
-        if each.verdict
-    ]  # fmt: skip
-    if not found:
+    """Time until a call returns while its stream is held: a column for each size."""
+    done = [each for each in report.asynchrony if each.verdict]
+    if not done:
         return None
-    held = next(each.held for each in report.asynchrony if each.held)
+    sizes = sorted({each.bytes for each in done})
+    took = {
+        (each.call, f"{each.memory} {each.direction}", each.bytes): _returned(each) for each in done
+    }
+    rows = dict.fromkeys((call, copy) for call, copy, _ in took)
+    found = [[*row, *(took.get((*row, size), NOT_AVAILABLE) for size in sizes)] for row in rows]
     columns = (
-        Column("call", right=False), Column("memory", right=False),
-        Column("direction", right=False), Column("size"), Column("took"),
-        Column("verdict", right=False),
+        Column("call", right=False), Column("copy", right=False),
+        *(Column(size_text(size)) for size in sizes),
     )  # fmt: skip
-    title = f"does the call return while its stream is held for {time_text(held)}?"
-    return Table(titled(report, title), columns, [found])
+    held = next(each.held for each in done if each.held)
+    title = f"how soon does a call return while its stream is held for {time_text(held)}?"
+    note = "waits: it returns only when the stream is free, and blocks the host until then"
+    return Table(titled(report, title), columns, [found], notes=(note,))
+
+
+def _returned(probe: Asynchrony) -> str:
+    return "waits" if probe.verdict == "waits for the stream" else time_text(probe.took or 0.0)
 
 
 def _hazards_table(report: TransferReport) -> Table | None:

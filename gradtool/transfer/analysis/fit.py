@@ -3,13 +3,18 @@
 Least squares of relative distances, since times of small and of large copies differ by powers
 of ten. With t the median, n the size: minimize the sum of ((a + n / b) / t - 1)^2. Half of the
 bandwidth b is reached at n = a * b.
+
+The intervals follow from the errors of the medians, each its own sampling error and the scatter of
+all around the line: the sandwich estimator of least squares with unequal variances.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -20,6 +25,12 @@ LEAST_SIZES = 3
 
 _NO_LINE = 0.5
 """Relative distance of the worst median beyond which a line means nothing."""
+
+_TWO_SIDED_95 = 1.96
+_MEDIAN_ERROR = 0.93
+"""Standard error of a normal sample's median, times the root of n, by the interquartile range."""
+
+Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -32,6 +43,10 @@ class Line:
     """Bytes per second."""
     worst: float
     """The largest relative distance."""
+    latency_interval: Interval = (0.0, math.inf)
+    """95 % interval, in seconds."""
+    rate_interval: Interval = (0.0, math.inf)
+    """95 % interval, in bytes per second."""
 
     @property
     def half_size(self) -> float:
@@ -39,8 +54,15 @@ class Line:
         return self.latency * self.rate
 
 
-def fit_line(sizes: Sequence[float], times: Sequence[float]) -> Line:
+def fit_line(
+    sizes: Sequence[float], times: Sequence[float], errors: Sequence[float] | None = None
+) -> Line:
     """The line through these points.
+
+    Args:
+        sizes: Bytes.
+        times: Seconds.
+        errors: The relative standard error of each time; zero by default.
 
     Raises:
         ValueError: there are fewer than two, or they do not grow with size.
@@ -49,13 +71,33 @@ def fit_line(sizes: Sequence[float], times: Sequence[float]) -> Line:
         raise ValueError("a line needs two sizes")
     n, t = np.asarray(sizes, float), np.asarray(times, float)
     equations = np.stack([1 / t, n / t], axis=1)
-    latency, slope = np.linalg.lstsq(equations, np.ones_like(t), rcond=None)[0]
+    latency, slope = map(float, np.linalg.lstsq(equations, np.ones_like(t), rcond=None)[0])
     if latency < 0:  # No latency is negative: the line goes through the origin.
         latency, slope = 0.0, float(np.sum(n / t) / np.sum((n / t) ** 2))
     if slope <= 0:
         raise ValueError("larger copies took no longer")
-    worst = float(np.max(np.abs((latency + n * slope) / t - 1)))
-    return Line(float(latency), 1 / float(slope), worst)
+    distances = (latency + n * slope) / t - 1
+    around_latency, around_slope = _half_widths(equations, distances, errors)
+    low, high = slope - around_slope, slope + around_slope
+    return Line(
+        latency, 1 / slope, float(np.max(np.abs(distances))),
+        latency_interval=(max(0.0, latency - around_latency), latency + around_latency),
+        rate_interval=(1 / high, 1 / low if low > 0 else math.inf),
+    )  # fmt: skip
+
+
+def _half_widths(
+    equations: np.ndarray[Any, Any],
+    distances: np.ndarray[Any, Any],
+    errors: Sequence[float] | None,
+) -> Interval:
+    """Half of the intervals of latency and slope."""
+    spare = len(distances) - 2
+    scatter = float(distances @ distances) / spare if spare else 0.0
+    variances = scatter + np.square(np.zeros_like(distances) if errors is None else errors)
+    inverse = np.linalg.pinv(equations)
+    latency, slope = _TWO_SIDED_95 * np.sqrt(np.diag((inverse * variances) @ inverse.T))
+    return float(latency), float(slope)
 
 
 def fits(cells: Iterable[Cell]) -> list[Fit]:
@@ -80,14 +122,17 @@ def _fit(cells: Sequence[Cell]) -> Fit:
         simulated=first.simulated, scenario=first.scenario, label=first.label,
         direction=first.direction, mode=first.mode, sizes=len(cells),
     )  # fmt: skip
-    times = [cell.done.median for cell in cells if cell.done]
+    times = [cell.done for cell in cells if cell.done]
+    errors = [_MEDIAN_ERROR * each.relative_iqr / math.sqrt(each.n) for each in times]
     try:
-        line = fit_line([cell.moved for cell in cells], times)
+        line = fit_line([cell.moved for cell in cells], [each.median for each in times], errors)
     except ValueError as error:
         return replace(blank, unavailable=str(error))
     if line.worst > _NO_LINE:
         return replace(blank, unavailable=f"no line: a size lies {line.worst:.0%} off it")
+    low, high = (rate / 1e9 for rate in line.rate_interval)
     return replace(
         blank, latency=line.latency, gbps=line.rate / 1e9, half_size=line.half_size,
-        worst=line.worst,
+        worst=line.worst, latency_interval=line.latency_interval,
+        gbps_interval=(low, high) if math.isfinite(high) else None,
     )  # fmt: skip

@@ -37,19 +37,24 @@ def plan(options: TransferOptions, machine: Machine) -> list[Cell]:
     return cells
 
 
-def scenarios_in_turn(cells: Iterable[Cell]) -> list[list[Cell]]:
-    """The first cell of each scenario and direction, then the second of each, and so on.
+COMPARED_FIRST = ("pageable", "pinned")
+"""Scenarios that a short run measures at all sizes before the others."""
 
-    If the time runs out, there are then results for every scenario. Cells that are compared with
-    one another, which have the same size and mode, come together.
+
+def cells_in_turn(cells: Iterable[Cell]) -> list[list[Cell]]:
+    """Cells in the order of a first pass, in turns of cells that are compared with one another.
+
+    A turn has one size, both modes and all directions. The first one has every scenario, so that
+    a run whose time is up has something of each; pageable and pinned memory come before the rest.
     """
-    counts: dict[tuple[str, str], int] = {}
-    turns: dict[int, list[Cell]] = {}
+    turns: dict[tuple[bool, int], list[Cell]] = {}
+    shapes: dict[tuple[str, str, str], int] = {}
     for cell in cells:
-        group = cell.scenario, cell.direction
-        counts[group] = counts.get(group, 0) + 1
-        turns.setdefault(counts[group], []).append(cell)
-    return list(turns.values())
+        way = cell.scenario, cell.direction, cell.mode
+        shape = shapes[way] = shapes.get(way, 0) + 1
+        later = shape > 1 and cell.scenario not in COMPARED_FIRST and not cell.row
+        turns.setdefault((later, shape), []).append(cell)
+    return [turns[turn] for turn in sorted(turns)]
 
 
 def _chosen(patterns: Sequence[str], *, on_host: bool) -> list[Scenario]:
