@@ -201,7 +201,9 @@ def _level(gbps: float, across: _Scale, up: _Scale) -> ET.Element:
 
 def _drawn(way: _Way, look: _Look, across: _Scale, up: _Scale) -> Iterator[ET.Element]:
     points = [(across.at(cell.total), up.at(cell.gbps)) for cell in way.cells if cell.gbps]
-    yield element("polygon", points=_text(_band(way, across, up)), class_="band", fill=look.colour)
+    band = _band(way, across, up)
+    if band:
+        yield element("polygon", points=_text(band), class_="band", fill=look.colour)
     kind = "way" if way.mode == "non_blocking" else "way blocking"
     yield element("polyline", points=_text(points), class_=kind, stroke=look.colour)
     for cell, (x, y) in zip(way.cells, points, strict=True):
@@ -228,8 +230,13 @@ def _tip(cell: Cell) -> ET.Element:
 
 
 def _band(way: _Way, across: _Scale, up: _Scale) -> list[tuple[float, float]]:
-    """The outline of the quartiles: forwards along the slower ones, back along the faster."""
-    found = [(across.at(cell.total), cell.moved / 1e9, cell.done) for cell in way.cells]
+    """The outline of the quartiles: forwards along the slower ones, back along the faster.
+
+    Cells that cannot be trusted have none; their quartiles would cover the panel.
+    """
+    found = [
+        (across.at(cell.total), cell.moved / 1e9, cell.done) for cell in way.cells if not cell.doubt
+    ]
 
     def height(rate: float) -> float:
         return up.at(min(max(rate, up.low), up.high))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 
 from gradtool.measure.units import rate_text, size_text
 from gradtool.report.transfer.tables import NOT_AVAILABLE
 from gradtool.results.transfer import NodeRate, Requirement, TransferReport
+
+_MOST_NAMED = 6
+"""Number of names before the rest that shares a reason is only counted."""
 
 
 def not_measured(report: TransferReport) -> Iterator[str]:
@@ -16,10 +20,14 @@ def not_measured(report: TransferReport) -> Iterator[str]:
         names = affected.setdefault(reason, {})
         names[name] = names.get(name, 0) + 1
     for reason, names in affected.items():
-        named = ", ".join(
-            name if count == 1 else f"{name} ({count} cells)" for name, count in names.items()
-        )
-        yield f"{named}: {reason}"
+        listed = [
+            name if count == 1 else f"{name} ({count} cells)"
+            for name, count in itertools.islice(names.items(), _MOST_NAMED)
+        ]
+        if len(names) > _MOST_NAMED:
+            others = sum(itertools.islice(names.values(), _MOST_NAMED, None))
+            listed.append(f"and {others} more")
+        yield f"{', '.join(listed)}: {reason}"
 
 
 def _reasons(report: TransferReport) -> Iterator[tuple[str, str]]:
