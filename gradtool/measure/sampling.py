@@ -10,46 +10,52 @@ from typing import Protocol
 from gradtool.measure.clock import CLOCK, Clock
 from gradtool.measure.summary import summarize
 
-WINDOW = 100e-6
+WINDOW = 300e-6
 """Minimal seconds of one sample.
 
-100 microseconds keep the resolution of CUDA's events, half a microsecond, below half a percent.
-Longer samples would be fewer and hide drift.
+300 microseconds keep the resolution of CUDA's events, half a microsecond, below 0.2 percent, and
+small what a sample costs once. Longer samples would be fewer and hide drift.
 """
 
 WARM_RUNS = 3
 WARM_SECONDS = 10e-3
 """Minimal warm-up, in which links and clocks leave their idle states."""
 
-_MOST_PER_SAMPLE = 1_000_000
+_MOST_PER_SAMPLE = 1 << 20
 
 
 def runs_per_sample(
     run: Callable[[int], float], *, window: float = WINDOW, warm: float = WARM_SECONDS
 ) -> int:
-    """Return the number of runs that fill a window; the search is the warm-up.
+    """Return the number of runs that fill a window even at their fastest.
+
+    The search is the warm-up.
 
     Args:
         run: Runs that many times and returns the seconds that it took.
         window: Minimal seconds of a sample.
         warm: Minimal seconds of warm-up.
     """
-    count, done, spent = 1, 0, 0.0
+    count, done, spent, fastest = 1, 0, 0.0, math.inf
     while True:
         took = run(count)
         done += count
         spent += took
-        filled = took >= window or count >= _MOST_PER_SAMPLE
-        if filled and done >= WARM_RUNS and spent >= warm:
+        fastest = min(fastest, took)
+        if fastest < window and count < _MOST_PER_SAMPLE:
+            count, fastest = _grown(count, fastest, window), math.inf
+        elif count == _MOST_PER_SAMPLE or (done >= WARM_RUNS and spent >= warm):
             return count
-        if not filled:
-            count = _grown(count, took, window)
 
 
 def _grown(count: int, took: float, window: float) -> int:
-    """Return a count that fills the window with a margin, at most ten times as large."""
-    wanted = math.ceil(count * 1.2 * window / took) if took > 0 else count * 10
-    return min(max(wanted, count + 1), count * 10, _MOST_PER_SAMPLE)
+    """Return a count that fills the window, at most eight times as large.
+
+    It is a power of two, so that another process that measures the same arrives at it too:
+    samples of different counts share what a sample costs once among different numbers of runs.
+    """
+    factor = min(window / took, 8.0) if took > 0 else 8.0
+    return min(count << max(1, math.ceil(math.log2(factor))), _MOST_PER_SAMPLE)
 
 
 class Sampled(Protocol):

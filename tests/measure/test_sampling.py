@@ -10,10 +10,16 @@ from gradtool.measure.sampling import runs_per_sample, sample_in_turn
 
 
 @pytest.mark.parametrize(
-    ("each", "least", "most"), [(1e-6, 100, 150), (30e-6, 4, 5), (1e-3, 1, 1), (1e-9, 1e5, 2e5)]
+    ("each", "count"),
+    [(1e-6, 512), (18e-6, 32), (19e-6, 16), (300e-6, 1), (0.1, 1), (1e-9, 1 << 19)],
 )
-def test_a_sample_fills_the_window(each: float, least: float, most: float) -> None:
-    assert least <= runs_per_sample(lambda count: count * each) <= most
+def test_a_sample_fills_the_window_with_a_power_of_two(each: float, count: int) -> None:
+    assert runs_per_sample(lambda runs: runs * each) == count
+
+
+def test_a_cold_start_does_not_decide_the_number_of_runs() -> None:
+    cold = itertools.chain([20e-3], itertools.repeat(0.0))
+    assert runs_per_sample(lambda runs: next(cold) + runs * 1e-4) == 4
 
 
 def test_what_takes_no_time_ends_too() -> None:
@@ -21,9 +27,9 @@ def test_what_takes_no_time_ends_too() -> None:
 
     def run(count: int) -> float:
         runs.append(count)
-        return 0.0 if len(runs) < 50 else 1.0
+        return 0.0 if len(runs) < 5 else 1e-12
 
-    assert runs_per_sample(run) == 1_000_000
+    assert runs_per_sample(run) == 1 << 20
 
 
 def test_it_is_warm_before_it_counts() -> None:

@@ -62,7 +62,7 @@ def test_a_link_that_several_cells_exceed_was_misread() -> None:
 
 def test_batches_of_two_sizes_that_do_not_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     def at_once(self: fake_machine.FakeStream, seconds: float) -> None:
-        self.busy_until = max(self.busy_until, self.clock.now + 50 * seconds)
+        self.busy_until = max(self.busy_until, self.clock.now + 500 * seconds)
 
     monkeypatch.setattr(fake_machine.FakeStream, "work", at_once)
     cells = run(FakeMachine(), **ONE).cells

@@ -16,6 +16,13 @@ from gradtool.transfer.errors import TransferError
 _Key = tuple[str, str]
 """Id and row of a cell, which are the same in both runs."""
 
+WAKE = 200e-6
+"""Seconds that waking a thread may take on a virtual machine whose processor sleeps.
+
+Threads stand in for the engines of a device that is simulated. The same wake-up takes a tenth of
+that on a machine that is busy, so that a run beside another program can be the faster one.
+"""
+
 _NAMED = 3
 """Cells that a notice names of those that were not compared."""
 
@@ -79,8 +86,9 @@ def compared(report: TransferReport, old: TransferReport, limit: float) -> Trans
 
     A cell has regressed when its median and its fastest quarter both are slower by more than
     `limit`, and the interval of the ratio lies above half of that. Other programs on the machine
-    slow some samples of a run, and so its median; a slower copy slows them all. Cells whose
-    numbers cannot be trusted, in either run, are not compared.
+    slow some samples of a run, and so its median; a slower copy slows them all. Where a device is
+    simulated, the median must also be slower by more than the wake-ups of its threads can explain.
+    Cells whose numbers cannot be trusted, in either run, are not compared.
     """
     before = {_key(cell): cell for cell in old.cells if cell.done}
     after = {_key(cell): cell for cell in report.cells if cell.done}
@@ -122,11 +130,18 @@ def _change(before: Cell, after: Cell, limit: float) -> Change:
     assert before.done is not None
     assert after.done is not None
     found = ratio(after.samples, before.samples)
+    slower = after.done.median - before.done.median
     return Change(
         id=after.id, before=before.done.median, after=after.done.median, ratio=found,
         regressed=(
             found.value > 1 + limit
             and found.low > 1 + limit / 2
             and after.done.p25 > (1 + limit) * before.done.p25
+            and slower > (WAKE * _waits(after) if after.simulated else 0.0)
         ),
     )  # fmt: skip
+
+
+def _waits(cell: Cell) -> int:
+    """Waits for the device in one operation of a cell."""
+    return cell.tensors if cell.mode == "blocking" else 1
