@@ -13,6 +13,7 @@ import numpy as np
 
 from gradtool.results.report import Basis, Cost
 from gradtool.verify.basis import basis_of
+from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.comparison.derivatives import Derivatives
 from gradtool.verify.comparison.forward_mode import JvpComparison, JvpError, compare_jvps
 from gradtool.verify.comparison.judgement import Judgement, judge
@@ -28,6 +29,7 @@ from gradtool.verify.protocol.observation import Array, ChangedByJvp
 from gradtool.verify.protocol.stand_in import WithForwardOf
 from gradtool.verify.randomness import generator, shifted, signed
 from gradtool.verify.thresholds.comparison import THIRD_DERIVATIVE_ROUNDINGS, THIRD_DERIVATIVE_RTOL
+from gradtool.verify.thresholds.rules import COTANGENT_FACTORS
 from gradtool.verify.thresholds.steps import NEARBY_POINT_SHIFTS
 
 Gradients = tuple[Array | None, ...]
@@ -156,13 +158,39 @@ class Subject:
         return frozenset(i for i in self.first.inputs if names[i].name in self._declared)
 
     @cached_property
-    def recognised(self) -> dict[int, str]:
-        """The arguments with an undeclared surrogate, and the name of its kind."""
+    def excused(self) -> dict[int, str]:
+        """The arguments whose gradient is wrong, but meant to be, and the name of its kind.
+
+        None is where one of the gradients differs from run to run by mistake.
+        """
         if self.nothing_to_compare or self.first.failure:
             return {}
-        judgement = self._judgement(self.first, self._returned(self.declared))
+        if self._undeclared_judgement.worst is not Decision.FAIL:
+            return {}
+        if not self.random and not gated_gradients.is_steady(self):
+            return {}
         nonlinear = {**self.not_linear, **self.random}
-        return {**surrogates(self, judgement, nonlinear), **nonlinear}
+        return {**surrogates(self, self._undeclared_judgement, nonlinear), **nonlinear}
+
+    @property
+    def recognised(self) -> dict[int, str]:
+        """The arguments with an undeclared surrogate, and the name of its kind."""
+        return self.excused or self.not_linear
+
+    @cached_property
+    def scaled(self) -> dict[float, Gradients]:
+        """The gradients for multiples of the cotangent, by the factor."""
+        rows = [
+            [None if c is None else np.asarray(factor * c, c.dtype) for c in self.first.cotangents]
+            for factor in (1.0, *COTANGENT_FACTORS)
+        ]
+        found = self.function.vjps(self.first.primals, rows)
+        return dict(zip((1.0, *COTANGENT_FACTORS), found, strict=True))
+
+    @cached_property
+    def _undeclared_judgement(self) -> Judgement:
+        """The judgement of all gradients that backward returned, but for declared surrogates."""
+        return self._judgement(self.first, self._returned(self.declared))
 
     @cached_property
     def not_linear(self) -> dict[int, str]:
@@ -184,13 +212,17 @@ class Subject:
     @property
     def surrogates(self) -> frozenset[int]:
         """The arguments whose gradient is not compared with the derivative."""
-        return self.declared | self.recognised.keys()
+        return self.declared | self.excused.keys()
 
     @cached_property
     def given(self) -> Judgement:
         """The judgement of the gradients that backward returned, without surrogates."""
         self._entries_of_surrogates = sum(self.first.primals[i].size for i in self.surrogates)
-        return self._judge(self.first, self._returned(self.surrogates))
+        judgement = self._undeclared_judgement
+        if self.excused:
+            judgement = self._judgement(self.first, self._returned(self.surrogates))
+        self.judgements.append(judgement)
+        return judgement
 
     @cached_property
     def intention(self) -> Judgement | None:

@@ -277,12 +277,13 @@ def test_what_is_meant_to_differ_is_recognised_and_counted_once_declared(write, 
     write({"rounded.py": STRAIGHT})
     report = check(check_options(paths=("rounded.py",), engine=engine))
     (finding,) = report.findings()
-    assert finding.rule == "GT101"
-    assert "this looks like a straight-through estimator" in (finding.hint or "")
-    assert "`ignore: {GT101: " in (finding.hint or "")
-    declared = 'version: 1\nfunctions:\n  Rounded:\n    ignore: {GT101: "rounds on purpose"}\n'
+    assert finding.rule == "GT120"
+    assert finding.message.endswith("it looks like a straight-through estimator")
+    declaration = "{Rounded: {surrogate: [x], reason: WHY}}"
+    assert (finding.hint or "").endswith(f"functions: {declaration}")
+    declared = f"version: 1\nfunctions: {declaration}\n".replace("WHY", "rounds on purpose")
     write({"gradtool.yaml": declared})
     report = check(check_options(paths=("rounded.py",), engine=engine))
     assert report.verdict is Verdict.PASS
-    told = "gradient of 1 case (ignored by the configuration: rounds on purpose)"
+    told = "gradient of 1 case (every gradient is declared a surrogate)"
     assert told in summary_line(report)

@@ -201,7 +201,10 @@ def test_a_missing_gradient(function):
     assert flaw.message.startswith(
         "backward returned None for `s`, but the derivative of output 0 is not zero"
     )
-    assert flaw.hint == "return the gradient of `s`"
+    assert flaw.hint == (
+        "return the gradient of `s`, or give it `requires_grad: false` in its case if it is a"
+        " constant"
+    )
 
 
 def test_none_where_the_derivative_is_zero_is_right(function):

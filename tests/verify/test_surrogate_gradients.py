@@ -54,6 +54,13 @@ MISTAKES = {
     "upside down": ("x.clone()", "g.flip(0)"),
     "irrelevant": ("torch.ones_like(x)", "g"),
     "gate": ("x.clamp(min=0)", "g.clamp(min=0)"),
+    "negated relu": ("x.relu()", "-g * (x > 0)"),
+    "doubled relu": ("x.relu()", "2 * g * (x > 0)"),
+    "swapped relu": ("x.relu()", "g * (x <= 0)"),
+    "negated abs": ("x.abs()", "-g * x.sign()"),
+    "doubled abs": ("x.abs()", "2 * g * x.sign()"),
+    "swapped abs": ("x.abs()", "g * (1 - x.sign())"),
+    "negated leaky relu": ("torch.where(x > 0, x, 0.1 * x)", "-g * torch.where(x > 0, 1, 0.1)"),
 }
 
 
@@ -102,6 +109,76 @@ def test_a_mistake_is_not_excused(tmp_path, name):
     report = checked(tmp_path, source(*MISTAKES[name]))
     assert {finding.rule for finding in findings(report)} & {"GT101", "GT107"}
     assert verdict(report, "GT120") is not Verdict.FAIL
+
+
+PLACES = {
+    "mixed": "[-1.7, -0.6, 0.3, 0.8, 1.9]",
+    "positive": "[1.7, 0.6, 0.3, 0.8, 1.9]",
+    "negative": "[-1.7, -0.6, -0.3, -0.8, -1.9]",
+    "one": "[0.7]",
+    "tiny": "[1e-9, -2e-9, 3e-9]",
+}
+SMOOTH_SOMEWHERE = {
+    "relu": ("x.relu()", "(x > 0)"),
+    "abs": ("x.abs()", "x.sign()"),
+    "sine": ("x.sin()", "x.cos()"),
+    "clamp": ("x.clamp(-0.5, 2.5)", "((x > -0.5) & (x < 2.5))"),
+}
+WRONGLY = {"negated": "-g * {}", "doubled": "2 * g * {}", "infinite": "g * {} + float('inf')"}
+
+
+@pytest.mark.parametrize("mistake", WRONGLY)
+@pytest.mark.parametrize("name", SMOOTH_SOMEWHERE)
+def test_a_forward_that_returns_its_input_here_only_excuses_nothing(tmp_path, name, mistake):
+    forward, derivative = SMOOTH_SOMEWHERE[name]
+    for place, values in PLACES.items():
+        if place == "negative" and name in ("relu", "clamp") and mistake != "infinite":
+            continue  # Nearly all of the gradient is zero there, however it is scaled.
+        text = source(forward, WRONGLY[mistake].format(derivative))
+        text = text.replace("[-1.7, -0.6, 0.3, 0.8, 1.9]", values)
+        found = {finding.rule for finding in findings(checked(tmp_path, text))}
+        assert found & {"GT101", "GT107", "GT114"}, place
+        assert "GT120" not in found, place
+
+
+MAXIMUM = """
+import torch
+class Maximum(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.save_for_backward(x, y)
+        return torch.maximum(x, y)
+    @staticmethod
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        return {backward}
+    @staticmethod
+    def sample_inputs():
+        x = torch.tensor({x}, dtype=torch.double, requires_grad=True)
+        y = torch.tensor([0.4, -1.2, 0.6], dtype=torch.double, requires_grad=True)
+        yield x, y
+"""
+
+
+@pytest.mark.parametrize("x", ["[1.0, 1.5, 2.0]", "[-1.0, -1.5, -2.0]", "[0.1, 1.5, -0.3]"])
+@pytest.mark.parametrize(
+    "backward",
+    [
+        "-g * (x > y), -g * (x <= y)",
+        "2 * g * (x > y), 2 * g * (x <= y)",
+        "g * (x <= y), g * (x > y)",
+        "g, g",
+    ],
+)
+def test_a_wrong_gradient_of_a_maximum_is_a_mistake(tmp_path, backward, x):
+    found = findings(checked(tmp_path, MAXIMUM.format(backward=backward, x=x)))
+    assert {finding.rule for finding in found} == {"GT101"}
+
+
+def test_a_relu_that_is_flat_at_its_case_is_no_step(tmp_path):
+    text = source("x.relu()", "g * torch.ones_like(x)")
+    text = text.replace("[-1.7, -0.6, 0.3, 0.8, 1.9]", "[-1.7, -0.6, -0.3]")
+    assert {finding.rule for finding in findings(checked(tmp_path, text))} == {"GT101"}
 
 
 def test_a_random_gradient_is_meant_where_forward_does_nothing(tmp_path):

@@ -62,7 +62,7 @@ def test_a_pass_costs_the_same_at_any_size() -> None:
         found = subject(sine, cosine, SPREAD[:count])
         assert found.given.worst is Decision.PASS
         assert found.given.comparisons[0].exact is not None
-        assert found.cost.forward + found.cost.backward <= 30
+        assert found.cost.forward + found.cost.backward <= 20
 
 
 def test_one_wrong_entry_among_thousands_shows() -> None:

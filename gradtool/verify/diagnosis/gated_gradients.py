@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gradtool.verify.diagnosis.forward_at_far_points import is_passed_on
 from gradtool.verify.protocol.observation import Array
 
 if TYPE_CHECKING:
@@ -29,14 +30,14 @@ RANDOM = "a random gradient"
 def not_linear(subject: Subject) -> dict[int, str]:
     """Name the gradients that are not linear in the cotangent, by argument.
 
-    None is found where one of them has no reason in forward.
+    None is found where one of them has no reason in forward, or is not finite.
     """
-    cotangents, primals = subject.first.cotangents, subject.first.primals
-    rows = [[None if c is None else factor * c for c in cotangents] for factor in (1, -1, 8, 0)]
-    plain, negated, larger, zero = subject.function.vjps(primals, rows)
+    plain, negated, larger, zero = (subject.scaled[factor] for factor in (1.0, -1.0, 8.0, 0.0))
     found = {}
+    if not is_steady(subject) or not all(g is None or np.isfinite(g).all() for g in plain):
+        return {}
     for argument in _not_linear(subject, plain, (negated, -1.0), (larger, 8.0), (zero, 0.0)):
-        if _is_passed_on(subject, argument):
+        if is_passed_on(subject, argument):
             found[argument] = CHANGED
         elif _is_injected(subject, argument, plain[argument], zero[argument]):
             found[argument] = INJECTED
@@ -52,8 +53,7 @@ def random(subject: Subject) -> dict[int, str]:
 
     None is found unless forward passes the argument on and the generators decide the gradient.
     """
-    inputs = [i for i in subject.first.inputs if _is_passed_on(subject, i)]
-    if isinstance(subject.repeated, str) or _agree(subject, *subject.repeated):
+    if isinstance(subject.repeated, str) or is_steady(subject):
         return {}
     runs = []
     for seed in (1, 1, 2):
@@ -63,7 +63,12 @@ def random(subject: Subject) -> dict[int, str]:
     if not _agree(subject, runs[0], runs[1]):
         return {}
     differing = [i for i in subject.first.inputs if not _same(runs[0][i], runs[2][i], 1.0)]
-    return dict.fromkeys(differing, RANDOM) if set(differing) <= set(inputs) else {}
+    return dict.fromkeys(differing, RANDOM) if _are_passed_on(subject, differing) else {}
+
+
+def is_steady(subject: Subject) -> bool:
+    """Return True if two runs of backward give the same gradients."""
+    return not isinstance(subject.repeated, str) and _agree(subject, *subject.repeated)
 
 
 def _agree(subject: Subject, one: Gradients, other: Gradients) -> bool:
@@ -90,11 +95,8 @@ def _same(plain: Array | None, found: Array | None, factor: float) -> bool:
     )
 
 
-def _is_passed_on(subject: Subject, argument: int) -> bool:
-    """Return True if an output is this argument, unchanged."""
-    own = subject.first.primals[argument]
-    outputs = subject.first.forward.outputs
-    return any(output is not None and np.array_equal(output, own) for output in outputs)
+def _are_passed_on(subject: Subject, arguments: Iterable[int]) -> bool:
+    return all(is_passed_on(subject, argument) for argument in arguments)
 
 
 def _is_injected(subject: Subject, argument: int, plain: Array | None, zero: Array | None) -> bool:
@@ -102,8 +104,9 @@ def _is_injected(subject: Subject, argument: int, plain: Array | None, zero: Arr
 
     The outputs are other arguments, passed on: the auxiliary loss of a router comes in this way.
     """
-    others = [i for i in subject.first.inputs if i != argument and _is_passed_on(subject, i)]
-    if plain is None or not others or not _same(plain, zero, 1.0):
+    if plain is None or not _same(plain, zero, 1.0):
+        return False
+    if not any(i != argument and is_passed_on(subject, i) for i in subject.first.inputs):
         return False
     comparison = subject.first.comparison(argument)
     return bool((np.abs(comparison.numeric.value) <= comparison.allowed).all())

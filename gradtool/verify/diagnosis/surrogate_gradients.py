@@ -17,11 +17,9 @@ import numpy as np
 
 from gradtool.verify.comparison.compare import Decision
 from gradtool.verify.comparison.derivatives import Comparison, Derivatives
-from gradtool.verify.oracle.evaluation_timeout import EvaluationTimeout
+from gradtool.verify.diagnosis.forward_at_far_points import is_passed_on, is_step
 from gradtool.verify.protocol.coordinates import BoolArray, FloatArray
 from gradtool.verify.protocol.observation import Array
-from gradtool.verify.randomness import generator, signed
-from gradtool.verify.thresholds.rules import STEP_SHIFTS
 
 if TYPE_CHECKING:
     from gradtool.verify.comparison.judgement import Judgement
@@ -89,7 +87,8 @@ def _kind_of_block(
         return None
     own = np.diagonal(analytic)
     if (np.abs(numeric - np.eye(len(own))) <= allowed).all():
-        return _kind_of_identity(own)
+        is_identity = is_passed_on(subject, comparison.argument)
+        return _kind_of_identity(own) if is_identity else None
     flat = np.diagonal(np.abs(numeric) <= allowed)
     if not (np.abs(numeric - np.diag(np.diagonal(numeric))) <= allowed).all():
         return None
@@ -101,35 +100,13 @@ def _kind_of_step(
     subject: Subject, at: Derivatives, comparison: Comparison, rows: slice
 ) -> str | None:
     """Name the surrogate of a step; None where the output does not depend on the argument."""
-    if not _steps(subject, at, comparison):
+    if not is_step(subject, at, comparison.argument, rows):
         return None
     if not _is_diagonal(comparison, rows):
         return SURROGATE
     passing = np.diagonal(comparison.analytic[rows])
     through = np.allclose(passing[passing != 0], 1.0, rtol=1e-9)
     return STRAIGHT_THROUGH if through else SURROGATE
-
-
-def _steps(subject: Subject, at: Derivatives, comparison: Comparison) -> bool:
-    """Return True if a far move of the argument changes the outputs, which small ones do not."""
-    rng = generator(subject.seed, "steps")
-    here = at.forward.outputs
-    for factor in STEP_SHIFTS:
-        primals = list(at.primals)
-        own = primals[comparison.argument]
-        primals[comparison.argument] = np.asarray(own + factor * signed(rng, own.shape), own.dtype)
-        try:
-            with EvaluationTimeout().limited():
-                there = subject.function.evaluate(primals)
-        except Exception:  # The move may leave the domain.
-            continue
-        if any(_differ(one, other) for one, other in zip(here, there, strict=True)):
-            return True
-    return False
-
-
-def _differ(one: Array | None, other: Array | None) -> bool:
-    return one is not None and other is not None and not np.array_equal(one, other)
 
 
 def _kind_of_identity(own: FloatArray) -> str:

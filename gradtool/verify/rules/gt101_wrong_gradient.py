@@ -147,7 +147,7 @@ def _check(subject: Subject) -> Answer:
     if is_explained_by_jitter(subject):
         return blocked("GT601")
     found = answer(subject.given, (*_flaws(subject), *_unlike_intention(subject)))
-    return reported_by(SURROGATE) if subject.recognised and found.verdict in _GOOD else found
+    return reported_by(SURROGATE) if subject.excused and found.verdict in _GOOD else found
 
 
 _GOOD = (Verdict.PASS, Verdict.UNVERIFIED)
@@ -155,7 +155,7 @@ _GOOD = (Verdict.PASS, Verdict.UNVERIFIED)
 
 def _without_derivative(subject: Subject) -> Answer:
     """Answer for gradients none of which is meant to be the derivative."""
-    if subject.recognised:
+    if subject.excused:
         return reported_by(SURROGATE)
     if not subject.declared:
         return skipped("backward returns no gradient")

@@ -85,10 +85,8 @@ _HINT = "multiply by the cotangent, once, and add nothing"
 def _check(subject: Subject) -> Answer:
     if subject.nothing_to_compare:
         return skipped(subject.nothing_to_compare)
-    cotangents = subject.first.cotangents
-    rows = [cotangents, *(_times(cotangents, factor) for factor in COTANGENT_FACTORS)]
-    plain, *others = subject.function.vjps(subject.first.primals, rows)
-    plain, others = _without_constants(plain, others)
+    others = [subject.scaled[factor] for factor in COTANGENT_FACTORS]
+    plain, others = _without_constants(subject.scaled[1.0], others)
     for factor, found in zip(COTANGENT_FACTORS, others, strict=True):
         flaw = _unlike(subject, plain, found, factor)
         if flaw:

@@ -8,7 +8,8 @@ is one if forward is a step, whose derivative is zero wherever it exists: roundi
 Then any gradient is a surrogate. There is one if forward returns an input unchanged: then the
 Function exists for its gradient, which it reverses, scales, masks, clips, disturbs or adds
 something to. And there is one if forward clamps and backward, which keeps nothing that it could
-mask with, lets the whole gradient pass. Any other difference is a mistake, and stays GT101.
+mask with, lets the whole gradient pass. Any other difference is a mistake, and stays GT101; so does
+one where forward is flat, or returns its input, only near the case's own point, as a relu does.
 
 Why it matters
 --------------

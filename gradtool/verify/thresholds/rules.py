@@ -254,3 +254,9 @@ STEP_SHIFTS = (1.0, 4.0, 64.0)
 those of rounding, of quantizers with a coarse grid, and of thresholds far away. Doubled or halved:
 a threshold near 100 is missed, or one near 50.
 """
+
+STEP_STILL = 0.8
+"""Unit: part of the outputs. A step leaves that many alone when the last digits of its argument
+change; the others happen to lie on an edge. Doubled: no step is recognised. Halved: half of a
+relu is flat.
+"""
