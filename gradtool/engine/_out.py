@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gradtool.engine._lazy import hold, memory
@@ -15,6 +15,7 @@ from gradtool.engine._ops.core.overlap import (
     check_distinct_elements,
     check_overlap,
 )
+from gradtool.engine._ops.shape.expansion import broadcast_shapes
 from gradtool.engine._ops.shape.memory import resized
 from gradtool.engine._tensor import Tensor
 
@@ -95,8 +96,23 @@ def written(name: str, out: Any, result: Any, args: Any, params: dict[str, Any])
             check_distinct_elements(out)
         for each in read:
             check(out, each)
+        if out.shape != result.shape and any(each is out for each in read):
+            _refuse_to_grow(out, result, read)
         return _fill(name, out, result, of_complex=any(each.is_complex() for each in read))
     return type(result)(*[_fill(name, *pair) for pair in zip(out, result, strict=True)])
+
+
+def _refuse_to_grow(out: Tensor, result: Tensor, read: Sequence[Tensor]) -> None:
+    """Refuse to give an operand another shape, as it is read while it is written.
+
+    Raises:
+        RuntimeError: the result is what the operands broadcast to.
+    """
+    if broadcast_shapes(*[each.shape for each in read]) == result.shape:
+        raise RuntimeError(
+            f"output with shape {list(out.shape)} doesn't match the broadcast shape "
+            f"{list(result.shape)}"
+        )
 
 
 def _tensors(values: Any) -> Iterator[Tensor]:

@@ -89,8 +89,11 @@ EXPLAINED: tuple[Explained, ...] = (
     ),
     Explained("what an operation saves is each library's own", _is_of_packing, goes_on=True),
     Explained(
-        "whether a result is a view of memory that nothing else holds is each library's own",
-        lambda difference, _: difference.what in ("_base", "storage_offset"),
+        "whether a derivative is a view follows from the formula it is computed by",
+        lambda difference, _: (
+            difference.derived and difference.what in ("_base", "storage_offset")
+        ),
+        goes_on=True,
     ),
     Explained(
         "the memory and the graph of a derivative follow from the formula it is computed by",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gradtool.engine._ops.core.inplace import in_place
-from gradtool.engine._ops.core.node_names import give_name
+from gradtool.engine._ops.core.node_names import give_name, with_node_name
 from gradtool.engine._ops.core.op import ATTRIBUTES, FUNCTIONS, METHODS, method
 from gradtool.engine._ops.creation import (
     conversion,
@@ -120,6 +120,9 @@ AUGMENTED = {
 }  # fmt: skip
 
 
+_OPERATOR_NODES = {"__mod__": arithmetic.NODE_OF_REMAINDER}
+"""Names of nodes that depend on the operands."""
+
 _REFLECTED_NODES = {
     "__rsub__": "RsubBackward1", "__rtruediv__": "MulBackward0", "__rpow__": "PowBackward2",
 }  # fmt: skip
@@ -152,7 +155,9 @@ def _operators() -> Iterator[tuple[str, Callable[..., Any]]]:
     yield from (("__getitem__", indexing.getitem), ("__setitem__", assignment.setitem))
     bare = FUNCTIONS | arithmetic.OPERATORS
     for dunder, name in OPERATORS.items():
-        yield dunder, getattr(bare[name], "operator", bare[name])
+        operator = getattr(bare[name], "operator", bare[name])
+        node = _OPERATOR_NODES.get(dunder)
+        yield dunder, operator if node is None else with_node_name(operator, node)
     for dunder, name in COMPARISONS.items():
         yield dunder, _if_comparable(FUNCTIONS[name], dunder)
     for dunder, name in REFLECTED.items():

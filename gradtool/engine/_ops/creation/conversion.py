@@ -65,7 +65,10 @@ def to(
         out = _moved(out, as_device(device), given.get("non_blocking", non_blocking))
     if dtype is not None:
         out = _in_dtype(out, dtype if isinstance(dtype, _dtypes.dtype) else _named_dtype(dtype))
-    return out.clone() if given.get("copy", copy) and out is x else out
+    if out is x and given.get("copy", copy):
+        out = x.clone()
+        give_name(out, "ToCopyBackward0")
+    return out
 
 
 def _read(args: tuple[Any, ...]) -> dict[str, Any]:

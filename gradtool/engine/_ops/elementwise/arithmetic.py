@@ -173,6 +173,9 @@ _DIVISIONS: dict[str | None, Operation] = {
     "trunc": _divide_and_trunc,
 }
 
+NODE_OF_REMAINDER = numbered("Remainder", lambda _x, y: isinstance(y, Tensor))
+"""Torch's name for it."""
+
 remainder = op(
     binary(
         "remainder",
@@ -181,6 +184,7 @@ remainder = op(
         dtypes=MEASURED,
     ),
     in_place=True,
+    node=NODE_OF_REMAINDER,
 )
 fmod = op(
     binary(
@@ -313,7 +317,7 @@ def _require_dtype_of(x: Tensor, name: str, other: Tensor) -> None:
         raise RuntimeError(f"expected dtype {names[0]} for `{name}` but got dtype {names[1]}")
 
 
-@op
+@op(node=numbered("Rsub", lambda _x, y, **_: not isinstance(y, Tensor)))
 def rsub(x: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """``y - alpha * x``."""
     return sub(other, x, alpha=alpha)

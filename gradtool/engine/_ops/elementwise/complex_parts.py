@@ -185,7 +185,7 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     return _complex(*broadcast_tensors(real, imag))
 
 
-@op
+@op(node="PolarBackward0")
 @takes(REAL, "polar")
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """Numbers with these magnitudes and phases.

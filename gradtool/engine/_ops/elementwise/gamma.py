@@ -75,7 +75,7 @@ def _polygamma_of(x: Any, n: int) -> Any:
     return _orders(np.full_like(x, n), x)
 
 
-@op
+@op(node="PolygammaBackward0")
 def polygamma(n: int, x: Tensor) -> Tensor:
     """The derivative of order `n` of `digamma`.
 
@@ -95,7 +95,7 @@ def _polygamma_at(x: Tensor, n: int) -> Tensor:
     return polygamma(n, x)
 
 
-method("polygamma_")(in_place(_polygamma_at, "polygamma_"))
+method("polygamma_", node="PolygammaBackward1")(in_place(_polygamma_at, "polygamma_"))
 
 
 @op(in_place=True, node="MvlgammaBackward0")

@@ -30,6 +30,7 @@ from gradtool.engine._ops.core.kinds import (
     unary,
     zeros_like,
 )
+from gradtool.engine._ops.core.node_names import numbered
 from gradtool.engine._ops.core.op import op
 from gradtool.engine._ops.core.promotion import result_type
 from gradtool.engine._ops.elementwise.arithmetic import mul
@@ -158,6 +159,11 @@ def _times(logarithm: Any) -> Any:
     return lambda x, y: np.where((x == 0) & ~np.isnan(y), 0, x * logarithm(y)).astype(x.dtype)
 
 
+def _number_among(x: Any, y: Any) -> int:
+    """Return 1 for a number first, 2 for one second, 0 for none."""
+    return 1 if not isinstance(x, Tensor) else 2 * (not isinstance(y, Tensor))
+
+
 xlogy: Operation = op(
     binary(
         "xlogy",
@@ -170,6 +176,7 @@ xlogy: Operation = op(
         dtypes=REAL,
     ),
     in_place=True,
+    node=numbered("Xlogy", _number_among),
 )
 xlog1py: Operation = binary(
     "special_xlog1py",

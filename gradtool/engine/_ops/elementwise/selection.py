@@ -310,7 +310,7 @@ _masked_fill = Primitive(
 )
 
 
-@op(in_place=True)
+@op(in_place=True, node=numbered("MaskedFill", lambda _x, _mask, value: isinstance(value, Tensor)))
 def masked_fill(x: Tensor, mask: Tensor, value: Any) -> Tensor:
     """A copy with one value, a number or a 0-d tensor, where the mask is true.
 

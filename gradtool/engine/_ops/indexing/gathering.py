@@ -13,6 +13,7 @@ from gradtool.engine._ops.core.dims import Ints, wrap_dim
 from gradtool.engine._ops.core.dtype_support import EVERY, SMOOTH, Dtypes, check_positions
 from gradtool.engine._ops.core.kinds import linear
 from gradtool.engine._ops.core.op import op
+from gradtool.engine._ops.core.own_memory import of_own_memory
 from gradtool.engine._ops.core.primitive import Primitive, vjp_of
 from gradtool.engine._ops.core.scalars import scalar_for
 from gradtool.engine._ops.indexing.indexing import check_bounds
@@ -115,6 +116,7 @@ _scatter_add = Primitive(
 
 
 @op(method=True, node="GatherBackward0")
+@of_own_memory
 def gather(x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """The elements at positions along a dimension: ``out[i][j] = x[index[i][j]][j]`` for dim 0.
 
@@ -137,6 +139,7 @@ def _scatter_node(_x: Any, _dim: Any, _index: Any, src: Any = None, **_: Any) ->
 
 
 @op(in_place=True, node=_scatter_node)
+@of_own_memory
 def scatter(
     x: Tensor,
     dim: int,
@@ -167,7 +170,8 @@ def _reduced(x: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Te
     return scatter_reduce(x, dim, index, src, "sum" if reduce == "add" else "prod")
 
 
-@op(in_place=True)
+@op(in_place=True, node="ScatterAddBackward0")
+@of_own_memory
 def scatter_add(x: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy with elements of `src` added at positions along a dimension; repeats add up."""
     return scattered_into(x, dim, index, src, _scatter_add)
@@ -247,7 +251,7 @@ def _check_source(shape: Ints, dim: int, index_shape: Ints, src_shape: Ints | No
         )
 
 
-@op(method=True)
+@op(method=True, node="GatherBackward0")
 def take_along_dim(x: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """`gather` that broadcasts; without `dim` the tensors are flattened first.
 

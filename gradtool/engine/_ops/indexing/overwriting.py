@@ -10,7 +10,9 @@ from gradtool.engine._levels import Outline
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.dims import wrap_dim
 from gradtool.engine._ops.core.dtype_support import check_positions
+from gradtool.engine._ops.core.node_names import numbered
 from gradtool.engine._ops.core.op import method, op
+from gradtool.engine._ops.core.own_memory import of_own_memory
 from gradtool.engine._ops.core.scalars import scalar_for
 from gradtool.engine._ops.elementwise.selection import masked_fill, where
 from gradtool.engine._ops.indexing.copying import check_filling
@@ -117,7 +119,11 @@ def narrow_copy(x: Tensor, dim: int, start: int, length: int) -> Tensor:
 # ---- copies with slices at positions replaced ------------------------------------------------
 
 
-@op(in_place=True, node="IndexFillBackward0")
+def _is_by_tensor(_x: Tensor, _dim: int, _index: Tensor, value: Any) -> bool:
+    return isinstance(value, Tensor)
+
+
+@op(in_place=True, node=numbered("IndexFill", _is_by_tensor))
 def index_fill(x: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """A copy with one value, a number or a 0-d tensor, in the slices at positions.
 
@@ -151,6 +157,7 @@ def index_fill(x: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 
 
 @op(in_place=True, node="PutBackward0")
+@of_own_memory
 def put(x: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with elements of `source` at positions in row-major order, or added to them.
 

@@ -15,6 +15,7 @@ from gradtool.engine._ops.core.dtype_support import (
 )
 from gradtool.engine._ops.core.kinds import linear
 from gradtool.engine._ops.core.op import op
+from gradtool.engine._ops.core.own_memory import of_own_memory
 from gradtool.engine._ops.core.primitive import Primitive, vjp_of
 from gradtool.engine._ops.indexing.batch_rules import (
     index_select_rule,
@@ -111,6 +112,7 @@ _take = linear(
 
 
 @op(method=True, node="IndexSelectBackward0")
+@of_own_memory
 def index_select(x: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices at positions along a dimension.
 
@@ -141,6 +143,7 @@ def _check_selects(index: Any, extent: int) -> None:
 
 
 @op(in_place=True, node="IndexAddBackward0")
+@of_own_memory
 def index_add(x: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """A copy with slices of `source`, times `alpha`, added at positions along a dimension.
 

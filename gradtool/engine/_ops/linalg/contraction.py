@@ -24,6 +24,7 @@ from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.kinds import conjugate, general
 from gradtool.engine._ops.core.node_names import node_name
 from gradtool.engine._ops.core.op import op
+from gradtool.engine._ops.core.own_memory import of_own_memory
 from gradtool.engine._ops.creation.creation import eye
 from gradtool.engine._ops.linalg.inverses import inv
 from gradtool.engine._ops.linalg.linalg import matmul, mm, vdot
@@ -106,6 +107,7 @@ def inner(x: Tensor, other: Tensor) -> Tensor:
 
 
 @op(method=True, node="UnsafeViewBackward0")
+@of_own_memory
 def kron(x: Tensor, other: Tensor) -> Tensor:
     """Each element of the first times the whole second, in its place."""
     rank = max(x.ndim, other.ndim)
@@ -219,6 +221,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:  # noqa: N803 - torch's name
 # ---- of vectors -----------------------------------------------------------------------------
 
 
+@node_name("LinalgCrossBackward0")
 def linalg_cross(x: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """The cross product of vectors of three numbers that lie along a dimension.
 

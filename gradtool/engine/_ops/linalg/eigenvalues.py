@@ -20,6 +20,7 @@ from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import FACTORED
 from gradtool.engine._ops.core.kinds import conjugate, general
 from gradtool.engine._ops.core.node_names import node_name
+from gradtool.engine._ops.core.own_memory import of_own_memory
 from gradtool.engine._ops.core.return_types import return_type
 from gradtool.engine._ops.elementwise.complex_parts import real
 from gradtool.engine._ops.linalg.inverses import solve
@@ -99,6 +100,7 @@ class LinalgEigh(NamedTuple):
 
 
 @node_name("LinalgEighBackward0")
+@of_own_memory
 def eigh(A: Tensor, UPLO: str = "L") -> LinalgEigh:  # noqa: N803
     """Eigenvalues and eigenvectors of a Hermitian matrix, of which one triangle is looked at.
 
@@ -173,6 +175,7 @@ class LinalgEig(NamedTuple):
 
 
 @node_name("LinalgEigBackward0")
+@of_own_memory
 def eig(A: Tensor) -> LinalgEig:  # noqa: N803 - torch's name
     """Eigenvalues, in no particular order, and eigenvectors as columns of norm one.
 

@@ -15,6 +15,7 @@ from gradtool.engine._ops.core.dtype_support import FACTORED
 from gradtool.engine._ops.core.kinds import constant, general
 from gradtool.engine._ops.core.node_names import node_name
 from gradtool.engine._ops.core.op import op
+from gradtool.engine._ops.core.own_memory import of_own_memory
 from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._ops.core.return_types import return_type
 from gradtool.engine._ops.linalg.elimination import eliminated, solved_or_infinite, substituted
@@ -121,6 +122,8 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> LinalgInvEx:  # noqa: N8
     return LinalgInvEx(_inv_or_infinite(A), info)
 
 
+@node_name("LinalgSolveExBackward0")
+@of_own_memory
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:  # noqa: N803
     """X with ``A X = B``, or with ``X A = B`` where not `left`. B may be a vector of each batch.
 

@@ -23,7 +23,7 @@ class QR(NamedTuple):
     R: Tensor
 
 
-@op(method=True)
+@op(method=True, node="LinalgQrBackward0")
 def qr(x: Tensor, some: bool = True) -> QR:
     """`linalg.qr`: reduced, or else complete."""
     return QR(*reduced_or_complete(x, "reduced" if some else "complete"))
@@ -38,7 +38,7 @@ class SVD(NamedTuple):
     V: Tensor
 
 
-@op(method=True)
+@op(method=True, node="LinalgSvdBackward0")
 def svd(x: Tensor, some: bool = True, compute_uv: bool = True) -> SVD:
     """`linalg.svd` with the right vectors as columns; zeros for vectors not asked for."""
     left, values, right = singular_values.svd(x, full_matrices=not some and compute_uv)

@@ -15,6 +15,7 @@ from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import FACTORED
 from gradtool.engine._ops.core.kinds import general
 from gradtool.engine._ops.core.node_names import node_name
+from gradtool.engine._ops.core.own_memory import of_own_memory
 from gradtool.engine._ops.core.return_types import return_type
 from gradtool.engine._ops.elementwise.complex_parts import real
 from gradtool.engine._ops.linalg.inverses import solve_triangular
@@ -91,6 +92,7 @@ class LinalgQR(NamedTuple):
 
 
 @node_name("LinalgQrBackward0")
+@of_own_memory
 def qr(A: Tensor, mode: str = "reduced") -> LinalgQR:  # noqa: N803
     """Orthonormal Q and upper triangular R with ``A = Q R``.
 

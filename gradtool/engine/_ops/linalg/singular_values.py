@@ -15,6 +15,7 @@ from gradtool.engine._ops.core.dims import Ints
 from gradtool.engine._ops.core.dtype_support import FACTORED
 from gradtool.engine._ops.core.kinds import general
 from gradtool.engine._ops.core.node_names import node_name
+from gradtool.engine._ops.core.own_memory import of_own_memory
 from gradtool.engine._ops.core.return_types import return_type
 from gradtool.engine._ops.elementwise.complex_parts import real
 from gradtool.engine._ops.linalg.linalg import matmul
@@ -113,6 +114,7 @@ class LinalgSVD(NamedTuple):
 
 
 @node_name("LinalgSvdBackward0")
+@of_own_memory
 def svd(
     A: Tensor,  # noqa: N803 - torch's name
     full_matrices: bool = True,

@@ -17,6 +17,7 @@ from gradtool.engine._ops.core.dtype_support import ORDERED, refuse, takes
 from gradtool.engine._ops.core.kinds import general
 from gradtool.engine._ops.core.missing import no_formula
 from gradtool.engine._ops.core.op import op
+from gradtool.engine._ops.core.own_memory import of_own_memory
 from gradtool.engine._ops.creation.creation import empty
 from gradtool.engine._tensor import Tensor, wrap
 
@@ -104,6 +105,7 @@ def unique_dim(
 
 
 @op(method=True)
+@of_own_memory
 def unique_consecutive(
     x: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:

@@ -13,6 +13,7 @@ from gradtool.engine._ops.core.dtype_support import ORDERED, not_implemented
 from gradtool.engine._ops.core.kinds import constant, general
 from gradtool.engine._ops.core.node_names import along_dimension
 from gradtool.engine._ops.core.op import op
+from gradtool.engine._ops.core.own_memory import of_own_memory
 from gradtool.engine._ops.core.primitive import Primitive
 from gradtool.engine._ops.core.return_types import ValuesAndIndices, return_type
 from gradtool.engine._ops.elementwise.selection import maximum, minimum
@@ -145,6 +146,7 @@ class Max(ValuesAndIndices):
 
 @op(method=True, node=_node_of("Max"))
 @numpy_names
+@of_own_memory
 def max(x: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The largest element; with `dim`: values and indices along it; with a tensor: `maximum`.
 
@@ -171,6 +173,7 @@ class Min(ValuesAndIndices):
 
 @op(method=True, node=_node_of("Min"))
 @numpy_names
+@of_own_memory
 def min(x: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The smallest element; with `dim`: values and indices along it; with a tensor: `minimum`.
 

@@ -21,6 +21,7 @@ from gradtool.engine._ops.core.dtype_support import (
 from gradtool.engine._ops.core.kinds import constant, general
 from gradtool.engine._ops.core.node_names import along_dimension, numbered
 from gradtool.engine._ops.core.op import op
+from gradtool.engine._ops.core.own_memory import of_own_memory
 from gradtool.engine._ops.core.return_types import ValuesAndIndices, return_type
 from gradtool.engine._ops.elementwise.comparison import isnan
 from gradtool.engine._ops.elementwise.elementwise import ceil, floor, round
@@ -106,6 +107,11 @@ _median = general(
 )
 
 
+def _node_of_sort(*args: Any, **params: Any) -> str:
+    """Return the name of the overload: that with `stable` is another."""
+    return f"SortBackward{int('stable' in params)}"
+
+
 @return_type("sort")
 class Sorted(ValuesAndIndices):
     """Result of `sort`."""
@@ -113,7 +119,7 @@ class Sorted(ValuesAndIndices):
     __slots__ = ()
 
 
-@op(method=True, node="SortBackward0")
+@op(method=True, node=_node_of_sort)
 def sort(x: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Sorted:
     """The elements in order along a dimension, and where each came from."""
     if x.ndim == 0:
@@ -168,6 +174,7 @@ class Kthvalue(ValuesAndIndices):
 
 
 @op(method=True, node="KthvalueBackward0")
+@of_own_memory
 def kthvalue(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Kthvalue:
     """The k-th smallest element along a dimension, counted from one, and where it is."""
     refuse("b", "kthvalue_cpu", x._array)
@@ -188,6 +195,7 @@ class Median(ValuesAndIndices):
 
 
 @op(method=True, node=numbered("Median", along_dimension))
+@of_own_memory
 def median(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The median of all elements, or along a dimension with its index: the lower of two.
 
@@ -218,8 +226,9 @@ def picked(
 INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
-@op(method=True)
+@op(method=True, node="SqueezeBackward4")
 @numpy_names
+@of_own_memory
 def quantile(
     x: Tensor,
     q: Any,
@@ -238,8 +247,9 @@ def quantile(
     return _quantile("quantile", x, q, dim, keepdim, interpolation)
 
 
-@op(method=True)
+@op(method=True, node="SqueezeBackward4")
 @numpy_names
+@of_own_memory
 def nanquantile(
     x: Tensor,
     q: Any,
@@ -362,6 +372,7 @@ class Nanmedian(ValuesAndIndices):
 
 @op(method=True, node=numbered("Nanmedian", along_dimension))
 @numpy_names
+@of_own_memory
 def nanmedian(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The median of what is not NaN, of all or along a dimension with its index."""
     if dim is None:
@@ -402,6 +413,7 @@ class Mode(ValuesAndIndices):
 
 @op(method=True, node="ModeBackward0")
 @numpy_names
+@of_own_memory
 def mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> Mode:
     """The most frequent value along a dimension, the smallest of several, and where it is."""
     return Mode(*_along("mode", _mode_index_of, _mode_along, x, dim, keepdim))
@@ -419,7 +431,7 @@ def _along(
     return picked(pick, x, find(x, dim=dim), dim, keepdim)
 
 
-@op(method=True)
+@op(method=True, node="SortBackward0")
 def msort(x: Tensor) -> Tensor:
     """The elements in order along the first dimension."""
     return sort(x, 0)[0]

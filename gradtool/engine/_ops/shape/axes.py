@@ -13,6 +13,7 @@ from gradtool.engine._ops.core.dims import Ints, as_ints, one_by_one, wrap_dim, 
 from gradtool.engine._ops.core.kinds import linear
 from gradtool.engine._ops.core.node_names import give_name
 from gradtool.engine._ops.core.op import attribute, op
+from gradtool.engine._ops.core.own_memory import of_own_memory
 from gradtool.engine._ops.elementwise.conjugates import conj
 from gradtool.engine._ops.shape.joining import cat, hstack, stack
 from gradtool.engine._ops.shape.parts import tensor_split
@@ -330,6 +331,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 
 
 @op
+@of_own_memory
 def combinations(x: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All choices of `r` elements of a vector, one in each row, in their order.
 

@@ -164,7 +164,15 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     )
 
 
-@method()
+def _node_of_sum(x: Tensor, *size: Any) -> str:
+    """Return the last of the steps that torch takes: a sum, and a view without dimensions."""
+    shape = as_ints(size[0] if len(size) == 1 else size)
+    if not shape:
+        return "SumBackward0"
+    return "ViewBackward0" if len(shape) < x.ndim else "SumBackward1"
+
+
+@method(node=_node_of_sum)
 @one_by_one
 def sum_to_size(x: Tensor, size: Ints) -> Tensor:
     """Summed over the dimensions that broadcasting from `size` would have added or stretched."""

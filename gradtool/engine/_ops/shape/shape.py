@@ -9,11 +9,12 @@ import numpy as np
 from gradtool.engine import _dtypes
 from gradtool.engine._lazy import memory
 from gradtool.engine._levels import Outline
+from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.batching import changing, of_examples, one_later, over_dims
 from gradtool.engine._ops.core.dims import Ints, as_ints, one_by_one, wrap_dim, wrap_dims
 from gradtool.engine._ops.core.dtype_support import TYPE_NAMES
 from gradtool.engine._ops.core.kinds import linear
-from gradtool.engine._ops.core.node_names import numbered
+from gradtool.engine._ops.core.node_names import give_name, numbered
 from gradtool.engine._ops.core.op import method, op
 from gradtool.engine._tensor import Tensor, wrap
 
@@ -54,7 +55,12 @@ def reshape(x: Tensor, shape: Ints) -> Tensor:
     One extent may be -1; it is what the number of elements leaves.
     """
     shape = _resolved(shape, x.shape)
-    return _view(x, shape=shape) if _is_viewable(x, shape) else _copying_reshape(x, shape=shape)
+    if not _is_viewable(x, shape):
+        return _copying_reshape(x, shape=shape)
+    out = _view(x, shape=shape)
+    if out._requires_grad and not x.is_contiguous():
+        give_name(out, "ReshapeAliasBackward0", [x._node])
+    return out
 
 
 def reshape_own(x: Tensor, shape: Ints) -> Tensor:
@@ -96,7 +102,8 @@ def _reinterpreted(x: Tensor, dtype: _dtypes.dtype) -> Tensor:
     if dtype.itemsize != x.itemsize:
         _check_elements_fit(x, dtype)
     out = wrap(x._array.view(dtype.numpy))
-    out._storage = x._shared_storage()
+    if not modes.inference:  # where torch takes it for a tensor that was made there
+        out._storage = x._shared_storage()
     return out
 
 

@@ -70,6 +70,7 @@ _softplus = elementwise(
 )
 
 
+@node_name("SoftplusBackward0")
 @takes(REAL, "softplus_cpu", fused=True)
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """``log(1 + exp(beta * input)) / beta``; the entry itself beyond the threshold."""

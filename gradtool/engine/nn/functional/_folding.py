@@ -8,6 +8,7 @@ from typing import Any
 from gradtool.engine._ops.core.dims import Ints, as_ints
 from gradtool.engine._ops.core.dtype_support import BOOL, SMOOTH, takes
 from gradtool.engine._ops.core.node_names import node_name
+from gradtool.engine._ops.core.own_memory import of_own_memory
 from gradtool.engine._ops.indexing.views import sum_of_windows
 from gradtool.engine._ops.indexing.views import unfold as windows_along
 from gradtool.engine._tensor import Tensor
@@ -90,6 +91,7 @@ def unfold(
 
 @node_name("Col2ImBackward0")
 @takes(BOOL | SMOOTH, "col2im_out_cpu", fused=True)
+@of_own_memory
 def fold(
     input: Tensor,
     output_size: Any,

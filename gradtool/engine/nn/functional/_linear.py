@@ -11,6 +11,7 @@ from gradtool.engine import _dtypes
 from gradtool.engine._modes import modes
 from gradtool.engine._ops.core.dtype_support import REAL, TYPE_NAMES, check_positions
 from gradtool.engine._ops.core.node_names import node_name
+from gradtool.engine._ops.core.own_memory import of_own_memory
 from gradtool.engine._ops.creation.creation import arange
 from gradtool.engine._ops.creation.literals import tensor
 from gradtool.engine._ops.elementwise.selection import where
@@ -60,6 +61,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 
 
 @node_name("EmbeddingBackward0")
+@of_own_memory
 def embedding(
     input: Tensor,
     weight: Tensor,

@@ -19,6 +19,7 @@ from gradtool.engine._ops.core.fp_warnings import ignore_fp_warnings
 from gradtool.engine._ops.core.inplace import replace
 from gradtool.engine._ops.core.kinds import general
 from gradtool.engine._ops.core.node_names import node_name
+from gradtool.engine._ops.core.own_memory import of_own_memory
 from gradtool.engine._ops.elementwise.elementwise import rsqrt
 from gradtool.engine._ops.reductions.norm import norm
 from gradtool.engine._ops.reductions.reduction import accumulating, count_over
@@ -350,6 +351,7 @@ def _check_both(mean: Tensor | None, var: Tensor | None) -> None:
 
 @node_name("NativeGroupNormBackward0")
 @takes(REAL, "GroupNormKernelImpl", fused=True)
+@of_own_memory
 def group_norm(
     input: Tensor,
     num_groups: int,

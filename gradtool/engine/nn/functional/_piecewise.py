@@ -377,7 +377,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     return (_elu_over if inplace else _elu)(input, **_SELF_NORMALIZING)
 
 
-@node_name("CeluBackward0")
+@node_name(lambda *_, inplace=False, **__: f"CeluBackward{int(inplace)}")
 @takes(REAL, "elu_cpu", fused=True)
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``alpha * (exp(input / alpha) - 1)`` where negative.
